@@ -1,0 +1,130 @@
+/* Accounts: sums over channels and ranks of what the proof counted, and the bounds they are held against. */
+#include "account.h"
+
+#include "ronde/cursor.h"
+
+/* Chunks a program sends. */
+static uint64_t sent_chunks(const struct ronde_program *program)
+{
+    uint64_t chunks = 0;
+    for (uint32_t i = 0; i < program->step_count; i++)
+        if (program->steps[i].send != RONDE_NONE)
+            chunks += program->steps[i].chunk_count;
+    return chunks;
+}
+
+/*
+ * Blocks a rank sends over all channels. Channels give a rank different positions (an inner node of one tree is a leaf
+ * of the other), so the sum of their maxima would be too much.
+ */
+static double sent_blocks(const struct ronde_schedule *schedule, uint32_t rank)
+{
+    double blocks = 0.0;
+    for (uint32_t k = 0; k < schedule->channel_count; k++) {
+        const struct ronde_view view = ronde_view_open(schedule, k, rank);
+        blocks += (double)sent_chunks(view.program) * schedule->channels[k].weight;
+    }
+    return blocks / (double)schedule->weight_total / schedule->chunks_per_block;
+}
+
+double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks)
+{
+    const double n = ranks;
+    if (ranks == 1)
+        return 0.0;
+    switch (collective) {
+    case RONDE_ALL_REDUCE:
+        return 2.0 * (n - 1.0) / n;
+    case RONDE_ALL_GATHER:
+    case RONDE_REDUCE_SCATTER:
+    case RONDE_ALL_TO_ALL:
+    case RONDE_SCATTER: /* the root's own */
+        return n - 1.0;
+    case RONDE_BROADCAST:
+    case RONDE_GATHER:
+    case RONDE_REDUCE:
+        return 1.0;
+    case RONDE_BARRIER:
+    case RONDE_COLLECTIVE_COUNT:
+        break;
+    }
+    return 0.0;
+}
+
+struct ronde_account ronde_account_of(const struct ronde_schedule *schedule,
+                                      const struct ronde_proof *proof)
+{
+    struct ronde_account account = {.ok = proof->ok,
+                                    .is_known = true,
+                                    .collective = schedule->collective,
+                                    .algorithm = schedule->algorithm,
+                                    .ranks = schedule->ranks,
+                                    .steps = proof->steps * schedule->channel_count,
+                                    .messages = proof->messages * schedule->channel_count,
+                                    .proof = proof};
+    account.sent_bound = ronde_sent_bound(schedule->collective, schedule->ranks);
+    /* Under symmetry every rank sends the same. */
+    const uint32_t ranks = schedule->symmetry == RONDE_SYMMETRY_NONE ? schedule->ranks : 1;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const double blocks = sent_blocks(schedule, rank);
+        account.sent_max = blocks > account.sent_max ? blocks : account.sent_max;
+    }
+    return account;
+}
+
+static struct ronde_field place_field(const char *name, uint32_t value)
+{
+    return value == RONDE_NONE ? ronde_field_null(name) : ronde_field_integer(name, value);
+}
+
+static void layout_finding(const struct ronde_finding *finding, struct ronde_field *field)
+{
+    field[0] = ronde_field_text("code", ronde_finding_text(finding->code));
+    field[1] = place_field("rank", finding->rank);
+    field[2] = place_field("lane", finding->lane);
+    field[3] = place_field("step", finding->step);
+    field[4] = place_field("chunk", finding->chunk);
+    field[5] = ronde_field_text("text", finding->text);
+}
+
+static size_t layout_head(const struct ronde_account *account, struct ronde_field *field)
+{
+    size_t at = 0;
+    field[at++] = ronde_field_boolean("ok", account->ok);
+    if (account->is_known) {
+        field[at++] =
+            ronde_field_text("collective", ronde_collective_text(account->collective));
+        field[at++] = ronde_field_text("algorithm", account->algorithm);
+        field[at++] = ronde_field_integer("ranks", account->ranks);
+        return at;
+    }
+    field[at++] = ronde_field_null("collective");
+    field[at++] = ronde_field_null("algorithm");
+    field[at++] = ronde_field_null("ranks");
+    return at;
+}
+
+void ronde_account_layout(const struct ronde_account *account, struct ronde_account_row *out)
+{
+    const struct ronde_proof *proof = account->proof;
+    struct ronde_field *field = out->fields;
+    size_t at = layout_head(account, field);
+    const size_t kept = proof->finding_count < RONDE_MAX_FINDINGS ? proof->finding_count
+                                                                  : RONDE_MAX_FINDINGS;
+    for (size_t i = 0; i < kept; i++) {
+        layout_finding(&proof->findings[i], out->findings[i]);
+        out->errors[i] = (struct ronde_row){out->findings[i], RONDE_FINDING_FIELDS};
+    }
+    field[at++] = ronde_field_integer("min_depth", proof->min_depth);
+    field[at++] = ronde_field_integer("steps", account->steps);
+    field[at++] = ronde_field_integer("messages", account->messages);
+    field[at++] = ronde_field_integer("critical_path", proof->critical_path);
+    field[at++] = ronde_field_real("sent_max", account->sent_max);
+    field[at++] = ronde_field_real("sent_bound", account->sent_bound);
+    field[at++] = ronde_field_text(
+        "method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
+    field[at++] = ronde_field_boolean("quotient", proof->quotient);
+    field[at++] = (struct ronde_field){
+        .name = "errors", .kind = RONDE_FIELD_ROWS, .rows = out->errors, .count = kept};
+    out->row = (struct ronde_row){out->fields, at};
+}

@@ -1,0 +1,274 @@
+/* Calibration: probes, and the constants that make the time model say what they took. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "calibrate.h"
+
+#include "common.h"
+#include "crowd.h"
+#include "probes.h"
+#include "report.h"
+
+#include "ronde/hw.h"
+
+#include <math.h>
+#include <time.h>
+
+/* Hops and messages of the short and the long run of a slope: long enough that the slope is hundreds of clock ticks. */
+#define FEW_HOPS 3u
+#define MANY_HOPS 403u
+#define FEW_MESSAGES 32u
+#define MANY_MESSAGES 1056u
+
+/* Sizes of streams, bytes: from within the private caches to beyond any. */
+static const uint64_t stream_bytes[] = {256u << 10, 1u << 20, 4u << 20, 16u << 20, 64u << 20};
+#define STREAMS (sizeof stream_bytes / sizeof stream_bytes[0])
+
+/* A probe in its surroundings. */
+struct setup {
+    enum ronde_probe probe;
+    uint32_t length;
+    uint64_t bytes;      /* of the block */
+    uint32_t cores_each; /* 0 = all */
+    uint32_t members;
+    bool in_place;
+};
+
+/* Raw measurements, ns unless said otherwise. */
+struct raw {
+    struct ronde_stats few_hops, many_hops;
+    struct ronde_stats few_messages, many_messages;           /* two cores */
+    struct ronde_stats few_near, many_near;                   /* one core */
+    struct ronde_stats across[STREAMS];                       /* stream, two cores */
+    struct ronde_stats crowd[STREAMS];                        /* stream, every core */
+    struct ronde_stats reduce[STREAMS];                       /* reduce, one core */
+};
+
+static enum ronde_status measure(const struct ronde_options *options, const struct setup *setup,
+                                 struct ronde_stats *out_stats, struct ronde_error *error)
+{
+    /* Long runs need their share of the window too: five at least. */
+    static const struct ronde_effort effort = {3, 5, RONDE_MAX_SAMPLES, 6e7};
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status = ronde_probe_make(setup->probe, setup->length, &schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_crowd crowd = {.backend = options->backend,
+                                      .schedule = schedule,
+                                      .options = options,
+                                      .count = setup->bytes / sizeof(float),
+                                      .in_place = setup->in_place,
+                                      .cores_each = setup->cores_each,
+                                      .members = setup->members};
+    status = ronde_crowd_measure(&crowd, &effort, out_stats, error);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+static enum ronde_status measure_small(const struct ronde_options *options, struct raw *raw,
+                                       struct ronde_error *error)
+{
+    const uint64_t grain = 16;
+    const struct {
+        struct setup setup;
+        struct ronde_stats *stats;
+    } list[] = {
+        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 0, 1, true}, &raw->few_hops},
+        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 0, 1, true}, &raw->many_hops},
+        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 0, 1, true}, &raw->few_messages},
+        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 0, 1, true},
+         &raw->many_messages},
+        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 1, 1, true}, &raw->few_near},
+        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 1, 1, true}, &raw->many_near},
+    };
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < sizeof list / sizeof list[0]; i++) {
+        ronde_progress("calibrate: latency and step costs, %zu of %zu", i + 1,
+                       sizeof list / sizeof list[0]);
+        status = measure(options, &list[i].setup, list[i].stats, error);
+    }
+    return status;
+}
+
+static enum ronde_status measure_streams(const struct ronde_options *options, struct raw *raw,
+                                         struct ronde_error *error)
+{
+    const uint32_t cores = ronde_usable_cores();
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
+        const uint64_t bytes = stream_bytes[i];
+        /* In place, so that the sender's own copy moves nothing. */
+        const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true};
+        const struct setup crowd = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true};
+        const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false};
+        ronde_progress("calibrate: copies and reductions, %zu of %zu sizes", i + 1, STREAMS);
+        status = measure(options, &across, &raw->across[i], error);
+        if (status == RONDE_OK)
+            status = measure(options, &crowd, &raw->crowd[i], error);
+        if (status == RONDE_OK)
+            status = measure(options, &reduce, &raw->reduce[i], error);
+    }
+    return status;
+}
+
+/* ns per unit between a short and a long run. */
+static double slope(const struct ronde_stats *few, const struct ronde_stats *many, uint32_t units)
+{
+    return fmax((many->median - few->median) / units, 0.0);
+}
+
+/* A value per size, summed up: the median, and how far the sizes lie apart. */
+struct summary {
+    double median;
+    double spread;
+};
+
+static struct summary summarise(double *values, size_t count)
+{
+    const struct ronde_stats stats = ronde_stats_of(values, count);
+    const double far = fmax(values[count - 1] - stats.median, stats.median - values[0]);
+    return (struct summary){stats.median, stats.median > 0.0 ? far / stats.median : 0.0};
+}
+
+/* ns per byte of the moving part of a stream: what is left of a piece without the cost of its steps. */
+static struct summary byte_cost(const struct ronde_stats *runs, double steps_ns, double slot_bytes)
+{
+    double costs[STREAMS];
+    for (size_t i = 0; i < STREAMS; i++) {
+        const double bytes = (double)stream_bytes[i];
+        costs[i] = fmax(runs[i].median / bytes - steps_ns / slot_bytes, 1e-6);
+    }
+    return summarise(costs, STREAMS);
+}
+
+static double worst_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Latency, launch and step costs. */
+static void fit_small(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double hop_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
+    const uint32_t messages = MANY_MESSAGES - FEW_MESSAGES;
+    fit->time.step_ns = slope(&raw->few_messages, &raw->many_messages, messages);
+    fit->shared.core_step_ns = slope(&raw->few_near, &raw->many_near, messages) / 2.0;
+    fit->latency_ns = fmax(hop_ns - fit->time.step_ns, 0.0);
+    fit->time.launch_ns = fmax(raw->few_hops.median - FEW_HOPS * hop_ns, 0.0);
+    report->constants[0] = (struct ronde_constant){
+        "launch_ns", "ns", fit->time.launch_ns, ronde_stats_spread(&raw->few_hops),
+        "ping-pong between two ranks, at no hop"};
+    report->constants[1] = (struct ronde_constant){
+        "latency_ns", "ns", fit->latency_ns, ronde_stats_spread(&raw->many_hops),
+        "ping-pong, per hop, without the step"};
+    report->constants[2] = (struct ronde_constant){
+        "step_ns", "ns", fit->time.step_ns, ronde_stats_spread(&raw->many_messages),
+        "16-byte messages in a row between two ranks, per message"};
+    report->constants[3] = (struct ronde_constant){
+        "core_step_ns", "ns", fit->shared.core_step_ns, ronde_stats_spread(&raw->many_near),
+        "the same with both ranks on one core, per step"};
+}
+
+/* Copies: the mean of what two cores do together and what every core does by itself at the same time. */
+static void fit_copy(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double slot = (double)fit->slot_bytes, core_step = fit->shared.core_step_ns;
+    const struct summary across = byte_cost(raw->across, fit->time.step_ns, slot);
+    const struct summary crowd = byte_cost(raw->crowd, 2.0 * core_step, slot);
+    const double within = crowd.median / 2.0;
+    const double cost = sqrt(across.median * within);
+    const double apart = across.median > within ? across.median / cost : within / cost;
+    fit->time.copy_GBps = 1.0 / cost;
+    report->constants[4] = (struct ronde_constant){
+        "copy_GBps", "GB/s", fit->time.copy_GBps,
+        worst_of(apart - 1.0, worst_of(across.spread, crowd.spread)),
+        "one-way streams, 256 KiB to 64 MiB: two cores, and every core at once"};
+}
+
+/* Reductions and memory: every core at once. */
+static void fit_crowd(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double slot = (double)fit->slot_bytes, steps_ns = 2.0 * fit->shared.core_step_ns;
+    double gammas[STREAMS];
+    const struct summary crowd = byte_cost(raw->crowd, steps_ns, slot);
+    for (size_t i = 0; i < STREAMS; i++)
+        gammas[i] = fmax((raw->reduce[i].median - raw->crowd[i].median) / (double)stream_bytes[i],
+                         0.0);
+    const struct summary gamma = summarise(gammas, STREAMS);
+    /* A reduction that costs no more than a copy is free in the model: 0 means unlimited. */
+    fit->time.gamma_GBps = gamma.median > 0.0 ? 1.0 / gamma.median : 0.0;
+    fit->shared.cores = ronde_usable_cores();
+    /* Send and receive each read and write a byte. */
+    fit->shared.memory_GBps = 4.0 * fit->shared.cores / crowd.median;
+    report->constants[5] = (struct ronde_constant){
+        "gamma_GBps", "GB/s", fit->time.gamma_GBps, gamma.spread,
+        "one-way streams into a sum, every core at once, beyond the copy"};
+    report->constants[6] = (struct ronde_constant){
+        "memory_GBps", "GB/s", fit->shared.memory_GBps, crowd.spread,
+        "one-way streams on every core at once, bytes read and written"};
+    report->constants[7] = (struct ronde_constant){"cores", "", fit->shared.cores, 0.0,
+                                                   "usable by this process"};
+    report->constants[8] = (struct ronde_constant){"slot_bytes", "B", slot, 0.0,
+                                                   "what the streams were cut into"};
+}
+
+static void describe(struct ronde_calibration_report *report, const struct ronde_options *options)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const time_t now = time(NULL);
+    struct tm date;
+    ronde_machine_line(report->machine, sizeof report->machine);
+    snprintf(report->measured_by, sizeof report->measured_by, "ronde calibrate %s, backend %s",
+             RONDE_VERSION, options->backend);
+    if (!gmtime_r(&now, &date) ||
+        !strftime(report->measured_on, sizeof report->measured_on, "%Y-%m-%d", &date))
+        snprintf(report->measured_on, sizeof report->measured_on, "unknown");
+    fit->machine = report->machine;
+    fit->measured_by = report->measured_by;
+    fit->measured_on = report->measured_on;
+    for (size_t i = 0; i < RONDE_CONSTANTS; i++)
+        fit->worst_spread = worst_of(fit->worst_spread, report->constants[i].spread);
+}
+
+/* The slot in use, from the options or from the backend. */
+static enum ronde_status find_slot(const struct ronde_options *options, uint64_t *out_slot_bytes,
+                                   struct ronde_error *error)
+{
+    struct ronde_target target = {0};
+    const enum ronde_status status = ronde_target_open(options->backend, &target, error);
+    if (status != RONDE_OK)
+        return status;
+    *out_slot_bytes = options->slot_bytes ? options->slot_bytes : target.machine.default_slot_bytes;
+    ronde_target_close(&target);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_calibrate(const struct ronde_options *options, uint32_t max_ranks,
+                                  struct ronde_calibration_report *out_report,
+                                  struct ronde_error *error)
+{
+    struct ronde_options used = *options;
+    struct raw raw;
+    uint64_t slot_bytes = 0;
+    enum ronde_status status = find_slot(options, &slot_bytes, error);
+    used.slot_bytes = slot_bytes;
+    used.dtype = RONDE_FLOAT32;
+    used.op = RONDE_SUM;
+    if (status == RONDE_OK)
+        status = measure_small(&used, &raw, error);
+    if (status == RONDE_OK)
+        status = measure_streams(&used, &raw, error);
+    ronde_progress_end();
+    if (status != RONDE_OK)
+        return status;
+    *out_report = (struct ronde_calibration_report){0};
+    out_report->calibration.slot_bytes = slot_bytes;
+    out_report->calibration.max_ranks = max_ranks;
+    fit_small(&raw, out_report);
+    fit_copy(&raw, out_report);
+    fit_crowd(&raw, out_report);
+    describe(out_report, options);
+    return RONDE_OK;
+}

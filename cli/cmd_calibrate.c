@@ -1,0 +1,113 @@
+/* ronde calibrate: measure, show, store. */
+#include "calibrate.h"
+#include "commands.h"
+#include "common.h"
+#include "report.h"
+
+/* Hosts of the file unless -N says otherwise: as many virtual ranks as anybody tries on one machine. */
+#define DEFAULT_RANKS 64u
+
+/* Beyond this a constant says little. */
+#define ABSURD_SPREAD 1.0
+
+enum ronde_status ronde_calibration_store(const struct ronde_calibration_report *report,
+                                          const char *path, struct ronde_error *error)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+    const enum ronde_status status = ronde_platform_write(&report->calibration, file, error);
+    if (fclose(file) != 0 && status == RONDE_OK)
+        return ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+    return status;
+}
+
+void ronde_calibration_print(const struct ronde_calibration_report *report, FILE *file)
+{
+    fprintf(file, "# %s; %s, %s\n", report->machine, report->measured_by, report->measured_on);
+    fprintf(file, "#%12s  %10s  %-5s  %8s  %s\n", "constant", "value", "unit", "spread",
+            "measured by");
+    for (size_t i = 0; i < RONDE_CONSTANTS; i++) {
+        const struct ronde_constant *constant = &report->constants[i];
+        char spread[16] = "-";
+        if (constant->spread > 0.0)
+            snprintf(spread, sizeof spread, "%.1f%%", 100.0 * constant->spread);
+        fprintf(file, "%13s  %10.6g  %-5s  %8s  %s\n", constant->name, constant->value,
+                constant->unit[0] ? constant->unit : "-", spread, constant->how);
+    }
+}
+
+static enum ronde_status print_rows(const struct ronde_calibration_report *report,
+                                    struct ronde_sink *sink, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < RONDE_CONSTANTS; i++) {
+        const struct ronde_constant *constant = &report->constants[i];
+        const struct ronde_field fields[] = {
+            ronde_field_text("constant", constant->name),
+            ronde_field_real("value", constant->value),
+            ronde_field_text("unit", constant->unit),
+            ronde_field_real("spread", constant->spread),
+            ronde_field_text("measured_by", constant->how),
+            ronde_field_text("machine", report->machine),
+            ronde_field_text("version", RONDE_VERSION),
+        };
+        const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+        status = ronde_sink_row(sink, &row, error);
+    }
+    return status;
+}
+
+void ronde_calibration_warn(const struct ronde_calibration_report *report)
+{
+    for (size_t i = 0; i < RONDE_CONSTANTS; i++)
+        if (report->constants[i].spread > ABSURD_SPREAD)
+            ronde_note("ronde: note: %s varies by %.0f%%; is this machine busy?",
+                       report->constants[i].name, 100.0 * report->constants[i].spread);
+}
+
+/* The table goes to stdout; --output is the platform file. */
+static enum ronde_status print_report(const struct ronde_calibration_report *report,
+                                      const struct ronde_options *options,
+                                      struct ronde_error *error)
+{
+    struct ronde_options to_stdout = *options;
+    struct ronde_sink sink = {0};
+    to_stdout.output = NULL;
+    enum ronde_status status = ronde_sink_open(&to_stdout, &sink, error);
+    if (status != RONDE_OK)
+        return status;
+    if (ronde_sink_is_table(&sink))
+        ronde_calibration_print(report, sink.file);
+    else
+        status = print_rows(report, &sink, error);
+    if (status == RONDE_OK)
+        status = ronde_sink_close(&sink, error);
+    return status;
+}
+
+int ronde_cmd_calibrate(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_calibration_report report;
+    const uint32_t ranks = options->rank_counts ? options->ranks[0] : DEFAULT_RANKS;
+    const char *missing = NULL;
+    enum ronde_status status = RONDE_OK;
+    /* Said before the measurement, not after it. */
+    if (options->json && !ronde_json_available(&missing))
+        status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
+    if (status == RONDE_OK)
+        status = ronde_calibrate(options, ranks, &report, &error);
+    if (status == RONDE_OK)
+        status = print_report(&report, options, &error);
+    if (status == RONDE_OK && options->output)
+        status = ronde_calibration_store(&report, options->output, &error);
+    if (status != RONDE_OK)
+        return ronde_report(&error);
+    ronde_calibration_warn(&report);
+    if (options->output)
+        ronde_note("wrote %s", options->output);
+    else
+        ronde_note("not stored: -o FILE writes the platform file");
+    return RONDE_EXIT_OK;
+}

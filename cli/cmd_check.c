@@ -1,0 +1,258 @@
+/* ronde check: the proof of a file, of one schedule, or of everything. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "account.h"
+#include "commands.h"
+#include "common.h"
+#include "report.h"
+
+#include "ronde/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Largest schedule file that is read: the text of a few million steps. */
+#define MAX_FILE_BYTES ((size_t)1 << 30)
+
+static enum ronde_status read_file(const char *path, char **out_text, size_t *out_bytes,
+                                   struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
+    enum ronde_status status = RONDE_OK;
+    char *text = NULL;
+    size_t bytes = 0;
+    if (fstat(fileno(file), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < 0 ||
+        (size_t)facts.st_size > MAX_FILE_BYTES) {
+        status = ronde_fail(error, RONDE_IO, "%s: not a regular file of at most 1G", path);
+        goto out;
+    }
+    bytes = (size_t)facts.st_size;
+    text = ronde_mem_new(mem, bytes + 1, 1);
+    if (!text)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
+    else if (fread(text, 1, bytes, file) != bytes)
+        status = ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
+out:
+    fclose(file);
+    if (status == RONDE_OK) {
+        *out_text = text;
+        *out_bytes = bytes;
+    } else {
+        ronde_mem_free(mem, text, bytes + 1, 1);
+    }
+    return status;
+}
+
+static enum ronde_status read_schedule(const char *path, struct ronde_proof *out_proof,
+                                       struct ronde_schedule **out_schedule,
+                                       struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    char *text = NULL;
+    size_t bytes = 0;
+    enum ronde_status status = read_file(path, &text, &bytes, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
+    ronde_mem_free(mem, text, bytes + 1, 1);
+    return status;
+}
+
+/* A file if the first argument is one or looks like one; else a collective. */
+static bool is_file(const char *text)
+{
+    enum ronde_collective unused;
+    return !ronde_collective_parse(text, &unused) && (strchr(text, '.') || strchr(text, '/'));
+}
+
+static void print_findings(FILE *file, const struct ronde_proof *proof)
+{
+    for (uint32_t i = 0; i < proof->finding_count && i < RONDE_MAX_FINDINGS; i++)
+        fprintf(file, "  %-14s %s\n", ronde_finding_text(proof->findings[i].code),
+                proof->findings[i].text);
+    if (proof->finding_count > RONDE_MAX_FINDINGS)
+        fprintf(file, "  and %u more\n", proof->finding_count - RONDE_MAX_FINDINGS);
+}
+
+static void print_account(FILE *file, const struct ronde_account *account)
+{
+    const struct ronde_proof *proof = account->proof;
+    if (account->is_known)
+        fprintf(file, "%s %s on %u ranks: %s\n", ronde_collective_text(account->collective),
+                account->algorithm, account->ranks, account->ok ? "proved" : "REJECTED");
+    else
+        fprintf(file, "REJECTED\n");
+    print_findings(file, proof);
+    if (!account->ok)
+        return;
+    fprintf(file, "  proved on      %s, values compared by %s\n",
+            proof->quotient ? "the quotient (position 0 stands for all)" : "every rank's steps",
+            proof->method == RONDE_PROOF_EXACT ? "exact sets" : "fingerprints");
+    fprintf(file, "  minimum depth  %u slot%s per connection\n", proof->min_depth,
+            proof->min_depth == 1 ? "" : "s");
+    fprintf(file, "  steps          %" PRIu64 "\n", account->steps);
+    fprintf(file, "  messages       %" PRIu64 "\n", account->messages);
+    fprintf(file, "  critical path  %u messages\n", proof->critical_path);
+    fprintf(file, "  sent           %.6g blocks by the busiest rank; at least %.6g are needed\n",
+            account->sent_max, account->sent_bound);
+    if (proof->dead_chunks)
+        fprintf(file, "  dead work      %" PRIu64 " transferred chunks reach no output\n",
+                proof->dead_chunks);
+    if (proof->rank_dependent_bits)
+        fprintf(file, "  bits           ranks may differ in the last bits of floating results\n");
+}
+
+static enum ronde_status print_verdict(struct ronde_sink *sink, const struct ronde_account *account,
+                                       struct ronde_error *error)
+{
+    struct ronde_account_row row;
+    if (ronde_sink_is_table(sink)) {
+        print_account(sink->file, account);
+        return RONDE_OK;
+    }
+    ronde_account_layout(account, &row);
+    return ronde_sink_row(sink, &row.row, error);
+}
+
+/* What was asked to be checked, and what came of it. */
+struct subject {
+    struct ronde_request request;
+    struct ronde_schedule *schedule; /* NULL when rejected */
+    struct ronde_proof proof;
+    bool is_file;
+};
+
+static struct ronde_account account_subject(const struct subject *subject)
+{
+    if (subject->schedule)
+        return ronde_account_of(subject->schedule, &subject->proof);
+    struct ronde_account account = {.proof = &subject->proof, .is_known = !subject->is_file};
+    account.collective = subject->request.collective;
+    account.algorithm = subject->request.algorithm;
+    account.ranks = subject->request.ranks;
+    account.steps = subject->proof.steps;
+    account.messages = subject->proof.messages;
+    if (account.is_known)
+        account.sent_bound = ronde_sent_bound(account.collective, account.ranks);
+    return account;
+}
+
+static enum ronde_status prove(const struct ronde_options *options, struct subject *subject,
+                               struct ronde_error *error)
+{
+    const char *path = options->arguments[0];
+    enum ronde_status status = RONDE_OK;
+    if (options->argument_count > 0 && is_file(path)) {
+        subject->is_file = true;
+        status = read_schedule(path, &subject->proof, &subject->schedule, error);
+    } else {
+        status = ronde_single_request(options, &subject->request, error);
+        if (status == RONDE_OK)
+            status = ronde_compile(&subject->request, ronde_mem_default(), &subject->proof,
+                                   &subject->schedule, error);
+    }
+    if (status == RONDE_OK && options->expand)
+        status = ronde_schedule_prove_expansion(subject->schedule, ronde_mem_default(),
+                                                &subject->proof, error);
+    return status;
+}
+
+static enum ronde_status check_one(const struct ronde_options *options, struct ronde_sink *sink,
+                                   struct ronde_error *error)
+{
+    struct subject subject = {0};
+    const enum ronde_status status = prove(options, &subject, error);
+    enum ronde_status printed = RONDE_OK;
+    /* A rejection is a verdict with findings; any other failure says nothing about the schedule. */
+    if (status == RONDE_OK || status == RONDE_REJECTED) {
+        struct ronde_error print_error = {0};
+        const struct ronde_account account = account_subject(&subject);
+        printed = print_verdict(sink, &account, &print_error);
+        if (printed != RONDE_OK)
+            *error = print_error;
+    }
+    ronde_schedule_destroy(subject.schedule);
+    return printed != RONDE_OK ? printed : status;
+}
+
+/* One line per schedule; 1 added to *out_rejected for each that is not proved. */
+static enum ronde_status check_line(const struct ronde_request *request, struct ronde_sink *sink,
+                                    uint32_t *out_rejected, struct ronde_error *error)
+{
+    struct subject subject = {.request = *request};
+    struct ronde_error why = {0};
+    enum ronde_status status = ronde_compile(request, ronde_mem_default(), &subject.proof,
+                                             &subject.schedule, &why);
+    *out_rejected += status == RONDE_REJECTED;
+    if (status != RONDE_OK && status != RONDE_REJECTED) {
+        *error = why;
+        return status;
+    }
+    const struct ronde_account account = account_subject(&subject);
+    if (ronde_sink_is_table(sink)) {
+        fprintf(sink->file, "%-9s %-14s %-20s N=%-5u depth %u, path %u, sent %.4g of %.4g%s%s\n",
+                account.ok ? "proved" : "REJECTED", ronde_collective_text(account.collective),
+                account.algorithm, account.ranks, subject.proof.min_depth,
+                subject.proof.critical_path, account.sent_max, account.sent_bound,
+                account.ok ? "" : ": ", account.ok ? "" : why.message);
+        status = RONDE_OK;
+    } else {
+        status = print_verdict(sink, &account, error);
+    }
+    ronde_schedule_destroy(subject.schedule);
+    return status;
+}
+
+/* Every algorithm (of one collective, if one is named) on every number of ranks it serves. */
+static enum ronde_status check_all(const struct ronde_options *options, struct ronde_sink *sink,
+                                   uint32_t *out_rejected, struct ronde_error *error)
+{
+    enum ronde_collective only = RONDE_COLLECTIVE_COUNT;
+    uint32_t total = 0, checked = 0;
+    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    enum ronde_status status = RONDE_OK;
+    if (options->argument_count > 0)
+        status = ronde_parse_collective(options->arguments[0], &only, error);
+    if (status == RONDE_OK && options->rank_counts == 0)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "--all needs the ranks, e.g. -N 2..33");
+    for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
+        if (only != RONDE_COLLECTIVE_COUNT && all[i].collective != only)
+            continue;
+        for (uint32_t k = 0; status == RONDE_OK && k < options->rank_counts; k++) {
+            const struct ronde_request request = {.collective = all[i].collective,
+                                                  .algorithm = all[i].name,
+                                                  .ranks = options->ranks[k],
+                                                  .channels = options->channels};
+            struct ronde_error why_not = {0};
+            if (all[i].supports(&request, &why_not) != RONDE_OK)
+                continue;
+            checked++;
+            status = check_line(&request, sink, out_rejected, error);
+        }
+    }
+    if (status == RONDE_OK && ronde_sink_is_table(sink))
+        fprintf(sink->file, "%u schedules, %u rejected\n", checked, *out_rejected);
+    return status;
+}
+
+int ronde_cmd_check(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_sink sink = {0};
+    uint32_t rejected = 0;
+    enum ronde_status status = ronde_sink_open(options, &sink, &error);
+    if (status == RONDE_OK)
+        status = options->all ? check_all(options, &sink, &rejected, &error)
+                              : check_one(options, &sink, &error);
+    if (sink.file && ronde_sink_close(&sink, status == RONDE_OK ? &error : NULL) != RONDE_OK &&
+        status == RONDE_OK)
+        status = RONDE_IO;
+    if (status == RONDE_OK)
+        return rejected ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+    return ronde_report(&error);
+}

@@ -1,0 +1,170 @@
+/* ronde list: what is here, and why something is missing. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "commands.h"
+#include "common.h"
+#include "plot.h"
+#include "report.h"
+
+#include "ronde/hw.h"
+#include "ronde/sim.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One line of the list. */
+struct entry {
+    const char *kind;    /* algorithm, topology, backend, component */
+    const char *group;   /* the collective of an algorithm, else NULL */
+    const char *name;
+    bool is_available;
+    const char *text;
+};
+
+static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry *entry,
+                                     struct ronde_error *error)
+{
+    if (ronde_sink_is_table(sink)) {
+        fprintf(sink->file, "  %-20s %s%s\n", entry->name,
+                entry->is_available ? "" : "MISSING: ", entry->text);
+        return RONDE_OK;
+    }
+    const struct ronde_field fields[] = {
+        ronde_field_text("kind", entry->kind),
+        ronde_field_text("collective", entry->group),
+        ronde_field_text("name", entry->name),
+        ronde_field_boolean("available", entry->is_available),
+        ronde_field_text("text", entry->text),
+    };
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(sink, &row, error);
+}
+
+static void print_heading(struct ronde_sink *sink, const char *heading)
+{
+    if (ronde_sink_is_table(sink))
+        fprintf(sink->file, "%s\n", heading);
+}
+
+static enum ronde_status list_collective(struct ronde_sink *sink, enum ronde_collective collective,
+                                         struct ronde_error *error)
+{
+    uint32_t total = 0, shown = 0;
+    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    const char *name = ronde_collective_text(collective);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
+        if (all[i].collective != collective)
+            continue;
+        if (shown++ == 0)
+            print_heading(sink, name);
+        const struct entry entry = {"algorithm", name, all[i].name, true, all[i].summary};
+        status = print_entry(sink, &entry, error);
+    }
+    return status;
+}
+
+static int is_platform(const struct dirent *file)
+{
+    const size_t length = strlen(file->d_name);
+    return length > 4 && strcmp(file->d_name + length - 4, ".xml") == 0;
+}
+
+static enum ronde_status list_topology(struct ronde_sink *sink, const char *folder,
+                                       const char *file, struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES], name[256], text[RONDE_ERROR_MESSAGE_BYTES];
+    struct ronde_platform *platform = NULL;
+    struct ronde_error why = {0};
+    struct entry entry = {"topology", NULL, name, true, text};
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - 4), file);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
+        return ronde_fail(error, RONDE_IO, "%s: path too long", folder);
+    if (ronde_platform_read(path, ronde_mem_default(), &platform, &why) == RONDE_OK) {
+        snprintf(text, sizeof text, "%u hosts", ronde_platform_facts(platform)->hosts);
+    } else {
+        /* Without the reader its one line per file would only repeat the component's. */
+        entry.is_available = why.status != RONDE_BAD_INPUT;
+        snprintf(text, sizeof text, "%s",
+                 why.status == RONDE_UNAVAILABLE ? "platform file" : why.message);
+    }
+    ronde_platform_destroy(platform);
+    return print_entry(sink, &entry, error);
+}
+
+static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_error *error)
+{
+    char folder[RONDE_PATH_BYTES];
+    struct dirent **files = NULL;
+    enum ronde_status status = RONDE_OK;
+    if (!ronde_topologies_folder(folder, sizeof folder))
+        return RONDE_OK;
+    const int count = scandir(folder, &files, is_platform, alphasort);
+    if (count > 0)
+        print_heading(sink, "topologies");
+    for (int i = 0; i < count; i++) {
+        if (status == RONDE_OK)
+            status = list_topology(sink, folder, files[i]->d_name, error);
+        free(files[i]);
+    }
+    free(files);
+    return status;
+}
+
+static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_error *error)
+{
+    uint32_t count = 0;
+    const struct ronde_backend *const *all = ronde_backends(&count);
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "backends");
+    for (uint32_t i = 0; status == RONDE_OK && i < count; i++) {
+        struct ronde_machine machine = {.description = ""};
+        struct ronde_error why_not = {0};
+        const bool is_here = all[i]->probe(&machine, &why_not) == RONDE_OK;
+        const struct entry entry = {"backend", NULL, all[i]->name, is_here,
+                                    is_here ? machine.description : why_not.message};
+        status = print_entry(sink, &entry, error);
+    }
+    return status;
+}
+
+static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct entry entries[4] = {
+        {"component", NULL, "simgrid", false, NULL},
+        {"component", NULL, "libxml2", false, NULL},
+        {"component", NULL, "jansson", false, NULL},
+        {"component", NULL, "gnuplot", false, NULL},
+    };
+    enum ronde_status status = RONDE_OK;
+    entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);
+    entries[1].is_available = ronde_topologies_available(&entries[1].text);
+    entries[2].is_available = ronde_json_available(&entries[2].text);
+    entries[3].is_available = ronde_plot_available(&entries[3].text);
+    print_heading(sink, "components");
+    for (size_t i = 0; status == RONDE_OK && i < 4; i++) {
+        if (!entries[i].text)
+            entries[i].text = "built in";
+        status = print_entry(sink, &entries[i], error);
+    }
+    return status;
+}
+
+int ronde_cmd_list(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_sink sink = {0};
+    enum ronde_status status = ronde_sink_open(options, &sink, &error);
+    for (uint32_t c = 0; status == RONDE_OK && c < RONDE_COLLECTIVE_COUNT; c++)
+        status = list_collective(&sink, (enum ronde_collective)c, &error);
+    if (status == RONDE_OK)
+        status = list_topologies(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_backends(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_components(&sink, &error);
+    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
+        status = error.status;
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

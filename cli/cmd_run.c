@@ -1,0 +1,211 @@
+/* ronde run: execute, check against host, measure; nccl-tests' table. */
+#include "commands.h"
+#include "common.h"
+#include "report.h"
+#include "table.h"
+#include "trial.h"
+
+#include <inttypes.h>
+
+/* Columns: five of the request, then seven out of place and seven in place. */
+#define REQUEST_COLUMNS 5u
+#define RESULT_COLUMNS 6u
+#define COLUMNS (REQUEST_COLUMNS + 2 * RESULT_COLUMNS)
+
+static const struct ronde_column columns[COLUMNS] = {
+    {"size", "(B)", 12},   {"count", "(elements)", 12}, {"type", "", 8},      {"redop", "", 6},
+    {"root", "", 6},       {"time", "(us)", 9},         {"min", "(us)", 9},   {"p95", "(us)", 9},
+    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},     {"#wrong", "", 6},    {"time", "(us)", 9},
+    {"min", "(us)", 9},    {"p95", "(us)", 9},          {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
+    {"#wrong", "", 6},
+};
+
+/* Everything a run of the command holds. */
+struct session {
+    const struct ronde_options *options;
+    struct ronde_target target;
+    struct ronde_schedule *schedule;
+    struct ronde_trial trial;
+    struct ronde_memory memory;
+    struct ronde_sink sink;
+    char machine[160];
+    uint64_t wrong;     /* elements, all sizes */
+    double busbw_sum;   /* all rows, both placements */
+    uint32_t rows;
+};
+
+static void print_head(const struct session *session)
+{
+    FILE *file = session->sink.file;
+    const struct ronde_schedule *schedule = session->schedule;
+    fprintf(file, "# ronde %s: %s %s, %u ranks, backend %s, schedule %016" PRIx64 "\n",
+            RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
+            schedule->ranks, session->target.backend->name, schedule->hash);
+    fprintf(file, "# %s%s\n", session->machine,
+            ronde_target_is_crowded(&session->target, schedule->ranks)
+                ? "; oversubscribed: more ranks than cores"
+                : "");
+    fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against host: %s\n#\n",
+            session->options->warmups, session->options->iterations,
+            session->options->check ? "yes" : "no");
+    fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
+    ronde_table_head(file, columns, COLUMNS);
+}
+
+static void result_cells(const struct ronde_record *record, struct ronde_cell *cell)
+{
+    cell[0] = ronde_cell_us(record->time_ns);
+    cell[1] = ronde_cell_us(record->min_ns);
+    cell[2] = ronde_cell_us(record->p95_ns);
+    cell[3] = ronde_cell_rate(ronde_record_algbw_GBps(record));
+    cell[4] = ronde_cell_rate(ronde_record_busbw_GBps(record));
+    cell[5] = record->wrong == RONDE_NOT_CHECKED ? ronde_cell_text("N/A")
+                                                 : ronde_cell_integer(record->wrong);
+}
+
+static void print_table_row(const struct session *session, const struct ronde_record *records)
+{
+    const struct ronde_record *record = &records[0];
+    const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
+    struct ronde_cell cells[COLUMNS];
+    cells[0] = ronde_cell_integer(ronde_record_bytes(record->collective, record->ranks,
+                                                     record->count, record->dtype));
+    cells[1] = ronde_cell_integer(record->count);
+    cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
+    cells[3] = ronde_cell_text(traits->reduces ? ronde_op_text(record->op) : "none");
+    cells[4] = traits->has_root ? ronde_cell_integer(record->root) : ronde_cell_text("-1");
+    result_cells(&records[0], cells + REQUEST_COLUMNS);
+    result_cells(&records[1], cells + REQUEST_COLUMNS + RESULT_COLUMNS);
+    ronde_table_row(session->sink.file, columns, COLUMNS, cells);
+}
+
+static struct ronde_record record_of(const struct session *session, uint64_t count,
+                                     const struct ronde_stats *stats)
+{
+    const struct ronde_options *options = session->options;
+    const uint64_t slot_bytes = options->slot_bytes ? options->slot_bytes
+                                                    : session->target.machine.default_slot_bytes;
+    const struct ronde_load load = {count, options->dtype, slot_bytes, options->depth};
+    struct ronde_record record = ronde_record_of(session->schedule, &load);
+    record.kind = RONDE_RECORD_MEASURED;
+    record.engine = session->target.backend->name;
+    record.op = options->op;
+    record.machine = session->machine;
+    record.time_ns = stats->median;
+    record.min_ns = stats->min;
+    record.p95_ns = stats->p95;
+    record.reps = stats->count;
+    if (ronde_target_is_crowded(&session->target, record.ranks))
+        ronde_record_label(&record, "oversubscribed");
+    return record;
+}
+
+/* Checks and measures one size in both placements. */
+static enum ronde_status run_size(struct session *session, uint64_t count,
+                                  struct ronde_error *error)
+{
+    const struct ronde_effort effort = {session->options->warmups, session->options->iterations,
+                                        session->options->iterations, 0.0};
+    struct ronde_record records[2];
+    uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
+    enum ronde_status status = RONDE_OK;
+    if (session->options->check)
+        status = ronde_trial_check(&session->trial, &session->memory, count, wrong, error);
+    for (int in_place = 0; status == RONDE_OK && in_place < 2; in_place++) {
+        struct ronde_stats stats = {0};
+        ronde_trial_aim(&session->trial, &session->memory, count, in_place != 0);
+        ronde_memory_fill(&session->memory, &session->trial.shape);
+        status = ronde_trials_measure(&session->trial, 1, &effort, &stats, error);
+        records[in_place] = record_of(session, count, &stats);
+        records[in_place].in_place = in_place != 0;
+        records[in_place].wrong = wrong[in_place];
+        session->wrong += wrong[in_place] == RONDE_NOT_CHECKED ? 0 : wrong[in_place];
+        session->busbw_sum += ronde_record_busbw_GBps(&records[in_place]);
+        session->rows++;
+        if (status == RONDE_OK)
+            status = ronde_sink_is_table(&session->sink)
+                         ? RONDE_OK
+                         : ronde_sink_record(&session->sink, &records[in_place], error);
+    }
+    if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
+        print_table_row(session, records);
+    return status;
+}
+
+static enum ronde_status run_sizes(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    const struct ronde_schedule *schedule = session->schedule;
+    uint64_t last = UINT64_MAX, bytes = options->min_bytes;
+    enum ronde_status status = RONDE_OK;
+    do {
+        const uint64_t count =
+            ronde_record_count(schedule->collective, schedule->ranks, bytes, options->dtype);
+        /* Several small sizes can mean the same count when every rank has a block of its own. */
+        if (count != last)
+            status = run_size(session, count, error);
+        last = count;
+        bytes = ronde_options_next_size(options, bytes);
+    } while (status == RONDE_OK && bytes != 0);
+    return status;
+}
+
+static enum ronde_status open_session(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    struct ronde_request request;
+    enum ronde_status status = ronde_single_request(options, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_target_open(options->backend, &session->target, error);
+    if (status == RONDE_OK)
+        status = ronde_request_compile(&request, &session->schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_trial_open(&session->target, session->schedule, options, &session->trial,
+                                  error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_shape shape = session->trial.shape;
+    shape.count = ronde_record_count(shape.collective, shape.ranks, options->max_bytes, shape.dtype);
+    status = ronde_memory_create(&shape, options->check, &session->memory, error);
+    if (status != RONDE_OK)
+        return status;
+    /* Asked on the largest count, before anything is printed. */
+    ronde_trial_aim(&session->trial, &session->memory, shape.count, false);
+    status = session->target.backend->supports(session->target.self, session->schedule,
+                                               &session->trial.launch, error);
+    return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
+}
+
+static void print_verdict(const struct session *session)
+{
+    FILE *file = session->sink.file;
+    if (!session->options->check)
+        fprintf(file, "# Not checked (-c 0)\n");
+    else
+        fprintf(file, "# Out of bounds values : %" PRIu64 " %s\n", session->wrong,
+                session->wrong ? "FAILED" : "OK");
+    fprintf(file, "# Avg bus bandwidth    : %g\n", session->busbw_sum / session->rows);
+}
+
+int ronde_cmd_run(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct session session = {.options = options};
+    ronde_machine_line(session.machine, sizeof session.machine);
+    enum ronde_status status = open_session(&session, &error);
+    if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
+        print_head(&session);
+    if (status == RONDE_OK)
+        status = run_sizes(&session, &error);
+    if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
+        print_verdict(&session);
+    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
+        status = error.status;
+    ronde_trial_close(&session.trial);
+    ronde_memory_destroy(&session.memory);
+    ronde_schedule_destroy(session.schedule);
+    ronde_target_close(&session.target);
+    if (status != RONDE_OK)
+        return ronde_report(&error);
+    return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+}

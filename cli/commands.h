@@ -1,0 +1,28 @@
+/**
+ * The commands: one file each. Every one prints its own errors and returns the exit code.
+ */
+#ifndef RONDE_CLI_COMMANDS_H
+#define RONDE_CLI_COMMANDS_H
+
+#include "options.h"
+
+/** What is here, and why something is missing. */
+int ronde_cmd_list(const struct ronde_options *options);
+/** Prints or stores a schedule's text. */
+int ronde_cmd_compile(const struct ronde_options *options);
+/** Proves a schedule; accounting and minimum depth. */
+int ronde_cmd_check(const struct ronde_options *options);
+/** Executes, measures and checks. */
+int ronde_cmd_run(const struct ronde_options *options);
+/** Replays on a platform file. */
+int ronde_cmd_sim(const struct ronde_options *options);
+/** Closed form and DAG price. */
+int ronde_cmd_price(const struct ronde_options *options);
+/** Measures this machine and writes it as a platform file. */
+int ronde_cmd_calibrate(const struct ronde_options *options);
+/** Measured, simulated and modelled side by side. */
+int ronde_cmd_validate(const struct ronde_options *options);
+/** The tour, then calibrate and validate. */
+int ronde_cmd_demo(const struct ronde_options *options);
+
+#endif

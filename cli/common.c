@@ -1,0 +1,236 @@
+/* From options to requests, schedules, platforms and sinks. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "common.h"
+
+#include "report.h"
+
+#include "ronde/hw.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define COLLECTIVE_TEXT(name, text) text,
+static const char *const collective_names[] = {RONDE_COLLECTIVE_LIST(COLLECTIVE_TEXT)};
+#undef COLLECTIVE_TEXT
+
+enum ronde_status ronde_parse_collective(const char *text, enum ronde_collective *out,
+                                         struct ronde_error *error)
+{
+    if (ronde_collective_parse(text, out))
+        return RONDE_OK;
+    const char *nearest = ronde_nearest(text, collective_names, RONDE_COLLECTIVE_COUNT);
+    if (nearest)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown collective \"%s\"; did you mean %s?",
+                          text, nearest);
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "unknown collective \"%s\"; `ronde list` names them", text);
+}
+
+const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
+                                                    const char *name, struct ronde_error *error)
+{
+    const char *names[RONDE_MAX_NAMES * 4];
+    uint32_t count = 0, total = 0;
+    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    for (uint32_t i = 0; i < total && count < RONDE_MAX_NAMES * 4; i++)
+        if (all[i].collective == collective)
+            names[count++] = all[i].name;
+    const char *nearest = ronde_nearest(name, names, count);
+    if (nearest && strcmp(nearest, name) != 0) {
+        ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no algorithm \"%s\"; did you mean %s?",
+                   ronde_collective_text(collective), name, nearest);
+        return NULL;
+    }
+    return ronde_algorithm_find(collective, name, error);
+}
+
+const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *request)
+{
+    uint32_t total = 0;
+    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    for (uint32_t i = 0; i < total; i++) {
+        struct ronde_error why_not = {0};
+        request->algorithm = all[i].name;
+        if (all[i].collective == request->collective &&
+            all[i].supports(request, &why_not) == RONDE_OK)
+            return &all[i];
+    }
+    request->algorithm = NULL;
+    return NULL;
+}
+
+static enum ronde_status check_single(const struct ronde_options *options,
+                                      struct ronde_error *error)
+{
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
+    if (options->rank_counts == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks? -N is missing");
+    if (options->rank_counts > 1 || options->algorithm_count > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "one number of ranks and one algorithm at a time; validate takes several");
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_single_request(const struct ronde_options *options,
+                                       struct ronde_request *out_request, struct ronde_error *error)
+{
+    struct ronde_request request = {
+        .ranks = options->ranks[0], .root = options->root, .channels = options->channels};
+    enum ronde_status status = check_single(options, error);
+    if (status == RONDE_OK)
+        status = ronde_parse_collective(options->arguments[0], &request.collective, error);
+    if (status != RONDE_OK)
+        return status;
+    if (request.root >= request.ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks", request.root,
+                          request.ranks);
+    if (options->algorithm_count == 0 && !ronde_first_algorithm(&request))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
+                          ronde_collective_text(request.collective), request.ranks);
+    if (options->algorithm_count > 0) {
+        request.algorithm = options->algorithms[0];
+        if (!ronde_parse_algorithm(request.collective, request.algorithm, error))
+            return RONDE_BAD_ARGUMENT;
+    }
+    *out_request = request;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_request_compile(const struct ronde_request *request,
+                                        struct ronde_schedule **out_schedule,
+                                        struct ronde_error *error)
+{
+    return ronde_compile(request, ronde_mem_default(), NULL, out_schedule, error);
+}
+
+/* The folder of the executable, so that a build tree and an installed tree find their own files. */
+static bool executable_folder(char *out_path, size_t bytes)
+{
+    const ssize_t length = readlink("/proc/self/exe", out_path, bytes - 1);
+    if (length <= 0)
+        return false;
+    out_path[length] = '\0';
+    char *slash = strrchr(out_path, '/');
+    if (slash)
+        *slash = '\0';
+    return slash != NULL;
+}
+
+/* Joins and asks whether it can be read. */
+static bool readable(char *out_path, size_t bytes, const char *folder, const char *middle,
+                     const char *name)
+{
+    const int length = snprintf(out_path, bytes, "%s%s%s", folder, middle, name);
+    return length > 0 && (size_t)length < bytes && access(out_path, R_OK) == 0;
+}
+
+bool ronde_topologies_folder(char *out_path, size_t bytes)
+{
+    char folder[RONDE_PATH_BYTES];
+    if (executable_folder(folder, sizeof folder) &&
+        readable(out_path, bytes, folder, "/../", "topologies"))
+        return true;
+    return readable(out_path, bytes, RONDE_TOPOLOGIES_DIR, "", "");
+}
+
+void ronde_find_topology(const char *text, char *out_path, size_t bytes)
+{
+    char folder[RONDE_PATH_BYTES], name[RONDE_PATH_BYTES];
+    if (readable(out_path, bytes, "", "", text))
+        return;
+    /* A shipped name has no slash; anything else was meant as a path and is reported as such. */
+    if (!strchr(text, '/') && ronde_topologies_folder(folder, sizeof folder)) {
+        if (readable(out_path, bytes, folder, "/", text))
+            return;
+        snprintf(name, sizeof name, "%s.xml", text);
+        if (readable(out_path, bytes, folder, "/", name))
+            return;
+    }
+    snprintf(out_path, bytes, "%s", text);
+}
+
+enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES];
+    if (!options->topo)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "on which machine? --topo is missing; `ronde list` names the shipped ones");
+    ronde_find_topology(options->topo, path, sizeof path);
+    return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
+}
+
+enum ronde_status ronde_sink_open(const struct ronde_options *options, struct ronde_sink *out_sink,
+                                  struct ronde_error *error)
+{
+    const char *missing = NULL;
+    /* Said before any work is done, not after it. */
+    if (options->json && !ronde_json_available(&missing))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
+    FILE *file = stdout;
+    if (options->output && strcmp(options->output, "-") != 0)
+        file = fopen(options->output, "w");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: cannot be written", options->output);
+    *out_sink = (struct ronde_sink){.file = file, .json = options->json, .csv = options->csv};
+    return RONDE_OK;
+}
+
+bool ronde_sink_is_table(const struct ronde_sink *sink)
+{
+    return !sink->json && !sink->csv;
+}
+
+enum ronde_status ronde_sink_row(struct ronde_sink *sink, const struct ronde_row *row,
+                                 struct ronde_error *error)
+{
+    if (sink->json)
+        return ronde_json_print(row, sink->file, error);
+    if (sink->csv && !sink->is_headed)
+        ronde_csv_print_header(row, sink->file);
+    sink->is_headed = true;
+    if (sink->csv)
+        ronde_csv_print(row, sink->file);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sink_record(struct ronde_sink *sink, const struct ronde_record *record,
+                                    struct ronde_error *error)
+{
+    struct ronde_record_row row;
+    ronde_record_layout(record, &row);
+    return ronde_sink_row(sink, &row.row, error);
+}
+
+enum ronde_status ronde_sink_close(struct ronde_sink *sink, struct ronde_error *error)
+{
+    FILE *file = sink->file;
+    sink->file = NULL;
+    if (!file)
+        return RONDE_OK;
+    const bool failed = fflush(file) != 0 || ferror(file);
+    const bool close_failed = file != stdout && fclose(file) != 0;
+    if (failed || close_failed)
+        return ronde_fail(error, RONDE_IO, "results could not be written");
+    return RONDE_OK;
+}
+
+void ronde_machine_line(char *out_line, size_t bytes)
+{
+    char model[96] = "unknown processor";
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strncmp(line, "model name", 10) == 0 ? strstr(line, ": ") : NULL;
+        if (!colon)
+            continue;
+        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+    snprintf(out_line, bytes, "%s, %u usable cores", model, ronde_usable_cores());
+}

@@ -1,0 +1,88 @@
+/**
+ * What several commands do alike: from options to requests and schedules, to platform files, to the results' sink.
+ */
+#ifndef RONDE_CLI_COMMON_H
+#define RONDE_CLI_COMMON_H
+
+#include "options.h"
+#include "record.h"
+
+#include "ronde/schedules.h"
+#include "ronde/topologies.h"
+
+/** Longest path built here. */
+#define RONDE_PATH_BYTES 4096
+
+/** The collective named by the first argument. Errors: BAD_ARGUMENT naming the nearest one. */
+RONDE_MUST_CHECK enum ronde_status ronde_parse_collective(const char *text,
+                                                          enum ronde_collective *out,
+                                                          struct ronde_error *error);
+
+/** The algorithm named by -a, or its nearest name in the error. Errors: BAD_ARGUMENT. */
+const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
+                                                    const char *name, struct ronde_error *error);
+
+/** The first algorithm of a collective that serves a request; NULL if none. Fills in request->algorithm. */
+const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *request);
+
+/**
+ * The request of a command that takes one collective, one -a and one -N. Without -a the first algorithm that serves
+ * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_options *options,
+                                                        struct ronde_request *out_request,
+                                                        struct ronde_error *error);
+
+/**
+ * Compiles and proves a request. Where nothing else is printed about it a rejected schedule is an error as well.
+ * Errors: as ronde_compile.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_request_compile(const struct ronde_request *request,
+                                                         struct ronde_schedule **out_schedule,
+                                                         struct ronde_error *error);
+
+/** Path of a platform: a path that exists, else the file of a shipped name, else the text itself. */
+void ronde_find_topology(const char *text, char *out_path, size_t bytes);
+
+/** Folder of the shipped platform files; false if there is none. */
+bool ronde_topologies_folder(char *out_path, size_t bytes);
+
+/** Reads the platform of --topo. Errors: BAD_ARGUMENT when it was not given; as ronde_platform_read. */
+RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                                       struct ronde_platform **out_platform,
+                                                       struct ronde_error *error);
+
+/** Where results go and how they look. */
+struct ronde_sink {
+    FILE *file;     /**< stdout or the file of --output */
+    bool json;      /**< JSON Lines */
+    bool csv;       /**< CSV */
+    bool is_headed; /**< the CSV header was printed */
+};
+
+/** Opens the sink the options ask for. Errors: IO; UNAVAILABLE for --json without jansson. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_open(const struct ronde_options *options,
+                                                   struct ronde_sink *out_sink,
+                                                   struct ronde_error *error);
+
+/** Whether people read it: neither JSON nor CSV. */
+bool ronde_sink_is_table(const struct ronde_sink *sink);
+
+/** Prints a row as JSON or CSV; does nothing for a table. Errors: as ronde_json_print. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_row(struct ronde_sink *sink,
+                                                  const struct ronde_row *row,
+                                                  struct ronde_error *error);
+
+/** The same for a record. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,
+                                                     const struct ronde_record *record,
+                                                     struct ronde_error *error);
+
+/** Closes the sink. Errors: IO when what was printed did not all arrive. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_close(struct ronde_sink *sink,
+                                                    struct ronde_error *error);
+
+/** One line that names this machine: processor and usable cores. */
+void ronde_machine_line(char *out_line, size_t bytes);
+
+#endif

@@ -1,0 +1,72 @@
+/* Rows as JSON Lines, by jansson. */
+#include "field.h"
+
+#include <jansson.h>
+
+static json_t *object_of(const struct ronde_row *row);
+
+static json_t *array_of(const struct ronde_field *field)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < field->count; i++) {
+        json_t *item = field->kind == RONDE_FIELD_TEXTS ? json_string(field->texts[i])
+                                                        : object_of(&field->rows[i]);
+        /* append_new takes the item even when it fails, and refuses NULL. */
+        if (json_array_append_new(array, item) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *value_of(const struct ronde_field *field)
+{
+    switch (field->kind) {
+    case RONDE_FIELD_NULL:
+        return json_null();
+    case RONDE_FIELD_TEXT:
+        return json_string(field->text);
+    case RONDE_FIELD_INTEGER:
+        return json_integer(field->integer);
+    case RONDE_FIELD_REAL:
+        return json_real(field->real);
+    case RONDE_FIELD_BOOLEAN:
+        return json_boolean(field->integer != 0);
+    case RONDE_FIELD_TEXTS:
+    case RONDE_FIELD_ROWS:
+        return array_of(field);
+    }
+    return NULL;
+}
+
+static json_t *object_of(const struct ronde_row *row)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; object && i < row->count; i++)
+        if (json_object_set_new(object, row->fields[i].name, value_of(&row->fields[i])) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+enum ronde_status ronde_json_print(const struct ronde_row *row, FILE *file,
+                                   struct ronde_error *error)
+{
+    json_t *object = object_of(row);
+    if (!object)
+        return ronde_fail(error, RONDE_NO_MEMORY,
+                          "no memory for a JSON record, or a text in it is not UTF-8");
+    const int failed = json_dumpf(object, file, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    json_decref(object);
+    if (failed != 0 || fputc('\n', file) == EOF)
+        return ronde_fail(error, RONDE_IO, "cannot write a JSON record");
+    return RONDE_OK;
+}
+
+bool ronde_json_available(const char **out_text)
+{
+    *out_text = "jansson " JANSSON_VERSION;
+    return true;
+}

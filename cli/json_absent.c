@@ -1,0 +1,18 @@
+/* Stands in for json.c where jansson was not found. */
+#include "field.h"
+
+#define MISSING "built without jansson (package libjansson-dev), so there is no JSON output"
+
+enum ronde_status ronde_json_print(const struct ronde_row *row, FILE *file,
+                                   struct ronde_error *error)
+{
+    (void)row;
+    (void)file;
+    return ronde_fail(error, RONDE_UNAVAILABLE, MISSING);
+}
+
+bool ronde_json_available(const char **out_text)
+{
+    *out_text = MISSING;
+    return false;
+}

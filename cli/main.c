@@ -1,0 +1,154 @@
+/* ronde: the dispatch table. */
+#include "commands.h"
+#include "field.h"
+#include "report.h"
+
+#include "ronde/hw.h"
+#include "ronde/sim.h"
+#include "ronde/topologies.h"
+
+#include <string.h>
+
+/* What every command that walks sizes takes. */
+#define SWEEP " minbytes maxbytes stepbytes stepfactor datatype "
+#define WHAT " ranks algorithm root channels "
+#define PRINT " json csv output "
+
+static const struct ronde_command commands[] = {
+    {"list", "", "what is here: collectives, algorithms, topologies, backends, components",
+     "  ronde list\n  ronde list --json\n", PRINT, 0, false, ronde_cmd_list},
+    {"compile", "COLLECTIVE", "print or store a schedule",
+     "  ronde compile all_reduce -a ring -N 8\n"
+     "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n",
+     WHAT "output", 1, false, ronde_cmd_compile},
+    {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
+     "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
+     "  ronde check --all -N 2..33\n",
+     WHAT "expand all" PRINT, 1, false, ronde_cmd_check},
+    {"run", "COLLECTIVE", "execute, compare with the specification and measure",
+     "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
+     "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n",
+     WHAT SWEEP "op iters warmup_iters check slot depth seed timeout backend" PRINT, 1, true,
+     ronde_cmd_run},
+    {"sim", "COLLECTIVE", "replay a schedule on a platform file",
+     "  ronde sim all_reduce -a ring -N 16 --topo crossbar\n"
+     "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n",
+     WHAT SWEEP "slot depth topo engine" PRINT, 1, false, ronde_cmd_sim},
+    {"price", "COLLECTIVE", "closed form and longest path of a schedule on a platform file",
+     "  ronde price all_reduce -a ring -N 16 --topo crossbar\n"
+     "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
+     WHAT SWEEP "slot depth topo" PRINT, 1, false, ronde_cmd_price},
+    {"calibrate", "", "measure this machine and write it as a platform file",
+     "  ronde calibrate -o machine.xml\n  ronde calibrate -N 64 --json\n",
+     " ranks slot depth timeout backend json csv output ", 0, false, ronde_cmd_calibrate},
+    {"validate", "COLLECTIVE", "measured, replayed and priced side by side",
+     "  ronde validate all_reduce -a ring,tree -N 2,4 --topo machine.xml\n"
+     "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
+     " --plot validate.svg\n",
+     WHAT SWEEP "op iters warmup_iters slot depth timeout backend topo plot" PRINT, 1, false,
+     ronde_cmd_validate},
+    {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
+     "  ronde demo\n  ronde demo --output /tmp/demo\n", " output ", 0, false, ronde_cmd_demo},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static const struct ronde_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+    const char *names[COMMAND_COUNT];
+    struct ronde_error error = {0};
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    const char *nearest = ronde_nearest(name, names, COMMAND_COUNT);
+    if (nearest)
+        ronde_fail(&error, RONDE_BAD_ARGUMENT, "unknown command \"%s\"; did you mean %s?", name,
+                   nearest);
+    else
+        ronde_fail(&error, RONDE_BAD_ARGUMENT, "unknown command \"%s\"; see ronde help", name);
+    return ronde_report(&error);
+}
+
+static int print_help(FILE *file, int code)
+{
+    fputs("ronde compiles collectives into step schedules, proves them, runs them, replays and "
+          "prices them.\n\nUsage: ronde COMMAND [OPTION...]\n\nCommands:\n",
+          file);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nronde COMMAND --help tells the options of a command; ronde --version the version.\n"
+          "Exit codes: 0 done, 1 the answer is no (wrong result, failed proof), 2 bad usage or\n"
+          "input, 3 a component is missing, 4 the run failed.\n",
+          file);
+    return code;
+}
+
+static int print_version(void)
+{
+    const char *text = NULL, *reason = NULL;
+    struct ronde_machine machine;
+    struct ronde_error why_not = {0};
+    printf("ronde %s (features: host", RONDE_VERSION);
+    if (ronde_backend_cpu.probe(&machine, &why_not) == RONDE_OK)
+        printf(" cpu");
+    if (ronde_sim_simgrid_available(&text))
+        printf(" simgrid");
+    if (ronde_topologies_available(&reason))
+        printf(" xml");
+    if (ronde_json_available(&text))
+        printf(" json");
+    printf(")\n");
+    return RONDE_EXIT_OK;
+}
+
+static int run_command(const struct ronde_command *command, int argc, char **argv)
+{
+    struct ronde_options options;
+    struct ronde_error error = {0};
+    if (ronde_options_parse(command, argc, argv, &options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (options.help) {
+        ronde_options_help(command, stdout);
+        return RONDE_EXIT_OK;
+    }
+    return command->run(&options);
+}
+
+static int help_command(int argc, char **argv)
+{
+    if (argc < 2)
+        return print_help(stdout, RONDE_EXIT_OK);
+    const struct ronde_command *command = find_command(argv[1]);
+    if (!command)
+        return refuse_command(argv[1]);
+    ronde_options_help(command, stdout);
+    return RONDE_EXIT_OK;
+}
+
+static bool is_one_of(const char *text, const char *a, const char *b)
+{
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* Rows appear as they are measured, in pipes too. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc < 2)
+        return print_help(stderr, RONDE_EXIT_USAGE);
+    if (is_one_of(argv[1], "--help", "-h"))
+        return print_help(stdout, RONDE_EXIT_OK);
+    if (is_one_of(argv[1], "--version", "-V"))
+        return print_version();
+    if (strcmp(argv[1], "help") == 0)
+        return help_command(argc - 1, argv + 1);
+    const struct ronde_command *command = find_command(argv[1]);
+    return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
+}

@@ -1,0 +1,184 @@
+/* Buffers of a run, how they alias in place, what they hold before it and what is compared after it. */
+#include "memory.h"
+
+#include <string.h>
+
+static size_t buffer_bytes(const struct ronde_shape *shape, uint32_t blocks)
+{
+    return (size_t)shape->count * ronde_dtype_bytes(shape->dtype) * blocks;
+}
+
+static void free_buffers(const struct ronde_memory *memory, void **buffers, size_t bytes)
+{
+    for (uint32_t rank = 0; buffers && rank < memory->ranks; rank++)
+        ronde_mem_free(memory->mem, buffers[rank], bytes, 1);
+    ronde_mem_free(memory->mem, buffers, memory->ranks, sizeof *buffers);
+}
+
+static void **new_buffers(const struct ronde_memory *memory, size_t bytes)
+{
+    void **buffers = ronde_mem_new(memory->mem, memory->ranks, sizeof *buffers);
+    for (uint32_t rank = 0; buffers && rank < memory->ranks; rank++) {
+        buffers[rank] = ronde_mem_new(memory->mem, bytes, 1);
+        if (!buffers[rank]) {
+            free_buffers(memory, buffers, bytes);
+            return NULL;
+        }
+    }
+    return buffers;
+}
+
+enum ronde_status ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
+                                      struct ronde_memory *out_memory, struct ronde_error *error)
+{
+    struct ronde_memory memory = {.mem = ronde_mem_default(), .ranks = shape->ranks};
+    memory.in_bytes =
+        buffer_bytes(shape, ronde_collective_in_blocks(shape->collective, shape->ranks));
+    memory.out_bytes =
+        buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
+    memory.inputs = new_buffers(&memory, memory.in_bytes);
+    memory.outputs = new_buffers(&memory, memory.out_bytes);
+    memory.expected = with_expected ? new_buffers(&memory, memory.out_bytes) : NULL;
+    memory.in = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.in);
+    memory.out = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.out);
+    if (!memory.inputs || !memory.outputs || (with_expected && !memory.expected) || !memory.in ||
+        !memory.out) {
+        ronde_memory_destroy(&memory);
+        return ronde_fail(error, RONDE_NO_MEMORY,
+                          "no memory for %u ranks with %zu bytes in and %zu out", shape->ranks,
+                          memory.in_bytes, memory.out_bytes);
+    }
+    *out_memory = memory;
+    return RONDE_OK;
+}
+
+void ronde_memory_destroy(struct ronde_memory *memory)
+{
+    if (!memory->mem)
+        return;
+    free_buffers(memory, memory->inputs, memory->in_bytes);
+    free_buffers(memory, memory->outputs, memory->out_bytes);
+    free_buffers(memory, memory->expected, memory->out_bytes);
+    ronde_mem_free(memory->mem, memory->in, memory->ranks, sizeof *memory->in);
+    ronde_mem_free(memory->mem, memory->out, memory->ranks, sizeof *memory->out);
+    *memory = (struct ronde_memory){0};
+}
+
+/* Where a rank's own block lies in a buffer that holds one block per rank. */
+static void *own_block(void *buffer, const struct ronde_shape *shape, uint32_t rank)
+{
+    return (char *)buffer + buffer_bytes(shape, 1) * rank;
+}
+
+static void view_in_place(struct ronde_memory *memory, const struct ronde_shape *shape,
+                          uint32_t rank)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(shape->collective);
+    if (traits->in_per_rank == traits->out_per_rank) {
+        memory->in[rank] = memory->outputs[rank];
+        return;
+    }
+    /* gather and scatter only overlap at the root; the others' second buffer stays their own. */
+    if ((traits->in_at_root || traits->out_at_root) && rank != shape->root)
+        return;
+    if (traits->out_per_rank)
+        memory->in[rank] = own_block(memory->outputs[rank], shape, rank);
+    else
+        memory->out[rank] = own_block(memory->inputs[rank], shape, rank);
+}
+
+void ronde_memory_view(struct ronde_memory *memory, const struct ronde_shape *shape, bool in_place)
+{
+    for (uint32_t rank = 0; rank < memory->ranks; rank++) {
+        memory->in[rank] = memory->inputs[rank];
+        memory->out[rank] = memory->outputs[rank];
+        if (in_place)
+            view_in_place(memory, shape, rank);
+    }
+}
+
+/* A prime period, so that no block or chunk offset is a multiple of it. */
+#define PATTERN 65521u
+
+/* splitmix64: spreads neighbouring (rank, element) pairs over all values. */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static void set_element(void *buffer, enum ronde_dtype dtype, size_t index, uint64_t bits)
+{
+    /* [1, 2): products neither vanish nor become denormal, which would be slow to time. */
+    const double real = 1.0 + (double)(bits % 9973u) / 9973.0;
+    switch (dtype) {
+    case RONDE_UINT8:
+        ((uint8_t *)buffer)[index] = (uint8_t)(1 + bits % 7);
+        break;
+    case RONDE_INT32:
+        ((int32_t *)buffer)[index] = (int32_t)(bits % 2001) - 1000;
+        break;
+    case RONDE_FLOAT32:
+        ((float *)buffer)[index] = (float)real;
+        break;
+    case RONDE_FLOAT64:
+        ((double *)buffer)[index] = real;
+        break;
+    case RONDE_DTYPE_COUNT:
+        break;
+    }
+}
+
+static void fill_rank(void *buffer, const struct ronde_shape *shape, size_t elements, uint32_t rank)
+{
+    const size_t element = ronde_dtype_bytes(shape->dtype);
+    const size_t first = elements < PATTERN ? elements : PATTERN;
+    for (size_t i = 0; i < first; i++)
+        set_element(buffer, shape->dtype, i, mix(((uint64_t)rank << 32) + i));
+    for (size_t done = first; done < elements; done += first) {
+        const size_t left = elements - done;
+        memcpy((char *)buffer + done * element, buffer, (left < first ? left : first) * element);
+    }
+}
+
+void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_shape *shape)
+{
+    const size_t in_elements =
+        (size_t)shape->count * ronde_collective_in_blocks(shape->collective, shape->ranks);
+    const size_t out_bytes =
+        buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
+    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+        memset(memory->out[rank], 0xA5, out_bytes);
+        fill_rank(memory->in[rank], shape, in_elements, rank);
+    }
+}
+
+static uint64_t count_wrong(const char *got, const char *expected, size_t element, size_t bytes)
+{
+    uint64_t wrong = 0;
+    if (memcmp(got, expected, bytes) == 0)
+        return 0;
+    for (size_t at = 0; at < bytes; at += element)
+        wrong += memcmp(got + at, expected + at, element) != 0;
+    return wrong;
+}
+
+uint64_t ronde_memory_wrong(const struct ronde_memory *memory, const struct ronde_shape *shape)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(shape->collective);
+    const size_t bytes =
+        buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
+    uint64_t wrong = 0;
+    for (uint32_t rank = 0; rank < shape->ranks; rank++)
+        if (!traits->out_at_root || rank == shape->root)
+            wrong += count_wrong(memory->out[rank], memory->expected[rank],
+                                 ronde_dtype_bytes(shape->dtype), bytes);
+    return wrong;
+}
+
+void ronde_memory_aim_at_expected(struct ronde_memory *memory)
+{
+    memcpy(memory->out, memory->expected, memory->ranks * sizeof *memory->out);
+}

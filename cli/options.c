@@ -1,0 +1,499 @@
+/* Options: one table, filtered by what a command takes, parsed by argp without its printing and exiting. */
+#include "options.h"
+
+#include "report.h"
+
+#include "ronde/builder.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys of options without a letter. */
+enum key {
+    KEY_BACKEND = 256,
+    KEY_CHANNELS,
+    KEY_SLOT,
+    KEY_DEPTH,
+    KEY_SEED,
+    KEY_TIMEOUT,
+    KEY_TOPO,
+    KEY_ENGINE,
+    KEY_JSON,
+    KEY_CSV,
+    KEY_OP,
+    KEY_OUTPUT,
+    KEY_PLOT,
+    KEY_ALL,
+    KEY_EXPAND
+};
+
+/* Letters and long names are nccl-tests' where it has them. */
+static const struct argp_option all_options[] = {
+    {"ranks", 'N', "N", 0, "number of ranks; a list 2,4,8 or a range 2..33 where several make sense", 0},
+    {"algorithm", 'a', "NAME", 0, "algorithm, or several with commas where several make sense", 0},
+    {"minbytes", 'b', "SIZE", 0, "smallest size (default 8); K, M, G are powers of 1024", 1},
+    {"maxbytes", 'e', "SIZE", 0, "largest size (default 16M)", 1},
+    {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
+    {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
+    {"iters", 'n', "COUNT", 0, "measured iterations of a size", 1},
+    {"warmup_iters", 'w', "COUNT", 0, "unmeasured iterations before them", 1},
+    {"check", 'c', "0|1", 0, "compare results with the host backend (default 1)", 1},
+    {"datatype", 'd', "TYPE", 0, "element type (default float32)", 1},
+    {"op", KEY_OP, "OP", 0, "reduction operator (default sum)", 1},
+    {"root", 'r', "RANK", 0, "root of rooted collectives (default 0)", 1},
+    {"channels", KEY_CHANNELS, "COUNT", 0, "equal channels (default: the algorithm's)", 2},
+    {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
+    {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
+    {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "give up a run after this long (default 60)", 2},
+    {"backend", KEY_BACKEND, "NAME", 0, "what executes: cpu (default) or host", 2},
+    {"topo", KEY_TOPO, "FILE", 0, "platform file, or the name of a shipped one", 2},
+    {"engine", KEY_ENGINE, "NAME", 0, "what replays: auto (default), flat or simgrid", 2},
+    {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
+    {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
+    {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
+    {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
+    {"csv", KEY_CSV, NULL, 0, "comma-separated values with a header line", 3},
+    {"help", 'h', NULL, 0, "show this help", 4},
+};
+
+#define ALL_COUNT (sizeof all_options / sizeof all_options[0])
+
+static bool takes(const struct ronde_command *command, const char *name)
+{
+    const size_t length = strlen(name);
+    if (strcmp(name, "help") == 0)
+        return true;
+    for (const char *at = strstr(command->takes, name); at; at = strstr(at + 1, name))
+        if ((at == command->takes || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* The command's own table, zero-terminated. -o goes to op where nccl-tests users expect it, else to output. */
+static uint32_t filter(const struct ronde_command *command, struct argp_option *own)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < ALL_COUNT; i++) {
+        if (!takes(command, all_options[i].name))
+            continue;
+        own[count] = all_options[i];
+        if (own[count].key == (command->o_is_op ? KEY_OP : KEY_OUTPUT))
+            own[count].key = 'o';
+        count++;
+    }
+    own[count] = (struct argp_option){0};
+    return count;
+}
+
+enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct ronde_error *error)
+{
+    static const char letters[] = "KMGTP";
+    const bool starts_well = text[0] >= '0' && text[0] <= '9';
+    char *end = NULL;
+    const double number = starts_well ? strtod(text, &end) : 0.0;
+    /* strtod also reads 0x10 and 1e3; a size has neither. */
+    if (!starts_well || strcspn(text, "xXeEnN") < (size_t)(end - text))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "size \"%s\" is not a number with K, M, G, T or P", text);
+    double scale = 1.0;
+    const char upper = (char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end);
+    const char *letter = upper ? strchr(letters, upper) : NULL;
+    for (const char *at = letters; letter && at <= letter; at++)
+        scale *= 1024.0;
+    end += letter != NULL;
+    if (letter && *end == 'i')
+        end++;
+    if (*end == 'B')
+        end++;
+    const double bytes = number * scale;
+    if (*end != '\0')
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "size \"%s\" ends in \"%s\"", text, end);
+    if (bytes > 9007199254740992.0 || floor(bytes) != bytes)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "size \"%s\" is not a whole number of bytes up to 8P", text);
+    *out_bytes = (uint64_t)bytes;
+    return RONDE_OK;
+}
+
+/* A whole number between bounds, nothing after it. */
+static enum ronde_status parse_number(const char *what, const char *text, uint64_t low,
+                                      uint64_t high, uint64_t *out, struct ronde_error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0')
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a whole number", what, text);
+    if (errno == ERANGE || number < 0 || (uint64_t)number < low || (uint64_t)number > high)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s %s is outside %llu .. %llu", what, text,
+                          (unsigned long long)low, (unsigned long long)high);
+    *out = (uint64_t)number;
+    return RONDE_OK;
+}
+
+static enum ronde_status parse_count(const char *what, const char *text, uint32_t low,
+                                     uint32_t *out, struct ronde_error *error)
+{
+    uint64_t number = 0;
+    const enum ronde_status status = parse_number(what, text, low, UINT32_MAX, &number, error);
+    if (status == RONDE_OK)
+        *out = (uint32_t)number;
+    return status;
+}
+
+/* One item of -N: a number or a range low..high; appends to the list. */
+static enum ronde_status parse_rank_item(char *item, uint32_t *out_ranks, uint32_t *out_count,
+                                         struct ronde_error *error)
+{
+    uint64_t low = 0, high = 0;
+    char *dots = strstr(item, "..");
+    if (dots)
+        *dots = '\0';
+    enum ronde_status status = parse_number("ranks", item, 1, RONDE_MAX_RANKS, &low, error);
+    high = low;
+    if (status == RONDE_OK && dots)
+        status = parse_number("ranks", dots + 2, 1, RONDE_MAX_RANKS, &high, error);
+    if (status != RONDE_OK)
+        return status;
+    if (high < low || high - low >= RONDE_MAX_RANK_COUNTS - *out_count)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks %llu..%llu: a range ascends and all of -N has at most %u numbers",
+                          (unsigned long long)low, (unsigned long long)high, RONDE_MAX_RANK_COUNTS);
+    for (uint64_t n = low; n <= high; n++)
+        out_ranks[(*out_count)++] = (uint32_t)n;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks, uint32_t *out_count,
+                                    struct ronde_error *error)
+{
+    char copy[256];
+    *out_count = 0;
+    if (strlen(text) >= sizeof copy)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks: a list of more than %zu characters", sizeof copy - 1);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *item = copy; item;) {
+        char *comma = strchr(item, ',');
+        if (comma)
+            *comma = '\0';
+        const enum ronde_status status = parse_rank_item(item, out_ranks, out_count, error);
+        if (status != RONDE_OK)
+            return status;
+        item = comma ? comma + 1 : NULL;
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status parse_names(const char *text, struct ronde_options *options,
+                                     struct ronde_error *error)
+{
+    if (strlen(text) >= sizeof options->names)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "algorithm: a list of more than %zu characters",
+                          sizeof options->names - 1);
+    memcpy(options->names, text, strlen(text) + 1);
+    options->algorithm_count = 0;
+    for (char *item = options->names; item;) {
+        char *comma = strchr(item, ',');
+        if (comma)
+            *comma = '\0';
+        if (options->algorithm_count == RONDE_MAX_NAMES)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "algorithm: more than %u names", RONDE_MAX_NAMES);
+        options->algorithms[options->algorithm_count++] = item;
+        item = comma ? comma + 1 : NULL;
+    }
+    return RONDE_OK;
+}
+
+#define DTYPE_TEXT(name, text, bytes) text,
+static const char *const dtype_names[] = {RONDE_DTYPE_LIST(DTYPE_TEXT)};
+#undef DTYPE_TEXT
+#define OP_TEXT(name, text) text,
+static const char *const op_names[] = {RONDE_OP_LIST(OP_TEXT)};
+#undef OP_TEXT
+
+/* "unknown WHAT "text"; did you mean X?", or the list of names when nothing is near. */
+static enum ronde_status fail_name(const char *what, const char *text, const char *const *names,
+                                   uint32_t count, struct ronde_error *error)
+{
+    const char *nearest = ronde_nearest(text, names, count);
+    if (nearest)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; did you mean %s?", what, text, nearest);
+    char list[160] = "";
+    for (uint32_t i = 0; i < count; i++)
+        if (strlen(list) + strlen(names[i]) + 3 < sizeof list) {
+            strcat(list, i ? ", " : "");
+            strcat(list, names[i]);
+        }
+    return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; there are %s", what, text, list);
+}
+
+static enum ronde_status parse_dtype(const char *text, struct ronde_options *options,
+                                     struct ronde_error *error)
+{
+    return ronde_dtype_parse(text, &options->dtype)
+               ? RONDE_OK
+               : fail_name("element type", text, dtype_names, RONDE_DTYPE_COUNT, error);
+}
+
+static enum ronde_status parse_op(const char *text, struct ronde_options *options,
+                                  struct ronde_error *error)
+{
+    return ronde_op_parse(text, &options->op)
+               ? RONDE_OK
+               : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
+}
+
+static enum ronde_status parse_seconds(const char *text, double *out, struct ronde_error *error)
+{
+    char *end = NULL;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 1e6))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "timeout \"%s\" is not a number of seconds up to 1e6", text);
+    *out = seconds;
+    return RONDE_OK;
+}
+
+static enum ronde_status parse_check(const char *text, bool *out, struct ronde_error *error)
+{
+    uint64_t number = 0;
+    const enum ronde_status status = parse_number("check", text, 0, 1, &number, error);
+    *out = number != 0;
+    return status;
+}
+
+static enum ronde_status parse_slot(const char *text, uint64_t *out, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_size_parse(text, out, error);
+    if (status == RONDE_OK && *out < 16)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "slot %s is less than 16 bytes", text);
+    return status;
+}
+
+/* argp hands its parser one opaque pointer. */
+struct parsing {
+    const struct ronde_command *command;
+    struct ronde_options *options;
+    struct ronde_error *error;
+    bool max_given;
+    int stopped_at; /* index into argv where getopt was when something was wrong */
+};
+
+/* Options whose value is kept as text, and switches: they cannot be wrong. */
+static bool take_plain(struct ronde_options *options, int key, const char *text)
+{
+    switch (key) {
+    case KEY_BACKEND: options->backend = text; return true;
+    case KEY_TOPO: options->topo = text; return true;
+    case KEY_ENGINE: options->engine = text; return true;
+    case KEY_OUTPUT: options->output = text; return true;
+    case KEY_PLOT: options->plot = text; return true;
+    case KEY_JSON: options->json = true; return true;
+    case KEY_CSV: options->csv = true; return true;
+    case KEY_ALL: options->all = true; return true;
+    case KEY_EXPAND: options->expand = true; return true;
+    case 'h': options->help = true; return true;
+    default: return false;
+    }
+}
+
+static enum ronde_status take_number(struct ronde_options *options, int key, const char *text,
+                                     struct ronde_error *error)
+{
+    switch (key) {
+    case 'b': return ronde_size_parse(text, &options->min_bytes, error);
+    case 'e': return ronde_size_parse(text, &options->max_bytes, error);
+    case 'i': return ronde_size_parse(text, &options->step_bytes, error);
+    case 'f': return parse_number("factor", text, 2, 1u << 20, &options->factor, error);
+    case 'n': return parse_count("iterations", text, 1, &options->iterations, error);
+    case 'w': return parse_count("warm-ups", text, 0, &options->warmups, error);
+    case 'r': return parse_count("root", text, 0, &options->root, error);
+    case KEY_CHANNELS: return parse_count("channels", text, 1, &options->channels, error);
+    case KEY_DEPTH: return parse_count("depth", text, 1, &options->depth, error);
+    case KEY_SEED: return parse_number("seed", text, 0, INT64_MAX, &options->seed, error);
+    case KEY_SLOT: return parse_slot(text, &options->slot_bytes, error);
+    case KEY_TIMEOUT: return parse_seconds(text, &options->timeout_s, error);
+    default: return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
+    }
+}
+
+static enum ronde_status take(struct parsing *parsing, int key, const char *text)
+{
+    struct ronde_options *options = parsing->options;
+    struct ronde_error *error = parsing->error;
+    /* -o is whichever of the two the command's table gave it to. */
+    if (key == 'o')
+        key = parsing->command->o_is_op ? KEY_OP : KEY_OUTPUT;
+    if (take_plain(options, key, text))
+        return RONDE_OK;
+    parsing->max_given = parsing->max_given || key == 'e';
+    switch (key) {
+    case 'N': return ronde_ranks_parse(text, options->ranks, &options->rank_counts, error);
+    case 'a': return parse_names(text, options, error);
+    case 'd': return parse_dtype(text, options, error);
+    case 'c': return parse_check(text, &options->check, error);
+    case KEY_OP: return parse_op(text, options, error);
+    default: return take_number(options, key, text, error);
+    }
+}
+
+static enum ronde_status take_argument(struct parsing *parsing, const char *text)
+{
+    struct ronde_options *options = parsing->options;
+    if (options->argument_count == parsing->command->max_arguments)
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: unexpected argument \"%s\"",
+                          parsing->command->name, text);
+    options->arguments[options->argument_count++] = text;
+    return RONDE_OK;
+}
+
+static error_t on_key(int key, char *text, struct argp_state *state)
+{
+    struct parsing *parsing = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+    case ARGP_KEY_END:
+    case ARGP_KEY_FINI:
+    case ARGP_KEY_SUCCESS:
+    case ARGP_KEY_NO_ARGS:
+        return 0;
+    case ARGP_KEY_ERROR:
+        parsing->stopped_at = state->next;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_argument(parsing, text) == RONDE_OK ? 0 : EINVAL;
+    case ARGP_KEY_ARGS:
+        return ARGP_ERR_UNKNOWN;
+    default:
+        return take(parsing, key, text) == RONDE_OK ? 0 : EINVAL;
+    }
+}
+
+/* The row a word on the command line means, as getopt_long reads it: a letter, a long name or an unambiguous prefix. */
+static const struct argp_option *option_of(const struct argp_option *own, const char *word)
+{
+    const struct argp_option *found = NULL;
+    if (word[1] != '-') {
+        for (; own->name; own++)
+            if (own->key == word[1])
+                return own;
+        return NULL;
+    }
+    const size_t length = strcspn(word + 2, "=");
+    for (; own->name; own++) {
+        if (strncmp(own->name, word + 2, length) != 0)
+            continue;
+        if (own->name[length] == '\0')
+            return own;
+        found = found ? NULL : own;
+    }
+    return found;
+}
+
+static enum ronde_status fail_option(const struct parsing *parsing, const struct argp_option *own,
+                                     const char *word)
+{
+    const char *names[ALL_COUNT];
+    uint32_t count = 0;
+    char bare[64];
+    for (; own[count].name; count++)
+        names[count] = own[count].name;
+    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+    const char *nearest = bare[1] == '-' ? ronde_nearest(bare + 2, names, count) : NULL;
+    if (nearest)
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: unknown option %s; did you mean --%s?",
+                          parsing->command->name, bare, nearest);
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: unknown option %s; see ronde %s --help",
+                      parsing->command->name, bare, parsing->command->name);
+}
+
+/*
+ * argp only says where it stopped. getopt steps over a word it has read to its end, so the culprit is the word before,
+ * or, inside a cluster of letters, the word itself.
+ */
+static enum ronde_status explain(const struct parsing *parsing, const struct argp_option *own,
+                                 char **argv, int argc)
+{
+    for (int at = parsing->stopped_at - 1; at <= parsing->stopped_at; at++) {
+        if (at < 1 || at >= argc || argv[at][0] != '-' || argv[at][1] == '\0')
+            continue;
+        const struct argp_option *option = option_of(own, argv[at]);
+        if (!option)
+            return fail_option(parsing, own, argv[at]);
+        if (option->arg && at == argc - 1)
+            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option %s needs a value",
+                              parsing->command->name, argv[at]);
+        if (!option->arg && strchr(argv[at], '='))
+            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option --%s takes no value",
+                              parsing->command->name, option->name);
+    }
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: cannot read the options; see ronde %s --help",
+                      parsing->command->name, parsing->command->name);
+}
+
+static enum ronde_status check_sweep(struct parsing *parsing)
+{
+    struct ronde_options *options = parsing->options;
+    if (!parsing->max_given && options->max_bytes < options->min_bytes)
+        options->max_bytes = options->min_bytes;
+    if (options->max_bytes < options->min_bytes)
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "largest size %llu is less than smallest size %llu",
+                          (unsigned long long)options->max_bytes,
+                          (unsigned long long)options->min_bytes);
+    if (options->json && options->csv)
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "--json and --csv exclude each other");
+    return RONDE_OK;
+}
+
+static void set_defaults(struct ronde_options *options)
+{
+    *options = (struct ronde_options){
+        .min_bytes = 8,
+        .max_bytes = (uint64_t)16 << 20,
+        .factor = 4,
+        .iterations = 20,
+        .warmups = 5,
+        .check = true,
+        .dtype = RONDE_FLOAT32,
+        .op = RONDE_SUM,
+        .timeout_s = 60.0,
+        .backend = "cpu",
+        .engine = "auto",
+    };
+}
+
+enum ronde_status ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
+                                      struct ronde_options *out_options, struct ronde_error *error)
+{
+    struct argp_option own[ALL_COUNT + 1];
+    struct parsing parsing = {command, out_options, error, false, 1};
+    filter(command, own);
+    set_defaults(out_options);
+    const struct argp argp = {.options = own, .parser = on_key};
+    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL,
+                   &parsing) != 0)
+        return error->status != RONDE_OK ? error->status : explain(&parsing, own, argv, argc);
+    return out_options->help ? RONDE_OK : check_sweep(&parsing);
+}
+
+void ronde_options_help(const struct ronde_command *command, FILE *file)
+{
+    struct argp_option own[ALL_COUNT + 1];
+    char name[64];
+    filter(command, own);
+    snprintf(name, sizeof name, "ronde %s", command->name);
+    const struct argp argp = {.options = own, .args_doc = command->arguments};
+    fprintf(file, "ronde %s: %s\n", command->name, command->summary);
+    argp_help(&argp, file, ARGP_HELP_USAGE | ARGP_HELP_LONG, name);
+    fprintf(file, "\nExamples:\n%s", command->examples);
+}
+
+uint64_t ronde_options_next_size(const struct ronde_options *options, uint64_t bytes)
+{
+    uint64_t next = options->step_bytes ? bytes + options->step_bytes : bytes * options->factor;
+    if (!options->step_bytes && bytes == 0)
+        next = 1;
+    return next > bytes && next <= options->max_bytes ? next : 0;
+}

@@ -1,0 +1,62 @@
+/* Order statistics of samples, and a straight line through points. */
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double ronde_percentile(const double *sorted, size_t count, double percent)
+{
+    if (count == 0)
+        return 0.0;
+    const double rank = ceil(percent / 100.0 * (double)count);
+    const size_t index = rank < 1.0 ? 0 : (size_t)rank - 1;
+    return sorted[index < count ? index : count - 1];
+}
+
+static double middle(const double *sorted, size_t count)
+{
+    return count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]);
+}
+
+struct ronde_stats ronde_stats_of(double *samples, size_t count)
+{
+    struct ronde_stats stats = {0};
+    if (count == 0)
+        return stats;
+    qsort(samples, count, sizeof samples[0], by_value);
+    const double quartiles =
+        ronde_percentile(samples, count, 75.0) - ronde_percentile(samples, count, 25.0);
+    stats.median = middle(samples, count);
+    stats.min = samples[0];
+    stats.p95 = ronde_percentile(samples, count, 95.0);
+    stats.notch = 1.57 * quartiles / sqrt((double)count);
+    stats.count = count;
+    return stats;
+}
+
+double ronde_stats_spread(const struct ronde_stats *stats)
+{
+    return stats->median > 0.0 ? (stats->p95 - stats->median) / stats->median : 0.0;
+}
+
+double ronde_fit_line(const double *x, const double *y, size_t count, double *out_intercept)
+{
+    double mean_x = 0.0, mean_y = 0.0, xy = 0.0, xx = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        mean_x += x[i] / (double)count;
+        mean_y += y[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        xy += (x[i] - mean_x) * (y[i] - mean_y);
+        xx += (x[i] - mean_x) * (x[i] - mean_x);
+    }
+    const double slope = xx > 0.0 ? xy / xx : 0.0;
+    *out_intercept = mean_y - slope * mean_x;
+    return slope;
+}

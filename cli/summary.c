@@ -1,0 +1,113 @@
+/* What a filled grid says, in words: errors, winners, crossovers, and one honest paragraph. */
+#include "compare.h"
+
+#include "table.h"
+
+static const char *source_text(enum ronde_source source)
+{
+    static const char *const texts[] = {
+#define SOURCE_TEXT(name, text) text,
+        RONDE_SOURCE_LIST(SOURCE_TEXT)
+#undef SOURCE_TEXT
+    };
+    return texts[source];
+}
+
+/* Room for ronde_validation_errors; NULL when there is no memory. */
+static size_t points_of(const struct ronde_validation *grid)
+{
+    return (size_t)grid->rank_counts * grid->size_count * grid->algorithm_count;
+}
+
+static void print_errors(const struct ronde_validation *grid, FILE *file, double *scratch)
+{
+    static const struct {
+        enum ronde_subset subset;
+        const char *text;
+    } subsets[] = {{RONDE_SUBSET_ALL, "all points"},
+                   {RONDE_SUBSET_FITTING, "ranks <= cores"},
+                   {RONDE_SUBSET_OVERSUBSCRIBED, "oversubscribed"}};
+    fprintf(file, "# errors, |predicted - measured| / measured\n");
+    for (uint32_t source = RONDE_SOURCE_SIMGRID; source < RONDE_SOURCE_COUNT; source++)
+        for (size_t i = 0; i < sizeof subsets / sizeof subsets[0]; i++) {
+            const struct ronde_errors errors = ronde_validation_errors(
+                grid, (enum ronde_source)source, subsets[i].subset, scratch);
+            if (errors.count == 0)
+                continue;
+            fprintf(file,
+                    "#   %-11s  %-14s  %3zu points: median %5.1f%%  p95 %5.1f%%  worst %5.1f%%"
+                    " (%s, %u ranks, %s)  bias %+.1f%%\n",
+                    source_text((enum ronde_source)source), subsets[i].text, errors.count,
+                    100.0 * errors.median, 100.0 * errors.p95, 100.0 * errors.worst,
+                    grid->algorithms[errors.worst_algorithm], errors.worst_ranks,
+                    ronde_cell_size(errors.worst_bytes).text, 100.0 * errors.bias);
+        }
+}
+
+/* Crossovers that are named; more are counted. */
+#define MAX_CROSSOVERS 4u
+
+static void print_crossovers(FILE *file, const struct ronde_duel *duel, const char *first,
+                             const char *second)
+{
+    struct ronde_crossover found[MAX_CROSSOVERS];
+    const size_t count = ronde_duel_crossovers(duel, found, MAX_CROSSOVERS);
+    int winner = 0;
+    for (size_t i = 0; winner == 0 && i < duel->count; i++)
+        winner = ronde_duel_winner(duel, i);
+    if (count == 0 && winner == 0)
+        fprintf(file, "no difference beyond noise\n");
+    else if (count == 0)
+        fprintf(file, "none: %s is faster wherever they differ\n", winner < 0 ? first : second);
+    for (size_t i = 0; i < count && i < MAX_CROSSOVERS; i++)
+        fprintf(file, "%sbetween %s and %s, then %s (by %.0f%% before, %.0f%% after)", i ? "; " : "",
+                ronde_cell_size(found[i].below_bytes).text,
+                ronde_cell_size(found[i].above_bytes).text,
+                found[i].first_wins_above ? first : second, 100.0 * found[i].below_margin,
+                100.0 * found[i].above_margin);
+    if (count > MAX_CROSSOVERS)
+        fprintf(file, "; %zu more", count - MAX_CROSSOVERS);
+    if (count > 0)
+        fputc('\n', file);
+}
+
+/* The first algorithm against another, at one number of ranks. */
+static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t rank_index,
+                       uint32_t rival)
+{
+    const uint32_t pair[2] = {0, rival};
+    const char *first = grid->algorithms[0], *second = grid->algorithms[rival];
+    fprintf(file, "# %s or %s, %u ranks%s\n", first, second, grid->ranks[rank_index],
+            ronde_validation_point(grid, rank_index, 0, 0)->is_oversubscribed ? " (oversubscribed)"
+                                                                              : "");
+    for (uint32_t source = 0; source < RONDE_SOURCE_COUNT; source++) {
+        struct ronde_duel_buffers buffers;
+        const struct ronde_duel duel = ronde_validation_duel(
+            grid, (enum ronde_source)source, rank_index, pair, &buffers);
+        fprintf(file, "#   %-11s  ", source_text((enum ronde_source)source));
+        if (source != RONDE_SOURCE_MEASURED) {
+            const struct ronde_agreement agreement = ronde_validation_agreement(
+                grid, (enum ronde_source)source, rank_index, 0, rival);
+            fprintf(file, "same winner at %zu of %zu decided sizes; ", agreement.agreed,
+                    agreement.decided);
+        }
+        fprintf(file, "crossover ");
+        print_crossovers(file, &duel, first, second);
+    }
+}
+
+enum ronde_status ronde_summary_print(const struct ronde_validation *grid, FILE *file,
+                                      struct ronde_error *error)
+{
+    const size_t total = points_of(grid);
+    double *scratch = ronde_mem_new(ronde_mem_default(), total, sizeof *scratch);
+    if (!scratch)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to sum up %zu points", total);
+    fputs("#\n", file);
+    print_errors(grid, file, scratch);
+    for (uint32_t r = 0; r < grid->rank_counts; r++)
+        for (uint32_t a = 1; a < grid->algorithm_count; a++)
+            print_duel(grid, file, r, a);
+    ronde_mem_free(ronde_mem_default(), scratch, total, sizeof *scratch);
+    return RONDE_OK;
+}

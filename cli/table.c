@@ -1,0 +1,92 @@
+/* Tables: fixed columns, numbers right-aligned, nothing wrapped. */
+#include "table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Longest line of a table. */
+#define LINE_BYTES 512
+
+static void print_trimmed(FILE *file, char *line)
+{
+    size_t length = strlen(line);
+    while (length > 0 && line[length - 1] == ' ')
+        length--;
+    line[length] = '\0';
+    fprintf(file, "%s\n", line);
+}
+
+void ronde_table_head(FILE *file, const struct ronde_column *columns, size_t count)
+{
+    for (int is_unit = 0; is_unit < 2; is_unit++) {
+        char line[LINE_BYTES] = "#";
+        /* The '#' takes one character of the first column, so that rows and heads line up. */
+        for (size_t i = 0, at = 1; i < count && at < sizeof line; i++)
+            at += (size_t)snprintf(line + at, sizeof line - at, "%s%*s", i ? "  " : "",
+                                   columns[i].width - (i == 0),
+                                   is_unit ? columns[i].unit : columns[i].name);
+        print_trimmed(file, line);
+    }
+}
+
+void ronde_table_row(FILE *file, const struct ronde_column *columns, size_t count,
+                     const struct ronde_cell *cells)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "%s%*s", i ? "  " : "", columns[i].width,
+                cells[i].text[0] ? cells[i].text : "-");
+    fputc('\n', file);
+}
+
+struct ronde_cell ronde_cell_text(const char *text)
+{
+    struct ronde_cell cell;
+    snprintf(cell.text, sizeof cell.text, "%s", text);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_integer(uint64_t integer)
+{
+    struct ronde_cell cell;
+    snprintf(cell.text, sizeof cell.text, "%" PRIu64, integer);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_us(double ns)
+{
+    struct ronde_cell cell;
+    const double us = ns / 1000.0;
+    const int decimals = us < 1000.0 ? 2 : us < 100000.0 ? 1 : 0;
+    snprintf(cell.text, sizeof cell.text, "%.*f", decimals, us);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_rate(double rate_GBps)
+{
+    struct ronde_cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.*f", rate_GBps < 1000.0 ? 2 : 0, rate_GBps);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_error(double relative)
+{
+    struct ronde_cell cell;
+    const double percent = relative * 100.0;
+    snprintf(cell.text, sizeof cell.text, "%+.*f%%", fabs(percent) < 1000.0 ? 1 : 0, percent);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_size(uint64_t bytes)
+{
+    static const char letters[] = " KMGTP";
+    struct ronde_cell cell;
+    int power = 0;
+    for (; bytes && bytes % 1024 == 0 && letters[power + 1]; power++)
+        bytes /= 1024;
+    if (power)
+        snprintf(cell.text, sizeof cell.text, "%" PRIu64 "%c", bytes, letters[power]);
+    else
+        snprintf(cell.text, sizeof cell.text, "%" PRIu64, bytes);
+    return cell;
+}

@@ -1,0 +1,257 @@
+/* Trials: load once, run many times in turns, compare with host. */
+#include "trial.h"
+
+#include "report.h"
+
+#include "ronde/hw.h"
+
+#include <string.h>
+
+/* More backends than any build has; names beyond would only miss a suggestion. */
+#define MAX_BACKENDS 16u
+
+static const struct ronde_backend *find_backend(const char *name, struct ronde_error *error)
+{
+    const char *names[MAX_BACKENDS];
+    uint32_t count = 0;
+    const struct ronde_backend *const *all = ronde_backends(&count);
+    count = count < MAX_BACKENDS ? count : MAX_BACKENDS;
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = all[i]->name;
+    const char *nearest = ronde_nearest(name, names, count);
+    if (nearest && strcmp(nearest, name) != 0) {
+        ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown backend \"%s\"; did you mean %s?", name,
+                   nearest);
+        return NULL;
+    }
+    return ronde_backend_find(name, error);
+}
+
+enum ronde_status ronde_target_open(const char *name, struct ronde_target *out_target,
+                                    struct ronde_error *error)
+{
+    struct ronde_target target = {.backend = find_backend(name, error)};
+    if (!target.backend)
+        return RONDE_BAD_ARGUMENT;
+    enum ronde_status status = target.backend->probe(&target.machine, error);
+    if (status == RONDE_OK)
+        status = target.backend->open(&target.machine, ronde_mem_default(), &target.self, error);
+    if (status == RONDE_OK)
+        *out_target = target;
+    return status;
+}
+
+void ronde_target_close(struct ronde_target *target)
+{
+    if (target->backend)
+        target->backend->close(target->self);
+    *target = (struct ronde_target){0};
+}
+
+bool ronde_target_is_crowded(const struct ronde_target *target, uint32_t ranks)
+{
+    return target->machine.cores > 0 && ranks > target->machine.cores;
+}
+
+enum ronde_status ronde_trial_open(const struct ronde_target *target,
+                                   const struct ronde_schedule *schedule,
+                                   const struct ronde_options *options,
+                                   struct ronde_trial *out_trial, struct ronde_error *error)
+{
+    struct ronde_trial trial = {.target = target, .schedule = schedule};
+    trial.shape = (struct ronde_shape){.collective = schedule->collective,
+                                       .ranks = schedule->ranks,
+                                       .root = schedule->root,
+                                       .dtype = options->dtype};
+    trial.launch = (struct ronde_launch){.dtype = options->dtype,
+                                         .op = options->op,
+                                         .slot_bytes = options->slot_bytes,
+                                         .depth = options->depth,
+                                         .seed = options->seed,
+                                         .timeout_ns = (uint64_t)(options->timeout_s * 1e9)};
+    const enum ronde_status status =
+        target->backend->load(target->self, schedule, &trial.program, error);
+    if (status == RONDE_OK)
+        *out_trial = trial;
+    return status;
+}
+
+void ronde_trial_close(struct ronde_trial *trial)
+{
+    if (trial->target)
+        trial->target->backend->unload(trial->program);
+    *trial = (struct ronde_trial){0};
+}
+
+void ronde_trial_aim(struct ronde_trial *trial, struct ronde_memory *memory, uint64_t count,
+                     bool in_place)
+{
+    trial->memory = memory;
+    trial->shape.count = count;
+    trial->launch.count = count;
+    trial->launch.in = memory->in;
+    trial->launch.out = memory->out;
+    ronde_memory_view(memory, &trial->shape, in_place);
+}
+
+enum ronde_status ronde_trial_run(struct ronde_trial *trial, double *out_ns,
+                                  struct ronde_error *error)
+{
+    const struct ronde_backend *backend = trial->target->backend;
+    struct ronde_result result = {0};
+    void *run = NULL;
+    const double start_ns = ronde_clock_ns();
+    enum ronde_status status = backend->run(trial->program, &trial->launch, &run, error);
+    if (status == RONDE_OK)
+        status = backend->wait(run, &result, error);
+    /* A backend without a clock of its own (host) is timed from outside. */
+    if (status == RONDE_OK)
+        *out_ns = result.is_virtual ? ronde_clock_ns() - start_ns : result.elapsed_ns;
+    return status;
+}
+
+/* The expected outputs: the same schedule on the specification, out of place. */
+static enum ronde_status expect(struct ronde_trial *trial, struct ronde_error *error)
+{
+    const struct ronde_backend *host = &ronde_backend_host;
+    struct ronde_launch launch = trial->launch;
+    struct ronde_machine machine = {0};
+    struct ronde_result result = {0};
+    void *self = NULL;
+    enum ronde_status status = host->probe(&machine, error);
+    if (status == RONDE_OK)
+        status = host->open(&machine, ronde_mem_default(), &self, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_memory_fill(trial->memory, &trial->shape);
+    ronde_memory_aim_at_expected(trial->memory);
+    /* In order: the specification's own interleavings are its tests' business. */
+    launch.seed = 0;
+    launch.timeout_ns = 0;
+    status =
+        ronde_backend_run_once(host, self, trial->schedule, &launch, &result, error);
+    host->close(self);
+    return status;
+}
+
+enum ronde_status ronde_trial_check(struct ronde_trial *trial, struct ronde_memory *memory,
+                                    uint64_t count, uint64_t *out_wrong, struct ronde_error *error)
+{
+    double unused_ns = 0.0;
+    ronde_trial_aim(trial, memory, count, false);
+    enum ronde_status status = expect(trial, error);
+    for (int in_place = 0; status == RONDE_OK && in_place < 2; in_place++) {
+        ronde_trial_aim(trial, memory, count, in_place != 0);
+        ronde_memory_fill(memory, &trial->shape);
+        status = ronde_trial_run(trial, &unused_ns, error);
+        if (status == RONDE_OK)
+            out_wrong[in_place] = ronde_memory_wrong(memory, &trial->shape);
+    }
+    return status;
+}
+
+/* Samples of one trial on its way through the turns. */
+struct series {
+    double *samples;
+    uint32_t count;
+    double total_ns;
+};
+
+/*
+ * A turn is a burst. Each loaded program may keep threads of its own, which go to sleep a while after it has run and
+ * have to be woken when it runs again; both would be charged to the neighbours in the round. So a burst of short runs
+ * begins with unmeasured ones until the others' threads are asleep; a long run drowns that by itself.
+ */
+#define BURST_SETTLE_NS 1e6
+#define BURST_NS 5e6
+#define BURST_RUNS 50u
+#define LONG_RUN_NS 5e6
+
+static bool is_enough(const struct series *series, const struct ronde_effort *effort)
+{
+    return series->count >= effort->max_reps || series->count >= RONDE_MAX_SAMPLES ||
+           (series->count >= effort->min_reps && series->total_ns >= effort->window_ns);
+}
+
+/* Unmeasured runs: at least `count`, and for `least_ns`. */
+static enum ronde_status settle(struct ronde_trial *trial, uint32_t count, double least_ns,
+                                struct ronde_error *error)
+{
+    double total_ns = 0.0;
+    for (uint32_t i = 0; i < count || total_ns < least_ns; i++) {
+        double elapsed_ns = 0.0;
+        const enum ronde_status status = ronde_trial_run(trial, &elapsed_ns, error);
+        if (status != RONDE_OK)
+            return status;
+        /* A run of nothing may take less than a tick of the clock. */
+        total_ns += elapsed_ns > 10.0 ? elapsed_ns : 10.0;
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status burst(struct ronde_trial *trial, const struct ronde_effort *effort,
+                               struct series *series, bool is_alone, struct ronde_error *error)
+{
+    const double mean_ns = series->count ? series->total_ns / series->count : 0.0;
+    double spent_ns = 0.0;
+    enum ronde_status status = RONDE_OK;
+    if (!is_alone && mean_ns < LONG_RUN_NS)
+        status = settle(trial, 1, BURST_SETTLE_NS, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < BURST_RUNS && spent_ns < BURST_NS; i++) {
+        double elapsed_ns = 0.0;
+        if (is_enough(series, effort))
+            break;
+        status = ronde_trial_run(trial, &elapsed_ns, error);
+        if (status != RONDE_OK)
+            break;
+        series->samples[series->count++] = elapsed_ns;
+        series->total_ns += elapsed_ns;
+        spent_ns += elapsed_ns;
+    }
+    return status;
+}
+
+/* Turns until every trial has enough. */
+static enum ronde_status take_turns(struct ronde_trial *trials, uint32_t count,
+                                    const struct ronde_effort *effort, struct series *series,
+                                    struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t running = count; status == RONDE_OK && running > 0;) {
+        running = 0;
+        for (uint32_t i = 0; status == RONDE_OK && i < count; i++) {
+            if (is_enough(&series[i], effort))
+                continue;
+            running++;
+            status = burst(&trials[i], effort, &series[i], count == 1, error);
+        }
+    }
+    return status;
+}
+
+enum ronde_status ronde_trials_measure(struct ronde_trial *trials, uint32_t count,
+                                       const struct ronde_effort *effort,
+                                       struct ronde_stats *out_stats, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const size_t total = (size_t)count * RONDE_MAX_SAMPLES;
+    double *samples = ronde_mem_new(mem, total, sizeof *samples);
+    struct series *series = ronde_mem_new(mem, count, sizeof *series);
+    enum ronde_status status = RONDE_OK;
+    if (!samples || !series) {
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the samples of %u trials", count);
+        goto out;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        series[i].samples = samples + (size_t)i * RONDE_MAX_SAMPLES;
+    for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
+        status = settle(&trials[i], effort->warmups, 0.0, error);
+    if (status == RONDE_OK)
+        status = take_turns(trials, count, effort, series, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
+        out_stats[i] = ronde_stats_of(series[i].samples, series[i].count);
+out:
+    ronde_mem_free(mem, series, count, sizeof *series);
+    ronde_mem_free(mem, samples, total, sizeof *samples);
+    return status;
+}

@@ -1,0 +1,74 @@
+# Flags that every target shares, carried by the interface target ronde_flags.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(ronde_flags INTERFACE)
+# Bit-identical results on every backend rest on one rounding per operation: no contraction into fused multiply-add.
+target_compile_options(ronde_flags INTERFACE -ffp-contract=off)
+target_compile_definitions(ronde_flags INTERFACE RONDE_VERSION="${PROJECT_VERSION}")
+
+if(RONDE_STRICT)
+  target_compile_options(ronde_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Werror
+    # g++ takes a struct and a function of one name for shadowing; in C they live in different name spaces.
+    $<$<COMPILE_LANGUAGE:C>:-Wshadow>)
+endif()
+
+if(RONDE_SANITIZE)
+  target_compile_options(ronde_flags INTERFACE
+    -fsanitize=${RONDE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(ronde_flags INTERFACE -fsanitize=${RONDE_SANITIZE})
+endif()
+
+# One static library per folder, with the folder's public headers in <folder>/include.
+#
+#   ronde_add_library(engine SOURCES a.c b.c [DEPENDS ronde_x ...] [PRIVATE_DEPENDS lib ...])
+#
+# The repository root is on the private path so that a file may name its neighbour's internal header in full
+# ("engine/arena.h"); which folder may do so with which is what tests/layers checks.
+function(ronde_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    message(FATAL_ERROR "${name}/ has no source files")
+  endif()
+  add_library(ronde_${name} STATIC ${ARG_SOURCES})
+  add_library(ronde::${name} ALIAS ronde_${name})
+  target_include_directories(ronde_${name}
+    PUBLIC "${PROJECT_SOURCE_DIR}/${name}/include"
+    PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${name}")
+  target_link_libraries(ronde_${name}
+    PUBLIC ${ARG_DEPENDS}
+    PRIVATE $<BUILD_INTERFACE:ronde_flags> ${ARG_PRIVATE_DEPENDS})
+endfunction()
+
+# The .c files of this folder, or of a folder in it, except the ones that stand in for an absent component.
+function(ronde_sources out_list)
+  cmake_path(APPEND CMAKE_CURRENT_SOURCE_DIR ${ARGN} OUTPUT_VARIABLE directory)
+  file(GLOB files CONFIGURE_DEPENDS "${directory}/*.c")
+  list(FILTER files EXCLUDE REGEX "_absent\\.c$")
+  set(${out_list} ${files} PARENT_SCOPE)
+endfunction()
+
+# Takes X.c if the component is there and X_absent.c if not, so that callers need no #ifdef.
+function(ronde_choose list_name have file)
+  string(REGEX REPLACE "\\.c(pp)?$" "" stem "${file}")
+  set(absent "${CMAKE_CURRENT_SOURCE_DIR}/${stem}_absent.c")
+  set(present "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  set(files ${${list_name}})
+  list(REMOVE_ITEM files "${present}" "${absent}")
+  if(have)
+    list(APPEND files "${present}")
+  else()
+    list(APPEND files "${absent}")
+  endif()
+  set(${list_name} ${files} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,328 @@
+/** The builder's public face: collects facts, keeps the first error. */
+#include "arena.h"
+#include "facts.h"
+#include "seal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum ronde_status check_request(const struct ronde_request *request,
+                                       struct ronde_error *error)
+{
+    if (request->ranks == 0 || request->ranks > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks %u is outside 1 .. %u", request->ranks,
+                          RONDE_MAX_RANKS);
+    if ((unsigned)request->collective >= RONDE_COLLECTIVE_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "collective %u does not exist",
+                          (unsigned)request->collective);
+    if (request->root >= request->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below ranks %u",
+                          request->root, request->ranks);
+    return RONDE_OK;
+}
+
+/** The order every channel starts from: the request's, else the root moved to position 0. */
+static bool make_base_order(struct ronde_builder *builder, const struct ronde_request *request)
+{
+    const bool is_rooted = ronde_collective_traits(request->collective)->has_root;
+    if (!request->order && !(is_rooted && request->root != 0))
+        return true;
+    builder->base_order =
+        ronde_arena_new(builder->schedule->arena, request->ranks, sizeof(uint32_t));
+    if (!builder->base_order)
+        return false;
+    for (uint32_t q = 0; q < request->ranks; q++)
+        builder->base_order[q] = request->order
+                                     ? request->order[q]
+                                     : (uint32_t)(((uint64_t)q + request->root) % request->ranks);
+    return true;
+}
+
+/** The order of a channel: `order` read through the base order; NULL for the identity. */
+static bool compose_order(struct ronde_builder *builder, const uint32_t *order,
+                          const uint32_t **out_order)
+{
+    const uint32_t ranks = builder->schedule->ranks;
+    *out_order = builder->base_order;
+    if (!order)
+        return true;
+    uint32_t *composed = ronde_arena_new(builder->schedule->arena, ranks, sizeof *composed);
+    if (!composed)
+        return false;
+    for (uint32_t q = 0; q < ranks; q++)
+        composed[q] = builder->base_order && order[q] < ranks ? builder->base_order[order[q]]
+                                                              : order[q];
+    *out_order = composed;
+    return true;
+}
+
+static void append_channel(struct ronde_builder *builder, uint32_t weight, const uint32_t *order)
+{
+    struct ronde_schedule *schedule = builder->schedule;
+    struct ronde_channel channel = {.weight = weight};
+    void *channels = builder->channels;
+    if (!compose_order(builder, order, &channel.order) ||
+        !ronde_mem_grow(builder->mem, &channels, &builder->channel_capacity,
+                        (size_t)schedule->channel_count + 1, sizeof channel)) {
+        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for channel %u",
+                           schedule->channel_count);
+        return;
+    }
+    builder->channels = channels;
+    builder->channels[schedule->channel_count++] = channel;
+}
+
+static void fill_header(struct ronde_schedule *schedule, const struct ronde_request *request)
+{
+    schedule->collective = request->collective;
+    snprintf(schedule->algorithm, sizeof schedule->algorithm, "%s",
+             request->algorithm ? request->algorithm : "custom");
+    schedule->ranks = request->ranks;
+    schedule->root =
+        ronde_collective_traits(request->collective)->has_root ? request->root : 0;
+    schedule->chunks_per_block = 1;
+}
+
+enum ronde_status ronde_builder_create(const struct ronde_request *request,
+                                       const struct ronde_mem *mem,
+                                       struct ronde_builder **out_builder,
+                                       struct ronde_error *error)
+{
+    *out_builder = NULL;
+    enum ronde_status status = check_request(request, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_builder *builder = ronde_mem_new(mem, 1, sizeof *builder);
+    if (!builder)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a builder");
+    builder->mem = mem;
+    status = ronde_raw_create(mem, &builder->schedule, error);
+    if (status == RONDE_OK && !make_base_order(builder, request))
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
+                            request->ranks);
+    if (status != RONDE_OK) {
+        ronde_builder_destroy(builder);
+        return status;
+    }
+    fill_header(builder->schedule, request);
+    const uint32_t channels = request->channels ? request->channels : 1;
+    for (uint32_t k = 0; k < channels; k++)
+        append_channel(builder, 1, NULL);
+    *out_builder = builder;
+    return RONDE_OK;
+}
+
+void ronde_builder_destroy(struct ronde_builder *builder)
+{
+    if (!builder)
+        return;
+    ronde_schedule_destroy(builder->schedule);
+    ronde_mem_free(builder->mem, builder->facts, builder->fact_capacity, sizeof *builder->facts);
+    ronde_mem_free(builder->mem, builder->channels, builder->channel_capacity,
+                   sizeof *builder->channels);
+    ronde_mem_free(builder->mem, builder, 1, sizeof *builder);
+}
+
+void ronde_builder_fail(struct ronde_builder *builder, enum ronde_status status, const char *format,
+                        ...)
+{
+    if (builder->error.status != RONDE_OK)
+        return;
+    char message[RONDE_ERROR_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ronde_fail(&builder->error, status, "%s", message);
+}
+
+/** Whether the builder still listens, and no fact was stated that the call would change. */
+static bool is_open(struct ronde_builder *builder, const char *what)
+{
+    if (builder->error.status == RONDE_OK && builder->fact_count > 0)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "%s must be declared before any fact",
+                           what);
+    return builder->error.status == RONDE_OK;
+}
+
+void ronde_builder_chunks(struct ronde_builder *builder, uint32_t chunks_per_block)
+{
+    if (!is_open(builder, "chunks"))
+        return;
+    const uint64_t total = (uint64_t)chunks_per_block * builder->schedule->ranks;
+    if (chunks_per_block == 0 || total >= RONDE_NONE)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
+                           "chunks per block %u: 1 .. 2^32 / ranks are possible", chunks_per_block);
+    builder->schedule->chunks_per_block = chunks_per_block;
+}
+
+void ronde_builder_scratch(struct ronde_builder *builder, uint32_t chunks)
+{
+    if (is_open(builder, "scratch"))
+        builder->scratch_chunks = chunks;
+}
+
+void ronde_builder_rotate(struct ronde_builder *builder, bool in, bool out, bool scratch)
+{
+    if (!is_open(builder, "symmetry"))
+        return;
+    builder->schedule->symmetry = RONDE_SYMMETRY_ROTATE;
+    builder->schedule->rotates[RONDE_IN] = in;
+    builder->schedule->rotates[RONDE_OUT] = out;
+    builder->schedule->rotates[RONDE_SCRATCH] = scratch;
+}
+
+void ronde_builder_channel(struct ronde_builder *builder, uint32_t weight, const uint32_t *order)
+{
+    if (!is_open(builder, "channels"))
+        return;
+    if (!builder->has_own_channels)
+        builder->schedule->channel_count = 0;
+    builder->has_own_channels = true;
+    append_channel(builder, weight, order);
+}
+
+/** Chunks of a buffer while building. */
+static uint32_t buffer_chunks(const struct ronde_builder *builder, enum ronde_buffer buffer)
+{
+    const struct ronde_program shape = {.scratch_chunks = builder->scratch_chunks};
+    return ronde_schedule_chunks(builder->schedule, &shape, buffer);
+}
+
+static bool check_operand(struct ronde_builder *builder, const char *what,
+                          struct ronde_operand operand)
+{
+    const uint32_t chunks = buffer_chunks(builder, operand.buffer);
+    if (operand.count == 0 || operand.count > chunks || operand.first >= chunks)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
+                           "fact %zu: %s chunks %u+%u do not fit the %u of the buffer",
+                           builder->fact_count, what, operand.first, operand.count, chunks);
+    return builder->error.status == RONDE_OK;
+}
+
+static void add_fact(struct ronde_builder *builder, const struct ronde_fact *fact)
+{
+    const struct ronde_transfer *transfer = &fact->transfer;
+    if (transfer->source.count != transfer->target.count ||
+        (transfer->reduces && transfer->with.count != transfer->target.count)) {
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: operands of %u and %u chunks",
+                           builder->fact_count, transfer->source.count, transfer->target.count);
+        return;
+    }
+    void *facts = builder->facts;
+    if (!ronde_mem_grow(builder->mem, &facts, &builder->fact_capacity, builder->fact_count + 1,
+                        sizeof *builder->facts)) {
+        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for fact %zu", builder->fact_count);
+        return;
+    }
+    builder->facts = facts;
+    builder->facts[builder->fact_count++] = *fact;
+}
+
+void ronde_builder_transfer(struct ronde_builder *builder, const struct ronde_transfer *transfer)
+{
+    if (builder->error.status != RONDE_OK)
+        return;
+    const uint32_t ranks = builder->schedule->ranks;
+    const bool is_rotate = builder->schedule->symmetry == RONDE_SYMMETRY_ROTATE;
+    if (transfer->from >= ranks || transfer->to >= ranks || transfer->from == transfer->to ||
+        (is_rotate && transfer->from != 0)) {
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
+                           "fact %zu: no message can go from position %u to %u of %u",
+                           builder->fact_count, transfer->from, transfer->to, ranks);
+        return;
+    }
+    if (!check_operand(builder, "source", transfer->source) ||
+        !check_operand(builder, "target", transfer->target) ||
+        (transfer->reduces && !check_operand(builder, "local", transfer->with)))
+        return;
+    const struct ronde_fact fact = {.kind = RONDE_FACT_TRANSFER, .transfer = *transfer};
+    add_fact(builder, &fact);
+}
+
+void ronde_builder_exchange(struct ronde_builder *builder, const struct ronde_transfer *there,
+                            const struct ronde_transfer *back)
+{
+    ronde_builder_transfer(builder, there);
+    ronde_builder_transfer(builder, back);
+    if (builder->error.status == RONDE_OK)
+        builder->facts[builder->fact_count - 2].is_exchanged = true;
+}
+
+const struct ronde_mem *ronde_builder_mem(const struct ronde_builder *builder)
+{
+    return builder->mem;
+}
+
+static void add_local(struct ronde_builder *builder, enum ronde_fact_kind kind,
+                      const struct ronde_transfer *local)
+{
+    if (builder->error.status != RONDE_OK)
+        return;
+    if (local->from >= builder->schedule->ranks ||
+        (builder->schedule->symmetry == RONDE_SYMMETRY_ROTATE && local->from != 0)) {
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: there is no position %u",
+                           builder->fact_count, local->from);
+        return;
+    }
+    if (!check_operand(builder, "source", local->source) ||
+        !check_operand(builder, "target", local->target))
+        return;
+    const struct ronde_fact fact = {.kind = kind, .transfer = *local};
+    add_fact(builder, &fact);
+}
+
+void ronde_builder_copy(struct ronde_builder *builder, uint32_t position, uint32_t lane,
+                        struct ronde_operand source, struct ronde_operand target)
+{
+    const struct ronde_transfer local = {
+        .from = position, .from_lane = lane, .source = source, .target = target};
+    add_local(builder, RONDE_FACT_COPY, &local);
+}
+
+void ronde_builder_reduce(struct ronde_builder *builder, uint32_t position, uint32_t lane,
+                          struct ronde_operand source, struct ronde_operand target)
+{
+    const struct ronde_transfer local = {
+        .from = position, .from_lane = lane, .source = source, .target = target};
+    add_local(builder, RONDE_FACT_REDUCE, &local);
+}
+
+/** Moves the channels into the schedule's arena. */
+static enum ronde_status settle_channels(struct ronde_builder *builder, struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = builder->schedule;
+    schedule->channels =
+        ronde_arena_new(schedule->arena, schedule->channel_count, sizeof *schedule->channels);
+    if (!schedule->channels)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u channels",
+                          schedule->channel_count);
+    memcpy(schedule->channels, builder->channels,
+           schedule->channel_count * sizeof *schedule->channels);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_schedule_finish(struct ronde_builder *builder, struct ronde_proof *out_proof,
+                                        struct ronde_schedule **out_schedule,
+                                        struct ronde_error *error)
+{
+    *out_schedule = NULL;
+    if (out_proof)
+        memset(out_proof, 0, sizeof *out_proof);
+    enum ronde_status status = builder->error.status;
+    if (status != RONDE_OK)
+        ronde_fail(error, status, "%s", builder->error.message);
+    if (status == RONDE_OK)
+        status = settle_channels(builder, error);
+    if (status == RONDE_OK)
+        status = ronde_derive(builder, error);
+    if (status == RONDE_OK)
+        status = ronde_seal(builder->schedule, out_proof, error);
+    if (status == RONDE_OK) {
+        *out_schedule = builder->schedule;
+        builder->schedule = NULL;
+    }
+    ronde_builder_destroy(builder);
+    return status;
+}

@@ -1,0 +1,19 @@
+/**
+ * Connections of a loaded schedule: joins the two ends of each, once, and points them at slots, per run.
+ */
+#ifndef RONDE_ENGINE_CONNECT_H
+#define RONDE_ENGINE_CONNECT_H
+
+#include "engine/loaded.h"
+
+/** Gives the two ends of every connection their counters; an end without a partner gets counters nobody else uses. */
+void ronde_loaded_connect(struct ronde_loaded *loaded);
+
+/** Points all ends at slots of this stride from `start`; lengths lie behind the slots. All connections are empty. */
+void ronde_loaded_place_slots(struct ronde_loaded *loaded, unsigned char *start, uint64_t stride,
+                              uint32_t depth);
+
+/** Bytes that slots and lengths of all connections take, or UINT64_MAX if that overflows. */
+uint64_t ronde_loaded_slot_bytes(const struct ronde_loaded *loaded, uint64_t stride, uint32_t depth);
+
+#endif

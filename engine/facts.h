@@ -1,0 +1,38 @@
+/**
+ * What a builder collected, and its translation into programs (derive.c).
+ */
+#ifndef RONDE_ENGINE_FACTS_H
+#define RONDE_ENGINE_FACTS_H
+
+#include "ronde/builder.h"
+
+/** Kind of a fact. */
+enum ronde_fact_kind { RONDE_FACT_TRANSFER, RONDE_FACT_COPY, RONDE_FACT_REDUCE };
+
+/** One fact; local ones use `from`, `from_lane`, `source` and `target` of the transfer. */
+struct ronde_fact {
+    enum ronde_fact_kind kind;
+    uint32_t tag; /**< transfers: tells lane pairs between the same two positions apart */
+    bool is_exchanged; /**< this and the next fact are both sent before either is received */
+    struct ronde_transfer transfer;
+};
+
+/** The builder. The raw schedule's header is filled in as the algorithm speaks. */
+struct ronde_builder {
+    const struct ronde_mem *mem;
+    struct ronde_schedule *schedule; /**< raw */
+    uint32_t *base_order;            /**< rank at position q of every channel; NULL = identity */
+    uint32_t scratch_chunks;
+    bool has_own_channels; /**< the algorithm declared channels: the default ones are gone */
+    size_t channel_capacity;
+    struct ronde_channel *channels;
+    struct ronde_fact *facts;
+    size_t fact_count;
+    size_t fact_capacity;
+    struct ronde_error error; /**< the first one */
+};
+
+/** Turns the facts into the programs of builder->schedule. Errors: NO_MEMORY. */
+enum ronde_status ronde_derive(struct ronde_builder *builder, struct ronde_error *error);
+
+#endif

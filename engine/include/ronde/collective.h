@@ -1,0 +1,108 @@
+/**
+ * Names of the field: collectives, data types, reduction operators, and what a collective asks of its buffers.
+ *
+ * Each list is one X-macro that yields the enumeration, the printer and the parser.
+ */
+#ifndef RONDE_COLLECTIVE_H
+#define RONDE_COLLECTIVE_H
+
+#include "ronde/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Largest number of ranks a schedule may have; more is refused. */
+#define RONDE_MAX_RANKS (1u << 20)
+
+/** enumerator, text */
+#define RONDE_COLLECTIVE_LIST(X)                                                                   \
+    X(BROADCAST, "broadcast")                                                                      \
+    X(SCATTER, "scatter")                                                                          \
+    X(GATHER, "gather")                                                                            \
+    X(ALL_GATHER, "all_gather")                                                                    \
+    X(REDUCE, "reduce")                                                                            \
+    X(ALL_REDUCE, "all_reduce")                                                                    \
+    X(REDUCE_SCATTER, "reduce_scatter")                                                            \
+    X(ALL_TO_ALL, "all_to_all")                                                                    \
+    X(BARRIER, "barrier")
+
+/** The collectives, with PyTorch's names. */
+enum ronde_collective {
+#define RONDE_ENUMERATOR(name, text) RONDE_##name,
+    RONDE_COLLECTIVE_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_COLLECTIVE_COUNT /**< number of collectives */
+};
+
+/** enumerator, text, bytes. More types join at the end of this list; nothing else names them. */
+#define RONDE_DTYPE_LIST(X)                                                                        \
+    X(UINT8, "uint8", 1)                                                                           \
+    X(INT32, "int32", 4)                                                                           \
+    X(FLOAT32, "float32", 4)                                                                       \
+    X(FLOAT64, "float64", 8)
+
+/** Element types. */
+enum ronde_dtype {
+#define RONDE_ENUMERATOR(name, text, bytes) RONDE_##name,
+    RONDE_DTYPE_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_DTYPE_COUNT /**< number of element types */
+};
+
+/** enumerator, text */
+#define RONDE_OP_LIST(X)                                                                           \
+    X(SUM, "sum")                                                                                  \
+    X(PROD, "prod")                                                                                \
+    X(MIN, "min")                                                                                  \
+    X(MAX, "max")
+
+/** Reduction operators. Every application rounds to the element type; min and max return the non-NaN operand. */
+enum ronde_op {
+#define RONDE_ENUMERATOR(name, text) RONDE_##name,
+    RONDE_OP_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_OP_COUNT /**< number of operators */
+};
+
+/** What a collective asks of its buffers, in blocks of `count` elements. One table, `ronde_collective_traits`. */
+struct ronde_collective_traits {
+    bool in_per_rank;  /**< the input holds one block per rank (else one block) */
+    bool out_per_rank; /**< the output holds one block per rank (else one block) */
+    bool has_root;     /**< broadcast, scatter, gather, reduce */
+    bool reduces;      /**< results combine the blocks of all ranks */
+    bool in_at_root;   /**< only the root's input is read (broadcast, scatter) */
+    bool out_at_root;  /**< only the root's output is written (gather, reduce) */
+};
+
+/** The traits of a collective; never NULL for a valid one. barrier has no data: both buffers hold 0 blocks. */
+RONDE_API const struct ronde_collective_traits *ronde_collective_traits(
+    enum ronde_collective collective);
+
+/** Number of blocks of a rank's input for this many ranks (barrier: 0). */
+RONDE_API uint32_t ronde_collective_in_blocks(enum ronde_collective collective, uint32_t ranks);
+/** Number of blocks of a rank's output for this many ranks (barrier: 0). */
+RONDE_API uint32_t ronde_collective_out_blocks(enum ronde_collective collective, uint32_t ranks);
+
+/** Printed name of a collective; "?" if out of range. */
+RONDE_API const char *ronde_collective_text(enum ronde_collective collective);
+/** Printed name of an element type; "?" if out of range. */
+RONDE_API const char *ronde_dtype_text(enum ronde_dtype dtype);
+/** Printed name of an operator; "?" if out of range. */
+RONDE_API const char *ronde_op_text(enum ronde_op op);
+/** Bytes of one element: 1, 2, 4 or 8, always a divisor of the 16-byte grain. */
+RONDE_API uint32_t ronde_dtype_bytes(enum ronde_dtype dtype);
+
+/** Reads a collective's name; false if there is none such. allreduce, all-reduce and all_reduce are the same. */
+RONDE_API bool ronde_collective_parse(const char *text, enum ronde_collective *out);
+/** Reads an element type's name; accepts NCCL's (float, double, int) and short ones (f32, i32, u8). */
+RONDE_API bool ronde_dtype_parse(const char *text, enum ronde_dtype *out);
+/** Reads an operator's name. */
+RONDE_API bool ronde_op_parse(const char *text, enum ronde_op *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+/**
+ * The cursor: the program of (rank, channel) with absolute peers and chunks.
+ *
+ * Everything that reads a schedule reads it through a view, so that symmetry and orders are applied in one place. The
+ * functions are inline and free of libc: the step interpreter uses them on GPUs as well.
+ */
+#ifndef RONDE_CURSOR_H
+#define RONDE_CURSOR_H
+
+#include "ronde/ir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The program of one (rank, channel). A small value; copy it freely. Valid as long as the schedule. */
+struct ronde_view {
+    const struct ronde_schedule *schedule; /**< where it comes from */
+    const struct ronde_channel *channel;   /**< the channel */
+    const struct ronde_program *program;   /**< steps of the rank's class */
+    uint32_t rank;                         /**< the rank */
+    uint32_t position;                     /**< its place in the channel's order */
+};
+
+/** The rank at a position of a channel. */
+static inline uint32_t ronde_channel_rank(const struct ronde_channel *channel, uint32_t position)
+{
+    return channel->order ? channel->order[position] : position;
+}
+
+/** The position of a rank in a channel. */
+static inline uint32_t ronde_channel_position(const struct ronde_channel *channel, uint32_t rank)
+{
+    return channel->position_of ? channel->position_of[rank] : rank;
+}
+
+/** Opens the program of a rank on a channel; both must be in range. */
+static inline struct ronde_view ronde_view_open(const struct ronde_schedule *schedule,
+                                                uint32_t channel, uint32_t rank)
+{
+    struct ronde_view view;
+    view.schedule = schedule;
+    view.channel = &schedule->channels[channel];
+    view.rank = rank;
+    view.position = ronde_channel_position(view.channel, rank);
+    view.program =
+        &schedule->programs[schedule->program_of ? schedule->program_of[view.position] : 0];
+    return view;
+}
+
+/** (a + b) modulo n for a, b < n, without overflow. */
+static inline uint32_t ronde_add_modulo(uint32_t a, uint32_t b, uint32_t n)
+{
+    return a >= n - b ? a - (n - b) : a + b;
+}
+
+/** Position of a connection's peer. */
+static inline uint32_t ronde_view_peer_position(const struct ronde_view *view, uint32_t connection)
+{
+    const uint32_t peer = view->program->connections[connection].peer;
+    return view->schedule->absolute_peers
+               ? peer
+               : ronde_add_modulo(peer, view->position, view->schedule->ranks);
+}
+
+/** Rank of a connection's peer. */
+static inline uint32_t ronde_view_peer(const struct ronde_view *view, uint32_t connection)
+{
+    return ronde_channel_rank(view->channel, ronde_view_peer_position(view, connection));
+}
+
+/** Chunk of this position for a chunk of the stored program: applies the symmetry, not the order. */
+static inline uint32_t ronde_view_shift(const struct ronde_view *view, enum ronde_buffer buffer,
+                                        uint32_t buffer_chunks, uint32_t chunk)
+{
+    const struct ronde_schedule *schedule = view->schedule;
+    if (schedule->symmetry == RONDE_SYMMETRY_NONE || !schedule->rotates[buffer])
+        return chunk;
+    const uint32_t parts = buffer_chunks / schedule->ranks;
+    const uint32_t digit = ronde_add_modulo(chunk / parts, view->position, schedule->ranks);
+    return digit * parts + chunk % parts;
+}
+
+/** Applies the channel's order to the blocks that belong to ranks. */
+static inline uint32_t ronde_view_reorder(const struct ronde_view *view, enum ronde_buffer buffer,
+                                          uint32_t buffer_chunks, uint32_t chunk)
+{
+    const uint32_t parts = view->schedule->chunks_per_block;
+    if (!view->channel->order || buffer == RONDE_SCRATCH || buffer_chunks == parts)
+        return chunk;
+    return view->channel->order[chunk / parts] * parts + chunk % parts;
+}
+
+/** Item `item` of a stored operand, before symmetry and order. */
+static inline uint32_t ronde_operand_item(const struct ronde_program *program, bool is_range,
+                                          uint32_t chunk, uint32_t buffer_chunks, uint32_t item)
+{
+    if (!is_range) {
+        const uint64_t sum = (uint64_t)chunk + item;
+        return (uint32_t)(sum < buffer_chunks ? sum : sum % buffer_chunks);
+    }
+    const struct ronde_range *range = &program->ranges[chunk];
+    const uint64_t sum =
+        range->first + (uint64_t)(item / range->run) * range->stride + item % range->run;
+    return (uint32_t)(sum % buffer_chunks);
+}
+
+/** Absolute chunk of item `item` of a step's source (`is_source`) or destination, in stored (not message) order. */
+static inline uint32_t ronde_view_item(const struct ronde_view *view, const struct ronde_step *step,
+                                       bool is_source, uint32_t buffer_chunks, uint32_t item)
+{
+    const enum ronde_buffer buffer =
+        (enum ronde_buffer)(is_source ? step->source : step->destination);
+    const uint32_t first = is_source ? step->source_chunk : step->destination_chunk;
+    const bool is_range = (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE
+                                                    : RONDE_FLAG_DESTINATION_RANGE)) != 0;
+    const uint32_t stored =
+        ronde_operand_item(view->program, is_range, first, buffer_chunks, item);
+    return ronde_view_reorder(view, buffer, buffer_chunks,
+                              ronde_view_shift(view, buffer, buffer_chunks, stored));
+}
+
+/**
+ * The absolute chunks of an operand in message order: ascending. out_chunks holds step->chunk_count entries.
+ * Insertion sort: operands are nearly sorted (a wrap is one rotation) and short.
+ */
+static inline void ronde_view_chunks(const struct ronde_view *view, const struct ronde_step *step,
+                                     bool is_source, uint32_t buffer_chunks, uint32_t *out_chunks)
+{
+    for (uint32_t item = 0; item < step->chunk_count; item++) {
+        const uint32_t chunk = ronde_view_item(view, step, is_source, buffer_chunks, item);
+        uint32_t place = item;
+        for (; place > 0 && out_chunks[place - 1] > chunk; place--)
+            out_chunks[place] = out_chunks[place - 1];
+        out_chunks[place] = chunk;
+    }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

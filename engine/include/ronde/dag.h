@@ -1,0 +1,101 @@
+/**
+ * The time model as a graph: a schedule and a launch become operations with delays, bytes and predecessors.
+ *
+ * One operation per (rank, channel, lane, step, piece). An operation starts when all predecessor edges are satisfied;
+ * it then takes delay_ns, then its bytes flow from src to dst; it is over when the last byte has left. Through a
+ * `message` edge the successor may start alpha later than that. Closed forms, the DAG price, `flat` and `simgrid` all
+ * mean this model (architecture section 6; LogGP: Alexandrov et al., SPAA 1995).
+ */
+#ifndef RONDE_DAG_H
+#define RONDE_DAG_H
+
+#include "ronde/ir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Machine constants that are not links. 0 in a rate means unlimited. */
+struct ronde_time_params {
+    double alpha_ns;     /**< added to the latency of the route of every message */
+    double step_ns;      /**< cost of executing a step */
+    double launch_ns;    /**< cost of starting a run, added once */
+    double gamma_GBps;   /**< rate at which a reducing step combines its bytes */
+    double copy_GBps;    /**< rate at which a step that moves bytes stages them (send, receive, copy) */
+    double lane_GBps;    /**< most one message's flow can use */
+};
+
+/** What is launched, for pricing: like ronde_launch without memory. */
+struct ronde_load {
+    uint64_t count;         /**< elements of a block */
+    enum ronde_dtype dtype; /**< element type */
+    uint64_t slot_bytes;    /**< 0 = one piece */
+    uint32_t depth;         /**< 0 = max(8, proof.min_depth) */
+};
+
+/** One operation. */
+struct ronde_dag_op {
+    uint32_t src;           /**< rank that executes it */
+    uint32_t dst;           /**< rank its bytes flow to; src when it sends nothing */
+    uint64_t bytes;         /**< of its message; 0 when it sends nothing or an empty piece */
+    uint64_t touched_bytes; /**< bytes it reads and writes, for shared-memory hosts (staged messages twice) */
+    double delay_ns;        /**< before the flow: step_ns + stage_ns */
+    double stage_ns;        /**< the part of delay_ns that moves bytes: reduction and staging, alone on its core */
+    uint32_t first_edge;    /**< into edges: predecessors */
+    uint32_t edge_count;    /**< predecessors */
+};
+
+/** A predecessor of an operation. */
+struct ronde_dag_edge {
+    uint32_t op;     /**< the predecessor */
+    bool is_message; /**< the successor consumes its message: alpha (route latency + alpha_ns) lies between */
+};
+
+/** A graph of operations in a topological order (predecessors first). */
+struct ronde_dag {
+    uint32_t ranks;               /**< processes */
+    uint32_t op_count;            /**< operations */
+    struct ronde_dag_op *ops;     /**< in topological order */
+    uint32_t edge_count;          /**< edges */
+    struct ronde_dag_edge *edges; /**< grouped by successor */
+    double launch_ns;             /**< added to the end time */
+    double alpha_ns;              /**< params.alpha_ns: a replay adds it to each route's latency */
+    double lane_GBps;             /**< params.lane_GBps: cap of each flow in a replay; 0 = none */
+};
+
+/**
+ * Builds the graph of a load. Memory: 48 bytes an operation and 8 an edge, steps * channels * pieces operations;
+ * 4 more an operation while it runs. A load of no elements gives a graph of no operations that takes no time, launch
+ * included, as a run of it returns at once.
+ * Errors: NO_MEMORY; UNSUPPORTED beyond 2^32 - 2 operations or edges; BAD_ARGUMENT for a depth below the minimum.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_dag_create(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                 const struct ronde_time_params *params, const struct ronde_mem *mem,
+                 struct ronde_dag **out_dag, struct ronde_error *error);
+
+/** Frees a graph; NULL is allowed. */
+RONDE_API void ronde_dag_destroy(struct ronde_dag *dag, const struct ronde_mem *mem);
+
+/** Latency and rate between two ranks. */
+struct ronde_path {
+    double latency_ns; /**< the alpha of a message: route latency + params.alpha_ns */
+    double rate_GBps;  /**< of a lone flow; 0 = unlimited */
+};
+
+/** Answers the path from src to dst; must succeed for every pair the graph uses. */
+typedef struct ronde_path (*ronde_path_of)(void *self, uint32_t src, uint32_t dst);
+
+/**
+ * The longest path: the end of the run, launch included, when no two flows ever share anything.
+ *
+ * Max-plus recurrence, linear time. out_finish_ns gets op_count entries and is what the recurrence works on, so it must
+ * not be NULL; out_start_ns gets op_count entries, when each operation's delay began, and may be NULL.
+ */
+RONDE_API double ronde_dag_longest_path(const struct ronde_dag *dag, ronde_path_of path_of,
+                                        void *self, double *out_start_ns, double *out_finish_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

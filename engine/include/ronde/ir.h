@@ -1,0 +1,251 @@
+/**
+ * The step-schedule IR: what every prover, executor, simulator and price reads.
+ *
+ * A finished schedule is immutable and may be shared by any number of threads. Its structs are public so that the
+ * interpreter compiles for a GPU too; nobody outside engine/ writes them. Read programs through `ronde/cursor.h`, which
+ * turns relative peers and chunks into absolute ones.
+ *
+ * Shapes. A *block* is `count` elements. A buffer holds 1 block or one per rank (ronde_collective_in_blocks); each
+ * block is cut into `chunks_per_block` chunks, so chunk index = block * chunks_per_block + part. Chunks of `scratch`
+ * are numbered 0 .. scratch_chunks-1.
+ */
+#ifndef RONDE_IR_H
+#define RONDE_IR_H
+
+#include "ronde/collective.h"
+#include "ronde/mem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** "no connection", "no chunk", "no program". */
+#define RONDE_NONE UINT32_MAX
+
+/** Step operations: enumerator, text, reads source, receives, reduces, sends, writes destination. */
+#define RONDE_STEP_LIST(X)                                                                         \
+    X(NOP, "nop", 0, 0, 0, 0, 0)       /* waits for its dependencies */                            \
+    X(SEND, "send", 1, 0, 0, 1, 0)     /* source -> slot */                                        \
+    X(RECV, "recv", 0, 1, 0, 0, 1)     /* slot -> destination */                                   \
+    X(RS, "rs", 0, 1, 0, 1, 0)         /* slot -> next slot */                                     \
+    X(RCS, "rcs", 0, 1, 0, 1, 1)       /* slot -> next slot and destination */                     \
+    X(RRC, "rrc", 1, 1, 1, 0, 1)       /* destination <- source o slot */                          \
+    X(RRS, "rrs", 1, 1, 1, 1, 0)       /* source o slot -> next slot */                            \
+    X(RRCS, "rrcs", 1, 1, 1, 1, 1)     /* source o slot -> next slot and destination */            \
+    X(COPY, "copy", 1, 0, 0, 0, 1)     /* destination <- source */                                 \
+    X(REDUCE, "reduce", 1, 0, 1, 0, 1) /* destination <- destination o source */
+
+/** Operation of a step. */
+enum ronde_step_op {
+#define RONDE_ENUMERATOR(name, text, source, receives, reduces, sends, writes) RONDE_STEP_##name,
+    RONDE_STEP_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_STEP_OP_COUNT /**< number of operations */
+};
+
+/** A rank's three memories. */
+enum ronde_buffer {
+    RONDE_IN,          /**< the user's input, read only when out of place */
+    RONDE_OUT,         /**< the user's output */
+    RONDE_SCRATCH,     /**< private to (rank, channel) */
+    RONDE_BUFFER_COUNT /**< number of buffers; also "no operand" in a step */
+};
+
+/** Flag bits of a step. */
+enum ronde_step_flag {
+    RONDE_FLAG_SOURCE_RANGE = 1, /**< source_chunk is an index into program->ranges */
+    RONDE_FLAG_DESTINATION_RANGE = 2, /**< destination_chunk is an index into program->ranges */
+    RONDE_FLAG_RAW = 4,   /**< the source operand is this rank's unmodified input (set by prove) */
+    RONDE_FLAG_FINAL = 8, /**< the result is complete here for the first time (set by prove) */
+    RONDE_FLAG_BUFFERED = 16, /**< zero-copy: out of place, this send must go through a slot (set by lower) */
+    RONDE_FLAG_BUFFERED_IN_PLACE = 32 /**< the same when input and output share memory (set by lower) */
+};
+
+/** One step, 32 bytes. Chunk operands are `chunk_count` chunks, contiguous modulo the buffer unless flagged. */
+struct ronde_step {
+    uint8_t op;                /**< enum ronde_step_op */
+    uint8_t source;            /**< enum ronde_buffer; RONDE_BUFFER_COUNT if the op reads no source */
+    uint8_t destination;       /**< enum ronde_buffer; RONDE_BUFFER_COUNT if the op writes nothing */
+    uint8_t flags;             /**< enum ronde_step_flag bits */
+    uint32_t source_chunk;     /**< first chunk, or range index */
+    uint32_t destination_chunk; /**< first chunk, or range index */
+    uint32_t chunk_count;      /**< chunks of every operand and of the message; 0 for nop and signals */
+    uint32_t send;             /**< index into program->connections, or RONDE_NONE */
+    uint32_t receive;          /**< index into program->connections, or RONDE_NONE */
+    uint32_t first_dependency; /**< index into program->dependencies */
+    uint32_t dependency_count; /**< steps of other lanes that must be over first */
+};
+
+/** A strided range: item i is first + (i / run) * stride + i % run, modulo the buffer's chunks. */
+struct ronde_range {
+    uint32_t first;  /**< first chunk */
+    uint32_t count;  /**< items */
+    uint32_t run;    /**< items per contiguous run, >= 1 */
+    uint32_t stride; /**< chunks from the start of one run to the next */
+};
+
+/** One end of a connection as a program sees it. */
+struct ronde_connection {
+    uint32_t peer;   /**< offset to the peer's position modulo ranks; the position itself if `absolute_peers` */
+    uint32_t tag;    /**< tells connections between the same two positions apart */
+    bool is_send;    /**< this program sends on it */
+};
+
+/** What lowering found for zero-copy backends, per step; see lower.h. Step indices are within the program. */
+struct ronde_step_lowering {
+    uint32_t reuse_step;          /**< out of place: first later local step that overwrites the sent source, or NONE */
+    uint32_t reuse_step_in_place; /**< the same in place */
+    uint32_t post_step;           /**< out of place: last earlier local step that touches what this step receives
+                                       into, or NONE: the destination may be posted once that step is over */
+    uint32_t post_step_in_place;  /**< the same in place */
+};
+
+/** The steps of a class of positions. */
+struct ronde_program {
+    uint32_t step_count;                  /**< steps of all lanes */
+    struct ronde_step *steps;             /**< lane after lane */
+    uint32_t lane_count;                  /**< lanes, >= 1 unless there are no steps */
+    uint32_t *lane_first;                 /**< lane_count + 1 entries: lane l is steps lane_first[l] .. lane_first[l+1]-1 */
+    uint32_t connection_count;            /**< ends used by this program */
+    struct ronde_connection *connections; /**< peers are relative, see ronde_connection */
+    uint32_t dependency_count;            /**< entries of dependencies */
+    uint32_t *dependencies;               /**< step indices of this program, all on other lanes than the step's own */
+    uint32_t range_count;                 /**< entries of ranges */
+    struct ronde_range *ranges;           /**< the rare strided ranges */
+    uint32_t scratch_chunks;              /**< chunks of scratch */
+    uint32_t *scratch_part;  /**< per step: index into scratch_parts of its first item's part, or NONE when an operand
+                                  in `in` or `out` says it; NULL if the program has no scratch (set by prove) */
+    uint32_t *scratch_parts; /**< block parts (or virtual block chunks) held by scratch-only operands */
+    uint32_t scratch_parts_count;         /**< entries of scratch_parts */
+    struct ronde_step_lowering *lowering; /**< one per step (set by lower) */
+};
+
+/** How the program of one position yields those of all. */
+enum ronde_symmetry {
+    RONDE_SYMMETRY_NONE,   /**< a program per position, equal ones shared */
+    RONDE_SYMMETRY_ROTATE  /**< position p: peers + p, block digits + p, modulo ranks */
+};
+
+/** An independent slice of every block. */
+struct ronde_channel {
+    uint32_t weight;             /**< >= 1; share of the block's grains */
+    const uint32_t *order;       /**< rank at position q, or NULL for the identity */
+    const uint32_t *position_of; /**< inverse of order, or NULL */
+};
+
+/** How the values were compared. */
+enum ronde_proof_method {
+    RONDE_PROOF_EXACT,      /**< bitsets of contributing ranks */
+    RONDE_PROOF_FINGERPRINT /**< two 61-bit fingerprints of the multiset of contributions */
+};
+
+/** enumerator, text: the kinds of violation. */
+#define RONDE_FINDING_LIST(X)                                                                      \
+    X(BOUNDS, "bounds")             /* a chunk, peer, lane or dependency out of range */           \
+    X(UNMATCHED, "unmatched")       /* sends and receives of a connection differ */                \
+    X(CYCLE, "cycle")               /* lane order, dependencies and messages form a cycle */       \
+    X(RACE, "race")                 /* two unordered accesses, one of them a write */              \
+    X(UNDEFINED, "undefined")       /* data nobody wrote is used */                                \
+    X(EXTENT, "extent")             /* operands of one step hold different parts */                \
+    X(TWICE, "twice")               /* a contribution is combined with itself */                   \
+    X(WRONG_VALUE, "wrong_value")   /* an output chunk is not what the collective defines */       \
+    X(INPUT_WRITTEN, "input_written") /* the input is written out of place */                      \
+    X(DEAD_WORK, "dead_work")       /* a transferred chunk reaches no output */                    \
+    X(RANK_BITS, "rank_bits")       /* ranks combine in different ways: different bits */          \
+    X(MARKS, "marks")               /* raw or final marks differ between chunks, positions or placements */ \
+    X(NOT_PROVED, "not_proved")     /* too large to prove */
+
+/** Kind of violation. */
+enum ronde_finding_code {
+#define RONDE_ENUMERATOR(name, text) RONDE_FINDING_##name,
+    RONDE_FINDING_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_FINDING_COUNT /**< number of kinds */
+};
+
+/** One violation. Fields that do not apply are RONDE_NONE. */
+struct ronde_finding {
+    enum ronde_finding_code code; /**< kind */
+    uint32_t rank;                /**< position under the identity order */
+    uint32_t lane;                /**< lane of the rank */
+    uint32_t step;                /**< index within the lane */
+    uint32_t chunk;               /**< absolute chunk */
+    char text[160];               /**< the sentence a person reads */
+};
+
+/** Findings kept; more are counted. */
+#define RONDE_MAX_FINDINGS 8
+
+/** What checking and proving found. */
+struct ronde_proof {
+    bool ok;                        /**< no violation */
+    bool quotient;                  /**< proved on position 0 of a symmetric schedule */
+    enum ronde_proof_method method; /**< exact up to 64 ranks */
+    uint32_t min_depth;             /**< least slots per connection without deadlock, >= 1 */
+    uint32_t critical_path;         /**< messages on the longest chain */
+    uint64_t steps;                 /**< of all ranks, one channel */
+    uint64_t messages;              /**< of all ranks, one channel; empty ones included */
+    uint64_t sent_chunks_max;       /**< most chunks any rank sends, one channel */
+    uint64_t received_chunks_max;   /**< most chunks any rank receives */
+    uint64_t reduced_chunks_max;    /**< most chunks any rank reduces */
+    uint64_t dead_chunks;           /**< transferred chunks that reach no output (warning where allowed) */
+    bool rank_dependent_bits;       /**< ranks may differ in the last bits (never chosen by auto) */
+    uint32_t finding_count;         /**< all violations found, possibly more than are kept */
+    struct ronde_finding findings[RONDE_MAX_FINDINGS]; /**< the first of them */
+};
+
+/** A schedule. Created by ronde_schedule_finish or ronde_schedule_read, both of which check and prove it. */
+struct ronde_schedule {
+    enum ronde_collective collective;
+    char algorithm[32];
+    uint32_t ranks;
+    uint32_t root;               /**< rank; 0 where the collective has none */
+    uint32_t chunks_per_block;   /**< m >= 1 */
+    enum ronde_symmetry symmetry;
+    bool rotates[RONDE_BUFFER_COUNT]; /**< rotate: the block digits of this buffer shift with the position */
+    bool absolute_peers;         /**< connections name positions, not offsets (imported files) */
+    bool allow_dead_work;        /**< user files and imports: dead work is a counted warning, not an error */
+    bool clobbers;               /**< in place, the shared buffer outside the output may be destroyed */
+    uint32_t channel_count;
+    struct ronde_channel *channels;
+    uint64_t weight_total;       /**< sum of the channels' weights */
+    uint32_t program_count;
+    struct ronde_program *programs;
+    uint32_t *program_of;        /**< per position, index into programs; NULL when symmetric (program 0) */
+    uint32_t max_chunk_count;    /**< largest chunk_count of any step, at least 1 */
+    uint32_t max_lane_count;     /**< largest lane_count of any program */
+    struct ronde_proof proof;
+    uint64_t hash;               /**< of the canonical content: equal hash, equal schedule */
+    struct ronde_arena *arena;   /**< owns everything above */
+};
+
+/** Printed name of a step operation, e.g. "rrcs"; "?" if out of range. */
+RONDE_API const char *ronde_step_op_text(enum ronde_step_op op);
+/** Whether the operation reads its source operand. */
+RONDE_API bool ronde_step_reads_source(enum ronde_step_op op);
+/** Whether it consumes a message. */
+RONDE_API bool ronde_step_receives(enum ronde_step_op op);
+/** Whether it applies the reduction operator. */
+RONDE_API bool ronde_step_reduces(enum ronde_step_op op);
+/** Whether it produces a message. */
+RONDE_API bool ronde_step_sends(enum ronde_step_op op);
+/** Whether it writes its destination operand. */
+RONDE_API bool ronde_step_writes(enum ronde_step_op op);
+/** Printed name of a violation kind. */
+RONDE_API const char *ronde_finding_text(enum ronde_finding_code code);
+
+/** Chunks of a buffer for a program: blocks * chunks_per_block, or scratch_chunks. */
+RONDE_API uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
+                                         const struct ronde_program *program,
+                                         enum ronde_buffer buffer);
+
+/** Lane of a step of a program, by binary search. */
+RONDE_API uint32_t ronde_program_lane(const struct ronde_program *program, uint32_t step);
+
+/** Frees a schedule; NULL is allowed. */
+RONDE_API void ronde_schedule_destroy(struct ronde_schedule *schedule);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/**
+ * Memory: every allocation of the library goes through a caller-supplied resize function.
+ */
+#ifndef RONDE_MEM_H
+#define RONDE_MEM_H
+
+#include "ronde/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Resizes a block: old NULL and old_bytes 0 allocates, new_bytes 0 frees and returns NULL. Returns NULL when there is
+ * no memory; the old block is then unchanged. Blocks are aligned for any type.
+ */
+typedef void *(*ronde_resize)(void *self, void *old, size_t old_bytes, size_t new_bytes);
+
+/** An allocator. Passed by const pointer and never copied behind the caller's back. */
+struct ronde_mem {
+    ronde_resize resize; /**< the one function */
+    void *self;          /**< handed to it unchanged */
+};
+
+/** The allocator of the C library; the only place that calls malloc. */
+RONDE_API const struct ronde_mem *ronde_mem_default(void);
+
+/** Allocates count zeroed elements; NULL when there is no memory or the product overflows. Count 0 gives a valid block. */
+RONDE_API void *ronde_mem_new(const struct ronde_mem *mem, size_t count, size_t element_bytes);
+
+/** Frees a block of count elements got from ronde_mem_new or ronde_mem_grow; NULL is allowed. */
+RONDE_API void ronde_mem_free(const struct ronde_mem *mem, void *block, size_t count,
+                              size_t element_bytes);
+
+/**
+ * Grows an array so that it holds at least `needed` elements; capacity doubles, new elements are zeroed.
+ * Returns false when there is no memory; *block and *capacity are then unchanged.
+ */
+RONDE_API RONDE_MUST_CHECK bool ronde_mem_grow(const struct ronde_mem *mem, void **block,
+                                               size_t *capacity, size_t needed,
+                                               size_t element_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

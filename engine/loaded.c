@@ -1,0 +1,250 @@
+/* Loading: turns a schedule into the structs the step interpreter runs on. See loaded.h. */
+#include "engine/loaded.h"
+
+#include "engine/connect.h"
+
+/* Structs that neighbours of another thread must not share lines with are laid out in multiples of this. */
+#define LINE_BYTES 128u
+
+/* The interpreter's padding is counted by hand; a struct that outgrew it would silently share lines. */
+_Static_assert(sizeof(struct ronde_counter) == LINE_BYTES, "a counter fills a pair of cache lines");
+_Static_assert(sizeof(struct ronde_lane) == LINE_BYTES, "a lane fills a pair of cache lines");
+_Static_assert(sizeof(struct ronde_end) == LINE_BYTES / 2, "two ends fill a pair of cache lines");
+
+static uint64_t round_up(uint64_t value, uint64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+static unsigned char *align(unsigned char *pointer)
+{
+    const uintptr_t rest = (uintptr_t)pointer % LINE_BYTES;
+    return rest == 0 ? pointer : pointer + (LINE_BYTES - rest);
+}
+
+/* An array that starts on a pair of cache lines; lives as long as the arena. */
+static void *new_aligned(struct ronde_arena *arena, uint64_t count, size_t element_bytes)
+{
+    if (count > SIZE_MAX / element_bytes - LINE_BYTES)
+        return NULL;
+    unsigned char *block = ronde_arena_new(arena, (size_t)count * element_bytes + LINE_BYTES, 1);
+    return block ? align(block) : NULL;
+}
+
+bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *region, uint64_t bytes)
+{
+    if (bytes > SIZE_MAX - LINE_BYTES)
+        return false;
+    if (region->block && bytes + LINE_BYTES <= region->bytes)
+        return true;
+    ronde_mem_free(mem, region->block, region->bytes, 1);
+    region->bytes = (size_t)bytes + LINE_BYTES;
+    region->block = ronde_mem_new(mem, region->bytes, 1);
+    if (!region->block) {
+        region->bytes = 0;
+        return false;
+    }
+    region->start = align(region->block);
+    return true;
+}
+
+/* Whether a step has operands, but none that says which part of the block it moves. */
+static bool is_scratch_only(const struct ronde_step *step)
+{
+    const bool has_operand =
+        step->source != RONDE_BUFFER_COUNT || step->destination != RONDE_BUFFER_COUNT;
+    return step->chunk_count > 0 && has_operand && !ronde_buffer_has_parts(step->source) &&
+           !ronde_buffer_has_parts(step->destination);
+}
+
+/* Whether a proof has said which parts such a step moves; without one (mutants) it has no length. */
+static bool has_parts(const struct ronde_schedule *schedule, const struct ronde_program *program,
+                      uint32_t step)
+{
+    if (!program->scratch_part || program->scratch_part[step] == RONDE_NONE)
+        return false;
+    const uint32_t *parts = &program->scratch_parts[program->scratch_part[step]];
+    for (uint32_t item = 0; item < program->steps[step].chunk_count; item++)
+        if (parts[item] >= schedule->chunks_per_block)
+            return false;
+    return true;
+}
+
+static enum ronde_status check_scratch(const struct ronde_schedule *schedule,
+                                       struct ronde_error *error)
+{
+    for (uint32_t p = 0; p < schedule->program_count; p++) {
+        const struct ronde_program *program = &schedule->programs[p];
+        for (uint32_t s = 0; s < program->step_count; s++)
+            if (is_scratch_only(&program->steps[s]) && !has_parts(schedule, program, s))
+                return ronde_fail(error, RONDE_UNSUPPORTED,
+                                  "program %u step %u works in scratch only, and no proof says "
+                                  "which part of the block it moves",
+                                  p, s);
+    }
+    return RONDE_OK;
+}
+
+/* Counts lanes and ends, rounding each task's ends up to whole pairs of cache lines. */
+static void count_parts(struct ronde_loaded *loaded)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    loaded->task_count = schedule->ranks * schedule->channel_count;
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
+        for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
+            const struct ronde_view view = ronde_view_open(schedule, channel, rank);
+            loaded->lane_count += view.program->lane_count;
+            loaded->end_count += round_up(view.program->connection_count, 2);
+        }
+    }
+    /* A connection that has lost its other end, in a mutant, still needs counters: at most one per end. */
+    loaded->fifo_count = loaded->end_count;
+    loaded->counter_count = loaded->lane_count;
+}
+
+static bool allocate(struct ronde_loaded *loaded)
+{
+    struct ronde_arena *arena = loaded->arena;
+    const struct ronde_schedule *schedule = loaded->schedule;
+    loaded->tasks = ronde_arena_new(arena, loaded->task_count, sizeof *loaded->tasks);
+    loaded->lanes = new_aligned(arena, loaded->lane_count, sizeof *loaded->lanes);
+    loaded->ends = new_aligned(arena, loaded->end_count, sizeof *loaded->ends);
+    loaded->fifos = new_aligned(arena, loaded->fifo_count, sizeof *loaded->fifos);
+    loaded->progress = new_aligned(arena, loaded->counter_count, sizeof *loaded->progress);
+    loaded->parts =
+        ronde_arena_new(arena, (size_t)schedule->channel_count * schedule->chunks_per_block,
+                        sizeof *loaded->parts);
+    return loaded->tasks && loaded->lanes && loaded->ends && loaded->fifos && loaded->progress &&
+           loaded->parts;
+}
+
+/* Dependencies of a program in the form that is polled. */
+static struct ronde_wait *make_waits(struct ronde_arena *arena, const struct ronde_program *program)
+{
+    struct ronde_wait *waits = ronde_arena_new(arena, program->dependency_count, sizeof *waits);
+    if (!waits)
+        return NULL;
+    for (uint32_t d = 0; d < program->dependency_count; d++) {
+        const uint32_t step = program->dependencies[d];
+        const uint32_t lane = ronde_program_lane(program, step);
+        waits[d].lane = lane;
+        waits[d].after = step - program->lane_first[lane] + 1;
+        waits[d].steps = program->lane_first[lane + 1] - program->lane_first[lane];
+    }
+    return waits;
+}
+
+static bool make_lane(struct ronde_loaded *loaded, struct ronde_task *task, uint32_t index)
+{
+    struct ronde_lane *lane = &loaded->lanes[task->first_lane + index];
+    lane->task = task;
+    lane->index = index;
+    lane->first = task->view.program->lane_first[index];
+    lane->end = task->view.program->lane_first[index + 1];
+    /* A single chunk needs no list. */
+    for (int k = 0; k < 2 && loaded->schedule->max_chunk_count > 1; k++) {
+        lane->sorted[k] = ronde_arena_new(loaded->arena, loaded->schedule->max_chunk_count,
+                                          sizeof *lane->sorted[k]);
+        if (!lane->sorted[k])
+            return false;
+    }
+    return true;
+}
+
+/* Where the next task's lanes and ends begin. */
+struct place {
+    uint32_t lane;
+    uint64_t end;
+};
+
+static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t channel,
+                      const struct ronde_wait *waits, struct place *place)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    struct ronde_task *task = &loaded->tasks[rank * schedule->channel_count + channel];
+    task->view = ronde_view_open(schedule, channel, rank);
+    task->frame = &loaded->frame;
+    task->first_lane = place->lane;
+    task->ends = loaded->ends + place->end;
+    task->progress = loaded->progress + place->lane;
+    task->parts = loaded->parts + (size_t)channel * schedule->chunks_per_block;
+    task->waits = waits;
+    for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
+        task->chunks[buffer] =
+            ronde_schedule_chunks(schedule, task->view.program, (enum ronde_buffer)buffer);
+    for (uint32_t index = 0; index < task->view.program->lane_count; index++)
+        if (!make_lane(loaded, task, index))
+            return false;
+    place->lane += task->view.program->lane_count;
+    place->end += round_up(task->view.program->connection_count, 2);
+    return true;
+}
+
+/* Every rank of a class polls the same dependencies: one list per program. */
+static bool make_tasks(struct ronde_loaded *loaded)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    struct ronde_wait **waits =
+        ronde_arena_new(loaded->arena, schedule->program_count, sizeof *waits);
+    if (!waits)
+        return false;
+    for (uint32_t p = 0; p < schedule->program_count; p++) {
+        waits[p] = make_waits(loaded->arena, &schedule->programs[p]);
+        if (!waits[p])
+            return false;
+    }
+    struct place place = {0, 0};
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
+        for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
+            const struct ronde_view view = ronde_view_open(schedule, channel, rank);
+            const ptrdiff_t program = view.program - schedule->programs;
+            if (!make_task(loaded, rank, channel, waits[program], &place))
+                return false;
+        }
+    }
+    return true;
+}
+
+enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
+                                      const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
+                                      struct ronde_error *error)
+{
+    *out_loaded = NULL;
+    const enum ronde_status status = check_scratch(schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_loaded *loaded = ronde_mem_new(mem, 1, sizeof *loaded);
+    if (!loaded)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
+    loaded->schedule = schedule;
+    loaded->mem = mem;
+    loaded->arena = ronde_arena_create(mem);
+    count_parts(loaded);
+    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded)) {
+        const unsigned long long ends = loaded->end_count;
+        ronde_loaded_destroy(loaded);
+        return ronde_fail(error, RONDE_NO_MEMORY,
+                          "no memory to load the schedule: %u ranks, %llu connection ends",
+                          schedule->ranks, ends);
+    }
+    ronde_loaded_connect(loaded);
+    *out_loaded = loaded;
+    return RONDE_OK;
+}
+
+void ronde_loaded_destroy(struct ronde_loaded *loaded)
+{
+    if (!loaded)
+        return;
+    ronde_mem_free(loaded->mem, loaded->slots.block, loaded->slots.bytes, 1);
+    ronde_mem_free(loaded->mem, loaded->scratch.block, loaded->scratch.bytes, 1);
+    ronde_arena_destroy(loaded->arena);
+    ronde_mem_free(loaded->mem, loaded, 1, sizeof *loaded);
+}
+
+uint32_t ronde_loaded_first_lane(const struct ronde_loaded *loaded, uint32_t rank)
+{
+    if (rank == loaded->schedule->ranks)
+        return loaded->lane_count;
+    return loaded->tasks[rank * loaded->schedule->channel_count].first_lane;
+}

@@ -1,0 +1,79 @@
+/**
+ * A schedule made ready to run in one process: tasks, lanes, connections and memory for the step interpreter.
+ *
+ * Shared by the backends that reach all ranks' memory (host, cpu). Loading depends on the schedule only; preparing a
+ * run depends on the launch and allocates only when a run needs more slots or scratch than every earlier one.
+ */
+#ifndef RONDE_ENGINE_LOADED_H
+#define RONDE_ENGINE_LOADED_H
+
+#include "ronde/backend.h"
+
+#include "engine/arena.h"
+#include "engine/interp.h"
+
+/** One block of memory that only grows. */
+struct ronde_region {
+    unsigned char *block; /**< as allocated */
+    unsigned char *start; /**< aligned to a pair of cache lines */
+    size_t bytes;         /**< of block; 0 while there is none */
+};
+
+/** Makes a region hold `bytes`, whose content is lost when it grows; false if there is no memory. */
+bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *region, uint64_t bytes);
+
+/** A loaded schedule. Belongs to one thread between runs; during a run every lane belongs to whoever drives it. */
+struct ronde_loaded {
+    const struct ronde_schedule *schedule; /**< must outlive this */
+    const struct ronde_mem *mem;           /**< must outlive this */
+    struct ronde_arena *arena;             /**< owns the arrays below */
+    struct ronde_frame frame;              /**< of the current run */
+    uint32_t task_count;                   /**< ranks * channels */
+    struct ronde_task *tasks;              /**< rank * channels + channel */
+    uint32_t lane_count;                   /**< of all tasks */
+    struct ronde_lane *lanes;              /**< task after task */
+    uint64_t end_count;                    /**< connection ends of all tasks */
+    struct ronde_end *ends;   /**< task after task, each task's starting a pair of cache lines */
+    uint64_t fifo_count;      /**< connections */
+    struct ronde_fifo *fifos; /**< the counters of each */
+    uint64_t counter_count;   /**< entries of progress */
+    struct ronde_counter *progress; /**< one per lane */
+    struct ronde_extent *parts;     /**< channel after channel, chunks_per_block each */
+    struct ronde_region slots;      /**< slots and lengths of all connections */
+    struct ronde_region scratch;    /**< scratch of all tasks */
+    uint64_t pieces_done;           /**< pieces of all runs so far */
+    bool is_dirty;                  /**< a run was abandoned: counters must start again */
+};
+
+/** Bytes a describing sentence may take. */
+#define RONDE_LANE_TEXT_BYTES 256
+
+/**
+ * Loads a schedule. Owner: the caller destroys *out_loaded. Errors: NO_MEMORY; UNSUPPORTED for a step in scratch whose
+ * extent no proof has established.
+ */
+enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
+                                      const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
+                                      struct ronde_error *error);
+
+/** Frees what create and prepare took; NULL is allowed. */
+void ronde_loaded_destroy(struct ronde_loaded *loaded);
+
+/**
+ * Sets up a run of a launch that ronde_launch_check accepted. `default_slot_bytes` stands in for a launch without.
+ * Slots are only as long as the messages of this count need. Errors: NO_MEMORY.
+ */
+enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
+                                       const struct ronde_launch *launch,
+                                       uint64_t default_slot_bytes, struct ronde_error *error);
+
+/** Ends a run: all its lanes were done, or it was abandoned. */
+void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete);
+
+/** Writes "rank 3 lane 0 step 5 piece 2 of channel 0 waits for ...", at most RONDE_LANE_TEXT_BYTES. */
+void ronde_lane_describe(const struct ronde_lane *lane, char *text);
+
+/** First lane of a rank among all lanes; rank = ranks gives the end. */
+uint32_t ronde_loaded_first_lane(const struct ronde_loaded *loaded, uint32_t rank);
+
+#endif

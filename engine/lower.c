@@ -1,0 +1,351 @@
+/** Who overwrites what was sent, who touched what is received, and how far pulling may be trusted. */
+#include "lower.h"
+
+#include <string.h>
+
+/** The work on one placement. */
+struct lowering {
+    struct ronde_schedule *schedule;
+    struct ronde_model *model;
+    bool in_place;
+    uint32_t **message_of;   /**< per program and step: which message of its connection it sends */
+    uint32_t *last_access;   /**< per cell of one rank: last step that touched it */
+    uint32_t *pending;       /**< per cell: head of a list of sends whose source it is */
+    uint32_t *pending_next;  /**< per entry */
+    uint32_t *pending_step;  /**< per entry */
+    uint32_t pending_count;
+    uint32_t *chunks;
+    uint32_t *visit; /**< per lane of the model */
+};
+
+static uint8_t buffered_flag(const struct lowering *lowering)
+{
+    return lowering->in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+}
+
+static uint32_t *reuse_of(const struct lowering *lowering, struct ronde_program *program,
+                          uint32_t step)
+{
+    struct ronde_step_lowering *entry = &program->lowering[step];
+    return lowering->in_place ? &entry->reuse_step_in_place : &entry->reuse_step;
+}
+
+static uint32_t *post_of(const struct lowering *lowering, struct ronde_program *program,
+                         uint32_t step)
+{
+    struct ronde_step_lowering *entry = &program->lowering[step];
+    return lowering->in_place ? &entry->post_step_in_place : &entry->post_step;
+}
+
+/* --- reuse and post points of one rank ----------------------------------------------------- */
+
+/** A send whose source `by` overwrites. Several overwriters in unordered lanes: buffer, it is rare. */
+static void overwrite(const struct lowering *lowering, struct ronde_program *program,
+                      uint32_t sender, uint32_t by)
+{
+    uint32_t *reuse = reuse_of(lowering, program, sender);
+    if (*reuse == RONDE_NONE || *reuse == by)
+        *reuse = by;
+    else if (ronde_program_lane(program, *reuse) != ronde_program_lane(program, by))
+        program->steps[sender].flags |= buffered_flag(lowering);
+    else if (by < *reuse)
+        *reuse = by;
+}
+
+/** The later of two steps of a rank; unordered lanes never both touch a destination (no races). */
+static void touch(const struct lowering *lowering, struct ronde_program *program, uint32_t receiver,
+                  uint32_t last)
+{
+    uint32_t *post = post_of(lowering, program, receiver);
+    if (last != RONDE_NONE && last != receiver)
+        *post = last;
+}
+
+static uint32_t cell_of(const struct lowering *lowering, const struct ronde_view *view,
+                        enum ronde_buffer buffer, uint32_t chunk)
+{
+    const struct ronde_cells cells =
+        ronde_cells_of(lowering->schedule, view->program, view->position, view->rank);
+    return ronde_cell(lowering->schedule, &cells, lowering->in_place, buffer, chunk);
+}
+
+static void visit_source(struct lowering *lowering, const struct ronde_view *view, uint32_t index)
+{
+    const struct ronde_step *step = &view->program->steps[index];
+    const enum ronde_buffer buffer = (enum ronde_buffer)step->source;
+    ronde_view_chunks(view, step, true,
+                      ronde_schedule_chunks(lowering->schedule, view->program, buffer),
+                      lowering->chunks);
+    for (uint32_t item = 0; item < step->chunk_count; item++) {
+        const uint32_t cell = cell_of(lowering, view, buffer, lowering->chunks[item]);
+        lowering->last_access[cell] = index;
+        if (step->op != RONDE_STEP_SEND)
+            continue;
+        lowering->pending_step[lowering->pending_count] = index;
+        lowering->pending_next[lowering->pending_count] = lowering->pending[cell];
+        lowering->pending[cell] = lowering->pending_count++;
+    }
+}
+
+/** Steps that send what they keep are read from where they keep it: their destination is a source too. */
+static bool sends_kept_copy(const struct ronde_step *step)
+{
+    return step->op == RONDE_STEP_RCS || step->op == RONDE_STEP_RRCS;
+}
+
+static void visit_destination(struct lowering *lowering, const struct ronde_view *view,
+                              struct ronde_program *program, uint32_t index)
+{
+    const struct ronde_step *step = &program->steps[index];
+    const enum ronde_buffer buffer = (enum ronde_buffer)step->destination;
+    ronde_view_chunks(view, step, false,
+                      ronde_schedule_chunks(lowering->schedule, program, buffer),
+                      lowering->chunks);
+    for (uint32_t item = 0; item < step->chunk_count; item++) {
+        const uint32_t cell = cell_of(lowering, view, buffer, lowering->chunks[item]);
+        for (uint32_t entry = lowering->pending[cell]; entry != RONDE_NONE;
+             entry = lowering->pending_next[entry])
+            overwrite(lowering, program, lowering->pending_step[entry], index);
+        lowering->pending[cell] = RONDE_NONE;
+        if (ronde_step_receives((enum ronde_step_op)step->op))
+            touch(lowering, program, index, lowering->last_access[cell]);
+        lowering->last_access[cell] = index;
+        if (!sends_kept_copy(step))
+            continue;
+        lowering->pending_step[lowering->pending_count] = index;
+        lowering->pending_next[lowering->pending_count] = lowering->pending[cell];
+        lowering->pending[cell] = lowering->pending_count++;
+    }
+}
+
+/** Whether a copy leaves every chunk as it is. */
+static bool is_idle(struct lowering *lowering, const struct ronde_view *view, uint32_t index)
+{
+    const struct ronde_step *step = &view->program->steps[index];
+    if (step->op != RONDE_STEP_COPY)
+        return false;
+    for (uint32_t item = 0; item < step->chunk_count; item++) {
+        const uint32_t cells[2] = {
+            cell_of(lowering, view, (enum ronde_buffer)step->source,
+                    ronde_view_item(view, step, true,
+                                    ronde_schedule_chunks(lowering->schedule, view->program,
+                                                          (enum ronde_buffer)step->source),
+                                    item)),
+            cell_of(lowering, view, (enum ronde_buffer)step->destination,
+                    ronde_view_item(view, step, false,
+                                    ronde_schedule_chunks(lowering->schedule, view->program,
+                                                          (enum ronde_buffer)step->destination),
+                                    item))};
+        if (!ronde_is_copy_onto_itself(lowering->schedule, RONDE_STEP_COPY, cells[0], cells[1]))
+            return false;
+    }
+    return true;
+}
+
+static void visit_actor(struct lowering *lowering, uint32_t actor, const uint32_t *mine)
+{
+    const struct ronde_view view = ronde_model_view(lowering->model, actor);
+    struct ronde_program *program =
+        &lowering->schedule->programs[view.program - lowering->schedule->programs];
+    const uint32_t cells = ronde_cells_of(lowering->schedule, program, 0, 0).total;
+    memset(lowering->last_access, 0xff, cells * sizeof *lowering->last_access);
+    memset(lowering->pending, 0xff, cells * sizeof *lowering->pending);
+    lowering->pending_count = 0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const enum ronde_step_op op = (enum ronde_step_op)program->steps[mine[i]].op;
+        if (is_idle(lowering, &view, mine[i]))
+            continue;
+        if (ronde_step_reads_source(op))
+            visit_source(lowering, &view, mine[i]);
+        if (ronde_step_writes(op))
+            visit_destination(lowering, &view, program, mine[i]);
+    }
+}
+
+/* --- cycles through reuse edges ------------------------------------------------------------ */
+
+/** The lane that has yet to receive what `step` would overwrite, or RONDE_NONE. */
+static uint32_t reuse_blocker(const struct ronde_model *model, uint32_t actor, uint32_t step)
+{
+    const struct lowering *lowering = model->guard_self;
+    const struct ronde_program *program = ronde_model_view(model, actor).program;
+    const uint32_t index = (uint32_t)(program - lowering->schedule->programs);
+    struct ronde_program *mine = &lowering->schedule->programs[index];
+    /* the list of senders a step overwrites is short: it is kept in pending, see link_reuse */
+    for (uint32_t sender = lowering->pending[model->step_base[actor] + step]; sender != RONDE_NONE;
+         sender = lowering->pending_next[model->step_base[actor] + sender]) {
+        if (mine->steps[sender].flags & buffered_flag(lowering))
+            continue;
+        const uint32_t end = model->end_base[actor] + mine->steps[sender].send;
+        const uint32_t message = lowering->message_of[index][sender];
+        if (ronde_model_passed(model, model->partner[end]) <= message)
+            return model->lane_of_end[model->partner[end]];
+    }
+    return RONDE_NONE;
+}
+
+/** Lists, per step of each actor, the sends it must not overtake. */
+static void link_reuse(struct lowering *lowering)
+{
+    const struct ronde_model *model = lowering->model;
+    memset(lowering->pending, 0xff,
+           model->step_base[model->actors] * sizeof *lowering->pending);
+    for (uint32_t actor = 0; actor < model->actors; actor++) {
+        const struct ronde_program *program = ronde_model_view(model, actor).program;
+        const uint32_t base = model->step_base[actor];
+        for (uint32_t step = 0; step < program->step_count; step++) {
+            const uint32_t by = lowering->in_place ? program->lowering[step].reuse_step_in_place
+                                                   : program->lowering[step].reuse_step;
+            if (by == RONDE_NONE)
+                continue;
+            lowering->pending_next[base + step] = lowering->pending[base + by];
+            lowering->pending[base + by] = step;
+        }
+    }
+}
+
+/** Marks the sends a lane's step waits for because it would overwrite them. */
+static void buffer_senders(struct lowering *lowering, uint32_t lane)
+{
+    const struct ronde_model *model = lowering->model;
+    const struct ronde_event event = ronde_model_at(model, lane);
+    const struct ronde_program *program = ronde_model_view(model, event.actor).program;
+    struct ronde_program *mine =
+        &lowering->schedule->programs[program - lowering->schedule->programs];
+    const uint32_t base = model->step_base[event.actor];
+    for (uint32_t sender = lowering->pending[base + event.step]; sender != RONDE_NONE;
+         sender = lowering->pending_next[base + sender])
+        mine->steps[sender].flags |= buffered_flag(lowering);
+}
+
+/** Walks round a cycle of waiting lanes until the guard is what holds one, and buffers what it guards. */
+static void break_cycle(struct lowering *lowering, uint32_t lane)
+{
+    bool by_guard = false;
+    uint32_t next = ronde_model_blocker(lowering->model, lane, &by_guard);
+    while (!by_guard) {
+        lane = next;
+        next = ronde_model_blocker(lowering->model, lane, &by_guard);
+    }
+    buffer_senders(lowering, lane);
+}
+
+/** Every lane waits for at most one other: follow each until it ends, or comes back to itself. */
+static void break_cycles(struct lowering *lowering)
+{
+    struct ronde_model *model = lowering->model;
+    const uint32_t lanes = model->lane_base[model->actors];
+    uint32_t *visit = lowering->visit;
+    memset(visit, 0, lanes * sizeof *visit);
+    for (uint32_t start = 0; start < lanes; start++) {
+        uint32_t lane = start;
+        bool by_guard = false;
+        while (lane != RONDE_NONE && visit[lane] == 0) {
+            visit[lane] = start + 1;
+            lane = ronde_model_blocker(model, lane, &by_guard);
+        }
+        if (lane != RONDE_NONE && visit[lane] == start + 1)
+            break_cycle(lowering, lane);
+    }
+}
+
+/* --- both placements ----------------------------------------------------------------------- */
+
+static void number_messages(struct ronde_program *program, uint32_t *message_of,
+                            uint32_t *sent_on)
+{
+    memset(sent_on, 0, program->connection_count * sizeof *sent_on);
+    for (uint32_t i = 0; i < program->step_count; i++)
+        if (ronde_step_sends((enum ronde_step_op)program->steps[i].op))
+            message_of[i] = sent_on[program->steps[i].send]++;
+}
+
+static bool make_tables(struct lowering *lowering, struct ronde_arena *arena)
+{
+    struct ronde_schedule *schedule = lowering->schedule;
+    lowering->message_of =
+        ronde_arena_new(arena, schedule->program_count, sizeof *lowering->message_of);
+    bool is_made = lowering->message_of != NULL;
+    for (uint32_t i = 0; i < schedule->program_count && is_made; i++) {
+        struct ronde_program *program = &schedule->programs[i];
+        uint32_t *sent_on = ronde_arena_new(arena, program->connection_count, sizeof *sent_on);
+        lowering->message_of[i] = ronde_arena_new(arena, program->step_count, sizeof(uint32_t));
+        program->lowering =
+            ronde_arena_new(schedule->arena, program->step_count, sizeof *program->lowering);
+        is_made = sent_on && lowering->message_of[i] && program->lowering;
+        if (!is_made)
+            break;
+        memset(program->lowering, 0xff, program->step_count * sizeof *program->lowering);
+        number_messages(program, lowering->message_of[i], sent_on);
+    }
+    return is_made;
+}
+
+/** Room for the lists: entries per message item of a rank, or per step of all. */
+static bool make_lists(struct lowering *lowering, struct ronde_arena *arena)
+{
+    const struct ronde_model *model = lowering->model;
+    size_t cells = model->step_base[model->actors];
+    size_t entries = cells;
+    for (uint32_t i = 0; i < lowering->schedule->program_count; i++) {
+        const struct ronde_program *program = &lowering->schedule->programs[i];
+        const size_t total = ronde_cells_of(lowering->schedule, program, 0, 0).total;
+        size_t items = 0;
+        for (uint32_t s = 0; s < program->step_count; s++)
+            items += program->steps[s].chunk_count;
+        cells = total > cells ? total : cells;
+        entries = items > entries ? items : entries;
+    }
+    lowering->last_access = ronde_arena_new(arena, cells, sizeof(uint32_t));
+    lowering->pending = ronde_arena_new(arena, cells, sizeof(uint32_t));
+    lowering->pending_next = ronde_arena_new(arena, entries, sizeof(uint32_t));
+    lowering->pending_step = ronde_arena_new(arena, entries, sizeof(uint32_t));
+    lowering->chunks =
+        ronde_arena_new(arena, lowering->schedule->max_chunk_count, sizeof(uint32_t));
+    lowering->visit = ronde_arena_new(arena, model->lane_base[model->actors], sizeof(uint32_t));
+    return lowering->visit && lowering->last_access && lowering->pending && lowering->pending_next &&
+           lowering->pending_step && lowering->chunks;
+}
+
+/** `mine` holds each actor's steps in a topological order. */
+static void lower_placement(struct lowering *lowering, bool in_place, const uint32_t *mine,
+                            uint32_t min_depth)
+{
+    static const struct ronde_guard guard = {reuse_blocker};
+    struct ronde_model *model = lowering->model;
+    lowering->in_place = in_place;
+    for (uint32_t actor = 0; actor < model->actors; actor++)
+        visit_actor(lowering, actor, mine + model->step_base[actor]);
+    link_reuse(lowering);
+    model->guard = &guard;
+    model->guard_self = lowering;
+    bool is_complete = ronde_model_complete(model, min_depth);
+    while (!is_complete) {
+        break_cycles(lowering);
+        is_complete = ronde_model_resume(model);
+    }
+    model->guard = NULL;
+}
+
+enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_model *model,
+                              uint32_t min_depth, struct ronde_error *error)
+{
+    struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
+    struct lowering lowering = {.schedule = schedule, .model = model};
+    const uint32_t steps = model->step_base[model->actors];
+    uint32_t *mine = NULL, *dealt = NULL;
+    if (arena) {
+        mine = ronde_arena_new(arena, steps, sizeof *mine);
+        dealt = ronde_arena_new(arena, model->actors, sizeof *dealt);
+    }
+    const bool has_room =
+        mine && dealt && make_tables(&lowering, arena) && make_lists(&lowering, arena);
+    if (has_room) {
+        ronde_model_deal(model, dealt, mine);
+        lower_placement(&lowering, false, mine, min_depth);
+        lower_placement(&lowering, true, mine, min_depth);
+    }
+    ronde_arena_destroy(arena);
+    return has_room ? RONDE_OK
+                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory to lower %u steps", steps);
+}

@@ -1,0 +1,77 @@
+/* Memory: the default allocator and overflow-checked arrays on top of any. The only file that calls malloc. */
+#include "ronde/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* First capacity of a growing array: small enough for the many short ones, large enough to skip the first doublings. */
+#define FIRST_CAPACITY 8u
+
+static void *default_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    (void)self;
+    (void)old_bytes;
+    if (new_bytes == 0) {
+        free(old);
+        return NULL;
+    }
+    return realloc(old, new_bytes);
+}
+
+const struct ronde_mem *ronde_mem_default(void)
+{
+    static const struct ronde_mem mem = {default_resize, NULL};
+    return &mem;
+}
+
+/* Bytes of an array; false if the product overflows. An empty array takes one byte, so that NULL always means failure. */
+static bool array_bytes(size_t count, size_t element_bytes, size_t *out_bytes)
+{
+    if (element_bytes != 0 && count > SIZE_MAX / element_bytes)
+        return false;
+    const size_t bytes = count * element_bytes;
+    *out_bytes = bytes == 0 ? 1 : bytes;
+    return true;
+}
+
+void *ronde_mem_new(const struct ronde_mem *mem, size_t count, size_t element_bytes)
+{
+    size_t bytes;
+    if (!array_bytes(count, element_bytes, &bytes))
+        return NULL;
+    void *block = mem->resize(mem->self, NULL, 0, bytes);
+    if (block)
+        memset(block, 0, bytes);
+    return block;
+}
+
+void ronde_mem_free(const struct ronde_mem *mem, void *block, size_t count, size_t element_bytes)
+{
+    size_t bytes;
+    if (block && array_bytes(count, element_bytes, &bytes))
+        (void)mem->resize(mem->self, block, bytes, 0);
+}
+
+bool ronde_mem_grow(const struct ronde_mem *mem, void **block, size_t *capacity, size_t needed,
+                    size_t element_bytes)
+{
+    if (*block && needed <= *capacity)
+        return true;
+    size_t wanted = *capacity < FIRST_CAPACITY ? FIRST_CAPACITY : *capacity;
+    while (wanted < needed)
+        wanted = wanted > SIZE_MAX / 2 ? needed : wanted * 2;
+    size_t old_bytes = 0;
+    size_t new_bytes;
+    if (!array_bytes(wanted, element_bytes, &new_bytes))
+        return false;
+    if (*block && !array_bytes(*capacity, element_bytes, &old_bytes))
+        return false;
+    char *grown = mem->resize(mem->self, *block, old_bytes, new_bytes);
+    if (!grown)
+        return false;
+    memset(grown + old_bytes, 0, new_bytes - old_bytes);
+    *block = grown;
+    *capacity = wanted;
+    return true;
+}

@@ -1,0 +1,217 @@
+/* Preparing and ending runs of a loaded schedule. See loaded.h. */
+#include "engine/connect.h"
+#include "engine/reduce.h"
+
+#include <stdio.h>
+
+/* Slots start on cache lines; single ones, so that the slots of short messages stay close together. */
+#define SLOT_ALIGNMENT 64u
+
+static uint64_t round_up(uint64_t value, uint64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+static struct ronde_slice slice_of(const struct ronde_loaded *loaded, uint32_t channel)
+{
+    return ronde_slice_of(loaded->schedule, channel, loaded->frame.count,
+                          loaded->frame.element_bytes);
+}
+
+/* Bytes of the longest chunk of a channel. */
+static uint64_t chunk_bytes(const struct ronde_loaded *loaded, uint32_t channel)
+{
+    const struct ronde_slice slice = slice_of(loaded, channel);
+    return ronde_slice_chunk_max(&slice) * loaded->frame.element_bytes;
+}
+
+/* Slots need not be longer than the longest message of this count, which matters with many connections. */
+static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
+{
+    uint64_t longest = 0;
+    for (uint32_t channel = 0; channel < loaded->schedule->channel_count; channel++) {
+        const uint64_t bytes = chunk_bytes(loaded, channel);
+        longest = bytes > longest ? bytes : longest;
+    }
+    const uint64_t share = longest < piece_bytes ? longest : piece_bytes;
+    const uint64_t bytes = share * loaded->schedule->max_chunk_count;
+    return bytes == 0 ? SLOT_ALIGNMENT : round_up(bytes, SLOT_ALIGNMENT);
+}
+
+/* Everything of a frame but the slots; returns the stride the slots will need. */
+static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                           uint64_t default_slot_bytes)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    struct ronde_frame *frame = &loaded->frame;
+    const uint64_t slot_bytes = launch->slot_bytes ? launch->slot_bytes : default_slot_bytes;
+    const uint64_t piece_bytes = ronde_piece_bytes(schedule, slot_bytes);
+    const bool has_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
+    frame->count = has_blocks ? launch->count : 0;
+    frame->element_bytes = ronde_dtype_bytes(launch->dtype);
+    frame->first_piece = loaded->pieces_done;
+    frame->piece_elements = piece_bytes / frame->element_bytes;
+    /* Without data there is nothing to run, except for a barrier, whose messages are empty anyway. */
+    frame->piece_count =
+        has_blocks && launch->count == 0
+            ? 0
+            : ronde_piece_count(schedule, frame->count, frame->element_bytes, slot_bytes);
+    /* Collectives that do not reduce may leave the operator unset; their steps never use the kernel. */
+    frame->reduce = ronde_collective_traits(schedule->collective)->reduces
+                        ? ronde_reduce_find(launch->dtype, launch->op)
+                        : NULL;
+    return slot_stride(loaded, piece_bytes);
+}
+
+static void fill_parts(struct ronde_loaded *loaded)
+{
+    const uint32_t chunks = loaded->schedule->chunks_per_block;
+    for (uint32_t channel = 0; channel < loaded->schedule->channel_count; channel++) {
+        const struct ronde_slice slice = slice_of(loaded, channel);
+        for (uint32_t part = 0; part < chunks; part++)
+            loaded->parts[(size_t)channel * chunks + part] = ronde_slice_chunk(&slice, part);
+    }
+}
+
+/* Bytes of a scratch chunk of a channel: room for its longest chunk, at a grain boundary. */
+static uint64_t scratch_stride(const struct ronde_loaded *loaded, uint32_t channel)
+{
+    return round_up(chunk_bytes(loaded, channel), RONDE_GRAIN_BYTES);
+}
+
+/* Bytes of all scratch, or UINT64_MAX if that overflows. */
+static uint64_t scratch_bytes(const struct ronde_loaded *loaded)
+{
+    ronde_wide all = 0;
+    for (uint32_t t = 0; t < loaded->task_count; t++) {
+        const uint32_t channel = t % loaded->schedule->channel_count;
+        all += (ronde_wide)loaded->tasks[t].chunks[RONDE_SCRATCH] * scratch_stride(loaded, channel);
+    }
+    return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
+}
+
+static void set_memories(struct ronde_loaded *loaded, const struct ronde_launch *launch)
+{
+    unsigned char *scratch = loaded->scratch.start;
+    for (uint32_t t = 0; t < loaded->task_count; t++) {
+        struct ronde_task *task = &loaded->tasks[t];
+        const uint32_t rank = task->view.rank;
+        task->base[RONDE_IN] = launch->in ? launch->in[rank] : NULL;
+        task->base[RONDE_OUT] = launch->out ? launch->out[rank] : NULL;
+        task->base[RONDE_SCRATCH] = scratch;
+        task->scratch_stride = scratch_stride(loaded, t % loaded->schedule->channel_count);
+        scratch += task->chunks[RONDE_SCRATCH] * task->scratch_stride;
+    }
+}
+
+/* After an abandoned run messages lie in slots and lanes stand anywhere: all counters start again. */
+static void reset_counters(struct ronde_loaded *loaded)
+{
+    for (uint64_t f = 0; f < loaded->fifo_count; f++) {
+        loaded->fifos[f].posted.value = 0;
+        loaded->fifos[f].freed.value = 0;
+    }
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        loaded->ends[e].count = 0;
+        loaded->ends[e].seen = 0;
+        loaded->ends[e].slot = 0;
+    }
+    for (uint32_t l = 0; l < loaded->lane_count; l++) {
+        loaded->progress[l].value = 0;
+        loaded->lanes[l].done = 0;
+    }
+    loaded->pieces_done = 0;
+    loaded->is_dirty = false;
+}
+
+static void start_lanes(struct ronde_loaded *loaded)
+{
+    for (uint32_t l = 0; l < loaded->lane_count; l++) {
+        struct ronde_lane *lane = &loaded->lanes[l];
+        lane->step = lane->first;
+        lane->piece = lane->first == lane->end ? loaded->frame.piece_count : 0;
+        lane->reason = RONDE_REASON_NONE;
+    }
+}
+
+enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
+                                       const struct ronde_launch *launch,
+                                       uint64_t default_slot_bytes, struct ronde_error *error)
+{
+    if (loaded->is_dirty)
+        reset_counters(loaded);
+    const uint64_t stride = fill_frame(loaded, launch, default_slot_bytes);
+    const uint32_t depth = ronde_launch_depth(loaded->schedule, launch);
+    const uint64_t bytes = ronde_loaded_slot_bytes(loaded, stride, depth);
+    const unsigned char *const old_slots = loaded->slots.start;
+    if (!ronde_region_reserve(loaded->mem, &loaded->slots, bytes))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for slots: %llu bytes",
+                          (unsigned long long)bytes);
+    const uint64_t scratch = scratch_bytes(loaded);
+    if (!ronde_region_reserve(loaded->mem, &loaded->scratch, scratch))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for scratch: %llu bytes",
+                          (unsigned long long)scratch);
+    if (old_slots != loaded->slots.start || stride != loaded->frame.slot_stride ||
+        depth != loaded->frame.depth)
+        ronde_loaded_place_slots(loaded, loaded->slots.start, stride, depth);
+    loaded->frame.slot_stride = stride;
+    loaded->frame.depth = depth;
+    fill_parts(loaded);
+    set_memories(loaded, launch);
+    start_lanes(loaded);
+    return RONDE_OK;
+}
+
+void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete)
+{
+    if (is_complete)
+        loaded->pieces_done += loaded->frame.piece_count;
+    else
+        loaded->is_dirty = true;
+}
+
+/* What a lane is stopped by, in words. */
+static void describe_reason(const struct ronde_lane *lane, char *text, size_t bytes)
+{
+    const struct ronde_view *view = &lane->task->view;
+    const bool has_peer = lane->about < view->program->connection_count;
+    const uint32_t peer = has_peer ? ronde_view_peer(view, lane->about) : 0;
+    switch (lane->reason) {
+    case RONDE_REASON_NONE:
+        snprintf(text, bytes, "was still working");
+        break;
+    case RONDE_REASON_DEPENDENCY: {
+        const struct ronde_wait *wait = &lane->task->waits[lane->about];
+        snprintf(text, bytes, "waits for step %u of lane %u", wait->after - 1, wait->lane);
+        break;
+    }
+    case RONDE_REASON_MESSAGE:
+        snprintf(text, bytes, "waits for a message from rank %u", peer);
+        break;
+    case RONDE_REASON_SLOT:
+        snprintf(text, bytes, "waits for a free slot to rank %u, all %u are full", peer,
+                 lane->task->frame->depth);
+        break;
+    case RONDE_REASON_LENGTH:
+        snprintf(text, bytes, "message length differs from what rank %u sent", peer);
+        break;
+    case RONDE_REASON_EXTENT:
+        snprintf(text, bytes, "source and destination differ in length");
+        break;
+    case RONDE_REASON_BUFFER:
+        snprintf(text, bytes, "an operand lies in a buffer that was not given");
+        break;
+    }
+}
+
+void ronde_lane_describe(const struct ronde_lane *lane, char *text)
+{
+    const struct ronde_view *view = &lane->task->view;
+    const struct ronde_step *step = &view->program->steps[lane->step];
+    char reason[RONDE_LANE_TEXT_BYTES / 2];
+    describe_reason(lane, reason, sizeof reason);
+    snprintf(text, RONDE_LANE_TEXT_BYTES, "rank %u channel %u lane %u step %u (%s) piece %llu: %s",
+             view->rank, (unsigned)(view->channel - view->schedule->channels), lane->index,
+             lane->step - lane->first, ronde_step_op_text((enum ronde_step_op)step->op),
+             (unsigned long long)lane->piece, reason);
+}

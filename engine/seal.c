@@ -1,0 +1,212 @@
+/** The one door: derived fields, check, prove, lower. */
+#include "seal.h"
+
+#include "arena.h"
+#include "check.h"
+#include "hash.h"
+#include "lower.h"
+#include "races.h"
+#include "ronde/builder.h"
+#include "values.h"
+#include "work.h"
+
+#include <string.h>
+
+static struct ronde_place nowhere(void)
+{
+    return (struct ronde_place){NULL, RONDE_NONE, RONDE_NONE, RONDE_NONE};
+}
+
+/* --- derived fields ------------------------------------------------------------------------ */
+
+static bool invert_orders(struct ronde_schedule *schedule)
+{
+    for (uint32_t k = 0; k < schedule->channel_count; k++) {
+        struct ronde_channel *channel = &schedule->channels[k];
+        if (!channel->order)
+            continue;
+        uint32_t *position_of =
+            ronde_arena_new(schedule->arena, schedule->ranks, sizeof *position_of);
+        if (!position_of)
+            return false;
+        for (uint32_t q = 0; q < schedule->ranks; q++)
+            position_of[channel->order[q]] = q;
+        channel->position_of = position_of;
+    }
+    return true;
+}
+
+static void find_maxima(struct ronde_schedule *schedule)
+{
+    schedule->weight_total = 0;
+    schedule->max_chunk_count = 1;
+    schedule->max_lane_count = 0;
+    for (uint32_t k = 0; k < schedule->channel_count; k++)
+        schedule->weight_total += schedule->channels[k].weight;
+    for (uint32_t i = 0; i < schedule->program_count; i++) {
+        const struct ronde_program *program = &schedule->programs[i];
+        if (program->lane_count > schedule->max_lane_count)
+            schedule->max_lane_count = program->lane_count;
+        for (uint32_t s = 0; s < program->step_count; s++)
+            if (program->steps[s].chunk_count > schedule->max_chunk_count)
+                schedule->max_chunk_count = program->steps[s].chunk_count;
+    }
+}
+
+/** Check, then what can only be derived from a well-formed schedule. */
+static enum ronde_status prepare(struct ronde_schedule *schedule, struct ronde_proof *proof,
+                                 struct ronde_error *error)
+{
+    memset(proof, 0, sizeof *proof);
+    proof->ok = true;
+    const enum ronde_status status =
+        ronde_check(schedule, ronde_arena_mem(schedule->arena), proof, error);
+    if (status != RONDE_OK || !proof->ok)
+        return status;
+    find_maxima(schedule);
+    if (!invert_orders(schedule))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the orders of %u channels",
+                          schedule->channel_count);
+    schedule->hash = ronde_schedule_hash(schedule);
+    return RONDE_OK;
+}
+
+/* --- the proof ----------------------------------------------------------------------------- */
+
+/** Everything about one model; *out_undecided asks for the expansion. */
+static enum ronde_status prove_model(struct ronde_schedule *schedule, struct ronde_model *model,
+                                     struct ronde_proof *proof, bool *out_undecided,
+                                     struct ronde_error *error)
+{
+    enum ronde_race_verdict verdict = RONDE_RACE_FREE;
+    if (!proof->ok)
+        return RONDE_OK;
+    if (!ronde_model_complete(model, 0)) {
+        ronde_model_explain(model, proof);
+        return RONDE_OK;
+    }
+    enum ronde_status status = ronde_prove_values(schedule, model, proof, error);
+    if (status == RONDE_OK && proof->ok)
+        status = ronde_prove_races(schedule, model, proof, &verdict, error);
+    *out_undecided = verdict == RONDE_RACE_UNDECIDED;
+    if (status == RONDE_OK && proof->ok && !*out_undecided)
+        status = ronde_prove_work(schedule, model, proof, error);
+    if (status == RONDE_OK && proof->ok && !*out_undecided)
+        status = ronde_account(schedule, model, proof, error);
+    if (status == RONDE_OK && proof->ok && !*out_undecided) {
+        proof->min_depth = ronde_model_min_depth(model);
+        if (!schedule->programs[0].lowering)
+            status = ronde_lower(schedule, model, proof->min_depth, error);
+    }
+    return status;
+}
+
+static enum ronde_status prove_order(struct ronde_schedule *schedule, bool is_quotient,
+                                     const struct ronde_channel *channel, struct ronde_proof *proof,
+                                     bool *out_undecided, struct ronde_error *error)
+{
+    struct ronde_model model;
+    enum ronde_status status =
+        ronde_model_create(schedule, is_quotient, channel, ronde_arena_mem(schedule->arena), proof,
+                           &model, error);
+    if (status != RONDE_OK)
+        return status;
+    proof->quotient = is_quotient;
+    status = prove_model(schedule, &model, proof, out_undecided, error);
+    ronde_model_destroy(&model);
+    return status;
+}
+
+static bool is_expandable(const struct ronde_schedule *schedule, struct ronde_proof *proof)
+{
+    uint64_t steps = 0;
+    for (uint32_t p = 0; p < schedule->ranks; p++)
+        steps += schedule->programs[schedule->program_of ? schedule->program_of[p] : 0].step_count;
+    if (steps <= RONDE_MAX_EXPANSION)
+        return true;
+    ronde_find(proof, RONDE_FINDING_NOT_PROVED, nowhere(),
+               "%llu steps are more than the %u that are proved one by one",
+               (unsigned long long)steps, RONDE_MAX_EXPANSION);
+    return false;
+}
+
+/**
+ * Proves in positions, which covers every order, unless messages of several chunks are sorted by what an order does to
+ * them: then every channel is proved under its own.
+ */
+static enum ronde_status prove(struct ronde_schedule *schedule, bool may_quotient,
+                               struct ronde_proof *proof, struct ronde_error *error)
+{
+    if (schedule->collective == RONDE_BARRIER) {
+        ronde_find(proof, RONDE_FINDING_NOT_PROVED, nowhere(),
+                   "barriers cannot be proved by this version");
+        return RONDE_OK;
+    }
+    bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE ||
+                        !ronde_values_fit_quotient(schedule) || schedule->max_chunk_count > 1;
+    enum ronde_status status = RONDE_OK;
+    if (!is_undecided)
+        status = prove_order(schedule, true, NULL, proof, &is_undecided, error);
+    if (status != RONDE_OK || !is_undecided || !is_expandable(schedule, proof))
+        return status;
+    const uint32_t orders = schedule->max_chunk_count > 1 ? schedule->channel_count : 1;
+    for (uint32_t k = 0; k < orders && status == RONDE_OK && proof->ok; k++)
+        status = prove_order(schedule, false, schedule->max_chunk_count > 1 ? &schedule->channels[k] : NULL, proof,
+                             &is_undecided, error);
+    return status;
+}
+
+/** The first finding as an error message. */
+static enum ronde_status reject(const struct ronde_proof *proof, struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_REJECTED, "%s: %s", ronde_finding_text(proof->findings[0].code),
+                      proof->findings[0].text);
+}
+
+enum ronde_status ronde_seal(struct ronde_schedule *schedule, struct ronde_proof *out_proof,
+                             struct ronde_error *error)
+{
+    struct ronde_proof *proof = &schedule->proof;
+    enum ronde_status status = prepare(schedule, proof, error);
+    if (status == RONDE_OK && proof->ok)
+        status = prove(schedule, true, proof, error);
+    if (status == RONDE_OK && !proof->ok)
+        status = reject(proof, error);
+    if (status != RONDE_OK)
+        proof->ok = false;
+    if (out_proof)
+        *out_proof = *proof;
+    return status;
+}
+
+enum ronde_status ronde_seal_unproved(struct ronde_schedule *schedule, uint32_t min_depth,
+                                      struct ronde_error *error)
+{
+    struct ronde_proof *proof = &schedule->proof;
+    const enum ronde_status status = prepare(schedule, proof, error);
+    if (status != RONDE_OK)
+        return status;
+    proof->min_depth = min_depth;
+    return proof->ok ? RONDE_OK : reject(proof, error);
+}
+
+enum ronde_status ronde_schedule_prove_expansion(const struct ronde_schedule *schedule,
+                                                 const struct ronde_mem *mem,
+                                                 struct ronde_proof *out_proof,
+                                                 struct ronde_error *error)
+{
+    struct ronde_schedule *copy = NULL;
+    enum ronde_status status = ronde_raw_copy(schedule, mem, &copy, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_proof *proof = &copy->proof;
+    status = prepare(copy, proof, error);
+    if (status == RONDE_OK && proof->ok)
+        status = prove(copy, false, proof, error);
+    if (status == RONDE_OK && !proof->ok)
+        status = reject(proof, error);
+    if (out_proof)
+        *out_proof = *proof;
+    ronde_schedule_destroy(copy);
+    return status;
+}

@@ -1,0 +1,214 @@
+/** Liveness backwards, accounting forwards. */
+#include "work.h"
+
+#include <string.h>
+
+/** The backward walk. */
+struct backward {
+    const struct ronde_schedule *schedule;
+    const struct ronde_model *model;
+    struct ronde_proof *proof;
+    uint8_t *live_cells;  /**< out of place: in-place sharing only makes more alive */
+    uint64_t *cell_base;  /**< per actor */
+    uint8_t *live_items;  /**< per message item, known once its receiver was seen */
+    uint64_t *left_items; /**< per end: items not yet walked back over */
+    uint32_t *source;
+    uint32_t *destination;
+};
+
+static uint8_t *cell_at(const struct backward *backward, const struct ronde_view *view,
+                        uint32_t actor, uint8_t buffer, uint32_t chunk)
+{
+    const struct ronde_cells cells =
+        ronde_cells_of(backward->schedule, view->program, view->position, view->rank);
+    return &backward->live_cells[backward->cell_base[actor] +
+                                 ronde_cell(backward->schedule, &cells, false,
+                                            (enum ronde_buffer)buffer, chunk)];
+}
+
+static void walk_item(struct backward *backward, const struct ronde_view *view,
+                      struct ronde_event event, uint32_t item)
+{
+    const struct ronde_step *step = &view->program->steps[event.step];
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    const struct ronde_model *model = backward->model;
+    const uint32_t base = model->end_base[event.actor];
+    uint8_t is_live = 0;
+    if (ronde_step_writes(op)) {
+        uint8_t *cell = cell_at(backward, view, event.actor, step->destination,
+                                backward->destination[item]);
+        is_live = *cell;
+        *cell = op == RONDE_STEP_REDUCE ? is_live : 0;
+    }
+    if (ronde_step_sends(op)) {
+        const uint32_t end = base + step->send;
+        is_live |= backward->live_items[model->item_base[end] + --backward->left_items[end]];
+    }
+    if (ronde_step_receives(op)) {
+        const uint32_t end = base + step->receive;
+        const uint64_t first = model->item_base[model->partner[end]];
+        backward->live_items[first + --backward->left_items[end]] = is_live;
+        backward->proof->dead_chunks += !is_live;
+        if (!is_live && !backward->schedule->allow_dead_work)
+            ronde_find(backward->proof, RONDE_FINDING_DEAD_WORK,
+                       ronde_model_place(model, event.actor, event.step, RONDE_NONE),
+                       "receives a chunk that reaches no output");
+    }
+    if (is_live && ronde_step_reads_source(op))
+        *cell_at(backward, view, event.actor, step->source, backward->source[item]) = 1;
+}
+
+static void walk_event(struct backward *backward, struct ronde_event event)
+{
+    const struct ronde_view view = ronde_model_view(backward->model, event.actor);
+    const struct ronde_step *step = &view.program->steps[event.step];
+    const struct ronde_cells cells =
+        ronde_cells_of(backward->schedule, view.program, view.position, view.rank);
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    if (ronde_step_reads_source(op))
+        ronde_view_chunks(&view, step, true, cells.chunks[step->source], backward->source);
+    if (ronde_step_writes(op))
+        ronde_view_chunks(&view, step, false, cells.chunks[step->destination],
+                          backward->destination);
+    for (uint32_t item = step->chunk_count; item-- > 0;)
+        walk_item(backward, &view, event, item);
+}
+
+/** Outputs are alive at the end; counts how many items each end has passed in all. */
+static bool open_backward(struct backward *backward, struct ronde_arena *arena)
+{
+    const struct ronde_schedule *schedule = backward->schedule;
+    const struct ronde_model *model = backward->model;
+    const size_t ends = model->end_base[model->actors];
+    backward->cell_base = ronde_arena_new(arena, (size_t)model->actors + 1, sizeof(uint64_t));
+    backward->live_items = ronde_arena_new(arena, model->item_count, 1);
+    backward->left_items = ronde_arena_new(arena, ends, sizeof(uint64_t));
+    backward->source = ronde_arena_new(arena, schedule->max_chunk_count, sizeof(uint32_t));
+    backward->destination = ronde_arena_new(arena, schedule->max_chunk_count, sizeof(uint32_t));
+    if (!backward->cell_base || !backward->live_items || !backward->left_items ||
+        !backward->source || !backward->destination)
+        return false;
+    for (uint32_t actor = 0; actor < model->actors; actor++)
+        backward->cell_base[actor + 1] =
+            backward->cell_base[actor] +
+            ronde_cells_of(schedule, ronde_model_view(model, actor).program, 0, 0).total;
+    backward->live_cells = ronde_arena_new(arena, backward->cell_base[model->actors], 1);
+    if (!backward->live_cells)
+        return false;
+    for (uint32_t actor = 0; actor < model->actors; actor++) {
+        const struct ronde_program *program = ronde_model_view(model, actor).program;
+        if (!ronde_collective_traits(schedule->collective)->out_at_root || actor == 0)
+            memset(backward->live_cells + backward->cell_base[actor], 1,
+                   ronde_schedule_chunks(schedule, program, RONDE_OUT));
+        for (uint32_t i = 0; i < program->step_count; i++) {
+            const struct ronde_step *step = &program->steps[i];
+            if (ronde_step_sends((enum ronde_step_op)step->op))
+                backward->left_items[model->end_base[actor] + step->send] += step->chunk_count;
+            if (ronde_step_receives((enum ronde_step_op)step->op))
+                backward->left_items[model->end_base[actor] + step->receive] += step->chunk_count;
+        }
+    }
+    return true;
+}
+
+enum ronde_status ronde_prove_work(const struct ronde_schedule *schedule,
+                                   const struct ronde_model *model, struct ronde_proof *proof,
+                                   struct ronde_error *error)
+{
+    struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
+    struct backward backward = {.schedule = schedule, .model = model, .proof = proof};
+    enum ronde_status status = RONDE_OK;
+    if (arena && open_backward(&backward, arena))
+        for (uint32_t i = model->step_base[model->actors]; i-- > 0;)
+            walk_event(&backward, model->order[i]);
+    else
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to look for dead work");
+    ronde_arena_destroy(arena);
+    if (model->is_quotient)
+        proof->dead_chunks *= schedule->ranks;
+    return status;
+}
+
+/* --- accounting ---------------------------------------------------------------------------- */
+
+static void count_program(const struct ronde_program *program, uint64_t positions,
+                          struct ronde_proof *proof)
+{
+    uint64_t sent = 0, received = 0, reduced = 0, messages = 0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const struct ronde_step *step = &program->steps[i];
+        const enum ronde_step_op op = (enum ronde_step_op)step->op;
+        sent += ronde_step_sends(op) ? step->chunk_count : 0;
+        received += ronde_step_receives(op) ? step->chunk_count : 0;
+        reduced += ronde_step_reduces(op) ? step->chunk_count : 0;
+        messages += ronde_step_sends(op);
+    }
+    proof->steps += program->step_count * positions;
+    proof->messages += messages * positions;
+    proof->sent_chunks_max = sent > proof->sent_chunks_max ? sent : proof->sent_chunks_max;
+    proof->received_chunks_max =
+        received > proof->received_chunks_max ? received : proof->received_chunks_max;
+    proof->reduced_chunks_max =
+        reduced > proof->reduced_chunks_max ? reduced : proof->reduced_chunks_max;
+}
+
+/** Longest chain of messages before each step and message. */
+struct chain {
+    uint32_t *steps;    /**< per step of all actors */
+    uint32_t *messages; /**< per message */
+    uint32_t *passed;   /**< per end */
+    uint32_t longest;
+};
+
+static void extend_chain(const struct ronde_model *model, struct chain *chain,
+                         struct ronde_event event)
+{
+    const struct ronde_program *program = ronde_model_view(model, event.actor).program;
+    const struct ronde_step *step = &program->steps[event.step];
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    uint32_t *mine = chain->steps + model->step_base[event.actor];
+    const uint32_t lane = ronde_program_lane(program, event.step);
+    uint32_t depth = event.step > program->lane_first[lane] ? mine[event.step - 1] : 0;
+    for (uint32_t i = 0; i < step->dependency_count; i++) {
+        const uint32_t on = mine[program->dependencies[step->first_dependency + i]];
+        depth = on > depth ? on : depth;
+    }
+    if (ronde_step_receives(op)) {
+        const uint32_t end = model->end_base[event.actor] + step->receive;
+        const uint32_t message =
+            chain->messages[model->message_base[model->partner[end]] + chain->passed[end]++];
+        depth = message > depth ? message : depth;
+    }
+    mine[event.step] = depth;
+    if (ronde_step_sends(op)) {
+        const uint32_t end = model->end_base[event.actor] + step->send;
+        chain->messages[model->message_base[end] + chain->passed[end]++] = depth + 1;
+        chain->longest = depth + 1 > chain->longest ? depth + 1 : chain->longest;
+    }
+}
+
+enum ronde_status ronde_account(const struct ronde_schedule *schedule,
+                                const struct ronde_model *model, struct ronde_proof *proof,
+                                struct ronde_error *error)
+{
+    proof->steps = 0;
+    proof->messages = 0;
+    for (uint32_t actor = 0; actor < model->actors; actor++)
+        count_program(ronde_model_view(model, actor).program,
+                      model->is_quotient ? schedule->ranks : 1, proof);
+    struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
+    struct chain chain = {NULL, NULL, NULL, 0};
+    const uint32_t steps = model->step_base[model->actors];
+    if (arena) {
+        chain.steps = ronde_arena_new(arena, steps, sizeof(uint32_t));
+        chain.messages = ronde_arena_new(arena, model->message_count, sizeof(uint32_t));
+        chain.passed =
+            ronde_arena_new(arena, model->end_base[model->actors], sizeof(uint32_t));
+    }
+    const bool has_room = chain.steps && chain.messages && chain.passed;
+    for (uint32_t i = 0; has_room && i < steps; i++)
+        extend_chain(model, &chain, model->order[i]);
+    proof->critical_path = chain.longest;
+    ronde_arena_destroy(arena);
+    return has_room ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory to account");
+}

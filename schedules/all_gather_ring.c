@@ -1,0 +1,56 @@
+/**
+ * all_gather, ring.
+ *
+ * Every block travels once round the ring, and everyone keeps a copy as it passes. Each position
+ * sends one block per step, first its own. It sends the least data possible, at the price of N-1
+ * latencies.
+ *
+ *   step    0 -> 1    1 -> 2    2 -> 3    3 -> 0
+ *     0       b0        b1        b2        b3       each hop keeps a copy in out[b]
+ *     1       b3        b0        b1        b2
+ *     2       b2        b3        b0        b1
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block, rounded up to 16 bytes):
+ *   T = L + sum over p of (N-1) (f(b_p) + a) + N s(b_p)
+ * The own block is copied in a lane of its own, which is never the longer one. Exact for equal
+ * chunks, else an upper bound. N = 1: L + sum of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * ring algorithm of allgather. We add pieces.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+
+/** Lane of the local copy, so that the ring does not wait for it. */
+enum { RING_LANE, COPY_LANE };
+
+void ronde_all_gather_ring_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
+    ronde_builder_rotate(builder, false, true, false);
+    for (uint32_t step = 0; step + 1 < n; step++) {
+        const struct ronde_operand block = ronde_chunks(RONDE_OUT, (n - step) % n, 1);
+        const struct ronde_transfer hop = {
+            .from = 0,
+            .to = 1,
+            .from_lane = RING_LANE,
+            .to_lane = RING_LANE,
+            .source = step == 0 ? own : block,
+            .target = block,
+        };
+        ronde_builder_transfer(builder, &hop);
+    }
+    ronde_builder_copy(builder, 0, COPY_LANE, own, ronde_chunks(RONDE_OUT, 0, 1));
+}
+
+struct ronde_price ronde_all_gather_ring_price(const struct ronde_request *request,
+                                               const struct ronde_load *load,
+                                               const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_lane_shape shape = {.steps = n, .messages = n - 1};
+    return ronde_lane_price(load, network, cut, shape);
+}

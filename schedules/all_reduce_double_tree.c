@@ -1,0 +1,64 @@
+/**
+ * all_reduce, double binary tree.
+ *
+ * Two binary trees carry half of every block each, so that who is a busy inner node of one is a
+ * leaf of the other. The second tree is the first one under another order of the ranks: mirrored
+ * for even N, shifted by one for odd N. It keeps the tree's logarithmic latency and uses nearly all
+ * of every port.
+ *
+ *     tree 1: 0        tree 2: 3        first half of the block in tree 1, second in tree 2:
+ *             |                |        rank 2 is inner in tree 1 only, rank 1 in tree 2 only
+ *             2                1
+ *            / \              / \
+ *           1   3            2   0
+ *
+ * Price: that of all_reduce_tree.c with b a piece of a chunk of 1/(2C) of the block, and
+ *   period = max(r + f, 4 C b / port_GBps)
+ * the busiest port carrying two children up and the parent down in one tree and the parent down in
+ * the other; for N = 2 (3) two (three) messages. Exact and approximate as there; two trees of N = 2
+ * or 3 share ports in several pieces.
+ *
+ * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
+ * and scan", Parallel Computing 35(12), 2009, pages 581-594;
+ * S. Jeaugey, "Massively scale your deep learning training with NCCL 2.4", NVIDIA technical blog,
+ * 2019 (mirror and shift). The paper colours edges so that ports never collide; like NCCL we leave
+ * that to the slots.
+ */
+#include "binary_tree.h"
+#include "catalogue.h"
+#include "closed_form.h"
+
+/** Rank at position q of the second tree. */
+static uint32_t second_order(uint32_t n, uint32_t q)
+{
+    return n % 2 == 0 ? n - 1 - q : (q + 1) % n;
+}
+
+void ronde_all_reduce_double_tree_build(const struct ronde_request *request,
+                                        struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_mem *mem = ronde_builder_mem(builder);
+    uint32_t *order = ronde_mem_new(mem, n, sizeof *order);
+    if (!order) {
+        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", n);
+        return;
+    }
+    for (uint32_t channel = 0; channel < ronde_request_channels(request); channel++) {
+        for (uint32_t q = 0; q < n; q++)
+            order[q] = q;
+        ronde_builder_channel(builder, 1, order);
+        for (uint32_t q = 0; q < n; q++)
+            order[q] = second_order(n, q);
+        ronde_builder_channel(builder, 1, order);
+    }
+    ronde_mem_free(mem, order, n, sizeof *order);
+    ronde_tree_build(request, builder);
+}
+
+struct ronde_price ronde_all_reduce_double_tree_price(const struct ronde_request *request,
+                                                      const struct ronde_load *load,
+                                                      const struct ronde_network *network)
+{
+    return ronde_tree_price(request, load, network, 2);
+}

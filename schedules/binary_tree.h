@@ -1,0 +1,30 @@
+/** NCCL's binary tree over positions 0 .. n-1, what tree and double_tree are made of. */
+#ifndef RONDE_SCHEDULES_BINARY_TREE_H
+#define RONDE_SCHEDULES_BINARY_TREE_H
+
+#include "ronde/schedules.h"
+
+/** Children of a position; the first one's subtree is full and at least as deep as the second's. */
+struct ronde_tree_children {
+    uint32_t count; /**< 0, 1 or 2 */
+    uint32_t at[2]; /**< positions */
+};
+
+/** The children of a position in the tree of n positions. */
+struct ronde_tree_children ronde_tree_children_of(uint32_t n, uint32_t position);
+
+/** The parent of a position other than 0. */
+uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
+
+/** States the pipelined all_reduce up and down one tree; n = 1 is a copy. */
+void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder);
+
+/**
+ * The price of all_reduce over `trees` trees (1 or 2) per channel of the request; see
+ * all_reduce_tree.c.
+ */
+struct ronde_price ronde_tree_price(const struct ronde_request *request,
+                                    const struct ronde_load *load,
+                                    const struct ronde_network *network, uint32_t trees);
+
+#endif

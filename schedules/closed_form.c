@@ -1,0 +1,128 @@
+/** Shared parts of the closed forms. */
+#include "closed_form.h"
+
+#include "ronde/split.h"
+
+/** Slots a connection has unless the load says otherwise; every built-in needs fewer. */
+#define DEFAULT_DEPTH 8u
+
+uint32_t ronde_request_channels(const struct ronde_request *request)
+{
+    return request->channels ? request->channels : 1;
+}
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+struct ronde_pieces ronde_cut_load(const struct ronde_load *load, struct ronde_cut cut)
+{
+    const uint64_t dtype_bytes = ronde_dtype_bytes(load->dtype);
+    const uint64_t block_bytes = load->count * dtype_bytes;
+    const uint64_t grains = divide_up(block_bytes, RONDE_GRAIN_BYTES);
+    const uint64_t longest =
+        divide_up(divide_up(grains, cut.channels), cut.chunks) * RONDE_GRAIN_BYTES;
+    const uint64_t chunk_bytes = longest < block_bytes ? longest : block_bytes;
+    const uint64_t whole_grains = load->slot_bytes / RONDE_GRAIN_BYTES;
+    const uint64_t piece_bytes =
+        load->slot_bytes == 0 ? chunk_bytes : (whole_grains ? whole_grains : 1) * RONDE_GRAIN_BYTES;
+    struct ronde_pieces pieces = {.depth = load->depth ? load->depth : DEFAULT_DEPTH};
+    if (load->count == 0)
+        return pieces;
+    pieces.count = divide_up(chunk_bytes, piece_bytes);
+    pieces.bytes = (double)(chunk_bytes < piece_bytes ? chunk_bytes : piece_bytes);
+    pieces.last_bytes = (double)(chunk_bytes - (pieces.count - 1) * piece_bytes);
+    /* Channels share nothing, so that only the largest one counts. */
+    const bool is_whole = cut.channels * cut.chunks == 1 || block_bytes % RONDE_GRAIN_BYTES == 0;
+    pieces.is_even = is_whole && divide_up(grains, cut.channels) % cut.chunks == 0;
+    pieces.is_reached = is_whole;
+    return pieces;
+}
+
+double ronde_shared_flow_ns(const struct ronde_network *network, double bytes, uint32_t flows)
+{
+    struct ronde_network share = *network;
+    share.port_GBps /= flows;
+    return ronde_network_flow_ns(&share, bytes);
+}
+
+bool ronde_is_unshared(const struct ronde_network *network, double bytes, uint32_t flows)
+{
+    return ronde_shared_flow_ns(network, bytes, flows) <= ronde_network_flow_ns(network, bytes);
+}
+
+struct ronde_costs ronde_costs_of(const struct ronde_network *network, double bytes, uint32_t flows)
+{
+    const struct ronde_costs costs = {
+        .alpha_ns = ronde_network_alpha_ns(network),
+        .step_ns = ronde_network_step_ns(network, bytes, false),
+        .reduce_ns = ronde_network_step_ns(network, bytes, true),
+        .flow_ns = ronde_shared_flow_ns(network, bytes, flows),
+    };
+    return costs;
+}
+
+static double lane_piece_ns(const struct ronde_costs *costs, struct ronde_lane_shape shape)
+{
+    return shape.steps * costs->step_ns + shape.reducing * costs->reduce_ns +
+           shape.messages * (costs->flow_ns + costs->alpha_ns);
+}
+
+struct ronde_price ronde_lane_price(const struct ronde_load *load,
+                                    const struct ronde_network *network, struct ronde_cut cut,
+                                    struct ronde_lane_shape shape)
+{
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    struct ronde_price price = {.is_exact = true};
+    if (pieces.count == 0)
+        return price;
+    const struct ronde_costs full = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const struct ronde_costs last = ronde_costs_of(network, pieces.last_bytes, cut.channels);
+    price.time_ns = network->time.launch_ns +
+                    (double)(pieces.count - 1) * lane_piece_ns(&full, shape) +
+                    lane_piece_ns(&last, shape);
+    /* In one piece the largest chunk alone makes the longest path: it takes part in every hop. */
+    price.is_exact = (pieces.is_even || (pieces.is_reached && pieces.count == 1)) &&
+                     (shape.messages == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
+    return price;
+}
+
+struct ronde_price ronde_pipeline_price(const struct ronde_pieces *pieces,
+                                        const struct ronde_network *network,
+                                        const struct ronde_pipeline *pipeline)
+{
+    struct ronde_price price = {.is_exact = true};
+    if (pieces->count == 0)
+        return price;
+    const uint64_t followers = pieces->count - 1;
+    const double lap_ns = pieces->depth * pipeline->period_ns;
+    const double laps_ns = pipeline->credit_ns > lap_ns ? pipeline->credit_ns : lap_ns;
+    price.time_ns = network->time.launch_ns + pipeline->first_ns +
+                    (double)(followers / pieces->depth) * laps_ns +
+                    (double)(followers % pieces->depth) * pipeline->period_ns;
+    price.is_exact = pieces->is_even && pipeline->is_unshared &&
+                     (followers == 0 || pieces->last_bytes >= pieces->bytes);
+    return price;
+}
+
+uint32_t ronde_log2_floor(uint32_t n)
+{
+    uint32_t exponent = 0;
+    while (n >>= 1)
+        exponent++;
+    return exponent;
+}
+
+uint32_t ronde_log2_ceil(uint32_t n)
+{
+    return n > 1 ? ronde_log2_floor(n - 1) + 1 : 0;
+}
+
+enum ronde_status ronde_supports_any(const struct ronde_request *request,
+                                     struct ronde_error *why_not)
+{
+    (void)request;
+    (void)why_not;
+    return RONDE_OK;
+}

@@ -1,0 +1,145 @@
+/** The table of algorithms, and compile: from a request to a proved schedule. */
+#include "catalogue.h"
+#include "closed_form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** Channels a request may ask for; beyond this every block is crumbs. */
+#define MAX_CHANNELS 1024u
+
+/** Letters of a name that count when a similar one is looked for. */
+#define MAX_LETTERS 31u
+
+/** One row per algorithm. */
+static const struct ronde_algorithm table[] = {
+    {RONDE_ALL_REDUCE, "ring", "every chunk travels twice round the ring; best for large blocks",
+     ronde_supports_any, ronde_all_reduce_ring_build, ronde_all_reduce_ring_price},
+    {RONDE_ALL_REDUCE, "tree", "up and down a pipelined binary tree; best for small blocks",
+     ronde_supports_any, ronde_all_reduce_tree_build, ronde_all_reduce_tree_price},
+    {RONDE_ALL_REDUCE, "double_tree",
+     "two binary trees with disjoint inner ranks, half of the block each", ronde_supports_any,
+     ronde_all_reduce_double_tree_build, ronde_all_reduce_double_tree_price},
+    {RONDE_ALL_REDUCE, "recursive_doubling", "pairs swap whole sums in log2 N rounds; powers of two",
+     ronde_all_reduce_recursive_doubling_supports, ronde_all_reduce_recursive_doubling_build,
+     ronde_all_reduce_recursive_doubling_price},
+    {RONDE_REDUCE_SCATTER, "ring", "every block travels round the ring to its owner",
+     ronde_supports_any, ronde_reduce_scatter_ring_build, ronde_reduce_scatter_ring_price},
+    {RONDE_ALL_GATHER, "ring", "every block travels once round the ring", ronde_supports_any,
+     ronde_all_gather_ring_build, ronde_all_gather_ring_price},
+    {RONDE_BROADCAST, "binomial",
+     "the ranks that have the data double every round; best for small blocks", ronde_supports_any,
+     ronde_broadcast_binomial_build, ronde_broadcast_binomial_price},
+};
+
+const struct ronde_algorithm *ronde_algorithms(uint32_t *out_count)
+{
+    *out_count = (uint32_t)(sizeof table / sizeof table[0]);
+    return table;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/**
+ * Letters to insert, delete or replace to get from one name to the other (Levenshtein, one row).
+ */
+static uint32_t name_distance(const char *left, const char *right)
+{
+    uint32_t row[MAX_LETTERS + 1];
+    const uint32_t columns = least((uint32_t)strlen(right), MAX_LETTERS);
+    for (uint32_t j = 0; j <= columns; j++)
+        row[j] = j;
+    for (uint32_t i = 0; i < MAX_LETTERS && left[i] != '\0'; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = i + 1;
+        for (uint32_t j = 0; j < columns; j++) {
+            const uint32_t replaced = diagonal + (left[i] != right[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
+        }
+    }
+    return row[columns];
+}
+
+/** Appends to a text that is cut off when it is full. */
+static void append(char *text, size_t bytes, const char *before, const char *word)
+{
+    const size_t length = strlen(text);
+    snprintf(text + length, bytes - length, "%s%s", before, word);
+}
+
+/** Says which names there are, and which of them looks like the one that was asked for. */
+static void refuse_name(enum ronde_collective collective, const char *name,
+                        struct ronde_error *error)
+{
+    char names[256] = "";
+    const char *nearest = NULL;
+    uint32_t nearest_distance = UINT32_MAX;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].collective != collective)
+            continue;
+        append(names, sizeof names, names[0] ? ", " : "", table[i].name);
+        const uint32_t distance = name_distance(name, table[i].name);
+        if (distance < nearest_distance && distance * 2 <= strlen(table[i].name)) {
+            nearest = table[i].name;
+            nearest_distance = distance;
+        }
+    }
+    ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no algorithm '%.*s'; it has: %s%s%s%s",
+               ronde_collective_text(collective), (int)MAX_LETTERS, name,
+               names[0] ? names : "none yet", nearest ? " (did you mean " : "",
+               nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+const struct ronde_algorithm *ronde_algorithm_find(enum ronde_collective collective,
+                                                   const char *name, struct ronde_error *error)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (name && table[i].collective == collective && strcmp(table[i].name, name) == 0)
+            return &table[i];
+    refuse_name(collective, name ? name : "", error);
+    return NULL;
+}
+
+/* Before an algorithm sees a request, so that none of them has to look. */
+static enum ronde_status check_request(const struct ronde_request *request,
+                                       struct ronde_error *error)
+{
+    if (request->ranks == 0 || request->ranks > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks %u is outside 1 .. %u", request->ranks,
+                          RONDE_MAX_RANKS);
+    if (request->root >= request->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below ranks %u", request->root,
+                          request->ranks);
+    if (request->channels > MAX_CHANNELS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "channels %u is above %u", request->channels,
+                          MAX_CHANNELS);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_compile(const struct ronde_request *request, const struct ronde_mem *mem,
+                                struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
+                                struct ronde_error *error)
+{
+    struct ronde_builder *builder = NULL;
+    *out_schedule = NULL;
+    if (out_proof)
+        memset(out_proof, 0, sizeof *out_proof);
+    enum ronde_status status = check_request(request, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_algorithm *algorithm =
+        ronde_algorithm_find(request->collective, request->algorithm, error);
+    if (!algorithm)
+        return RONDE_BAD_ARGUMENT;
+    status = algorithm->supports(request, error);
+    if (status == RONDE_OK)
+        status = ronde_builder_create(request, mem, &builder, error);
+    if (status != RONDE_OK)
+        return status;
+    algorithm->build(request, builder);
+    return ronde_schedule_finish(builder, out_proof, out_schedule, error);
+}

@@ -1,0 +1,57 @@
+/* What both engines ask of their arguments. */
+#include "check.h"
+
+const struct ronde_sim_options ronde_sim_defaults = {NULL, NULL, false, 0, NULL, NULL};
+
+uint32_t ronde_sim_host(const struct ronde_sim_options *options, uint32_t rank)
+{
+    return options->host_of ? options->host_of[rank] : rank;
+}
+
+bool ronde_sim_is_shared(const struct ronde_platform *platform)
+{
+    const struct ronde_shared_host *shared = &ronde_platform_facts(platform)->shared;
+    return shared->memory_GBps > 0 || shared->cores > 0;
+}
+
+/* The engines index by what the graph says; a graph from elsewhere must not take them out of bounds. */
+static enum ronde_status check_op(const struct ronde_dag *dag, uint32_t index,
+                                  struct ronde_error *error)
+{
+    const struct ronde_dag_op *op = &dag->ops[index];
+    if (op->src >= dag->ranks || op->dst >= dag->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "operation %u: rank %u of %u", index,
+                          op->src >= dag->ranks ? op->src : op->dst, dag->ranks);
+    for (uint32_t i = op->first_edge; i < op->first_edge + op->edge_count; i++) {
+        const struct ronde_dag_edge edge = dag->edges[i];
+        if (edge.op >= index)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "operation %u waits for operation %u, which does not precede it",
+                              index, edge.op);
+        if (edge.is_message && dag->ops[edge.op].dst != op->src)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "operation %u of rank %u takes a message that operation %u sends to "
+                              "rank %u", index, op->src, edge.op, dag->ops[edge.op].dst);
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sim_check(const struct ronde_platform *platform,
+                                  const struct ronde_dag *dag,
+                                  const struct ronde_sim_options *options,
+                                  struct ronde_error *error)
+{
+    const uint32_t hosts = ronde_platform_facts(platform)->hosts;
+    if (dag->ranks > hosts && !options->host_of)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: %u ranks, but it has %u hosts",
+                          ronde_platform_path(platform), dag->ranks, hosts);
+    for (uint32_t rank = 0; rank < dag->ranks; rank++)
+        if (ronde_sim_host(options, rank) >= hosts)
+            return ronde_fail(error, RONDE_BAD_INPUT, "%s: rank %u on host %u, but it has %u hosts",
+                              ronde_platform_path(platform), rank, ronde_sim_host(options, rank),
+                              hosts);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < dag->op_count && status == RONDE_OK; i++)
+        status = check_op(dag, i, error);
+    return status;
+}

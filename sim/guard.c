@@ -1,0 +1,126 @@
+/*
+ * The forked child. SimGrid calls abort() on what it takes for impossible (an unknown model name, a solver that loses a
+ * variable) and may run for ever on coupled flows; neither may reach the caller. A child also makes "one engine per
+ * process" no limit.
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+
+#include "guard.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How much of the child's output is looked at for its last words. */
+#define WORDS_BYTES 4096
+
+void *ronde_guard_share(size_t bytes)
+{
+    void *block =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+void ronde_guard_unshare(void *block, size_t bytes)
+{
+    if (block)
+        (void)munmap(block, bytes);
+}
+
+/* SIGALRM must kill whatever the parent did with it, and a dying solver should not fill the disk with cores. */
+static void arm(double limit_s)
+{
+    const struct rlimit no_core = {0, 0};
+    const double whole = floor(fmin(limit_s, 1e8));
+    struct itimerval limit = {{0, 0}, {0, 0}};
+    sigset_t alarm_only;
+    (void)sigemptyset(&alarm_only);
+    (void)sigaddset(&alarm_only, SIGALRM);
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)signal(SIGABRT, SIG_DFL);
+    (void)sigprocmask(SIG_UNBLOCK, &alarm_only, NULL);
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    limit.it_value.tv_sec = (time_t)whole;
+    limit.it_value.tv_usec = (suseconds_t)((fmin(limit_s, 1e8) - whole) * 1e6) + 1;
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+/* Leaves by _exit: the parent's buffers must not be flushed twice, nor its atexit functions run. */
+static _Noreturn void be_child(void (*work)(void *argument), void *argument, double limit_s,
+                               int words)
+{
+    if (dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0)
+        _exit(1);
+    arm(limit_s);
+    work(argument);
+    _exit(0);
+}
+
+/* The line that says most: the first one SimGrid calls critical or an error, else the last that is not empty. */
+static void pick_line(char *text, char *line, size_t bytes)
+{
+    bool is_sure = false;
+    (void)snprintf(line, bytes, "it said nothing");
+    for (char *at = strtok(text, "\r\n"); at && !is_sure; at = strtok(NULL, "\r\n")) {
+        char *said = strstr(at, "CRITICAL] ");
+        is_sure = said != NULL || strstr(at, "ERROR] ") || strstr(at, "ERROR: ");
+        if (strspn(at, " \t") < strlen(at))
+            (void)snprintf(line, bytes, "%s", said ? said + strlen("CRITICAL] ") : at);
+    }
+}
+
+static void last_words(FILE *words, char *line, size_t bytes)
+{
+    char text[WORDS_BYTES];
+    rewind(words);
+    const size_t count = fread(text, 1, sizeof text - 1, words);
+    text[count] = '\0';
+    pick_line(text, line, bytes);
+}
+
+static enum ronde_status judge(int state, double limit_s, FILE *words, struct ronde_error *error)
+{
+    char line[300];
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
+        return RONDE_OK;
+    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)
+        return ronde_fail(error, RONDE_TIMEOUT, "the replay took longer than its limit of %g s",
+                          limit_s);
+    last_words(words, line, sizeof line);
+    if (WIFSIGNALED(state))
+        return ronde_fail(error, RONDE_DEVICE, "SimGrid died of signal %d: %s", WTERMSIG(state),
+                          line);
+    return ronde_fail(error, RONDE_DEVICE, "SimGrid left with code %d: %s", WEXITSTATUS(state),
+                      line);
+}
+
+enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, double limit_s,
+                                  struct ronde_error *error)
+{
+    FILE *words = tmpfile();
+    if (!words)
+        return ronde_fail(error, RONDE_IO, "no temporary file for the replay's output: %s",
+                          strerror(errno));
+    enum ronde_status status;
+    int state = 0;
+    const pid_t child = fork();
+    if (child == 0)
+        be_child(work, argument, limit_s, fileno(words));
+    if (child < 0) {
+        status = ronde_fail(error, RONDE_IO, "no process for the replay: %s", strerror(errno));
+    } else {
+        while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+            continue;
+        status = judge(state, limit_s, words, error);
+    }
+    (void)fclose(words);
+    return status;
+}

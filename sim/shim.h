@@ -1,0 +1,48 @@
+/**
+ * Between the C side and the SimGrid shim: plain data in, plain data out, no exception crosses.
+ */
+#ifndef RONDE_SIM_SHIM_H
+#define RONDE_SIM_SHIM_H
+
+#include "ronde/dag.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What is replayed. Everything is the caller's and only read, but for start_ns and finish_ns. */
+struct ronde_shim_job {
+    const char *platform_path;   /**< XML that ronde has validated */
+    const struct ronde_dag *dag; /**< operations */
+    const char *const *hosts;    /**< name of the host of each rank */
+    const char *const *cfg;      /**< extra flags, NULL-terminated, or NULL */
+    bool native_latency;         /**< leave link latencies to SimGrid */
+    const char *memory_link;     /**< SHARED link that is the memory of a shared host, or NULL */
+    uint32_t cores;              /**< cores of a shared host; 0 = as many as ranks */
+    double core_step_ns;         /**< core time of a step; 0 = the step's own */
+    bool is_shared;              /**< ranks share cores or memory: messages do not flow, steps load the memory */
+    double *start_ns;            /**< op_count entries, or NULL */
+    double *finish_ns;           /**< op_count entries, or NULL */
+};
+
+/** What came of it. Lives in shared memory; `is_done` is written last. */
+struct ronde_shim_outcome {
+    bool is_done;               /**< the run came to an end of its own */
+    enum ronde_status status;   /**< its status */
+    double time_ns;             /**< end of the last operation, launch not included */
+    double busiest_utilisation; /**< of busiest_link */
+    char busiest_link[64];      /**< "" if nothing flowed */
+    char message[400];          /**< one line where status is not OK */
+};
+
+/** Replays in this process, which can do so once: SimGrid allows one engine. Never throws; SimGrid may still abort. */
+RONDE_API void ronde_shim_run(const struct ronde_shim_job *job, struct ronde_shim_outcome *outcome);
+
+/** Version of SimGrid the shim was built for. */
+RONDE_API const char *ronde_shim_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

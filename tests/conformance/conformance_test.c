@@ -1,0 +1,324 @@
+/*
+ * Every algorithm on every backend that is here: the outputs are what the collective defines, nothing else changes, and
+ * all backends give the same bits in every interleaving.
+ *
+ * Small integers are compared with the collective written as plain loops. Bits are compared with host run in order. The
+ * sample is random with a fixed seed; RONDE_TEST_SCALE is its size in percent.
+ */
+#include "conformance/sample.h"
+#include "support/suite.h"
+
+#include "ronde/hw.h"
+#include "ronde/schedules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Launches drawn for each schedule at 100 percent. */
+#define LAUNCHES_PER_SCHEDULE 200u
+
+/* Below this percentage the sample is too small to meet all pairs. */
+#define PERCENT_FOR_PAIRS 40u
+
+/* All images of a launch; a few launches may be larger, so that default slots are filled too. */
+#define USUAL_BYTES (256u << 10)
+#define LARGE_BYTES (4u << 20)
+#define LARGE_ONE_IN 16u
+
+/* After so many failures the cause is clear. */
+#define FAILURES_SHOWN 10u
+
+#define BACKENDS_MAX 8u
+#define RANKS_MAX 33u
+
+static const uint32_t rank_values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33};
+
+/* A backend that probe found. */
+struct bench {
+    const struct ronde_backend *backend;
+    void *self;
+    void *program;
+    uint64_t slot_bytes; /* its default */
+    uint64_t runs;
+};
+
+/* What the test goes through. */
+static struct state {
+    struct bench benches[BACKENDS_MAX];
+    uint32_t bench_count;
+    uint64_t random;
+    uint64_t launches;
+    uint64_t too_large;
+    uint64_t schedules;
+    uint64_t unsupported;
+    uint32_t failures;
+} state;
+
+static uint64_t scaled(uint64_t launches)
+{
+    const char *text = getenv("RONDE_TEST_SCALE");
+    const uint64_t percent = text ? strtoull(text, NULL, 10) : 100;
+    const uint64_t many = launches * percent / 100;
+    return many > 0 ? many : 1;
+}
+
+static void open_backends(void)
+{
+    uint32_t count;
+    const struct ronde_backend *const *backends = ronde_backends(&count);
+    CU_ASSERT_FATAL(count <= BACKENDS_MAX);
+    for (uint32_t b = 0; b < count; b++) {
+        struct ronde_machine machine;
+        struct ronde_error error = {0};
+        struct bench *bench = &state.benches[state.bench_count];
+        if (backends[b]->probe(&machine, &error) != RONDE_OK) {
+            suite_note("not run on %s: %s", backends[b]->name, error.message);
+            continue;
+        }
+        bench->backend = backends[b];
+        bench->slot_bytes = machine.default_slot_bytes;
+        CU_ASSERT_FATAL(bench->backend->open(&machine, ronde_mem_default(), &bench->self, &error) ==
+                        RONDE_OK);
+        state.bench_count++;
+    }
+}
+
+static void close_backends(void)
+{
+    for (uint32_t b = 0; b < state.bench_count; b++) {
+        suite_note("%s: %llu runs", state.benches[b].backend->name,
+                   (unsigned long long)state.benches[b].runs);
+        state.benches[b].backend->close(state.benches[b].self);
+    }
+}
+
+/* One launch of one schedule. */
+struct trial {
+    const struct ronde_schedule *schedule;
+    struct sample sample;
+    struct buffers_shape shape;
+    struct buffers actual;
+    struct buffers expected;
+};
+
+static void fail(const struct trial *trial, const struct bench *bench, const char *text)
+{
+    const struct buffers_shape *shape = &trial->shape;
+    CU_FAIL("a launch went wrong");
+    if (state.failures++ < FAILURES_SHOWN)
+        suite_note(
+            "%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s depth %u slot %u: %s",
+            bench->backend->name, ronde_collective_text(shape->collective),
+            trial->schedule->algorithm, shape->ranks, trial->schedule->channel_count,
+            trial->schedule->channels[0].order ? " ordered" : "", shape->root,
+            (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
+            ronde_op_text(shape->op), shape->in_place ? " in place" : "",
+            trial->sample.at[SAMPLE_DEPTH], trial->sample.at[SAMPLE_SLOT], text);
+}
+
+/* Runs a trial on a loaded backend into `into`, freshly filled. Returns whether it ran. */
+static bool run_on(struct bench *bench, const struct trial *trial, uint64_t seed,
+                   struct buffers *into)
+{
+    buffers_fill(into);
+    const bool is_least = trial->sample.at[SAMPLE_DEPTH] == 0;
+    const struct ronde_launch launch = {
+        .count = trial->shape.count,
+        .dtype = trial->shape.dtype,
+        .op = trial->shape.op,
+        .in = into->in,
+        .out = into->out,
+        .slot_bytes = trial->sample.at[SAMPLE_SLOT] == 0 ? 64 : 0,
+        .depth = is_least ? trial->schedule->proof.min_depth : 0,
+        .seed = seed,
+        .timeout_ns = UINT64_C(60000000000),
+    };
+    struct ronde_result result;
+    struct ronde_error error = {0};
+    void *run;
+    bench->runs++;
+    enum ronde_status status = bench->backend->run(bench->program, &launch, &run, &error);
+    if (status == RONDE_OK)
+        status = bench->backend->wait(run, &result, &error);
+    if (status != RONDE_OK)
+        fail(trial, bench, error.message);
+    return status == RONDE_OK;
+}
+
+static void compare(struct bench *bench, const struct trial *trial)
+{
+    char text[256];
+    const bool differs = buffers_differ(&trial->actual, &trial->expected, text, sizeof text);
+    CU_ASSERT(!differs);
+    if (differs)
+        fail(trial, bench, text);
+}
+
+/* Small integers: the definition says what comes out. Bits: host in order does (benches[0] is host). */
+static bool make_expected(struct trial *trial)
+{
+    if (trial->shape.data == BUFFERS_BITS)
+        return run_on(&state.benches[0], trial, 0, &trial->expected);
+    return buffers_expect(&trial->expected);
+}
+
+static void run_trial(struct trial *trial)
+{
+    CU_ASSERT_FATAL(buffers_create(&trial->shape, &trial->actual));
+    CU_ASSERT_FATAL(buffers_create(&trial->shape, &trial->expected));
+    if (make_expected(trial)) {
+        for (uint32_t b = 0; b < state.bench_count; b++) {
+            const uint64_t seed = buffers_draw(&state.random);
+            if (run_on(&state.benches[b], trial, seed, &trial->actual))
+                compare(&state.benches[b], trial);
+        }
+        state.launches++;
+        if (ronde_collective_traits(trial->shape.collective)->reduces)
+            sample_met(&trial->sample);
+    }
+    buffers_destroy(&trial->actual);
+    buffers_destroy(&trial->expected);
+}
+
+/* Draws a launch of a schedule and runs it everywhere. */
+static void sample_schedule(const struct ronde_schedule *schedule)
+{
+    struct trial trial = {.schedule = schedule, .sample = sample_draw(&state.random)};
+    const struct sample *sample = &trial.sample;
+    const uint64_t slot_bytes = sample->at[SAMPLE_SLOT] == 0 ? 64 : state.benches[0].slot_bytes;
+    trial.shape = (struct buffers_shape){
+        .collective = schedule->collective,
+        .ranks = schedule->ranks,
+        .root = schedule->root,
+        .count = sample_count(sample, schedule, slot_bytes),
+        .dtype = (enum ronde_dtype)sample->at[SAMPLE_DTYPE],
+        .op = (enum ronde_op)sample->at[SAMPLE_OP],
+        .in_place = sample->at[SAMPLE_PLACE] == 1,
+        .data = (enum buffers_data)sample->at[SAMPLE_DATA],
+        .seed = buffers_draw(&state.random),
+    };
+    const bool may_be_large = buffers_draw(&state.random) % LARGE_ONE_IN == 0;
+    if (buffers_bytes(&trial.shape) > (may_be_large ? LARGE_BYTES : USUAL_BYTES)) {
+        state.too_large++;
+        return;
+    }
+    run_trial(&trial);
+}
+
+static void try_schedule(const struct ronde_schedule *schedule)
+{
+    for (uint32_t b = 0; b < state.bench_count; b++) {
+        struct bench *bench = &state.benches[b];
+        struct ronde_error error = {0};
+        CU_ASSERT_FATAL(bench->backend->load(bench->self, schedule, &bench->program, &error) ==
+                        RONDE_OK);
+    }
+    const uint64_t launches = scaled(LAUNCHES_PER_SCHEDULE);
+    for (uint64_t k = 0; k < launches && state.failures < FAILURES_SHOWN; k++)
+        sample_schedule(schedule);
+    for (uint32_t b = 0; b < state.bench_count; b++)
+        state.benches[b].backend->unload(state.benches[b].program);
+}
+
+static void try_request(const struct ronde_algorithm *algorithm, const struct ronde_request *request)
+{
+    struct ronde_error error = {0};
+    if (algorithm->supports(request, &error) != RONDE_OK) {
+        /* A refusal without a reason is no refusal. */
+        CU_ASSERT(error.message[0] != '\0');
+        state.unsupported++;
+        return;
+    }
+    struct ronde_schedule *schedule;
+    const enum ronde_status status =
+        ronde_compile(request, ronde_mem_default(), NULL, &schedule, &error);
+    CU_ASSERT(status == RONDE_OK);
+    if (status != RONDE_OK) {
+        suite_note("%s %s ranks %u channels %u root %u: %s",
+                   ronde_collective_text(request->collective), request->algorithm, request->ranks,
+                   request->channels, request->root, error.message);
+        return;
+    }
+    state.schedules++;
+    try_schedule(schedule);
+    ronde_schedule_destroy(schedule);
+}
+
+/* An order far from the identity: ranks by threes, then the rest. Rooted collectives keep their root's place. */
+static void fill_order(uint32_t ranks, uint32_t *order)
+{
+    uint32_t filled = 0;
+    for (uint32_t start = 0; start < 3; start++)
+        for (uint32_t rank = (start + 1) % 3; rank < ranks; rank += 3)
+            order[filled++] = rank;
+}
+
+/* Channels 1 and 2, and 2 again in another order where no root asks for a place of its own. */
+static void try_root(const struct ronde_algorithm *algorithm, uint32_t ranks, uint32_t root)
+{
+    uint32_t order[RANKS_MAX];
+    struct ronde_request request = {.collective = algorithm->collective,
+                                    .algorithm = algorithm->name,
+                                    .ranks = ranks,
+                                    .root = root};
+    for (request.channels = 1; request.channels <= 2; request.channels++)
+        try_request(algorithm, &request);
+    if (ronde_collective_traits(algorithm->collective)->has_root)
+        return;
+    fill_order(ranks, order);
+    request.order = order;
+    request.channels = 2;
+    try_request(algorithm, &request);
+}
+
+/* All ranks and roots of an algorithm. */
+static void try_algorithm(const struct ronde_algorithm *algorithm)
+{
+    const bool has_root = ronde_collective_traits(algorithm->collective)->has_root;
+    for (size_t r = 0; r < sizeof rank_values / sizeof rank_values[0]; r++) {
+        const uint32_t ranks = rank_values[r];
+        const uint32_t roots[3] = {0, ranks / 2, ranks - 1};
+        for (uint32_t k = 0; k < (has_root ? 3u : 1u); k++)
+            if (k == 0 || roots[k] != roots[k - 1])
+                try_root(algorithm, ranks, roots[k]);
+    }
+}
+
+static void backends_give_what_collectives_define(void)
+{
+    memset(&state, 0, sizeof state);
+    open_backends();
+    CU_ASSERT_FATAL(state.bench_count > 0);
+    CU_ASSERT_STRING_EQUAL(state.benches[0].backend->name, "host");
+    uint32_t count;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    for (uint32_t a = 0; a < count; a++)
+        try_algorithm(&algorithms[a]);
+    suite_note(
+        "%llu schedules, %llu refused with a reason; %llu launches, %llu left out as too large",
+        (unsigned long long)state.schedules, (unsigned long long)state.unsupported,
+        (unsigned long long)state.launches, (unsigned long long)state.too_large);
+    close_backends();
+}
+
+static void sample_covers_all_pairs(void)
+{
+    uint32_t missing;
+    const uint32_t pairs = sample_pairs(&missing);
+    suite_note("%u of %u pairs of values met", pairs - missing, pairs);
+    if (scaled(LAUNCHES_PER_SCHEDULE) < LAUNCHES_PER_SCHEDULE * PERCENT_FOR_PAIRS / 100) {
+        suite_skip("RONDE_TEST_SCALE below %u", PERCENT_FOR_PAIRS);
+        return;
+    }
+    CU_ASSERT_EQUAL(missing, 0);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"backends_give_what_collectives_define", backends_give_what_collectives_define},
+        {"sample_covers_all_pairs", sample_covers_all_pairs},
+    };
+    return suite_run("conformance", cases, sizeof cases / sizeof cases[0]);
+}

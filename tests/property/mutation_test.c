@@ -1,0 +1,261 @@
+/**
+ * The test of the prover: break every schedule in thousands of random ways. A mutant that is accepted must give the right
+ * bytes on `host` in every interleaving tried, at its stated minimum depth and above. The kill rate is counted against the
+ * mutants that `host` shows to be wrong.
+ */
+#include "engine/hash.h"
+#include "engine/seal.h"
+#include "ronde/backend.h"
+#include "ronde/schedules.h"
+#include "support/buffers.h"
+#include "support/mutate.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** What became of the mutants. */
+struct tally {
+    unsigned mutants;
+    unsigned refused_harmful;  /**< rejected, and host goes wrong or hangs */
+    unsigned refused_harmless; /**< rejected, host was right in every interleaving tried */
+    unsigned malformed;        /**< rejected before it could be run at all */
+    unsigned accepted_right;   /**< accepted, host right: equivalent mutants */
+    unsigned accepted_wrong;   /**< a hole in the prover */
+    unsigned disagreements;    /**< quotient and expansion differ */
+};
+
+/** Mutants per schedule, scaled down for sanitizers. */
+static unsigned mutants_per_schedule(void)
+{
+    const char *scale = getenv("RONDE_TEST_SCALE");
+    const double factor = scale ? atof(scale) : 1.0;
+    return factor > 0 && factor < 1 ? (unsigned)(2000 * factor) + 10 : 2000;
+}
+
+/** Whether one run gives the right bytes. */
+static bool is_right(void *host, const struct ronde_schedule *schedule, bool in_place,
+                     uint32_t depth, uint64_t seed)
+{
+    /* two pieces and a rest for the largest chunk: 16-byte slots, a few grains a chunk */
+    const struct buffers_shape shape = {.collective = schedule->collective,
+                                        .ranks = schedule->ranks,
+                                        .root = schedule->root,
+                                        .count = 9 * (uint64_t)schedule->chunks_per_block + 1,
+                                        .dtype = RONDE_INT32,
+                                        .op = RONDE_SUM,
+                                        .in_place = in_place,
+                                        .data = BUFFERS_SMALL,
+                                        .seed = 7};
+    struct buffers actual, expected;
+    if (!buffers_create(&shape, &actual))
+        return false;
+    bool is_good = buffers_create(&shape, &expected);
+    if (is_good) {
+        const struct ronde_launch launch = {.count = shape.count,
+                                            .dtype = shape.dtype,
+                                            .op = shape.op,
+                                            .in = actual.in,
+                                            .out = actual.out,
+                                            .slot_bytes = 16,
+                                            .depth = depth,
+                                            .seed = seed};
+        struct ronde_result result;
+        char text[256];
+        is_good = buffers_expect(&expected) &&
+                  ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch, &result,
+                                         NULL) == RONDE_OK &&
+                  !buffers_differ(&actual, &expected, text, sizeof text);
+        buffers_destroy(&expected);
+    }
+    buffers_destroy(&actual);
+    return is_good;
+}
+
+/** Several interleavings, depths and both placements. */
+static bool is_right_everywhere(void *host, const struct ronde_schedule *schedule, uint32_t depth,
+                                unsigned interleavings)
+{
+    for (unsigned i = 0; i < interleavings; i++)
+        for (unsigned in_place = 0; in_place < 2; in_place++)
+            if (!is_right(host, schedule, in_place == 1, depth + (i % 3 == 2 ? 7 : i % 3), i))
+                return false;
+    return true;
+}
+
+static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm, uint32_t ranks,
+                                      uint32_t channels)
+{
+    const struct ronde_request request = {.collective = algorithm->collective,
+                                          .algorithm = algorithm->name,
+                                          .ranks = ranks,
+                                          .channels = channels};
+    struct ronde_schedule *schedule = NULL;
+    if (algorithm->supports(&request, NULL) != RONDE_OK)
+        return NULL;
+    CU_ASSERT(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
+    return schedule;
+}
+
+static void report_hole(const struct ronde_schedule *mutant, enum mutate_kind kind)
+{
+    suite_note("hole: %s %s of %u ranks, %s: accepted with depth %u but wrong on host",
+           ronde_collective_text(mutant->collective), mutant->algorithm, mutant->ranks,
+           mutate_text(kind), mutant->proof.min_depth);
+}
+
+/** The same verdict must come from the quotient and from all positions written out. */
+static void compare_with_expansion(const struct ronde_schedule *raw, bool is_accepted,
+                                   struct tally *tally)
+{
+    if (raw->symmetry == RONDE_SYMMETRY_NONE)
+        return;
+    struct ronde_schedule *unrolled = mutate_unroll(raw);
+    CU_ASSERT_FATAL(unrolled != NULL);
+    const bool is_expansion_accepted = ronde_seal(unrolled, NULL, NULL) == RONDE_OK;
+    tally->disagreements += is_accepted != is_expansion_accepted;
+    ronde_schedule_destroy(unrolled);
+}
+
+/** Seals a mutant (consumed) and holds it against host. `depth` is what the original states. */
+static void judge(void *host, struct ronde_schedule *mutant, enum mutate_kind kind, uint32_t depth,
+                  struct tally *tally)
+{
+    struct ronde_schedule *unproved = NULL;
+    CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &unproved, NULL) == RONDE_OK);
+    tally->mutants++;
+    const bool is_accepted = ronde_seal(mutant, NULL, NULL) == RONDE_OK;
+    if (ronde_seal_unproved(unproved, depth, NULL) == RONDE_OK)
+        compare_with_expansion(unproved, is_accepted, tally);
+    if (is_accepted && is_right_everywhere(host, mutant, mutant->proof.min_depth, 6)) {
+        tally->accepted_right++;
+    } else if (is_accepted) {
+        tally->accepted_wrong++;
+        report_hole(mutant, kind);
+    } else if (ronde_seal_unproved(unproved, depth, NULL) != RONDE_OK) {
+        tally->malformed++;
+    } else if (is_right_everywhere(host, unproved, depth, 3)) {
+        tally->refused_harmless++;
+    } else {
+        tally->refused_harmful++;
+    }
+    ronde_schedule_destroy(unproved);
+    ronde_schedule_destroy(mutant);
+}
+
+/** Mutates one schedule, every other time with its symmetry unrolled, so that single ranks break too. */
+static void mutate_schedule(void *host, const struct ronde_schedule *schedule, unsigned mutants,
+                            struct tally *tallies)
+{
+    uint64_t random = schedule->hash;
+    const unsigned attempts = mutants * 8; /* a tree of two ranks has few places to break */
+    for (unsigned i = 0, made = 0; i < attempts && made < mutants; i++) {
+        const enum mutate_kind kind = (enum mutate_kind)(buffers_draw(&random) % MUTATE_COUNT);
+        struct ronde_schedule *mutant = NULL;
+        if (i % 2 == 1)
+            mutant = mutate_unroll(schedule);
+        else
+            CU_ASSERT(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) == RONDE_OK);
+        CU_ASSERT_FATAL(mutant != NULL);
+        const uint64_t hash = ronde_schedule_hash(mutant);
+        if (mutate(mutant, kind, &random) && ronde_schedule_hash(mutant) != hash) {
+            judge(host, mutant, kind, schedule->proof.min_depth, &tallies[kind]);
+            made++;
+        } else {
+            ronde_schedule_destroy(mutant);
+        }
+    }
+}
+
+static void print_tallies(const struct tally *tallies)
+{
+    struct tally all = {0};
+    suite_note("%-20s %8s %8s %8s %8s %8s %6s", "mutation", "mutants", "killed", "refused",
+           "malform.", "equiv.", "holes");
+    for (unsigned kind = 0; kind < MUTATE_COUNT; kind++) {
+        const struct tally *tally = &tallies[kind];
+        suite_note("%-20s %8u %8u %8u %8u %8u %6u", mutate_text((enum mutate_kind)kind),
+               tally->mutants, tally->refused_harmful, tally->refused_harmless, tally->malformed,
+               tally->accepted_right, tally->accepted_wrong);
+        all.mutants += tally->mutants;
+        all.refused_harmful += tally->refused_harmful;
+        all.accepted_wrong += tally->accepted_wrong;
+    }
+    const unsigned harmful = all.refused_harmful + all.accepted_wrong;
+    suite_note("kill rate: %u of %u mutants that host shows wrong (%.2f %%), %u mutants in all",
+           all.refused_harmful, harmful, 100.0 * all.refused_harmful / (harmful ? harmful : 1),
+           all.mutants);
+    suite_note("survivors are equivalent: a dependency that messages imply, a copy made twice, two");
+    suite_note("independent steps swapped or put into two lanes, a kept copy that nobody reads");
+}
+
+static void every_harmful_mutant_is_rejected(void)
+{
+    void *host = NULL;
+    struct ronde_machine machine;
+    struct tally tallies[MUTATE_COUNT];
+    memset(tallies, 0, sizeof tallies);
+    CU_ASSERT_FATAL(ronde_backend_host.probe(&machine, NULL) == RONDE_OK);
+    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) ==
+                    RONDE_OK);
+    uint32_t count = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t ranks = 2; ranks <= 9; ranks++) {
+            struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1 + ranks % 2);
+            if (schedule)
+                mutate_schedule(host, schedule, mutants_per_schedule(), tallies);
+            ronde_schedule_destroy(schedule);
+        }
+    print_tallies(tallies);
+    for (unsigned kind = 0; kind < MUTATE_COUNT; kind++) {
+        CU_ASSERT_EQUAL(tallies[kind].accepted_wrong, 0);
+        CU_ASSERT_EQUAL(tallies[kind].disagreements, 0);
+        CU_ASSERT(tallies[kind].mutants > 0);
+        CU_ASSERT(tallies[kind].refused_harmful + tallies[kind].malformed > 0);
+    }
+    ronde_backend_host.close(host);
+}
+
+/** Larger symmetric schedules: verdicts only, host would be slow. */
+static void quotient_and_expansion_agree_on_larger_mutants(void)
+{
+    uint32_t count = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    struct tally tally = {0};
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t ranks = 10; ranks <= 33; ranks++) {
+            struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1);
+            uint64_t random = ranks;
+            for (unsigned k = 0; schedule && schedule->symmetry != RONDE_SYMMETRY_NONE && k < 60;
+                 k++) {
+                struct ronde_schedule *mutant = NULL, *raw = NULL;
+                CU_ASSERT_FATAL(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) ==
+                                RONDE_OK);
+                mutate(mutant, (enum mutate_kind)(k % MUTATE_COUNT), &random);
+                CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &raw, NULL) ==
+                                RONDE_OK);
+                const bool is_accepted = ronde_seal(mutant, NULL, NULL) == RONDE_OK;
+                if (ronde_seal_unproved(raw, 1, NULL) == RONDE_OK)
+                    compare_with_expansion(raw, is_accepted, &tally);
+                tally.mutants++;
+                ronde_schedule_destroy(raw);
+                ronde_schedule_destroy(mutant);
+            }
+            ronde_schedule_destroy(schedule);
+        }
+    suite_note("%u symmetric mutants compared", tally.mutants);
+    CU_ASSERT(tally.mutants > 0);
+    CU_ASSERT_EQUAL(tally.disagreements, 0);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"every_harmful_mutant_is_rejected", every_harmful_mutant_is_rejected},
+        {"quotient_and_expansion_agree_on_larger_mutants",
+         quotient_and_expansion_agree_on_larger_mutants},
+    };
+    return suite_run("mutation", cases, sizeof cases / sizeof cases[0]);
+}

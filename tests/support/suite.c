@@ -1,0 +1,102 @@
+#include "support/suite.h"
+
+#include "support/built_with.h"
+#include "support/runner.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Room for a reason or a note. */
+#define LINE_BYTES 512
+
+/** State of the running test; a test program is single-threaded outside the code it tests. */
+static struct {
+    bool is_skipped;
+    char reason[LINE_BYTES];
+} running;
+
+void suite_skip(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(running.reason, sizeof running.reason, format, arguments);
+    va_end(arguments);
+    running.is_skipped = true;
+}
+
+void suite_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("        ", stdout);
+    vprintf(format, arguments);
+    putchar('\n');
+    va_end(arguments);
+}
+
+static bool join_path(char *path, size_t bytes, const char *folder, const char *relative)
+{
+    const int length = snprintf(path, bytes, "%s/%s", folder, relative);
+    return length >= 0 && (size_t)length < bytes;
+}
+
+bool suite_source(char *path, size_t bytes, const char *relative)
+{
+    const bool fits = join_path(path, bytes, RONDE_SOURCE_DIR, relative);
+    CU_ASSERT(fits);
+    return fits;
+}
+
+bool suite_shared(char *path, size_t bytes, const char *relative)
+{
+    if (join_path(path, bytes, RONDE_SOURCE_DIR "/../shared", relative) && access(path, R_OK) == 0)
+        return true;
+    suite_skip("../shared/%s is not here", relative);
+    return false;
+}
+
+const char *suite_ronde(void)
+{
+    return RONDE_BINARY;
+}
+
+enum outcome { PASSED, SKIPPED, FAILED };
+
+static enum outcome run_case(const struct suite_case *test)
+{
+    running.is_skipped = false;
+    const struct runner_result result = runner_run(test->name, test->run);
+    if (result.failures > 0) {
+        printf("FAIL    %s (%u of %u asserts)\n", test->name, result.failures, result.asserts);
+        return FAILED;
+    }
+    if (running.is_skipped) {
+        printf("skip    %s: %s\n", test->name, running.reason);
+        return SKIPPED;
+    }
+    if (result.asserts == 0) {
+        printf("FAIL    %s: asserted nothing\n", test->name);
+        return FAILED;
+    }
+    printf("ok      %s (%u asserts)\n", test->name, result.asserts);
+    return PASSED;
+}
+
+int suite_run(const char *name, const struct suite_case *cases, size_t count)
+{
+    const char *wanted = getenv("RONDE_TEST");
+    unsigned outcomes[FAILED + 1] = {0, 0, 0};
+    /* Line by line, so that a crash leaves the name of the last test that ended before it. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < count; i++)
+        if (!wanted || strstr(cases[i].name, wanted))
+            outcomes[run_case(&cases[i])]++;
+    printf("suite %s: %u run, %u skipped, %u failed\n", name, outcomes[PASSED] + outcomes[FAILED],
+           outcomes[SKIPPED], outcomes[FAILED]);
+    if (outcomes[FAILED] > 0)
+        return 1;
+    return outcomes[PASSED] > 0 ? 0 : SUITE_ALL_SKIPPED;
+}

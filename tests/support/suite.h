@@ -1,0 +1,50 @@
+/**
+ * The frame of every test program: a table of named tests, one line per result, visible skips.
+ *
+ * Asserts are CUnit's CU_ASSERT* macros. Where CUnit is absent, CMake puts tests/support/minimal on the include path,
+ * whose <CUnit/CUnit.h> offers the same macros; no test can tell the difference.
+ */
+#ifndef RONDE_TESTS_SUITE_H
+#define RONDE_TESTS_SUITE_H
+
+#include <CUnit/CUnit.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** One test. */
+struct suite_case {
+    const char *name;  /**< what it shows, e.g. "finish_rejects_read_of_unwritten_scratch" */
+    void (*run)(void); /**< asserts with CU_ASSERT*; at least one, or suite_skip */
+};
+
+/** Exit status of a program all of whose tests were skipped; CTest shows it as skipped, never as passed. */
+#define SUITE_ALL_SKIPPED 77
+
+/**
+ * Runs all tests in order and prints a line for each, then "suite NAME: R run, S skipped, F failed".
+ *
+ * A test that neither asserts nor skips has failed: it could not have. Returns what main returns: 0, 1 if a test
+ * failed, SUITE_ALL_SKIPPED if none ran. RONDE_TEST=text in the environment runs only tests whose name contains it.
+ */
+int suite_run(const char *name, const struct suite_case *cases, size_t count);
+
+/** Marks the running test as skipped; the reason is printed and the skip is counted. The test returns after it. */
+void suite_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Notes a line under the running test, for figures a reader wants to see (kill rates, sizes). */
+void suite_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Path of a file of the repository: "topologies/crossbar.xml". Returns false, failing the test, if it is too long. */
+bool suite_source(char *path, size_t bytes, const char *relative);
+
+/**
+ * Path of a file beside the repository: "vectors/simgrid/KNOWN.md". Returns false after a visible skip where it is not
+ * there, since a plain clone has no shared folder.
+ */
+bool suite_shared(char *path, size_t bytes, const char *relative);
+
+/** Path of the `ronde` that was built with the tests. */
+const char *suite_ronde(void);
+
+#endif

@@ -1,0 +1,373 @@
+/* The cpu backend: threads, limits of time, memory. That it computes the right thing is conformance's matter. */
+#include "engine/seal.h"
+#include "support/suite.h"
+
+#include "ronde/engine.h"
+#include "ronde/hw.h"
+#include "ronde/schedules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ronde_backend *const cpu = &ronde_backend_cpu;
+
+#define RANKS_MAX 64u
+#define COUNT_MAX 5000u
+
+/* Ranks, buffers, one program. */
+static struct bench {
+    struct ronde_error error;
+    void *self;
+    void *program;
+    struct ronde_schedule *schedule;
+    int32_t in[RANKS_MAX][COUNT_MAX];
+    int32_t out[RANKS_MAX][COUNT_MAX];
+    void *ins[RANKS_MAX];
+    void *outs[RANKS_MAX];
+} bench;
+
+/* Opens the backend; false after a visible skip where it was not built. */
+static bool open_cpu(void)
+{
+    struct ronde_machine machine;
+    memset(&bench, 0, sizeof bench);
+    if (cpu->probe(&machine, &bench.error) == RONDE_UNAVAILABLE) {
+        suite_skip("%s", bench.error.message);
+        return false;
+    }
+    CU_ASSERT_FATAL(cpu->open(&machine, ronde_mem_default(), &bench.self, &bench.error) == RONDE_OK);
+    for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
+        bench.ins[rank] = bench.in[rank];
+        bench.outs[rank] = bench.out[rank];
+        for (uint32_t i = 0; i < COUNT_MAX; i++)
+            bench.in[rank][i] = (int32_t)(rank + i);
+    }
+    return true;
+}
+
+static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
+{
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = algorithm,
+                                          .ranks = ranks};
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &bench.error) ==
+                    RONDE_OK);
+    return schedule;
+}
+
+/* A ring that can deadlock: it claims to need no more than one slot, and may forget everybody's first message. */
+static struct ronde_schedule *unproved_ring(uint32_t ranks, bool drops_message)
+{
+    struct ronde_schedule *ring = compile("ring", ranks);
+    struct ronde_schedule *raw;
+    CU_ASSERT_FATAL(ronde_raw_copy(ring, ronde_mem_default(), &raw, &bench.error) == RONDE_OK);
+    ronde_schedule_destroy(ring);
+    struct ronde_step *first = &raw->programs[0].steps[0];
+    if (drops_message) {
+        first->op = RONDE_STEP_NOP;
+        first->source = RONDE_BUFFER_COUNT;
+        first->send = RONDE_NONE;
+        first->chunk_count = 0;
+    }
+    CU_ASSERT_FATAL(ronde_seal_unproved(raw, 1, &bench.error) == RONDE_OK);
+    return raw;
+}
+
+static void load(struct ronde_schedule *schedule)
+{
+    bench.schedule = schedule;
+    CU_ASSERT_FATAL(cpu->load(bench.self, schedule, &bench.program, &bench.error) == RONDE_OK);
+}
+
+static void close_cpu(void)
+{
+    cpu->unload(bench.program);
+    ronde_schedule_destroy(bench.schedule);
+    cpu->close(bench.self);
+}
+
+static struct ronde_launch launch_of(uint64_t count)
+{
+    return (struct ronde_launch){.count = count,
+                                 .dtype = RONDE_INT32,
+                                 .in = bench.ins,
+                                 .out = bench.outs,
+                                 .timeout_ns = UINT64_C(60000000000)};
+}
+
+static enum ronde_status run(const struct ronde_launch *launch, struct ronde_result *out_result)
+{
+    void *handle;
+    memset(&bench.error, 0, sizeof bench.error);
+    memset(bench.out, 0, sizeof bench.out);
+    const enum ronde_status status = cpu->run(bench.program, launch, &handle, &bench.error);
+    return status == RONDE_OK ? cpu->wait(handle, out_result, &bench.error) : status;
+}
+
+/* Whether all ranks hold the sum of what ranks hold: rank + i each. */
+static bool is_sum(uint32_t ranks, uint64_t count)
+{
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        for (uint32_t i = 0; i < count; i++)
+            if (bench.out[rank][i] != (int32_t)(ranks * (ranks - 1) / 2 + ranks * i))
+                return false;
+    return true;
+}
+
+static void run_times_out_naming_what_it_waits_for(void)
+{
+    if (!open_cpu())
+        return;
+    load(unproved_ring(4, true));
+    struct ronde_launch launch = launch_of(100);
+    struct ronde_result result;
+    launch.timeout_ns = 2000000;
+    CU_ASSERT_EQUAL(run(&launch, &result), RONDE_TIMEOUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "took longer than 2000000 ns"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "lane 0 step 1 (rrs)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "waits for a message from rank"));
+    suite_note("%s", bench.error.message);
+    close_cpu();
+}
+
+static void run_is_right_after_one_that_timed_out(void)
+{
+    if (!open_cpu())
+        return;
+    load(unproved_ring(5, false));
+    struct ronde_launch launch = launch_of(1000);
+    struct ronde_result result;
+    for (int turn = 0; turn < 3; turn++) {
+        /* With one slot a ring is stuck in mid-flight; with two it is not. */
+        launch.depth = 1;
+        launch.timeout_ns = 2000000;
+        CU_ASSERT_EQUAL(run(&launch, &result), RONDE_TIMEOUT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "waits for"));
+        launch.depth = 2;
+        launch.timeout_ns = UINT64_C(60000000000);
+        CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+        CU_ASSERT(is_sum(5, 1000));
+    }
+    close_cpu();
+}
+
+static void abort_ends_a_run_without_limit(void)
+{
+    if (!open_cpu())
+        return;
+    load(unproved_ring(3, true));
+    struct ronde_launch launch = launch_of(100);
+    struct ronde_result result;
+    void *handle;
+    launch.timeout_ns = 0;
+    CU_ASSERT_FATAL(cpu->run(bench.program, &launch, &handle, &bench.error) == RONDE_OK);
+    cpu->abort(handle);
+    CU_ASSERT_EQUAL(cpu->wait(handle, &result, &bench.error), RONDE_TIMEOUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "the run was aborted; rank"));
+    close_cpu();
+}
+
+static void many_ranks_never_wait_for_the_scheduler(void)
+{
+    if (!open_cpu())
+        return;
+    load(compile("ring", 64));
+    const struct ronde_launch launch = launch_of(2);
+    struct ronde_result result;
+    double fastest_ns = 1e12;
+    for (int turn = 0; turn < 50; turn++) {
+        CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+        CU_ASSERT(is_sum(64, 2));
+        CU_ASSERT(!result.is_virtual && result.elapsed_ns > 0);
+        fastest_ns = result.elapsed_ns < fastest_ns ? result.elapsed_ns : fastest_ns;
+    }
+    /* 126 messages in a row: a scheduler tick of 1 ms or more for each would take longer than this. */
+    CU_ASSERT(fastest_ns < 100e6);
+    suite_note("64 ranks, 8 bytes: fastest %.1f us", fastest_ns / 1e3);
+    close_cpu();
+}
+
+static void depth_slot_and_count_may_change_from_run_to_run(void)
+{
+    if (!open_cpu())
+        return;
+    load(compile("double_tree", 7));
+    const uint64_t counts[] = {5000, 1, 0, 333, 4096};
+    const uint64_t slots[] = {64, 0, 16, 1000};
+    struct ronde_result result;
+    for (uint32_t k = 0; k < 60; k++) {
+        struct ronde_launch launch = launch_of(counts[k % 5]);
+        launch.slot_bytes = slots[k % 4];
+        launch.depth = k % 3 == 0 ? 0 : k % 7 + bench.schedule->proof.min_depth;
+        CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+        CU_ASSERT(is_sum(7, counts[k % 5]));
+    }
+    close_cpu();
+}
+
+static void programs_run_side_by_side(void)
+{
+    if (!open_cpu())
+        return;
+    load(compile("ring", 4));
+    struct ronde_schedule *tree = compile("tree", 4);
+    void *second;
+    CU_ASSERT_FATAL(cpu->load(bench.self, tree, &second, &bench.error) == RONDE_OK);
+    static int32_t out[4][100];
+    void *outs[] = {out[0], out[1], out[2], out[3]};
+    const struct ronde_launch first_launch = launch_of(100);
+    struct ronde_launch second_launch = launch_of(100);
+    second_launch.out = outs;
+    struct ronde_result result;
+    void *runs[2];
+    CU_ASSERT_FATAL(cpu->run(bench.program, &first_launch, &runs[0], &bench.error) == RONDE_OK);
+    CU_ASSERT_FATAL(cpu->run(second, &second_launch, &runs[1], &bench.error) == RONDE_OK);
+    void *third;
+    CU_ASSERT_EQUAL(cpu->run(second, &second_launch, &third, &bench.error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_STRING_EQUAL(bench.error.message, "the program is running already");
+    CU_ASSERT_EQUAL(cpu->wait(runs[1], &result, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL(cpu->wait(runs[0], &result, NULL), RONDE_OK);
+    CU_ASSERT(is_sum(4, 100));
+    CU_ASSERT(memcmp(out[3], bench.out[3], sizeof out[3]) == 0);
+    cpu->unload(second);
+    ronde_schedule_destroy(tree);
+    close_cpu();
+}
+
+static void test_drives_the_callers_share(void)
+{
+    if (!open_cpu())
+        return;
+    load(compile("ring", 6));
+    const struct ronde_launch launch = launch_of(1000);
+    struct ronde_result result;
+    void *handle;
+    bool is_done = false;
+    CU_ASSERT_FATAL(cpu->run(bench.program, &launch, &handle, &bench.error) == RONDE_OK);
+    enum ronde_status status = RONDE_OK;
+    while (!is_done && status == RONDE_OK)
+        status = cpu->test(handle, &is_done, &bench.error);
+    CU_ASSERT_EQUAL(status, RONDE_OK);
+    CU_ASSERT_EQUAL(cpu->wait(handle, &result, &bench.error), RONDE_OK);
+    CU_ASSERT(is_sum(6, 1000));
+    close_cpu();
+}
+
+/* An allocator that counts, and fails at one allocation. */
+struct counting {
+    uint64_t allocations;
+    uint64_t fail_at; /* 1 = the first; 0 = never */
+    int64_t live_bytes;
+};
+
+static void *counting_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct counting *counting = self;
+    if (new_bytes > 0 && ++counting->allocations == counting->fail_at)
+        return NULL;
+    counting->live_bytes += (int64_t)new_bytes - (int64_t)old_bytes;
+    if (new_bytes == 0) {
+        free(old);
+        return NULL;
+    }
+    return realloc(old, new_bytes);
+}
+
+static void run_allocates_nothing_once_slots_are_there(void)
+{
+    if (!open_cpu())
+        return;
+    cpu->close(bench.self);
+    struct counting counting = {0, 0, 0};
+    const struct ronde_mem mem = {counting_resize, &counting};
+    struct ronde_machine machine;
+    CU_ASSERT_FATAL(cpu->probe(&machine, &bench.error) == RONDE_OK);
+    CU_ASSERT_FATAL(cpu->open(&machine, &mem, &bench.self, &bench.error) == RONDE_OK);
+    load(compile("double_tree", 5));
+    struct ronde_result result;
+    const struct ronde_launch large = launch_of(5000);
+    CU_ASSERT_EQUAL(run(&large, &result), RONDE_OK);
+    const uint64_t before = counting.allocations;
+    for (uint64_t count = 0; count <= 5000; count += 500) {
+        const struct ronde_launch launch = launch_of(count);
+        CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+    }
+    CU_ASSERT_EQUAL(counting.allocations, before);
+    close_cpu();
+    CU_ASSERT_EQUAL(counting.live_bytes, 0);
+}
+
+/* Opens, loads and runs on a backend; the status of the first call that failed. */
+static enum ronde_status try_all(const struct ronde_backend *backend, const struct ronde_mem *mem,
+                                 const struct ronde_schedule *schedule)
+{
+    struct ronde_machine machine;
+    struct ronde_result result;
+    const struct ronde_launch launch = launch_of(100);
+    void *self;
+    CU_ASSERT_FATAL(backend->probe(&machine, &bench.error) == RONDE_OK);
+    enum ronde_status status = backend->open(&machine, mem, &self, &bench.error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_backend_run_once(backend, self, schedule, &launch, &result, &bench.error);
+    backend->close(self);
+    return status;
+}
+
+static void every_failed_allocation_is_reported_and_leaves_nothing(void)
+{
+    if (!open_cpu())
+        return;
+    load(compile("tree", 3));
+    uint32_t count;
+    const struct ronde_backend *const *backends = ronde_backends(&count);
+    for (uint32_t b = 0; b < count; b++) {
+        enum ronde_status status = RONDE_NO_MEMORY;
+        uint64_t fail_at = 0;
+        while (status == RONDE_NO_MEMORY && fail_at < 1000) {
+            struct counting counting = {0, ++fail_at, 0};
+            const struct ronde_mem mem = {counting_resize, &counting};
+            memset(&bench.error, 0, sizeof bench.error);
+            status = try_all(backends[b], &mem, bench.schedule);
+            CU_ASSERT_EQUAL(counting.live_bytes, 0);
+        }
+        CU_ASSERT_EQUAL(status, RONDE_OK);
+        CU_ASSERT(fail_at > 3);
+        suite_note("%s: %llu allocations", backends[b]->name, (unsigned long long)fail_at - 1);
+    }
+    close_cpu();
+}
+
+static void find_lists_the_backends_there_are(void)
+{
+    struct ronde_error error = {0};
+    uint32_t count;
+    const struct ronde_backend *const *backends = ronde_backends(&count);
+    CU_ASSERT(count >= 2);
+    for (uint32_t b = 0; b < count; b++)
+        CU_ASSERT_PTR_EQUAL(ronde_backend_find(backends[b]->name, NULL), backends[b]);
+    CU_ASSERT_PTR_NULL(ronde_backend_find("abacus", &error));
+    CU_ASSERT_EQUAL(error.status, RONDE_BAD_ARGUMENT);
+    CU_ASSERT_STRING_EQUAL(error.message, "no backend \"abacus\", there are: host, cpu");
+    CU_ASSERT(ronde_usable_cores() >= 1);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"run_times_out_naming_what_it_waits_for", run_times_out_naming_what_it_waits_for},
+        {"run_is_right_after_one_that_timed_out", run_is_right_after_one_that_timed_out},
+        {"abort_ends_a_run_without_limit", abort_ends_a_run_without_limit},
+        {"many_ranks_never_wait_for_the_scheduler", many_ranks_never_wait_for_the_scheduler},
+        {"depth_slot_and_count_may_change_from_run_to_run",
+         depth_slot_and_count_may_change_from_run_to_run},
+        {"programs_run_side_by_side", programs_run_side_by_side},
+        {"test_drives_the_callers_share", test_drives_the_callers_share},
+        {"run_allocates_nothing_once_slots_are_there", run_allocates_nothing_once_slots_are_there},
+        {"every_failed_allocation_is_reported_and_leaves_nothing",
+         every_failed_allocation_is_reported_and_leaves_nothing},
+        {"find_lists_the_backends_there_are", find_lists_the_backends_there_are},
+    };
+    return suite_run("cpu", cases, sizeof cases / sizeof cases[0]);
+}

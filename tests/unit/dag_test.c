@@ -1,0 +1,362 @@
+/**
+ * The step graph: its shape, its delays, and the longest path, against numbers worked out by hand.
+ */
+#include "support/suite.h"
+
+#include "ronde/schedules.h"
+#include "ronde/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Largest relative difference between two computations of the same time. */
+#define TIME_TOLERANCE 1e-9
+
+static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
+                                      uint32_t ranks, uint32_t channels)
+{
+    const struct ronde_request request = {.collective = collective,
+                                          .algorithm = algorithm,
+                                          .ranks = ranks,
+                                          .channels = channels};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    const enum ronde_status status =
+        ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error);
+    if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
+        suite_note("%s", error.message);
+    CU_ASSERT(status == RONDE_OK || status == RONDE_UNSUPPORTED);
+    return schedule;
+}
+
+static struct ronde_dag *expand(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                                const struct ronde_time_params *params)
+{
+    struct ronde_dag *dag = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_dag_create(schedule, load, params, ronde_mem_default(), &dag, &error),
+                    RONDE_OK);
+    if (error.status != RONDE_OK)
+        suite_note("%s", error.message);
+    return dag;
+}
+
+/**
+ * Every edge leads backwards, messages arrive where they were sent, counts are those of the
+ * schedule.
+ */
+static bool is_well_formed(const struct ronde_dag *dag)
+{
+    uint64_t edges = 0;
+    bool is_ok = true;
+    for (uint32_t i = 0; i < dag->op_count; i++) {
+        const struct ronde_dag_op *op = &dag->ops[i];
+        is_ok = is_ok && op->first_edge == edges && op->src < dag->ranks && op->dst < dag->ranks;
+        edges += op->edge_count;
+        for (uint32_t e = op->first_edge; is_ok && e < op->first_edge + op->edge_count; e++) {
+            is_ok = dag->edges[e].op < i;
+            if (is_ok && dag->edges[e].is_message)
+                is_ok = dag->ops[dag->edges[e].op].dst == op->src;
+        }
+    }
+    return is_ok && edges == dag->edge_count;
+}
+
+static uint64_t message_edges(const struct ronde_dag *dag)
+{
+    uint64_t count = 0;
+    for (uint32_t e = 0; e < dag->edge_count; e++)
+        count += dag->edges[e].is_message;
+    return count;
+}
+
+static uint64_t sent_bytes(const struct ronde_dag *dag)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < dag->op_count; i++)
+        bytes += dag->ops[i].bytes;
+    return bytes;
+}
+
+static void graphs_are_topological_and_complete(void)
+{
+    uint32_t count = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_time_params params = {.step_ns = 1};
+    for (uint32_t a = 0; a < count; a++)
+        for (uint32_t ranks = 1; ranks <= 9; ranks++) {
+            struct ronde_schedule *schedule =
+                compile(algorithms[a].collective, algorithms[a].name, ranks, 2);
+            for (uint32_t depth = 0; schedule && depth < 4; depth++) {
+                const struct ronde_load load = {.count = 1003,
+                                                .dtype = RONDE_FLOAT32,
+                                                .slot_bytes = 256,
+                                                .depth = depth + schedule->proof.min_depth};
+                const uint64_t pieces = ronde_piece_count(schedule, load.count, 4, 256);
+                struct ronde_dag *dag = expand(schedule, &load, &params);
+                CU_ASSERT_FATAL(dag != NULL);
+                CU_ASSERT(is_well_formed(dag));
+                CU_ASSERT_EQUAL(dag->op_count,
+                                schedule->proof.steps * schedule->channel_count * pieces);
+                CU_ASSERT_EQUAL(message_edges(dag),
+                                schedule->proof.messages * schedule->channel_count * pieces);
+                ronde_dag_destroy(dag, ronde_mem_default());
+            }
+            ronde_schedule_destroy(schedule);
+        }
+}
+
+/*
+ * Any count, any slot: pieces and channels only cut what is sent. Slots below 16 bytes do not
+ * exist.
+ */
+static void bytes_do_not_depend_on_pieces_or_channels(void)
+{
+    const uint64_t counts[] = {1, 3, 4, 5, 17, 64, 1000, 12345};
+    const struct ronde_time_params params = {0};
+    for (uint32_t channels = 1; channels <= 3; channels++) {
+        struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 6, channels);
+        struct ronde_schedule *tree = compile(RONDE_ALL_REDUCE, "double_tree", 7, channels);
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+            for (uint64_t slot = 0; slot <= 4096; slot = slot ? slot * 16 : 16) {
+                const struct ronde_load load = {.count = counts[i],
+                                                .dtype = RONDE_FLOAT32,
+                                                .slot_bytes = slot};
+                struct ronde_dag *dag = expand(ring, &load, &params);
+                CU_ASSERT_EQUAL(sent_bytes(dag), 2u * 5u * counts[i] * 4u);
+                ronde_dag_destroy(dag, ronde_mem_default());
+                dag = expand(tree, &load, &params);
+                CU_ASSERT_EQUAL(sent_bytes(dag), 2u * 6u * counts[i] * 4u);
+                ronde_dag_destroy(dag, ronde_mem_default());
+            }
+        ronde_schedule_destroy(ring);
+        ronde_schedule_destroy(tree);
+    }
+}
+
+static struct ronde_path slow_path(void *self, uint32_t src, uint32_t dst)
+{
+    (void)self;
+    /* 1000 ns and 2 GB/s one way, 3000 ns and 4 GB/s the other */
+    const struct ronde_path there = {.latency_ns = 1000, .rate_GBps = 2};
+    const struct ronde_path back = {.latency_ns = 3000, .rate_GBps = 4};
+    return src < dst ? there : back;
+}
+
+/** Compares times of operations in the order of the graph, and the end of the run. */
+static void check_times(const struct ronde_dag *dag, const double *start_ns,
+                        const double *finish_ns, double end_ns)
+{
+    double starts[16] = {0};
+    double finishes[16] = {0};
+    CU_ASSERT_FATAL(dag->op_count <= 16);
+    const double end = ronde_dag_longest_path(dag, slow_path, NULL, starts, finishes);
+    for (uint32_t i = 0; i < dag->op_count; i++) {
+        CU_ASSERT(fabs(starts[i] - start_ns[i]) <= TIME_TOLERANCE * end_ns);
+        CU_ASSERT(fabs(finishes[i] - finish_ns[i]) <= TIME_TOLERANCE * end_ns);
+    }
+    CU_ASSERT(fabs(end - end_ns) <= TIME_TOLERANCE * end_ns);
+}
+
+/*
+ * Tree on two ranks, 400 bytes: rank 1 sends (delay 10 + 400/4), rank 0 adds and sends back (10 +
+ * 400/4 + 400/8), rank 1 receives (10 + 400/4). Lanes carry 3 GB/s at most, so the 4 GB/s way up
+ * takes 400/3.
+ */
+static void longest_path_matches_a_tree_by_hand(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "tree", 2, 1);
+    const struct ronde_time_params params = {
+        .step_ns = 10, .launch_ns = 7, .gamma_GBps = 8, .copy_GBps = 4, .lane_GBps = 3};
+    const struct ronde_load load = {.count = 100, .dtype = RONDE_INT32};
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    CU_ASSERT_EQUAL_FATAL(dag->op_count, 3);
+    const double up = 110 + 400 / 3.0; /* from rank 1 to 0: the 4 GB/s path, cut to the lane's 3 */
+    const double turn = up + 3000;
+    const double down = turn + 160 + 200; /* from 0 to 1: 2 GB/s */
+    const double starts[] = {0, turn, down + 1000};
+    const double finishes[] = {up, down, down + 1000 + 110};
+    check_times(dag, starts, finishes, down + 1000 + 110 + 7);
+    CU_ASSERT_EQUAL(dag->ops[0].touched_bytes, 800);
+    CU_ASSERT_EQUAL(dag->ops[1].touched_bytes, 1600);
+    CU_ASSERT_EQUAL(dag->ops[2].touched_bytes, 800);
+    CU_ASSERT(dag->ops[1].delay_ns == 160 && dag->ops[1].stage_ns == 150);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
+/*
+ * Broadcast on two ranks, three pieces of 16 bytes at 2 GB/s: each send takes 8 ns and each message
+ * 1000. With one slot a send waits for the receive of the one before, with eight slots for nothing
+ * but its own lane.
+ */
+static void a_send_waits_for_a_free_slot(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_BROADCAST, "binomial", 2, 1);
+    const struct ronde_time_params params = {.step_ns = 1};
+    struct ronde_load load = {.count = 12, .dtype = RONDE_INT32, .slot_bytes = 16};
+    double finish_ns[9];
+    load.depth = 1;
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    CU_ASSERT_EQUAL_FATAL(dag->op_count, 9);
+    double end_ns = ronde_dag_longest_path(dag, slow_path, NULL, NULL, finish_ns);
+    CU_ASSERT(fabs(end_ns - 3 * (9 + 1000 + 1)) <= TIME_TOLERANCE * end_ns);
+    ronde_dag_destroy(dag, ronde_mem_default());
+
+    load.depth = 2; /* the third send starts when the first receive is over */
+    dag = expand(schedule, &load, &params);
+    end_ns = ronde_dag_longest_path(dag, slow_path, NULL, NULL, finish_ns);
+    CU_ASSERT(fabs(end_ns - 2 * (9 + 1000 + 1)) <= TIME_TOLERANCE * end_ns);
+    ronde_dag_destroy(dag, ronde_mem_default());
+
+    load.depth = 0; /* eight */
+    dag = expand(schedule, &load, &params);
+    end_ns = ronde_dag_longest_path(dag, slow_path, NULL, NULL, finish_ns);
+    CU_ASSERT(fabs(end_ns - (3 * 9 + 1000 + 1)) <= TIME_TOLERANCE * end_ns);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
+/**
+ * gather on 3 ranks along a chain; rank 1 passes rank 2's block on through scratch, first or last.
+ */
+static struct ronde_schedule *chain_gather(bool passes_first)
+{
+    const struct ronde_request request = {.collective = RONDE_GATHER,
+                                          .algorithm = "chain",
+                                          .ranks = 3};
+    struct ronde_builder *builder = NULL;
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, &error),
+                          RONDE_OK);
+    ronde_builder_scratch(builder, 1);
+    const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand kept = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    const struct ronde_transfer in = {.from = 2, .to = 1, .source = own, .target = kept};
+    const struct ronde_transfer pass = {.from = 1,
+                                        .to = 0,
+                                        .source = kept,
+                                        .target = ronde_chunks(RONDE_OUT, 2, 1)};
+    const struct ronde_transfer mine = {.from = 1,
+                                        .to = 0,
+                                        .source = own,
+                                        .target = ronde_chunks(RONDE_OUT, 1, 1)};
+    ronde_builder_transfer(builder, &in);
+    ronde_builder_transfer(builder, passes_first ? &pass : &mine);
+    ronde_builder_transfer(builder, passes_first ? &mine : &pass);
+    ronde_builder_copy(builder, 0, 0, own, ronde_chunks(RONDE_OUT, 0, 1));
+    if (ronde_schedule_finish(builder, NULL, &schedule, &error) != RONDE_OK)
+        suite_note("%s", error.message);
+    CU_ASSERT_FATAL(schedule != NULL);
+    return schedule;
+}
+
+/* rs has no operand that says how long it is, and a chunk of scratch does not say it either. */
+static void steps_without_user_memory_know_their_bytes(void)
+{
+    const struct ronde_time_params params = {0};
+    const struct ronde_load load = {.count = 9, .dtype = RONDE_FLOAT64};
+    for (int passes_first = 0; passes_first < 2; passes_first++) {
+        struct ronde_schedule *schedule = chain_gather(passes_first);
+        struct ronde_dag *dag = expand(schedule, &load, &params);
+        CU_ASSERT_FATAL(dag != NULL);
+        CU_ASSERT_EQUAL(dag->op_count, passes_first ? 6 : 7);
+        CU_ASSERT_EQUAL(sent_bytes(dag), 3 * 72);
+        ronde_dag_destroy(dag, ronde_mem_default());
+        ronde_schedule_destroy(schedule);
+    }
+}
+
+static void nothing_to_do_is_an_empty_graph_and_takes_no_time(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 4, 1);
+    const struct ronde_time_params params = {.launch_ns = 100, .step_ns = 1};
+    const struct ronde_load load = {.count = 0, .dtype = RONDE_FLOAT32};
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    CU_ASSERT_EQUAL(dag->op_count, 0);
+    CU_ASSERT(ronde_dag_longest_path(dag, slow_path, NULL, NULL, NULL) == 0);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_dag_destroy(NULL, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
+static void refuse(const struct ronde_schedule *schedule, struct ronde_load load,
+                   enum ronde_status status, const char *text)
+{
+    const struct ronde_time_params params = {0};
+    struct ronde_error error = {0};
+    struct ronde_dag *dag = NULL;
+    CU_ASSERT_EQUAL(ronde_dag_create(schedule, &load, &params, ronde_mem_default(), &dag, &error),
+                    status);
+    CU_ASSERT_PTR_NULL(dag);
+    CU_ASSERT(strstr(error.message, text) != NULL);
+}
+
+static void impossible_loads_are_refused(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 4, 1);
+    refuse(schedule, (struct ronde_load){.count = 4, .dtype = RONDE_DTYPE_COUNT},
+           RONDE_BAD_ARGUMENT, "data type 4 does not exist");
+    refuse(schedule, (struct ronde_load){.count = 4, .depth = 1}, RONDE_BAD_ARGUMENT,
+           "depth 1 is below 2");
+    refuse(schedule, (struct ronde_load){.count = 4, .slot_bytes = 15}, RONDE_BAD_ARGUMENT,
+           "slot of 15 bytes is below 16");
+    refuse(schedule, (struct ronde_load){.count = (uint64_t)1 << 36, .slot_bytes = 16},
+           RONDE_UNSUPPORTED, "a step graph has at most 2^32 - 2");
+    ronde_schedule_destroy(schedule);
+}
+
+/** An allocator that fails one allocation and counts what lives. */
+struct failing {
+    uint64_t left; /**< allocations until the failing one */
+    int64_t live;  /**< blocks */
+};
+
+static void *failing_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct failing *failing = self;
+    if (new_bytes > 0 && failing->left-- == 0)
+        return NULL;
+    failing->live += (old == NULL && new_bytes > 0) - (old != NULL && new_bytes == 0);
+    const struct ronde_mem *mem = ronde_mem_default();
+    return mem->resize(mem->self, old, old_bytes, new_bytes);
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "double_tree", 9, 1);
+    const struct ronde_network network = {.port_GBps = 1};
+    const struct ronde_load load = {.count = 1000, .slot_bytes = 64};
+    uint64_t allowed = 0;
+    enum ronde_status status = RONDE_NO_MEMORY;
+    for (; status == RONDE_NO_MEMORY && allowed < 1000; allowed++) {
+        struct failing failing = {.left = allowed};
+        const struct ronde_mem mem = {.resize = failing_resize, .self = &failing};
+        double time_ns = 0;
+        status = ronde_dag_price(schedule, &load, &network, &mem, &time_ns, NULL);
+        CU_ASSERT_EQUAL(failing.live, 0);
+        CU_ASSERT(status == RONDE_NO_MEMORY || time_ns > 0);
+    }
+    CU_ASSERT_EQUAL(status, RONDE_OK);
+    suite_note("%llu allocations", (unsigned long long)allowed - 1);
+    ronde_schedule_destroy(schedule);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"graphs_are_topological_and_complete", graphs_are_topological_and_complete},
+        {"bytes_do_not_depend_on_pieces_or_channels", bytes_do_not_depend_on_pieces_or_channels},
+        {"longest_path_matches_a_tree_by_hand", longest_path_matches_a_tree_by_hand},
+        {"a_send_waits_for_a_free_slot", a_send_waits_for_a_free_slot},
+        {"steps_without_user_memory_know_their_bytes", steps_without_user_memory_know_their_bytes},
+        {"nothing_to_do_is_an_empty_graph_and_takes_no_time",
+         nothing_to_do_is_an_empty_graph_and_takes_no_time},
+        {"impossible_loads_are_refused", impossible_loads_are_refused},
+        {"every_failing_allocation_is_reported_and_leaks_nothing",
+         every_failing_allocation_is_reported_and_leaks_nothing},
+    };
+    return suite_run("dag", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,410 @@
+/** What the prover says of good schedules and of each way to be wrong. */
+#include "engine/arena.h"
+#include "engine/seal.h"
+#include "ronde/schedules.h"
+#include "support/mutate.h"
+#include "support/suite.h"
+
+#include <string.h>
+
+static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
+                                      uint32_t ranks)
+{
+    const struct ronde_request request = {
+        .collective = collective, .algorithm = algorithm, .ranks = ranks};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error), RONDE_OK);
+    CU_ASSERT_FATAL(schedule != NULL);
+    return schedule;
+}
+
+/** A raw, changeable copy of a built-in schedule, one program per position. */
+static struct ronde_schedule *raw(enum ronde_collective collective, const char *algorithm,
+                                  uint32_t ranks)
+{
+    struct ronde_schedule *schedule = compile(collective, algorithm, ranks);
+    struct ronde_schedule *copy = mutate_unroll(schedule);
+    ronde_schedule_destroy(schedule);
+    CU_ASSERT_FATAL(copy != NULL);
+    return copy;
+}
+
+/** Seals a broken schedule, which it frees, and looks for a finding of this kind. */
+static void expect_finding(struct ronde_schedule *broken, enum ronde_finding_code code)
+{
+    struct ronde_proof proof;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_seal(broken, &proof, &error), RONDE_REJECTED);
+    CU_ASSERT_EQUAL(error.status, RONDE_REJECTED);
+    CU_ASSERT(!proof.ok && proof.finding_count > 0);
+    bool is_found = false;
+    for (uint32_t i = 0; i < proof.finding_count && i < RONDE_MAX_FINDINGS; i++)
+        is_found = is_found || proof.findings[i].code == code;
+    CU_ASSERT(is_found);
+    if (!is_found)
+        suite_note("wanted %s, got %s: %s", ronde_finding_text(code),
+                   ronde_finding_text(proof.findings[0].code), proof.findings[0].text);
+    CU_ASSERT(strstr(error.message, ronde_finding_text(proof.findings[0].code)) != NULL);
+    ronde_schedule_destroy(broken);
+}
+
+/* --- good schedules ------------------------------------------------------------------------ */
+
+static void ring_of_16384_is_proved_on_its_quotient(void)
+{
+    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 16384);
+    CU_ASSERT(ring->proof.ok && ring->proof.quotient);
+    CU_ASSERT_EQUAL(ring->proof.method, RONDE_PROOF_FINGERPRINT);
+    CU_ASSERT_EQUAL(ring->proof.min_depth, 2);
+    CU_ASSERT_EQUAL(ring->program_count, 1);
+    CU_ASSERT_EQUAL(ring->programs[0].step_count, 32767);
+    CU_ASSERT_EQUAL(ring->proof.sent_chunks_max, 2 * 16383);
+    CU_ASSERT_EQUAL(ring->proof.critical_path, 2 * 16383);
+    CU_ASSERT_EQUAL(ring->proof.messages, (uint64_t)2 * 16383 * 16384);
+    ronde_schedule_destroy(ring);
+}
+
+static void compare_proofs(const struct ronde_schedule *schedule)
+{
+    struct ronde_proof expansion;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(
+        ronde_schedule_prove_expansion(schedule, ronde_mem_default(), &expansion, &error), RONDE_OK);
+    const struct ronde_proof *proof = &schedule->proof;
+    CU_ASSERT(!expansion.quotient);
+    CU_ASSERT_EQUAL(expansion.min_depth, proof->min_depth);
+    CU_ASSERT_EQUAL(expansion.critical_path, proof->critical_path);
+    CU_ASSERT_EQUAL(expansion.steps, proof->steps);
+    CU_ASSERT_EQUAL(expansion.messages, proof->messages);
+    CU_ASSERT_EQUAL(expansion.sent_chunks_max, proof->sent_chunks_max);
+    CU_ASSERT_EQUAL(expansion.received_chunks_max, proof->received_chunks_max);
+    CU_ASSERT_EQUAL(expansion.reduced_chunks_max, proof->reduced_chunks_max);
+    CU_ASSERT_EQUAL(expansion.rank_dependent_bits, proof->rank_dependent_bits);
+}
+
+static void quotient_and_expansion_agree_up_to_33_ranks(void)
+{
+    uint32_t count = 0, compared = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t ranks = 1; ranks <= 33; ranks++) {
+            const struct ronde_request request = {.collective = algorithms[i].collective,
+                                                  .algorithm = algorithms[i].name,
+                                                  .ranks = ranks};
+            if (algorithms[i].supports(&request, NULL) != RONDE_OK)
+                continue;
+            struct ronde_schedule *schedule =
+                compile(algorithms[i].collective, algorithms[i].name, ranks);
+            CU_ASSERT(!schedule->proof.rank_dependent_bits);
+            compare_proofs(schedule);
+            compared += schedule->proof.quotient;
+            ronde_schedule_destroy(schedule);
+        }
+    suite_note("%u quotients compared", compared);
+    CU_ASSERT(compared >= 3 * 33);
+}
+
+static void ring_of_1024_is_proved_written_out(void)
+{
+    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 1024);
+    compare_proofs(ring);
+    ronde_schedule_destroy(ring);
+}
+
+static void least_depth_is_two_for_rings_and_one_for_trees(void)
+{
+    static const struct {
+        enum ronde_collective collective;
+        const char *algorithm;
+        uint32_t depth;
+    } cases[] = {{RONDE_ALL_REDUCE, "ring", 2},       {RONDE_REDUCE_SCATTER, "ring", 2},
+                 {RONDE_ALL_GATHER, "ring", 2},       {RONDE_ALL_REDUCE, "tree", 1},
+                 {RONDE_ALL_REDUCE, "double_tree", 1}, {RONDE_ALL_REDUCE, "recursive_doubling", 1},
+                 {RONDE_BROADCAST, "binomial", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ronde_schedule *schedule =
+            compile(cases[i].collective, cases[i].algorithm, 16);
+        CU_ASSERT_EQUAL(schedule->proof.min_depth, cases[i].depth);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
+static void impossible_requests_are_refused(void)
+{
+    static const uint32_t ranks[] = {0, RONDE_MAX_RANKS + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        const struct ronde_request request = {
+            .collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = ranks[i]};
+        struct ronde_schedule *schedule = (struct ronde_schedule *)&schedule;
+        struct ronde_error error = {0};
+        CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
+                        RONDE_BAD_ARGUMENT);
+        CU_ASSERT(schedule == NULL);
+        CU_ASSERT(strstr(error.message, "1048576") != NULL);
+    }
+}
+
+static void one_rank_copies(void)
+{
+    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 1);
+    CU_ASSERT_EQUAL(ring->programs[0].step_count, 1);
+    const struct ronde_step *copy = &ring->programs[0].steps[0];
+    CU_ASSERT_EQUAL(copy->op, RONDE_STEP_COPY);
+    CU_ASSERT_EQUAL(copy->flags, RONDE_FLAG_RAW | RONDE_FLAG_FINAL);
+    ronde_schedule_destroy(ring);
+}
+
+/* --- marks and lowering -------------------------------------------------------------------- */
+
+static void ring_reads_raw_inputs_and_completes_once(void)
+{
+    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 5);
+    const struct ronde_program *program = &ring->programs[0];
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const bool reads_input = i < 5; /* the first send and the four reductions */
+        CU_ASSERT_EQUAL((program->steps[i].flags & RONDE_FLAG_RAW) != 0, reads_input);
+        CU_ASSERT_EQUAL((program->steps[i].flags & RONDE_FLAG_FINAL) != 0, i == 4);
+        CU_ASSERT_EQUAL(
+            program->steps[i].flags & (RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE), 0);
+    }
+    ronde_schedule_destroy(ring);
+}
+
+static void ring_in_place_may_not_overwrite_what_is_being_pulled(void)
+{
+    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
+    const struct ronde_program *program = &ring->programs[0];
+    /* step 0 sends in[0]; in place step 4 is the first to store into out[0] */
+    CU_ASSERT_EQUAL(program->lowering[0].reuse_step, RONDE_NONE);
+    CU_ASSERT_EQUAL(program->lowering[0].reuse_step_in_place, 4);
+    CU_ASSERT_EQUAL(program->lowering[4].post_step, RONDE_NONE);
+    CU_ASSERT_EQUAL(program->lowering[4].post_step_in_place, 0);
+    ronde_schedule_destroy(ring);
+}
+
+static void doubling_needs_slots_where_both_ends_overwrite(void)
+{
+    struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
+    const struct ronde_program *program = &doubling->programs[0];
+    CU_ASSERT_EQUAL(program->step_count, 4);
+    /* the first send reads the input, which out of place nobody overwrites */
+    CU_ASSERT(!(program->steps[0].flags & RONDE_FLAG_BUFFERED));
+    unsigned buffered = 0;
+    for (uint32_t position = 0; position < 8; position++) {
+        const struct ronde_program *each =
+            &doubling->programs[doubling->program_of[position]];
+        for (uint32_t i = 0; i + 1 < each->step_count; i++)
+            buffered += (each->steps[i].flags & RONDE_FLAG_BUFFERED_IN_PLACE) != 0;
+    }
+    /* of each of the 12 exchanging pairs at least one side */
+    CU_ASSERT(buffered >= 12);
+    ronde_schedule_destroy(doubling);
+}
+
+static void trees_and_rings_never_need_slots(void)
+{
+    static const char *const names[] = {"ring", "tree", "double_tree"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, names[k], 13);
+        for (uint32_t p = 0; p < schedule->program_count; p++)
+            for (uint32_t i = 0; i < schedule->programs[p].step_count; i++)
+                CU_ASSERT_EQUAL(schedule->programs[p].steps[i].flags &
+                                    (RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE),
+                                0);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
+/* --- every kind of violation --------------------------------------------------------------- */
+
+static void a_chunk_beyond_the_buffer_is_out_of_bounds(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "ring", 4);
+    broken->programs[2].steps[0].source_chunk = 4;
+    expect_finding(broken, RONDE_FINDING_BOUNDS);
+}
+
+static void a_missing_receive_is_unmatched(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "ring", 4);
+    struct ronde_program *program = &broken->programs[1];
+    program->steps[program->step_count - 1].op = RONDE_STEP_NOP;
+    expect_finding(broken, RONDE_FINDING_UNMATCHED);
+}
+
+static void receiving_before_sending_everywhere_is_a_cycle(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "recursive_doubling", 2);
+    for (uint32_t p = 0; p < broken->program_count; p++) {
+        struct ronde_step *steps = broken->programs[p].steps;
+        const struct ronde_step first = steps[0];
+        steps[0] = steps[1];
+        steps[1] = first;
+    }
+    expect_finding(broken, RONDE_FINDING_CYCLE);
+}
+
+static void unordered_lanes_on_one_chunk_race(void)
+{
+    /* two ranks: the send in one lane, the receive that in place overwrites its source in another */
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "recursive_doubling", 2);
+    struct ronde_program *program = &broken->programs[broken->program_of[0]];
+    uint32_t *first = ronde_arena_new(broken->arena, 3, sizeof *first);
+    CU_ASSERT_FATAL(first != NULL);
+    first[1] = 1;
+    first[2] = program->step_count;
+    program->lane_first = first;
+    program->lane_count = 2;
+    expect_finding(broken, RONDE_FINDING_RACE);
+}
+
+static void reading_what_nobody_wrote_is_undefined(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "ring", 4);
+    broken->programs[0].steps[0].source = RONDE_OUT;
+    expect_finding(broken, RONDE_FINDING_UNDEFINED);
+}
+
+static void reducing_different_chunks_is_an_extent_error(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "ring", 4);
+    broken->programs[0].steps[1].source_chunk = (broken->programs[0].steps[1].source_chunk + 1) % 4;
+    expect_finding(broken, RONDE_FINDING_EXTENT);
+}
+
+static void combining_an_input_twice_is_refused(void)
+{
+    struct ronde_builder *builder = NULL;
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 2};
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
+                    RONDE_OK);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct ronde_transfer transfer = {.from = i % 2,
+                                                .to = (i + 1) % 2,
+                                                .source = in,
+                                                .with = i < 2 ? in : out,
+                                                .target = out,
+                                                .reduces = true};
+        ronde_builder_transfer(builder, &transfer);
+    }
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof;
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, &proof, &schedule, NULL), RONDE_REJECTED);
+    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_TWICE);
+}
+
+static void a_stolen_last_step_gives_a_wrong_value(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_GATHER, "ring", 3);
+    struct ronde_step *steps = broken->programs[1].steps;
+    const uint32_t kept = steps[1].destination_chunk;
+    steps[1].destination_chunk = steps[2].destination_chunk;
+    steps[2].destination_chunk = kept;
+    expect_finding(broken, RONDE_FINDING_WRONG_VALUE);
+}
+
+static void writing_the_input_is_refused(void)
+{
+    struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "ring", 3);
+    broken->programs[0].steps[2].destination = RONDE_IN;
+    expect_finding(broken, RONDE_FINDING_INPUT_WRITTEN);
+}
+
+static void a_message_that_reaches_no_output_is_dead_work(void)
+{
+    struct ronde_builder *builder = NULL;
+    const struct ronde_request request = {.collective = RONDE_BROADCAST, .ranks = 2};
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
+                    RONDE_OK);
+    ronde_builder_scratch(builder, 1);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
+    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    const struct ronde_transfer used = {.from = 0, .to = 1, .source = in, .target = out};
+    const struct ronde_transfer dead = {.from = 0, .to = 1, .source = in, .target = scratch};
+    ronde_builder_copy(builder, 0, 1, in, out);
+    ronde_builder_transfer(builder, &used);
+    ronde_builder_transfer(builder, &dead);
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof;
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, &proof, &schedule, NULL), RONDE_REJECTED);
+    CU_ASSERT(schedule == NULL);
+    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_DEAD_WORK);
+}
+
+static void ranks_that_reduce_in_other_trees_are_labelled(void)
+{
+    /* one-step all-pairs of three ranks, each adding what comes in its own cyclic order */
+    struct ronde_builder *builder = NULL;
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
+                    RONDE_OK);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
+    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    ronde_builder_scratch(builder, 1);
+    for (uint32_t position = 0; position < 3; position++)
+        ronde_builder_copy(builder, position, 0, in, scratch);
+    for (uint32_t hop = 1; hop < 3; hop++)
+        for (uint32_t from = 0; from < 3; from++) {
+            const struct ronde_transfer transfer = {.from = from,
+                                                    .to = (from + hop) % 3,
+                                                    .from_lane = 1 + hop,
+                                                    .source = scratch,
+                                                    .with = hop == 1 ? in : out,
+                                                    .target = out,
+                                                    .reduces = true};
+            ronde_builder_transfer(builder, &transfer);
+        }
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, &error), RONDE_OK);
+    CU_ASSERT_FATAL(schedule != NULL);
+    CU_ASSERT(schedule->proof.rank_dependent_bits);
+    ronde_schedule_destroy(schedule);
+}
+
+static void an_order_that_is_no_permutation_is_refused(void)
+{
+    static const uint32_t order[] = {0, 1, 1};
+    const struct ronde_request request = {
+        .collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = 3, .order = order};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
+                    RONDE_REJECTED);
+    CU_ASSERT(strstr(error.message, "order") != NULL);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+#define CASE(name) {#name, name}
+        CASE(ring_of_16384_is_proved_on_its_quotient),
+        CASE(quotient_and_expansion_agree_up_to_33_ranks),
+        CASE(ring_of_1024_is_proved_written_out),
+        CASE(least_depth_is_two_for_rings_and_one_for_trees),
+        CASE(impossible_requests_are_refused),
+        CASE(one_rank_copies),
+        CASE(ring_reads_raw_inputs_and_completes_once),
+        CASE(ring_in_place_may_not_overwrite_what_is_being_pulled),
+        CASE(doubling_needs_slots_where_both_ends_overwrite),
+        CASE(trees_and_rings_never_need_slots),
+        CASE(a_chunk_beyond_the_buffer_is_out_of_bounds),
+        CASE(a_missing_receive_is_unmatched),
+        CASE(receiving_before_sending_everywhere_is_a_cycle),
+        CASE(unordered_lanes_on_one_chunk_race),
+        CASE(reading_what_nobody_wrote_is_undefined),
+        CASE(reducing_different_chunks_is_an_extent_error),
+        CASE(combining_an_input_twice_is_refused),
+        CASE(a_stolen_last_step_gives_a_wrong_value),
+        CASE(writing_the_input_is_refused),
+        CASE(a_message_that_reaches_no_output_is_dead_work),
+        CASE(ranks_that_reduce_in_other_trees_are_labelled),
+        CASE(an_order_that_is_no_permutation_is_refused),
+    };
+    return suite_run("prove", cases, sizeof cases / sizeof cases[0]);
+}

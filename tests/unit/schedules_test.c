@@ -1,0 +1,331 @@
+/**
+ * The algorithms: shapes worked out by hand, volumes against the lower bounds, and requests that
+ * must be refused.
+ */
+#include "support/suite.h"
+
+#include "ronde/schedules.h"
+#include "schedules/binary_tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Room for the step names of a program. */
+#define PROGRAM_TEXT_BYTES 512
+
+static struct ronde_schedule *compile(const struct ronde_request *request,
+                                      struct ronde_proof *out_proof)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    const enum ronde_status status =
+        ronde_compile(request, ronde_mem_default(), out_proof, &schedule, &error);
+    if (status != RONDE_OK)
+        suite_note("%s", error.message);
+    CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
+    return schedule;
+}
+
+/** Step names of the program of a position, lanes parted by " | ". */
+static void print_program(const struct ronde_schedule *schedule, uint32_t position, char *text)
+{
+    const struct ronde_program *program =
+        &schedule->programs[schedule->program_of ? schedule->program_of[position] : 0];
+    text[0] = '\0';
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        strcat(text, lane > 0 ? " | " : "");
+        for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++) {
+            strcat(text, s > program->lane_first[lane] ? " " : "");
+            strcat(text, ronde_step_op_text((enum ronde_step_op)program->steps[s].op));
+        }
+    }
+}
+
+static void check_program(enum ronde_collective collective, const char *algorithm, uint32_t ranks,
+                          uint32_t position, const char *expected)
+{
+    const struct ronde_request request = {.collective = collective,
+                                          .algorithm = algorithm,
+                                          .ranks = ranks};
+    struct ronde_schedule *schedule = compile(&request, NULL);
+    char text[PROGRAM_TEXT_BYTES];
+    print_program(schedule, position, text);
+    if (strcmp(text, expected) != 0)
+        suite_note("%s on %u, position %u: %s", algorithm, ranks, position, text);
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    ronde_schedule_destroy(schedule);
+}
+
+static void programs_are_fused_to_what_the_files_say(void)
+{
+    check_program(RONDE_ALL_REDUCE, "ring", 2, 0, "send rrcs recv");
+    check_program(RONDE_ALL_REDUCE, "ring", 4, 0, "send rrs rrs rrcs rcs rcs recv");
+    check_program(RONDE_REDUCE_SCATTER, "ring", 4, 0, "send rrs rrs rrc");
+    check_program(RONDE_ALL_GATHER, "ring", 4, 0, "send rcs rcs recv | copy");
+    check_program(RONDE_ALL_REDUCE, "tree", 4, 0, "rrcs");
+    check_program(RONDE_ALL_REDUCE, "tree", 4, 1, "send | recv");
+    check_program(RONDE_ALL_REDUCE, "tree", 4, 2, "rrc | rrs | rcs | send");
+    check_program(RONDE_ALL_REDUCE, "tree", 3, 2, "rrs | rcs");
+    check_program(RONDE_ALL_REDUCE, "double_tree", 4, 2, "rrc | rrs | rcs | send");
+    check_program(RONDE_ALL_REDUCE, "recursive_doubling", 8, 5, "send rrcs rrcs rrc");
+    check_program(RONDE_BROADCAST, "binomial", 8, 0, "send send send | copy");
+    check_program(RONDE_BROADCAST, "binomial", 8, 4, "rcs send");
+    check_program(RONDE_BROADCAST, "binomial", 8, 7, "recv");
+}
+
+static void one_rank_is_a_copy(void)
+{
+    uint32_t count = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    for (uint32_t a = 0; a < count; a++)
+        check_program(algorithms[a].collective, algorithms[a].name, 1, 0, "copy");
+}
+
+/** What an algorithm must need, per channel. Chunks are those of the algorithm. */
+struct figures {
+    uint64_t messages;
+    uint64_t most_sent; /**< chunks by any rank */
+    uint32_t critical_path;
+    uint32_t min_depth;
+};
+
+static uint32_t log2_up(uint32_t n)
+{
+    uint32_t exponent = 0;
+    while ((1u << exponent) < n)
+        exponent++;
+    return exponent;
+}
+
+static struct figures figures_of(const struct ronde_algorithm *algorithm, uint32_t n)
+{
+    const uint32_t all_reduce = algorithm->collective == RONDE_ALL_REDUCE ? 2 : 1;
+    struct figures figures = {.min_depth = 1};
+    if (strcmp(algorithm->name, "ring") == 0) {
+        figures.most_sent = all_reduce * (n - 1);
+        figures.messages = n * figures.most_sent;
+        figures.critical_path = all_reduce * (n - 1);
+        figures.min_depth = figures.most_sent > 1 ? 2 : 1; /* one message needs one slot */
+    } else if (strcmp(algorithm->name, "recursive_doubling") == 0) {
+        figures.most_sent = figures.critical_path = log2_up(n);
+        figures.messages = n * figures.most_sent;
+    } else if (strcmp(algorithm->name, "binomial") == 0) {
+        figures.messages = n - 1;
+        figures.most_sent = log2_up(n);
+        /* the deepest position is the one below n with the most bits */
+        for (uint32_t p = 0; p < n; p++) {
+            const uint32_t hops = (uint32_t)__builtin_popcount(p);
+            figures.critical_path = hops > figures.critical_path ? hops : figures.critical_path;
+        }
+    } else {
+        figures.messages = 2 * (n - 1);
+        figures.most_sent = n > 3 ? 3 : n - 1;
+        figures.critical_path = 2 * log2_up(n);
+    }
+    return figures;
+}
+
+static void check_figures(const struct ronde_algorithm *algorithm, uint32_t ranks)
+{
+    const struct ronde_request request = {.collective = algorithm->collective,
+                                          .algorithm = algorithm->name,
+                                          .ranks = ranks};
+    struct ronde_proof proof;
+    struct ronde_schedule *schedule = compile(&request, &proof);
+    const struct figures figures = figures_of(algorithm, ranks);
+    CU_ASSERT(proof.ok);
+    CU_ASSERT_EQUAL(proof.messages, figures.messages);
+    CU_ASSERT_EQUAL(proof.sent_chunks_max, figures.most_sent);
+    CU_ASSERT_EQUAL(proof.critical_path, figures.critical_path);
+    CU_ASSERT_EQUAL(proof.min_depth, figures.min_depth);
+    CU_ASSERT_EQUAL(proof.dead_chunks, 0);
+    CU_ASSERT(!proof.rank_dependent_bits);
+    if (proof.messages != figures.messages || proof.sent_chunks_max != figures.most_sent ||
+        proof.critical_path != figures.critical_path || proof.min_depth != figures.min_depth)
+        suite_note("%s on %u ranks: %llu messages, %llu sent, path %u, depth %u", algorithm->name,
+                   ranks, (unsigned long long)proof.messages,
+                   (unsigned long long)proof.sent_chunks_max, proof.critical_path, proof.min_depth);
+    ronde_schedule_destroy(schedule);
+}
+
+static void messages_and_volumes_are_those_of_the_papers(void)
+{
+    uint32_t count = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const uint32_t large[] = {31, 32, 33, 64, 100, 128};
+    for (uint32_t a = 0; a < count; a++)
+        for (uint32_t i = 1; i <= 17 + sizeof large / sizeof large[0]; i++) {
+            const uint32_t ranks = i <= 17 ? i : large[i - 18];
+            const struct ronde_request request = {.collective = algorithms[a].collective,
+                                                  .ranks = ranks};
+            if (algorithms[a].supports(&request, NULL) == RONDE_OK)
+                check_figures(&algorithms[a], ranks);
+        }
+}
+
+/* Parents and children agree, everyone hangs below 0, and depth is logarithmic. */
+static void binary_tree_is_a_tree(void)
+{
+    for (uint32_t n = 2; n <= 200; n++)
+        for (uint32_t p = 0; p < n; p++) {
+            const struct ronde_tree_children children = ronde_tree_children_of(n, p);
+            uint32_t depth = 0;
+            for (uint32_t q = p; q != 0 && depth <= log2_up(n); depth++)
+                q = ronde_tree_parent_of(n, q);
+            CU_ASSERT(depth <= log2_up(n));
+            CU_ASSERT_EQUAL(children.count > 0, p % 2 == 0);
+            for (uint32_t c = 0; c < children.count; c++)
+                CU_ASSERT_EQUAL(ronde_tree_parent_of(n, children.at[c]), p);
+        }
+}
+
+/* Architecture section 4: no rank is interior in both trees for even N, exactly one for odd N. */
+static void double_tree_has_disjoint_inner_ranks(void)
+{
+    for (uint32_t n = 2; n <= 65; n++) {
+        const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                              .algorithm = "double_tree",
+                                              .ranks = n,
+                                              .channels = 2};
+        struct ronde_schedule *schedule = compile(&request, NULL);
+        CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 4);
+        uint32_t inner_in_both = 0;
+        for (uint32_t rank = 0; rank < n; rank++) {
+            uint32_t inner = 0;
+            for (uint32_t k = 0; k < 4; k++) {
+                const uint32_t *position_of = schedule->channels[k].position_of;
+                inner += ronde_tree_children_of(n, position_of ? position_of[rank] : rank).count > 0;
+            }
+            inner_in_both += inner == 4;
+            CU_ASSERT(inner > 0);
+        }
+        CU_ASSERT_EQUAL(inner_in_both, n % 2);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
+static void roots_and_orders_move_positions_only(void)
+{
+    const uint32_t order[] = {3, 0, 4, 1, 2};
+    struct ronde_request request = {.collective = RONDE_BROADCAST,
+                                    .algorithm = "binomial",
+                                    .ranks = 5,
+                                    .root = 3};
+    struct ronde_schedule *schedule = compile(&request, NULL);
+    CU_ASSERT_EQUAL(schedule->channels[0].order[0], 3);
+    ronde_schedule_destroy(schedule);
+    request.order = order;
+    schedule = compile(&request, NULL);
+    CU_ASSERT_EQUAL(schedule->channels[0].order[2], 4);
+    ronde_schedule_destroy(schedule);
+    request.collective = RONDE_ALL_REDUCE;
+    request.algorithm = "double_tree";
+    schedule = compile(&request, NULL);
+    CU_ASSERT_EQUAL(schedule->channels[0].order[4], 2);
+    CU_ASSERT_EQUAL(schedule->channels[1].order[4], 3);
+    ronde_schedule_destroy(schedule);
+}
+
+static void refuse(struct ronde_request request, enum ronde_status expected, const char *text)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error), expected);
+    CU_ASSERT_PTR_NULL(schedule);
+    if (!strstr(error.message, text))
+        suite_note("%s", error.message);
+    CU_ASSERT(strstr(error.message, text) != NULL);
+}
+
+static void impossible_requests_are_refused_with_the_bound(void)
+{
+    struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring"};
+    refuse(request, RONDE_BAD_ARGUMENT, "ranks 0 is outside 1 .. 1048576");
+    request.ranks = RONDE_MAX_RANKS + 1;
+    refuse(request, RONDE_BAD_ARGUMENT, "ranks 1048577 is outside 1 .. 1048576");
+    request.ranks = 6;
+    request.root = 6;
+    refuse(request, RONDE_BAD_ARGUMENT, "root 6 is not below ranks 6");
+    request.root = 0;
+    request.channels = 1025;
+    refuse(request, RONDE_BAD_ARGUMENT, "channels 1025 is above 1024");
+    request.channels = 1;
+    request.algorithm = "recursive_doubling";
+    refuse(request, RONDE_UNSUPPORTED, "needs a power of two, 6 ranks are none");
+}
+
+static void unknown_names_are_refused_with_the_known_ones(void)
+{
+    struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "rign", .ranks = 4};
+    refuse(request, RONDE_BAD_ARGUMENT,
+           "all_reduce has no algorithm 'rign'; it has: ring, tree, double_tree, "
+           "recursive_doubling (did you mean ring?)");
+    request.algorithm = "double-tree";
+    refuse(request, RONDE_BAD_ARGUMENT, "(did you mean double_tree?)");
+    request.algorithm = "a name that is longer than any name of an algorithm can ever be";
+    refuse(request, RONDE_BAD_ARGUMENT, "it has: ring, tree, double_tree, recursive_doubling");
+    request.algorithm = NULL;
+    refuse(request, RONDE_BAD_ARGUMENT, "no algorithm ''");
+    request.collective = RONDE_BARRIER;
+    request.algorithm = "ring";
+    refuse(request, RONDE_BAD_ARGUMENT, "barrier has no algorithm 'ring'; it has: none yet");
+}
+
+/** An allocator that knows how much is in use. */
+struct meter {
+    size_t live_bytes;
+    size_t peak_bytes;
+};
+
+static void *metered_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct meter *meter = self;
+    const struct ronde_mem *mem = ronde_mem_default();
+    void *block = mem->resize(mem->self, old, old_bytes, new_bytes);
+    if (!block && new_bytes > 0)
+        return NULL;
+    meter->live_bytes += new_bytes - old_bytes;
+    if (meter->live_bytes > meter->peak_bytes)
+        meter->peak_bytes = meter->live_bytes;
+    return block;
+}
+
+static void ring_on_16384_ranks_compiles_in_16_megabytes(void)
+{
+    struct meter meter = {0};
+    const struct ronde_mem mem = {.resize = metered_resize, .self = &meter};
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = "ring",
+                                          .ranks = 16384};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof;
+    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, &mem, &proof, &schedule, NULL), RONDE_OK);
+    CU_ASSERT(proof.ok && proof.quotient);
+    CU_ASSERT_EQUAL(schedule->program_count, 1);
+    CU_ASSERT_EQUAL(schedule->programs[0].step_count, 2 * 16384 - 1);
+    CU_ASSERT(meter.peak_bytes < 16u << 20);
+    suite_note("%zu bytes at most, %zu kept", meter.peak_bytes, meter.live_bytes);
+    ronde_schedule_destroy(schedule);
+    CU_ASSERT_EQUAL(meter.live_bytes, 0);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"programs_are_fused_to_what_the_files_say", programs_are_fused_to_what_the_files_say},
+        {"one_rank_is_a_copy", one_rank_is_a_copy},
+        {"messages_and_volumes_are_those_of_the_papers",
+         messages_and_volumes_are_those_of_the_papers},
+        {"binary_tree_is_a_tree", binary_tree_is_a_tree},
+        {"double_tree_has_disjoint_inner_ranks", double_tree_has_disjoint_inner_ranks},
+        {"roots_and_orders_move_positions_only", roots_and_orders_move_positions_only},
+        {"impossible_requests_are_refused_with_the_bound",
+         impossible_requests_are_refused_with_the_bound},
+        {"unknown_names_are_refused_with_the_known_ones",
+         unknown_names_are_refused_with_the_known_ones},
+        {"ring_on_16384_ranks_compiles_in_16_megabytes",
+         ring_on_16384_ranks_compiles_in_16_megabytes},
+    };
+    return suite_run("schedules", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,117 @@
+/**
+ * Platform files: SimGrid platform XML as the whole machine model, links and ronde's own facts (`ronde.*` props).
+ *
+ * The reader (libxml2) validates everything before SimGrid sees the file: errors carry file and line. Where the library
+ * was built without libxml2 reading fails with UNAVAILABLE and names the package; writing needs no libxml2.
+ */
+#ifndef RONDE_TOPOLOGIES_H
+#define RONDE_TOPOLOGIES_H
+
+#include "ronde/price.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ronde_platform;
+
+/** Processors and memory that all ranks of a machine share (threads of one host). Zeroes when ranks have own hosts. */
+struct ronde_shared_host {
+    double memory_GBps;  /**< ronde.memory_GBps: one SHARED resource every step loads with the bytes it touches */
+    uint32_t cores;      /**< ronde.cores: steps execute on that many */
+    double core_step_ns; /**< ronde.core_step_ns: core time of a step, where it differs from step_ns */
+};
+
+/** Facts of a platform file that are not links. */
+struct ronde_platform_facts {
+    struct ronde_time_params time;   /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
+    struct ronde_shared_host shared; /**< all zero where ports are the model */
+    uint32_t hosts;                  /**< hosts, in file order (or as ronde.rank_hosts lists them) */
+    uint64_t slot_bytes;             /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
+    char measured_by[128];           /**< ronde.measured_by: how the numbers came about; "" for nominal files */
+    char name[64];                   /**< id of the root zone */
+    uint32_t memory_link;            /**< index of the SHARED link that is the memory; UINT32_MAX without one */
+};
+
+/** One directed resource on a route. */
+struct ronde_link {
+    const char *name; /**< as SimGrid calls it, e.g. "up0_UP"; valid as long as the platform */
+    double rate_GBps; /**< capacity */
+    double latency_ns; /**< of the link */
+    bool is_fatpipe;  /**< caps each flow, is not shared */
+};
+
+/**
+ * Reads and validates a file. Owner: the caller destroys *out_platform, before the allocator. Errors: IO (absent), BAD_INPUT ("path:line: ..."
+ * for XML errors, unknown elements, attributes, units, hosts and links, zero bandwidth, bad props), UNAVAILABLE.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_read(const char *path, const struct ronde_mem *mem,
+                    struct ronde_platform **out_platform, struct ronde_error *error);
+
+/** Frees a platform; NULL is allowed. */
+RONDE_API void ronde_platform_destroy(struct ronde_platform *platform);
+
+/** Its facts; valid as long as the platform. */
+RONDE_API const struct ronde_platform_facts *ronde_platform_facts(
+    const struct ronde_platform *platform);
+
+/** Path it was read from. */
+RONDE_API const char *ronde_platform_path(const struct ronde_platform *platform);
+
+/** Name of the host of a rank under the file's own order; NULL beyond the last. */
+RONDE_API const char *ronde_platform_host(const struct ronde_platform *platform, uint32_t index);
+
+/** Number of directed links; indices are what ronde_platform_route yields. */
+RONDE_API uint32_t ronde_platform_link_count(const struct ronde_platform *platform);
+
+/** A link by index. */
+RONDE_API const struct ronde_link *ronde_platform_link(const struct ronde_platform *platform,
+                                                       uint32_t index);
+
+/**
+ * The route between two hosts (indices): up to `capacity` link indices; *out_count is how many it has. Errors:
+ * BAD_INPUT names a pair without a route; UNSUPPORTED for zone kinds only SimGrid can route (torus, fat tree, ...).
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,
+                     uint32_t capacity, uint32_t *out_links, uint32_t *out_count,
+                     struct ronde_error *error);
+
+/**
+ * The flat network `ranks` ranks see: the slowest rate and longest latency of any pair's route; on a shared host the
+ * fair share of cores and memory. *out_is_uniform tells whether every pair sees exactly these numbers, unshared.
+ * Errors: as ronde_platform_route; BAD_INPUT for more ranks than hosts.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
+                       struct ronde_network *out_network, bool *out_is_uniform,
+                       struct ronde_error *error);
+
+/** What calibration found on one shared-memory machine; spreads are (p95 - median) / median. */
+struct ronde_calibration {
+    struct ronde_time_params time;   /**< costs */
+    struct ronde_shared_host shared; /**< sharing */
+    double latency_ns;               /**< between two ranks */
+    uint32_t max_ranks;              /**< hosts to write */
+    uint64_t slot_bytes;             /**< slot the constants were measured with */
+    double worst_spread;             /**< largest spread of any constant */
+    const char *machine;             /**< processor, cores: one line */
+    const char *measured_by;         /**< command and version */
+    const char *measured_on;         /**< date, YYYY-MM-DD */
+};
+
+/** Writes a calibration as a platform file that plain SimGrid loads too. Errors: IO; BAD_ARGUMENT for non-finite or negative numbers. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
+                     struct ronde_error *error);
+
+/** Whether libxml2 was built in; *out_reason says what is missing and the package that brings it. */
+RONDE_API bool ronde_topologies_available(const char **out_reason);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,270 @@
+/* The platform object: creation, growth, sealing, access. */
+#include "platform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A string in a chain that is freed with the platform. */
+struct ronde_text {
+    struct ronde_text *next;
+    size_t bytes; /* of this whole block */
+    char content[];
+};
+
+enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem *mem,
+                                        struct ronde_platform **out_platform)
+{
+    *out_platform = NULL;
+    struct ronde_platform *platform = ronde_mem_new(mem, 1, sizeof *platform);
+    if (!platform)
+        return RONDE_NO_MEMORY;
+    platform->mem = mem;
+    platform->facts.memory_link = RONDE_NONE;
+    platform->path = ronde_platform_text(platform, path, "", "");
+    if (!platform->path) {
+        ronde_platform_destroy(platform);
+        return RONDE_NO_MEMORY;
+    }
+    *out_platform = platform;
+    return RONDE_OK;
+}
+
+static void free_list(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
+{
+    ronde_mem_free(mem, list->block, list->capacity, element_bytes);
+}
+
+void ronde_platform_destroy(struct ronde_platform *platform)
+{
+    if (!platform)
+        return;
+    const struct ronde_mem *mem = platform->mem;
+    free_list(mem, &platform->zones, sizeof(struct ronde_zone));
+    free_list(mem, &platform->points, sizeof(struct ronde_point));
+    free_list(mem, &platform->links, sizeof(struct ronde_link));
+    free_list(mem, &platform->twins, sizeof(uint32_t));
+    free_list(mem, &platform->hops, sizeof(uint32_t));
+    free_list(mem, &platform->routes, sizeof(struct ronde_route));
+    free_list(mem, &platform->hosts, sizeof(uint32_t));
+    free_list(mem, &platform->members, sizeof(uint32_t));
+    ronde_names_free(&platform->point_names, mem);
+    ronde_names_free(&platform->link_names, mem);
+    ronde_names_free(&platform->split_names, mem);
+    while (platform->texts) {
+        struct ronde_text *text = platform->texts;
+        platform->texts = text->next;
+        ronde_mem_free(mem, text, text->bytes, 1);
+    }
+    ronde_mem_free(mem, platform, 1, sizeof *platform);
+}
+
+const char *ronde_platform_text(struct ronde_platform *platform, const char *first,
+                                const char *second, const char *third)
+{
+    const size_t before = strlen(first);
+    const size_t middle = strlen(second);
+    const size_t after = strlen(third);
+    const size_t bytes = sizeof(struct ronde_text) + before + middle + after + 1;
+    struct ronde_text *text = ronde_mem_new(platform->mem, bytes, 1);
+    if (!text)
+        return NULL;
+    text->bytes = bytes;
+    text->next = platform->texts;
+    platform->texts = text;
+    memcpy(text->content, first, before);
+    memcpy(text->content + before, second, middle);
+    memcpy(text->content + before + middle, third, after);
+    return text->content;
+}
+
+enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, const char *name,
+                                           uint32_t zone, bool is_host, uint32_t *out_point)
+{
+    const uint32_t index = platform->points.count;
+    struct ronde_point *point =
+        ronde_list_push(platform->mem, &platform->points, sizeof(struct ronde_point));
+    if (!point)
+        return RONDE_NO_MEMORY;
+    point->name = name;
+    point->zone = zone;
+    point->inner = RONDE_NONE;
+    point->is_host = is_host;
+    if (zone != RONDE_NONE)
+        point->slot = RONDE_AT(platform->zones, struct ronde_zone, zone)->member_count++;
+    if (is_host) {
+        uint32_t *host = ronde_list_push(platform->mem, &platform->hosts, sizeof(uint32_t));
+        if (!host)
+            return RONDE_NO_MEMORY;
+        *host = index;
+    }
+    *out_point = index;
+    return ronde_names_add(&platform->point_names, platform->mem, name, index);
+}
+
+enum ronde_status ronde_platform_add_zone(struct ronde_platform *platform, const char *name,
+                                          uint32_t parent, enum ronde_zone_kind kind,
+                                          uint32_t *out_zone)
+{
+    uint32_t point;
+    const enum ronde_status status =
+        ronde_platform_add_point(platform, name, parent, false, &point);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t index = platform->zones.count;
+    struct ronde_zone *zone =
+        ronde_list_push(platform->mem, &platform->zones, sizeof(struct ronde_zone));
+    if (!zone)
+        return RONDE_NO_MEMORY;
+    zone->point = point;
+    zone->kind = kind;
+    zone->routing = "";
+    zone->backbone = RONDE_NONE;
+    RONDE_AT(platform->points, struct ronde_point, point)->inner = index;
+    *out_zone = index;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
+                                          const struct ronde_link *link, uint32_t *out_link)
+{
+    const uint32_t index = platform->links.count;
+    struct ronde_link *copy =
+        ronde_list_push(platform->mem, &platform->links, sizeof(struct ronde_link));
+    if (!copy)
+        return RONDE_NO_MEMORY;
+    *copy = *link;
+    uint32_t *twin = ronde_list_push(platform->mem, &platform->twins, sizeof(uint32_t));
+    if (!twin)
+        return RONDE_NO_MEMORY;
+    *twin = index;
+    *out_link = index;
+    return ronde_names_add(&platform->link_names, platform->mem, link->name, index);
+}
+
+/* One half of a split-duplex link. */
+static enum ronde_status add_half(struct ronde_platform *platform, const struct ronde_link *link,
+                                  const char *direction, uint32_t *out_link)
+{
+    struct ronde_link half = *link;
+    half.name = ronde_platform_text(platform, link->name, direction, "");
+    if (!half.name)
+        return RONDE_NO_MEMORY;
+    return ronde_platform_add_link(platform, &half, out_link);
+}
+
+enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
+                                           const struct ronde_link *link, uint32_t *out_up)
+{
+    uint32_t down;
+    enum ronde_status status = add_half(platform, link, "_UP", out_up);
+    if (status == RONDE_OK)
+        status = add_half(platform, link, "_DOWN", &down);
+    if (status != RONDE_OK)
+        return status;
+    *RONDE_AT(platform->twins, uint32_t, *out_up) = down;
+    *RONDE_AT(platform->twins, uint32_t, down) = *out_up;
+    return ronde_names_add(&platform->split_names, platform->mem, link->name, *out_up);
+}
+
+bool ronde_platform_has_link(const struct ronde_platform *platform, const char *name)
+{
+    return ronde_names_find(&platform->link_names, name) != RONDE_NONE ||
+           ronde_names_find(&platform->split_names, name) != RONDE_NONE;
+}
+
+enum ronde_status ronde_platform_add_hop(struct ronde_platform *platform, uint32_t link)
+{
+    uint32_t *hop = ronde_list_push(platform->mem, &platform->hops, sizeof(uint32_t));
+    if (!hop)
+        return RONDE_NO_MEMORY;
+    *hop = link;
+    return RONDE_OK;
+}
+
+static int compare_routes(const void *left, const void *right)
+{
+    const struct ronde_route *a = left;
+    const struct ronde_route *b = right;
+    if (a->src != b->src)
+        return a->src < b->src ? -1 : 1;
+    if (a->dst != b->dst)
+        return a->dst < b->dst ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* Sorts the routes, points every source at its own, and finds pairs given twice. */
+static enum ronde_status index_routes(struct ronde_platform *platform,
+                                      struct ronde_route_clash *out_clash)
+{
+    struct ronde_route *routes = platform->routes.block;
+    struct ronde_point *points = platform->points.block;
+    const uint32_t count = platform->routes.count;
+    if (count > 0)
+        qsort(routes, count, sizeof *routes, compare_routes);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ronde_point *src = &points[routes[i].src];
+        if (src->route_count++ == 0)
+            src->first_route = i;
+        if (i == 0 || routes[i - 1].src != routes[i].src || routes[i - 1].dst != routes[i].dst)
+            continue;
+        *out_clash = (struct ronde_route_clash){routes[i - 1].line, routes[i].line, src->name,
+                                                points[routes[i].dst].name};
+        return RONDE_BAD_INPUT;
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_platform_seal(struct ronde_platform *platform,
+                                      struct ronde_route_clash *out_clash)
+{
+    const enum ronde_status status = index_routes(platform, out_clash);
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t i = 0; i < platform->points.count; i++)
+        if (!ronde_list_push(platform->mem, &platform->members, sizeof(uint32_t)))
+            return RONDE_NO_MEMORY;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < platform->zones.count; i++) {
+        struct ronde_zone *zone = RONDE_AT(platform->zones, struct ronde_zone, i);
+        zone->first_member = next;
+        next += zone->member_count;
+    }
+    for (uint32_t i = 0; i < platform->points.count; i++) {
+        const struct ronde_point *point = RONDE_AT(platform->points, struct ronde_point, i);
+        if (point->zone == RONDE_NONE)
+            continue;
+        const struct ronde_zone *zone = RONDE_AT(platform->zones, struct ronde_zone, point->zone);
+        *RONDE_AT(platform->members, uint32_t, zone->first_member + point->slot) = i;
+    }
+    platform->facts.hosts = platform->hosts.count;
+    return RONDE_OK;
+}
+
+const struct ronde_platform_facts *ronde_platform_facts(const struct ronde_platform *platform)
+{
+    return &platform->facts;
+}
+
+const char *ronde_platform_path(const struct ronde_platform *platform)
+{
+    return platform->path;
+}
+
+const char *ronde_platform_host(const struct ronde_platform *platform, uint32_t index)
+{
+    if (index >= platform->hosts.count)
+        return NULL;
+    const uint32_t point = *RONDE_AT(platform->hosts, uint32_t, index);
+    return RONDE_AT(platform->points, struct ronde_point, point)->name;
+}
+
+uint32_t ronde_platform_link_count(const struct ronde_platform *platform)
+{
+    return platform->links.count;
+}
+
+const struct ronde_link *ronde_platform_link(const struct ronde_platform *platform, uint32_t index)
+{
+    return index < platform->links.count ? RONDE_AT(platform->links, struct ronde_link, index)
+                                         : NULL;
+}

@@ -1,0 +1,20 @@
+/* What stands in for the reader where libxml2 was not built in. */
+#include "ronde/topologies.h"
+
+static const char reason[] = "built without libxml2 (install libxml2-dev)";
+
+enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    (void)mem;
+    *out_platform = NULL;
+    return ronde_fail(error, RONDE_UNAVAILABLE, "%s: platform files cannot be read: %s", path,
+                      reason);
+}
+
+bool ronde_topologies_available(const char **out_reason)
+{
+    *out_reason = reason;
+    return false;
+}

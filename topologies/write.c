@@ -1,0 +1,126 @@
+/*
+ * A calibration as a platform file. The private links of the cluster carry the lane rate and its backbone the memory
+ * bandwidth, so that plain SimGrid gives sensible answers; ronde itself takes everything from the props. Numbers are
+ * printed with 17 digits in ronde's own units: reading them back gives the same doubles.
+ */
+#include "platform.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Text as an attribute value. Only printable ASCII passes: the file is read by more than one parser. */
+static void put_text(FILE *file, const char *text)
+{
+    for (; text && *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '&')
+            fputs("&amp;", file);
+        else if (c == '<')
+            fputs("&lt;", file);
+        else if (c == '"')
+            fputs("&quot;", file);
+        else
+            fputc(c < 0x20 || c > 0x7e ? '?' : c, file);
+    }
+}
+
+static void put_text_prop(FILE *file, const char *name, const char *text)
+{
+    fprintf(file, "    <prop id=\"ronde.%s\" value=\"", name);
+    put_text(file, text);
+    fputs("\"/>\n", file);
+}
+
+/* Every number with its name, once: the check and the writer walk the same list. */
+struct fact {
+    const char *name;
+    double value;
+};
+
+#define FACTS 10
+
+static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
+{
+    const struct ronde_time_params *time = &calibration->time;
+    const struct ronde_shared_host *shared = &calibration->shared;
+    const struct fact list[FACTS] = {
+        {"alpha_ns", time->alpha_ns},         {"step_ns", time->step_ns},
+        {"launch_ns", time->launch_ns},       {"gamma_GBps", time->gamma_GBps},
+        {"copy_GBps", time->copy_GBps},       {"lane_GBps", time->lane_GBps},
+        {"memory_GBps", shared->memory_GBps}, {"core_step_ns", shared->core_step_ns},
+        {"latency_ns", calibration->latency_ns}, {"spread", calibration->worst_spread},
+    };
+    memcpy(facts, list, sizeof list);
+}
+
+static enum ronde_status check(const struct ronde_calibration *calibration,
+                               const struct fact *facts, struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < FACTS; i++)
+        if (!isfinite(facts[i].value) || facts[i].value < 0)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "calibration: %s is %g, expected a finite number >= 0",
+                              facts[i].name, facts[i].value);
+    if (calibration->max_ranks == 0 || calibration->max_ranks > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "calibration: %u ranks, expected 1 to %u",
+                          calibration->max_ranks, RONDE_MAX_RANKS);
+    if (strlen(calibration->measured_by) >= sizeof((struct ronde_platform_facts *)0)->measured_by)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "calibration: measured_by has %zu bytes",
+                          strlen(calibration->measured_by));
+    if (calibration->time.lane_GBps == 0 && calibration->shared.memory_GBps == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "calibration: neither lane_GBps nor memory_GBps is known, so links "
+                          "would have no bandwidth");
+    return RONDE_OK;
+}
+
+/* The machine itself. A file without a lane rate still needs ports: none is faster than the memory. */
+static void put_cluster(FILE *file, const struct ronde_calibration *calibration)
+{
+    const double memory = calibration->shared.memory_GBps;
+    const double lane = calibration->time.lane_GBps;
+    fprintf(file,
+            "    <cluster id=\"memory\" prefix=\"rank\" suffix=\"\" radical=\"0-%u\" "
+            "speed=\"1Gf\"\n             bw=\"%.17gGBps\" lat=\"%.17gns\"",
+            calibration->max_ranks - 1, lane > 0 ? lane : memory, calibration->latency_ns / 2);
+    if (memory > 0)
+        fprintf(file, " bb_bw=\"%.17gGBps\" bb_lat=\"0s\" bb_sharing_policy=\"SHARED\"", memory);
+    fputs("/>\n", file);
+}
+
+static void put_facts(FILE *file, const struct ronde_calibration *calibration,
+                      const struct fact *facts)
+{
+    for (uint32_t i = 0; i < FACTS; i++)
+        if (strcmp(facts[i].name, "latency_ns") != 0)
+            fprintf(file, "    <prop id=\"ronde.%s\" value=\"%.17g\"/>\n", facts[i].name,
+                    facts[i].value);
+    fprintf(file, "    <prop id=\"ronde.cores\" value=\"%u\"/>\n", calibration->shared.cores);
+    fprintf(file, "    <prop id=\"ronde.slot_bytes\" value=\"%llu\"/>\n",
+            (unsigned long long)calibration->slot_bytes);
+    put_text_prop(file, "machine", calibration->machine);
+    put_text_prop(file, "measured_by", calibration->measured_by);
+    put_text_prop(file, "measured_on", calibration->measured_on);
+}
+
+enum ronde_status ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
+                                       struct ronde_error *error)
+{
+    struct fact facts[FACTS];
+    list_facts(calibration, facts);
+    const enum ronde_status status = check(calibration, facts, error);
+    if (status != RONDE_OK)
+        return status;
+    fputs("<?xml version=\"1.0\"?>\n"
+          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<!-- One machine whose ranks share its memory and cores; measured, see the props. -->\n"
+          "<platform version=\"4.1\">\n"
+          "  <zone id=\"machine\" routing=\"Full\">\n",
+          file);
+    put_facts(file, calibration, facts);
+    put_cluster(file, calibration);
+    fputs("  </zone>\n</platform>\n", file);
+    if (fflush(file) != 0 || ferror(file))
+        return ronde_fail(error, RONDE_IO, "writing the platform file failed");
+    return RONDE_OK;
+}
