@@ -1,4 +1,7 @@
-/* Accounts: sums over channels and ranks of what the proof counted, and the bounds they are held against. */
+/*
+ * Accounts: sums over channels and ranks of what the proof counted, and the bounds they are held
+ * against.
+ */
 #include "account.h"
 
 #include "ronde/cursor.h"
@@ -14,7 +17,8 @@ static uint64_t sent_chunks(const struct ronde_program *program)
 }
 
 /*
- * Blocks a rank sends over all channels. Channels give a rank different positions (an inner node of one tree is a leaf
+ * Blocks a rank sends over all channels. Channels give a rank different positions (an inner node
+ * of one tree is a leaf
  * of the other), so the sum of their maxima would be too much.
  */
 static double sent_blocks(const struct ronde_schedule *schedule, uint32_t rank)
@@ -72,11 +76,13 @@ struct ronde_account ronde_account_of(const struct ronde_schedule *schedule,
     return account;
 }
 
+/* A place that does not apply is null, never a number nobody meant. */
 static struct ronde_field place_field(const char *name, uint32_t value)
 {
     return value == RONDE_NONE ? ronde_field_null(name) : ronde_field_integer(name, value);
 }
 
+/* Keys of one entry of `errors`. */
 static void layout_finding(const struct ronde_finding *finding, struct ronde_field *field)
 {
     field[0] = ronde_field_text("code", ronde_finding_text(finding->code));
@@ -87,13 +93,13 @@ static void layout_finding(const struct ronde_finding *finding, struct ronde_fie
     field[5] = ronde_field_text("text", finding->text);
 }
 
+/* What is claimed; a file that was rejected does not say what it would have been. */
 static size_t layout_head(const struct ronde_account *account, struct ronde_field *field)
 {
     size_t at = 0;
     field[at++] = ronde_field_boolean("ok", account->ok);
     if (account->is_known) {
-        field[at++] =
-            ronde_field_text("collective", ronde_collective_text(account->collective));
+        field[at++] = ronde_field_text("collective", ronde_collective_text(account->collective));
         field[at++] = ronde_field_text("algorithm", account->algorithm);
         field[at++] = ronde_field_integer("ranks", account->ranks);
         return at;
@@ -109,8 +115,8 @@ void ronde_account_layout(const struct ronde_account *account, struct ronde_acco
     const struct ronde_proof *proof = account->proof;
     struct ronde_field *field = out->fields;
     size_t at = layout_head(account, field);
-    const size_t kept = proof->finding_count < RONDE_MAX_FINDINGS ? proof->finding_count
-                                                                  : RONDE_MAX_FINDINGS;
+    const size_t kept =
+        proof->finding_count < RONDE_MAX_FINDINGS ? proof->finding_count : RONDE_MAX_FINDINGS;
     for (size_t i = 0; i < kept; i++) {
         layout_finding(&proof->findings[i], out->findings[i]);
         out->errors[i] = (struct ronde_row){out->findings[i], RONDE_FINDING_FIELDS};
@@ -121,10 +127,12 @@ void ronde_account_layout(const struct ronde_account *account, struct ronde_acco
     field[at++] = ronde_field_integer("critical_path", proof->critical_path);
     field[at++] = ronde_field_real("sent_max", account->sent_max);
     field[at++] = ronde_field_real("sent_bound", account->sent_bound);
-    field[at++] = ronde_field_text(
-        "method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
+    field[at++] =
+        ronde_field_text("method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
     field[at++] = ronde_field_boolean("quotient", proof->quotient);
-    field[at++] = (struct ronde_field){
-        .name = "errors", .kind = RONDE_FIELD_ROWS, .rows = out->errors, .count = kept};
+    field[at++] = (struct ronde_field){.name = "errors",
+                                       .kind = RONDE_FIELD_ROWS,
+                                       .rows = out->errors,
+                                       .count = kept};
     out->row = (struct ronde_row){out->fields, at};
 }

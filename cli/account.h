@@ -10,16 +10,16 @@
 
 /** A verdict on one schedule. */
 struct ronde_account {
-    bool ok;                            /**< proved */
-    bool is_known;                      /**< the following three are known (an unreadable file says nothing) */
-    enum ronde_collective collective;   /**< what it claims to compute */
-    const char *algorithm;              /**< its name */
-    uint32_t ranks;                     /**< N */
-    uint64_t steps;                     /**< of all ranks and channels */
-    uint64_t messages;                  /**< of all ranks and channels */
-    double sent_max;                    /**< blocks the busiest rank sends, all channels together */
-    double sent_bound;                  /**< blocks it must send at least, see ronde_sent_bound */
-    const struct ronde_proof *proof;    /**< the rest */
+    bool ok;       /**< proved */
+    bool is_known; /**< the following three are known (an unreadable file says nothing) */
+    enum ronde_collective collective; /**< what it claims to compute */
+    const char *algorithm;            /**< its name */
+    uint32_t ranks;                   /**< N */
+    uint64_t steps;                   /**< of all ranks and channels */
+    uint64_t messages;                /**< of all ranks and channels */
+    double sent_max;                  /**< blocks the busiest rank sends, all channels together */
+    double sent_bound;                /**< blocks it must send at least, see ronde_sent_bound */
+    const struct ronde_proof *proof;  /**< the rest */
 };
 
 /** Fields of a printed account. */
@@ -29,7 +29,7 @@ struct ronde_account {
 
 /** Room for a printed account. */
 struct ronde_account_row {
-    struct ronde_field fields[RONDE_ACCOUNT_FIELDS];                       /**< in the fixed order */
+    struct ronde_field fields[RONDE_ACCOUNT_FIELDS]; /**< in the fixed order */
     struct ronde_field findings[RONDE_MAX_FINDINGS][RONDE_FINDING_FIELDS]; /**< of `errors` */
     struct ronde_row errors[RONDE_MAX_FINDINGS];                           /**< of `errors` */
     struct ronde_row row;                                                  /**< the whole */

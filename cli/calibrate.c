@@ -1,4 +1,11 @@
-/* Calibration: probes, and the constants that make the time model say what they took. */
+/*
+ * Calibration: probes, and the constants that make the time model say what they took.
+ *
+ * Every constant is solved for from the model's own words for the probe: no constant is fitted to a
+ * collective, and none is adjusted so that a later comparison looks better. Where the machine has
+ * two values and the model one (copies across and within cores), the mean is written and the spread
+ * says how far apart they were.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include "calibrate.h"
@@ -13,7 +20,10 @@
 #include <math.h>
 #include <time.h>
 
-/* Hops and messages of the short and the long run of a slope: long enough that the slope is hundreds of clock ticks. */
+/*
+ * Hops and messages of the short and the long run of a slope: long enough that the slope is
+ * hundreds of clock ticks.
+ */
 #define FEW_HOPS 3u
 #define MANY_HOPS 403u
 #define FEW_MESSAGES 32u
@@ -36,13 +46,14 @@ struct setup {
 /* Raw measurements, ns unless said otherwise. */
 struct raw {
     struct ronde_stats few_hops, many_hops;
-    struct ronde_stats few_messages, many_messages;           /* two cores */
-    struct ronde_stats few_near, many_near;                   /* one core */
-    struct ronde_stats across[STREAMS];                       /* stream, two cores */
-    struct ronde_stats crowd[STREAMS];                        /* stream, every core */
-    struct ronde_stats reduce[STREAMS];                       /* reduce, one core */
+    struct ronde_stats few_messages, many_messages; /* two cores */
+    struct ronde_stats few_near, many_near;         /* one core */
+    struct ronde_stats across[STREAMS];             /* stream, two cores */
+    struct ronde_stats crowd[STREAMS];              /* stream, every core */
+    struct ronde_stats reduce[STREAMS];             /* reduce, one core */
 };
 
+/* One probe on one set of cores. The schedule lives as long as the measurement. */
 static enum ronde_status measure(const struct ronde_options *options, const struct setup *setup,
                                  struct ronde_stats *out_stats, struct ronde_error *error)
 {
@@ -64,6 +75,7 @@ static enum ronde_status measure(const struct ronde_options *options, const stru
     return status;
 }
 
+/* Slopes need two lengths each: their difference has neither launch nor wake-up in it. */
 static enum ronde_status measure_small(const struct ronde_options *options, struct raw *raw,
                                        struct ronde_error *error)
 {
@@ -89,6 +101,7 @@ static enum ronde_status measure_small(const struct ronde_options *options, stru
     return status;
 }
 
+/* Sizes on the outside, so that a disturbance of the machine hits all kinds of one size alike. */
 static enum ronde_status measure_streams(const struct ronde_options *options, struct raw *raw,
                                          struct ronde_error *error)
 {
@@ -122,6 +135,7 @@ struct summary {
     double spread;
 };
 
+/* The median of the sizes is the constant, as one rate has to do for all of them. */
 static struct summary summarise(double *values, size_t count)
 {
     const struct ronde_stats stats = ronde_stats_of(values, count);
@@ -129,7 +143,10 @@ static struct summary summarise(double *values, size_t count)
     return (struct summary){stats.median, stats.median > 0.0 ? far / stats.median : 0.0};
 }
 
-/* ns per byte of the moving part of a stream: what is left of a piece without the cost of its steps. */
+/*
+ * ns per byte of the moving part of a stream: what is left of a piece without the cost of its
+ * steps.
+ */
 static struct summary byte_cost(const struct ronde_stats *runs, double steps_ns, double slot_bytes)
 {
     double costs[STREAMS];
@@ -155,21 +172,26 @@ static void fit_small(const struct raw *raw, struct ronde_calibration_report *re
     fit->shared.core_step_ns = slope(&raw->few_near, &raw->many_near, messages) / 2.0;
     fit->latency_ns = fmax(hop_ns - fit->time.step_ns, 0.0);
     fit->time.launch_ns = fmax(raw->few_hops.median - FEW_HOPS * hop_ns, 0.0);
-    report->constants[0] = (struct ronde_constant){
-        "launch_ns", "ns", fit->time.launch_ns, ronde_stats_spread(&raw->few_hops),
-        "ping-pong between two ranks, at no hop"};
-    report->constants[1] = (struct ronde_constant){
-        "latency_ns", "ns", fit->latency_ns, ronde_stats_spread(&raw->many_hops),
-        "ping-pong, per hop, without the step"};
-    report->constants[2] = (struct ronde_constant){
-        "step_ns", "ns", fit->time.step_ns, ronde_stats_spread(&raw->many_messages),
-        "16-byte messages in a row between two ranks, per message"};
-    report->constants[3] = (struct ronde_constant){
-        "core_step_ns", "ns", fit->shared.core_step_ns, ronde_stats_spread(&raw->many_near),
-        "the same with both ranks on one core, per step"};
+    report->constants[0] = (struct ronde_constant){"launch_ns", "ns", fit->time.launch_ns,
+                                                   ronde_stats_spread(&raw->few_hops),
+                                                   "ping-pong between two ranks, at no hop"};
+    report->constants[1] = (struct ronde_constant){"latency_ns", "ns", fit->latency_ns,
+                                                   ronde_stats_spread(&raw->many_hops),
+                                                   "ping-pong, per hop, without the step"};
+    report->constants[2] =
+        (struct ronde_constant){"step_ns", "ns", fit->time.step_ns,
+                                ronde_stats_spread(&raw->many_messages),
+                                "16-byte messages in a row between two ranks, per message"};
+    report->constants[3] =
+        (struct ronde_constant){"core_step_ns", "ns", fit->shared.core_step_ns,
+                                ronde_stats_spread(&raw->many_near),
+                                "the same with both ranks on one core, per step"};
 }
 
-/* Copies: the mean of what two cores do together and what every core does by itself at the same time. */
+/*
+ * Copies: the mean of what two cores do together and what every core does by itself at the same
+ * time.
+ */
 static void fit_copy(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
@@ -194,26 +216,27 @@ static void fit_crowd(const struct raw *raw, struct ronde_calibration_report *re
     double gammas[STREAMS];
     const struct summary crowd = byte_cost(raw->crowd, steps_ns, slot);
     for (size_t i = 0; i < STREAMS; i++)
-        gammas[i] = fmax((raw->reduce[i].median - raw->crowd[i].median) / (double)stream_bytes[i],
-                         0.0);
+        gammas[i] =
+            fmax((raw->reduce[i].median - raw->crowd[i].median) / (double)stream_bytes[i], 0.0);
     const struct summary gamma = summarise(gammas, STREAMS);
     /* A reduction that costs no more than a copy is free in the model: 0 means unlimited. */
     fit->time.gamma_GBps = gamma.median > 0.0 ? 1.0 / gamma.median : 0.0;
     fit->shared.cores = ronde_usable_cores();
     /* Send and receive each read and write a byte. */
     fit->shared.memory_GBps = 4.0 * fit->shared.cores / crowd.median;
-    report->constants[5] = (struct ronde_constant){
-        "gamma_GBps", "GB/s", fit->time.gamma_GBps, gamma.spread,
-        "one-way streams into a sum, every core at once, beyond the copy"};
-    report->constants[6] = (struct ronde_constant){
-        "memory_GBps", "GB/s", fit->shared.memory_GBps, crowd.spread,
-        "one-way streams on every core at once, bytes read and written"};
-    report->constants[7] = (struct ronde_constant){"cores", "", fit->shared.cores, 0.0,
-                                                   "usable by this process"};
-    report->constants[8] = (struct ronde_constant){"slot_bytes", "B", slot, 0.0,
-                                                   "what the streams were cut into"};
+    report->constants[5] =
+        (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, gamma.spread,
+                                "one-way streams into a sum, every core at once, beyond the copy"};
+    report->constants[6] =
+        (struct ronde_constant){"memory_GBps", "GB/s", fit->shared.memory_GBps, crowd.spread,
+                                "one-way streams on every core at once, bytes read and written"};
+    report->constants[7] =
+        (struct ronde_constant){"cores", "", fit->shared.cores, 0.0, "usable by this process"};
+    report->constants[8] =
+        (struct ronde_constant){"slot_bytes", "B", slot, 0.0, "what the streams were cut into"};
 }
 
+/* What makes the file say where its numbers come from. */
 static void describe(struct ronde_calibration_report *report, const struct ronde_options *options)
 {
     struct ronde_calibration *fit = &report->calibration;

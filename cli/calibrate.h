@@ -1,14 +1,18 @@
 /**
- * Calibration: measures one backend of this machine by point-to-point probes and fits the constants of the time model.
+ * Calibration: measures one backend of this machine by point-to-point probes and fits the
+ * constants of the time model.
  *
  * What is measured, and which constant it fixes (b = bytes, S = step_ns, A = latency):
- *   ping-pong    one message to and fro, k hops, two cores     slope per hop = S + A; at no hop: launch_ns
+ *   ping-pong    one message to and fro, k hops, two cores     slope per hop = S + A; at no hop:
+ * launch_ns
  *   messages     k one-grain messages in a row, two cores      slope per message = S
  *                the same with both ranks on one core          slope per message = 2 * core_step
  *   stream       one way, two cores                            per piece = S + b/copy
- *                on one core, every core at once               per piece = 2 * (core_step + b/copy), 4 b of memory
+ *                on one core, every core at once               per piece = 2 * (core_step +
+ * b/copy), 4 b of memory
  *   reduce       the same into a reduction                     per piece = that + b/gamma
- * A copy between cores is slower than one within a core, but the model has one rate: the geometric mean, whose spread
+ * A copy between cores is slower than one within a core, but the model has one rate: the
+ * geometric mean, whose spread
  * covers both.
  */
 #ifndef RONDE_CLI_CALIBRATE_H
@@ -20,11 +24,11 @@
 
 /** A fitted constant and how sure it is. */
 struct ronde_constant {
-    const char *name;   /**< as in the platform file */
-    const char *unit;   /**< "ns", "GB/s" ... */
-    double value;       /**< 0 in a rate means unlimited */
-    double spread;      /**< (p95 - median) / median of the measurement it rests on */
-    const char *how;    /**< the measurement, one line */
+    const char *name; /**< as in the platform file */
+    const char *unit; /**< "ns", "GB/s" ... */
+    double value;     /**< 0 in a rate means unlimited */
+    double spread;    /**< (p95 - median) / median of the measurement it rests on */
+    const char *how;  /**< the measurement, one line */
 };
 
 /** Constants of a calibration. */
@@ -33,24 +37,25 @@ struct ronde_constant {
 /** What calibration found. */
 struct ronde_calibration_report {
     struct ronde_constant constants[RONDE_CONSTANTS]; /**< for people */
-    struct ronde_calibration calibration;             /**< for the platform file; texts point into this struct */
-    char machine[160];                                /**< processor and cores */
-    char measured_by[128];                            /**< command and version */
-    char measured_on[16];                             /**< date */
+    struct ronde_calibration calibration; /**< for the platform file; texts point into this struct */
+    char machine[160];                    /**< processor and cores */
+    char measured_by[128];                /**< command and version */
+    char measured_on[16];                 /**< date */
 };
 
 /**
- * Measures. Takes some seconds. max_ranks hosts will be written. Errors: UNAVAILABLE; those of the runs. *out_report points into
+ * Measures. Takes some seconds. max_ranks hosts will be written. Errors: UNAVAILABLE; those of
+ * the runs. *out_report points into
  * itself and must not be moved.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_calibrate(const struct ronde_options *options,
-                                                   uint32_t max_ranks,
-                                                   struct ronde_calibration_report *out_report,
-                                                   struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_calibrate(const struct ronde_options *options, uint32_t max_ranks,
+                struct ronde_calibration_report *out_report, struct ronde_error *error);
 
 /** Writes the platform file. Errors: IO; as ronde_platform_write. */
-RONDE_MUST_CHECK enum ronde_status ronde_calibration_store(
-    const struct ronde_calibration_report *report, const char *path, struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_calibration_store(const struct ronde_calibration_report *report, const char *path,
+                        struct ronde_error *error);
 
 /** Notes on stderr which constants vary so much that they say little. */
 void ronde_calibration_warn(const struct ronde_calibration_report *report);

@@ -4,7 +4,10 @@
 #include "common.h"
 #include "report.h"
 
-/* Hosts of the file unless -N says otherwise: as many virtual ranks as anybody tries on one machine. */
+/*
+ * Hosts of the file unless -N says otherwise: as many virtual ranks as anybody tries on one
+ * machine.
+ */
 #define DEFAULT_RANKS 64u
 
 /* Beyond this a constant says little. */
@@ -37,6 +40,7 @@ void ronde_calibration_print(const struct ronde_calibration_report *report, FILE
     }
 }
 
+/* The same constants for programs. */
 static enum ronde_status print_rows(const struct ronde_calibration_report *report,
                                     struct ronde_sink *sink, struct ronde_error *error)
 {
@@ -68,8 +72,7 @@ void ronde_calibration_warn(const struct ronde_calibration_report *report)
 
 /* The table goes to stdout; --output is the platform file. */
 static enum ronde_status print_report(const struct ronde_calibration_report *report,
-                                      const struct ronde_options *options,
-                                      struct ronde_error *error)
+                                      const struct ronde_options *options, struct ronde_error *error)
 {
     struct ronde_options to_stdout = *options;
     struct ronde_sink sink = {0};

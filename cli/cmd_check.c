@@ -15,6 +15,7 @@
 /* Largest schedule file that is read: the text of a few million steps. */
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 
+/* The whole file at once, with a bound: a schedule is text, not a device that never ends. */
 static enum ronde_status read_file(const char *path, char **out_text, size_t *out_bytes,
                                    struct ronde_error *error)
 {
@@ -48,6 +49,7 @@ out:
     return status;
 }
 
+/* Reading proves as well; out_proof has the findings also when the schedule is rejected. */
 static enum ronde_status read_schedule(const char *path, struct ronde_proof *out_proof,
                                        struct ronde_schedule **out_schedule,
                                        struct ronde_error *error)
@@ -70,6 +72,7 @@ static bool is_file(const char *text)
     return !ronde_collective_parse(text, &unused) && (strchr(text, '.') || strchr(text, '/'));
 }
 
+/* The first few findings; the rest mostly follow from them. */
 static void print_findings(FILE *file, const struct ronde_proof *proof)
 {
     for (uint32_t i = 0; i < proof->finding_count && i < RONDE_MAX_FINDINGS; i++)
@@ -79,6 +82,7 @@ static void print_findings(FILE *file, const struct ronde_proof *proof)
         fprintf(file, "  and %u more\n", proof->finding_count - RONDE_MAX_FINDINGS);
 }
 
+/* The verdict first, then the numbers of a schedule that holds. */
 static void print_account(FILE *file, const struct ronde_account *account)
 {
     const struct ronde_proof *proof = account->proof;
@@ -107,6 +111,7 @@ static void print_account(FILE *file, const struct ronde_account *account)
         fprintf(file, "  bits           ranks may differ in the last bits of floating results\n");
 }
 
+/* One object where programs read. */
 static enum ronde_status print_verdict(struct ronde_sink *sink, const struct ronde_account *account,
                                        struct ronde_error *error)
 {
@@ -127,6 +132,7 @@ struct subject {
     bool is_file;
 };
 
+/* A rejected schedule was never made, so only the request and the proof can speak. */
 static struct ronde_account account_subject(const struct subject *subject)
 {
     if (subject->schedule)
@@ -142,6 +148,7 @@ static struct ronde_account account_subject(const struct subject *subject)
     return account;
 }
 
+/* File or collective, and the expansion on request. */
 static enum ronde_status prove(const struct ronde_options *options, struct subject *subject,
                                struct ronde_error *error)
 {
@@ -186,8 +193,8 @@ static enum ronde_status check_line(const struct ronde_request *request, struct 
 {
     struct subject subject = {.request = *request};
     struct ronde_error why = {0};
-    enum ronde_status status = ronde_compile(request, ronde_mem_default(), &subject.proof,
-                                             &subject.schedule, &why);
+    enum ronde_status status =
+        ronde_compile(request, ronde_mem_default(), &subject.proof, &subject.schedule, &why);
     *out_rejected += status == RONDE_REJECTED;
     if (status != RONDE_OK && status != RONDE_REJECTED) {
         *error = why;

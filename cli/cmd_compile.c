@@ -5,6 +5,7 @@
 
 #include "ronde/text.h"
 
+/* The canonical text; reading it back gives the same schedule. */
 static enum ronde_status print_schedule(const struct ronde_schedule *schedule, FILE *file,
                                         struct ronde_error *error)
 {

@@ -51,6 +51,7 @@ static void heading(const char *text)
     printf("\n== %s\n\n", text);
 }
 
+/* A wrong example ends the demo: nothing after it would mean anything. */
 static enum ronde_status show_tour(const struct demo *demo, struct ronde_error *error)
 {
     uint32_t wrong = 0;
@@ -61,6 +62,7 @@ static enum ronde_status show_tour(const struct demo *demo, struct ronde_error *
     return status;
 }
 
+/* The file is written and read back: what follows uses what a user could use. */
 static enum ronde_status show_calibration(struct demo *demo, struct ronde_error *error)
 {
     heading("2. this machine, measured point to point");
@@ -72,8 +74,8 @@ static enum ronde_status show_calibration(struct demo *demo, struct ronde_error 
     if (status == RONDE_OK)
         ronde_calibration_warn(&demo->report);
     if (status == RONDE_OK)
-        status = ronde_platform_read(demo->machine_path, ronde_mem_default(), &demo->platform,
-                                     error);
+        status =
+            ronde_platform_read(demo->machine_path, ronde_mem_default(), &demo->platform, error);
     return status;
 }
 
@@ -103,6 +105,7 @@ static void draw_plot(const struct demo *demo)
         ronde_note("ronde: note: %s", error.message);
 }
 
+/* The same code as validate, with its options filled in. */
 static enum ronde_status show_comparison(struct demo *demo, struct ronde_error *error)
 {
     struct ronde_sink sink = {.file = stdout};
@@ -122,6 +125,7 @@ static enum ronde_status show_comparison(struct demo *demo, struct ronde_error *
     return status;
 }
 
+/* The end: what it was worth, and where the files are. */
 static enum ronde_status show_paragraph(const struct demo *demo, struct ronde_error *error)
 {
     heading("4. how far to trust this");

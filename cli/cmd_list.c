@@ -15,13 +15,14 @@
 
 /* One line of the list. */
 struct entry {
-    const char *kind;    /* algorithm, topology, backend, component */
-    const char *group;   /* the collective of an algorithm, else NULL */
+    const char *kind;  /* algorithm, topology, backend, component */
+    const char *group; /* the collective of an algorithm, else NULL */
     const char *name;
     bool is_available;
     const char *text;
 };
 
+/* One line for people, one object for programs. */
 static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry *entry,
                                      struct ronde_error *error)
 {
@@ -47,6 +48,7 @@ static void print_heading(struct ronde_sink *sink, const char *heading)
         fprintf(sink->file, "%s\n", heading);
 }
 
+/* A collective without any algorithm is not shown: there is nothing to ask for. */
 static enum ronde_status list_collective(struct ronde_sink *sink, enum ronde_collective collective,
                                          struct ronde_error *error)
 {
@@ -71,6 +73,7 @@ static int is_platform(const struct dirent *file)
     return length > 4 && strcmp(file->d_name + length - 4, ".xml") == 0;
 }
 
+/* A shipped file that cannot be read is listed with its error, not left out. */
 static enum ronde_status list_topology(struct ronde_sink *sink, const char *folder,
                                        const char *file, struct ronde_error *error)
 {
@@ -93,6 +96,7 @@ static enum ronde_status list_topology(struct ronde_sink *sink, const char *fold
     return print_entry(sink, &entry, error);
 }
 
+/* In alphabetical order, so that two runs print the same. */
 static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_error *error)
 {
     char folder[RONDE_PATH_BYTES];
@@ -112,6 +116,7 @@ static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_e
     return status;
 }
 
+/* An absent backend says itself what is missing. */
 static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_error *error)
 {
     uint32_t count = 0;
@@ -129,6 +134,7 @@ static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_err
     return status;
 }
 
+/* What is linked in or found on the PATH, and the package that brings what is not. */
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
     struct entry entries[4] = {

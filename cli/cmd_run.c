@@ -13,10 +13,14 @@
 #define COLUMNS (REQUEST_COLUMNS + 2 * RESULT_COLUMNS)
 
 static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},   {"count", "(elements)", 12}, {"type", "", 8},      {"redop", "", 6},
-    {"root", "", 6},       {"time", "(us)", 9},         {"min", "(us)", 9},   {"p95", "(us)", 9},
-    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},     {"#wrong", "", 6},    {"time", "(us)", 9},
-    {"min", "(us)", 9},    {"p95", "(us)", 9},          {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
+    {"size", "(B)", 12},    {"count", "(elements)", 12},
+    {"type", "", 8},        {"redop", "", 6},
+    {"root", "", 6},        {"time", "(us)", 9},
+    {"min", "(us)", 9},     {"p95", "(us)", 9},
+    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
+    {"#wrong", "", 6},      {"time", "(us)", 9},
+    {"min", "(us)", 9},     {"p95", "(us)", 9},
+    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
     {"#wrong", "", 6},
 };
 
@@ -29,11 +33,21 @@ struct session {
     struct ronde_memory memory;
     struct ronde_sink sink;
     char machine[160];
-    uint64_t wrong;     /* elements, all sizes */
-    double busbw_sum;   /* all rows, both placements */
+    uint64_t wrong;   /* elements, all sizes */
+    double busbw_sum; /* all rows, both placements */
     uint32_t rows;
 };
 
+/* Host compared with host only tells placements and interleavings apart; that is said, not hidden. */
+static const char *reference_text(const struct session *session)
+{
+    if (!session->options->check)
+        return "nothing (-c 0)";
+    return session->target.backend == &ronde_backend_host ? "itself, run out of place and in order"
+                                                          : "host, bit for bit";
+}
+
+/* Everything that is needed to run the same again. */
 static void print_head(const struct session *session)
 {
     FILE *file = session->sink.file;
@@ -45,13 +59,13 @@ static void print_head(const struct session *session)
             ronde_target_is_crowded(&session->target, schedule->ranks)
                 ? "; oversubscribed: more ranks than cores"
                 : "");
-    fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against host: %s\n#\n",
-            session->options->warmups, session->options->iterations,
-            session->options->check ? "yes" : "no");
+    fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against %s\n#\n",
+            session->options->warmups, session->options->iterations, reference_text(session));
     fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
     ronde_table_head(file, columns, COLUMNS);
 }
 
+/* Columns of one placement. */
 static void result_cells(const struct ronde_record *record, struct ronde_cell *cell)
 {
     cell[0] = ronde_cell_us(record->time_ns);
@@ -63,13 +77,14 @@ static void result_cells(const struct ronde_record *record, struct ronde_cell *c
                                                  : ronde_cell_integer(record->wrong);
 }
 
+/* Both placements side by side, as nccl-tests has them. */
 static void print_table_row(const struct session *session, const struct ronde_record *records)
 {
     const struct ronde_record *record = &records[0];
     const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
     struct ronde_cell cells[COLUMNS];
-    cells[0] = ronde_cell_integer(ronde_record_bytes(record->collective, record->ranks,
-                                                     record->count, record->dtype));
+    cells[0] = ronde_cell_integer(
+        ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
     cells[1] = ronde_cell_integer(record->count);
     cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
     cells[3] = ronde_cell_text(traits->reduces ? ronde_op_text(record->op) : "none");
@@ -79,12 +94,13 @@ static void print_table_row(const struct session *session, const struct ronde_re
     ronde_table_row(session->sink.file, columns, COLUMNS, cells);
 }
 
+/* The record of a measurement, before the placement's own fields. */
 static struct ronde_record record_of(const struct session *session, uint64_t count,
                                      const struct ronde_stats *stats)
 {
     const struct ronde_options *options = session->options;
-    const uint64_t slot_bytes = options->slot_bytes ? options->slot_bytes
-                                                    : session->target.machine.default_slot_bytes;
+    const uint64_t slot_bytes =
+        options->slot_bytes ? options->slot_bytes : session->target.machine.default_slot_bytes;
     const struct ronde_load load = {count, options->dtype, slot_bytes, options->depth};
     struct ronde_record record = ronde_record_of(session->schedule, &load);
     record.kind = RONDE_RECORD_MEASURED;
@@ -101,8 +117,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
 }
 
 /* Checks and measures one size in both placements. */
-static enum ronde_status run_size(struct session *session, uint64_t count,
-                                  struct ronde_error *error)
+static enum ronde_status run_size(struct session *session, uint64_t count, struct ronde_error *error)
 {
     const struct ronde_effort effort = {session->options->warmups, session->options->iterations,
                                         session->options->iterations, 0.0};
@@ -132,6 +147,7 @@ static enum ronde_status run_size(struct session *session, uint64_t count,
     return status;
 }
 
+/* The sweep. Buffers are those of the largest size. */
 static enum ronde_status run_sizes(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
@@ -150,6 +166,7 @@ static enum ronde_status run_sizes(struct session *session, struct ronde_error *
     return status;
 }
 
+/* Everything that can be refused is refused here, before the first row. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
@@ -160,8 +177,8 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     if (status == RONDE_OK)
         status = ronde_request_compile(&request, &session->schedule, error);
     if (status == RONDE_OK)
-        status = ronde_trial_open(&session->target, session->schedule, options, &session->trial,
-                                  error);
+        status =
+            ronde_trial_open(&session->target, session->schedule, options, &session->trial, error);
     if (status != RONDE_OK)
         return status;
     struct ronde_shape shape = session->trial.shape;
@@ -176,6 +193,7 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
 }
 
+/* The lines that scripts for nccl-tests look for. */
 static void print_verdict(const struct session *session)
 {
     FILE *file = session->sink.file;

@@ -10,9 +10,9 @@
 #define COLUMNS 10u
 
 static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},     {"count", "(elements)", 12}, {"type", "", 8},
-    {"time", "(us)", 11},    {"algbw", "(GB/s)", 8},      {"busbw", "(GB/s)", 8},
-    {"pieces", "", 7},       {"engine", "", 11},          {"busiest link", "(used)", 22},
+    {"size", "(B)", 12},  {"count", "(elements)", 12}, {"type", "", 8},
+    {"time", "(us)", 11}, {"algbw", "(GB/s)", 8},      {"busbw", "(GB/s)", 8},
+    {"pieces", "", 7},    {"engine", "", 11},          {"busiest link", "(used)", 22},
     {"labels", "", 0},
 };
 
@@ -25,6 +25,7 @@ struct session {
     struct ronde_sink sink;
 };
 
+/* Labels joined by commas, as many as fit. */
 static struct ronde_cell labels_cell(const struct ronde_record *record)
 {
     struct ronde_cell cell = {""};
@@ -44,8 +45,8 @@ static enum ronde_status print_record(struct session *session, const struct rond
     struct ronde_cell cells[COLUMNS];
     if (!ronde_sink_is_table(&session->sink))
         return ronde_sink_record(&session->sink, record, error);
-    cells[0] = ronde_cell_integer(ronde_record_bytes(record->collective, record->ranks,
-                                                     record->count, record->dtype));
+    cells[0] = ronde_cell_integer(
+        ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
     cells[1] = ronde_cell_integer(record->count);
     cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
     cells[3] = ronde_cell_us(record->time_ns);
@@ -62,15 +63,17 @@ static enum ronde_status print_record(struct session *session, const struct rond
     return RONDE_OK;
 }
 
+/* One size replayed. */
 static enum ronde_status sim_size(struct session *session, struct ronde_error *error)
 {
     struct ronde_record record;
     struct ronde_sim_result result;
-    const enum ronde_status status = ronde_forecast_replay(
-        &session->forecast, session->options->engine, &record, &result, error);
+    const enum ronde_status status =
+        ronde_forecast_replay(&session->forecast, session->options->engine, &record, &result, error);
     return status == RONDE_OK ? print_record(session, &record, &result, error) : status;
 }
 
+/* One size priced twice: by formula and by the longest path. */
 static enum ronde_status price_size(struct session *session, struct ronde_error *error)
 {
     struct ronde_record record;
@@ -82,20 +85,21 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
     return status == RONDE_OK ? print_record(session, &record, NULL, error) : status;
 }
 
+/* What was replayed or priced, on what. */
 static void print_head(const struct session *session)
 {
     const struct ronde_schedule *schedule = session->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
     const uint64_t slot_bytes = session->forecast.load.slot_bytes;
     fprintf(session->sink.file,
-            "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s, schedule %016" PRIx64
-            "\n#\n",
+            "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s, schedule %016" PRIx64 "\n#\n",
             RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
             schedule->ranks, facts->name, ronde_platform_path(session->platform),
             slot_bytes ? ronde_cell_size(slot_bytes).text : "unlimited", schedule->hash);
     ronde_table_head(session->sink.file, columns, COLUMNS);
 }
 
+/* The file is read before compiling: a bad path is found at once, at any number of ranks. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
@@ -107,16 +111,15 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
         status = ronde_request_compile(&request, &session->schedule, error);
     if (status != RONDE_OK)
         return status;
-    session->forecast =
-        ronde_forecast_of(session->platform, session->schedule, &request, options);
+    session->forecast = ronde_forecast_of(session->platform, session->schedule, &request, options);
     status = ronde_forecast_check(&session->forecast, error);
     return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
 }
 
-static enum ronde_status walk_sizes(struct session *session,
-                                    enum ronde_status (*one_size)(struct session *,
-                                                                  struct ronde_error *),
-                                    struct ronde_error *error)
+static enum ronde_status
+walk_sizes(struct session *session,
+           enum ronde_status (*one_size)(struct session *, struct ronde_error *),
+           struct ronde_error *error)
 {
     const struct ronde_schedule *schedule = session->schedule;
     uint64_t last = UINT64_MAX, bytes = session->options->min_bytes;
@@ -133,6 +136,7 @@ static enum ronde_status walk_sizes(struct session *session,
     return status;
 }
 
+/* Both commands are this walk; they differ in what they do with a size. */
 static int predict(const struct ronde_options *options,
                    enum ronde_status (*one_size)(struct session *, struct ronde_error *))
 {

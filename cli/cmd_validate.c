@@ -6,6 +6,7 @@
 
 #include "ronde/sim.h"
 
+/* Where the measurements and the constants come from. */
 static void print_head(const struct ronde_comparison *comparison, FILE *file)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(comparison->platform);
@@ -34,6 +35,7 @@ static enum ronde_status check_components(const struct ronde_options *options,
     return RONDE_OK;
 }
 
+/* Measured rows appear as they are done; the summary needs all of them. */
 static enum ronde_status compare(struct ronde_comparison *comparison, struct ronde_sink *sink,
                                  struct ronde_error *error)
 {

@@ -60,24 +60,26 @@ const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *reques
     return NULL;
 }
 
-static enum ronde_status check_single(const struct ronde_options *options,
-                                      struct ronde_error *error)
+/* What most commands ask of their command line. */
+static enum ronde_status check_single(const struct ronde_options *options, struct ronde_error *error)
 {
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
     if (options->rank_counts == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks? -N is missing");
     if (options->rank_counts > 1 || options->algorithm_count > 1)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "one number of ranks and one algorithm at a time; validate takes several");
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "one number of ranks and one algorithm at a time; validate takes several");
     return RONDE_OK;
 }
 
 enum ronde_status ronde_single_request(const struct ronde_options *options,
                                        struct ronde_request *out_request, struct ronde_error *error)
 {
-    struct ronde_request request = {
-        .ranks = options->ranks[0], .root = options->root, .channels = options->channels};
+    struct ronde_request request = {.ranks = options->ranks[0],
+                                    .root = options->root,
+                                    .channels = options->channels};
     enum ronde_status status = check_single(options, error);
     if (status == RONDE_OK)
         status = ronde_parse_collective(options->arguments[0], &request.collective, error);
@@ -157,8 +159,9 @@ enum ronde_status ronde_open_platform(const struct ronde_options *options,
 {
     char path[RONDE_PATH_BYTES];
     if (!options->topo)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "on which machine? --topo is missing; `ronde list` names the shipped ones");
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "on which machine? --topo is missing; `ronde list` names the shipped ones");
     ronde_find_topology(options->topo, path, sizeof path);
     return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }

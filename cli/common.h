@@ -1,5 +1,6 @@
 /**
- * What several commands do alike: from options to requests and schedules, to platform files, to the results' sink.
+ * What several commands do alike: from options to requests and schedules, to platform files, to
+ * the results' sink.
  */
 #ifndef RONDE_CLI_COMMON_H
 #define RONDE_CLI_COMMON_H
@@ -14,9 +15,8 @@
 #define RONDE_PATH_BYTES 4096
 
 /** The collective named by the first argument. Errors: BAD_ARGUMENT naming the nearest one. */
-RONDE_MUST_CHECK enum ronde_status ronde_parse_collective(const char *text,
-                                                          enum ronde_collective *out,
-                                                          struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_parse_collective(const char *text, enum ronde_collective *out, struct ronde_error *error);
 
 /** The algorithm named by -a, or its nearest name in the error. Errors: BAD_ARGUMENT. */
 const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
@@ -26,7 +26,8 @@ const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collec
 const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *request);
 
 /**
- * The request of a command that takes one collective, one -a and one -N. Without -a the first algorithm that serves
+ * The request of a command that takes one collective, one -a and one -N. Without -a the first
+ * algorithm that serves
  * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_options *options,
@@ -34,7 +35,8 @@ RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_optio
                                                         struct ronde_error *error);
 
 /**
- * Compiles and proves a request. Where nothing else is printed about it a rejected schedule is an error as well.
+ * Compiles and proves a request. Where nothing else is printed about it a rejected schedule is an
+ * error as well.
  * Errors: as ronde_compile.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_request_compile(const struct ronde_request *request,
@@ -69,9 +71,8 @@ RONDE_MUST_CHECK enum ronde_status ronde_sink_open(const struct ronde_options *o
 bool ronde_sink_is_table(const struct ronde_sink *sink);
 
 /** Prints a row as JSON or CSV; does nothing for a table. Errors: as ronde_json_print. */
-RONDE_MUST_CHECK enum ronde_status ronde_sink_row(struct ronde_sink *sink,
-                                                  const struct ronde_row *row,
-                                                  struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_sink_row(struct ronde_sink *sink, const struct ronde_row *row, struct ronde_error *error);
 
 /** The same for a record. */
 RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,

@@ -1,4 +1,10 @@
-/* Comparison: per number of ranks all schedules are loaded together, per size they are measured in turns. */
+/*
+ * Comparison: per number of ranks all schedules are loaded together, per size they are measured in
+ * turns.
+ *
+ * Order of work for one number of ranks: compile, predict every point, load, then size by size
+ * check and measure. Predictions never see a measurement and measurements never see a prediction.
+ */
 #include "compare.h"
 
 #include "predict.h"
@@ -9,15 +15,19 @@
 /* About 0.2 s a point, five repetitions at least. */
 static const struct ronde_effort effort = {1, 5, RONDE_MAX_SAMPLES, 2e8};
 
-/* Sizes up to this are also compared with host, which is slow; larger ones run the same steps for more pieces. */
+/*
+ * Sizes up to this are also compared with host, which is slow; larger ones run the same steps for
+ * more pieces.
+ */
 #define CHECKED_BYTES ((uint64_t)1 << 20)
 
 #define COLUMNS 10u
 
 static const struct ronde_column columns[COLUMNS] = {
-    {"ranks", "", 6},       {"size", "(B)", 6},     {"algorithm", "", 18}, {"measured", "(us)", 10},
-    {"p95", "(us)", 10},    {"simgrid", "(us)", 10}, {"error", "", 8},     {"closed form", "(us)", 11},
-    {"error", "", 8},       {"labels", "", 0},
+    {"ranks", "", 6},         {"size", "(B)", 6},          {"algorithm", "", 18},
+    {"measured", "(us)", 10}, {"p95", "(us)", 10},         {"simgrid", "(us)", 10},
+    {"error", "", 8},         {"closed form", "(us)", 11}, {"error", "", 8},
+    {"labels", "", 0},
 };
 
 /* The three times of a point, as records. */
@@ -38,6 +48,10 @@ struct lineup {
     struct ronde_memory checked; /* of the sizes that are compared with host */
 };
 
+/*
+ * The sweep ends at the largest size even where the factor steps over it: crossovers sit at the
+ * ends.
+ */
 static enum ronde_status list_sizes(struct ronde_comparison *comparison, struct ronde_error *error)
 {
     const struct ronde_options *options = comparison->options;
@@ -61,8 +75,8 @@ static enum ronde_status check_requests(const struct ronde_comparison *compariso
 {
     const struct ronde_options *options = comparison->options;
     for (uint32_t a = 0; a < options->algorithm_count; a++) {
-        const struct ronde_algorithm *algorithm = ronde_parse_algorithm(
-            comparison->grid.collective, options->algorithms[a], error);
+        const struct ronde_algorithm *algorithm =
+            ronde_parse_algorithm(comparison->grid.collective, options->algorithms[a], error);
         if (!algorithm)
             return RONDE_BAD_ARGUMENT;
         for (uint32_t r = 0; r < options->rank_counts; r++) {
@@ -82,17 +96,17 @@ static enum ronde_status check_requests(const struct ronde_comparison *compariso
     return RONDE_OK;
 }
 
-enum ronde_status ronde_comparison_open(const struct ronde_options *options,
-                                        struct ronde_platform *platform,
-                                        struct ronde_comparison *out_comparison,
-                                        struct ronde_error *error)
+enum ronde_status
+ronde_comparison_open(const struct ronde_options *options, struct ronde_platform *platform,
+                      struct ronde_comparison *out_comparison, struct ronde_error *error)
 {
     struct ronde_comparison comparison = {.options = options, .platform = platform};
     struct ronde_validation *grid = &comparison.grid;
     enum ronde_status status = RONDE_OK;
     if (options->argument_count == 0 || options->rank_counts == 0 || options->algorithm_count == 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "a collective, -a and -N are needed, e.g. all_reduce -a ring,tree -N 2,4");
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "a collective, -a and -N are needed, e.g. all_reduce -a ring,tree -N 2,4");
     status = ronde_parse_collective(options->arguments[0], &grid->collective, error);
     if (status == RONDE_OK)
         status = list_sizes(&comparison, error);
@@ -104,10 +118,8 @@ enum ronde_status ronde_comparison_open(const struct ronde_options *options,
     grid->algorithm_count = options->algorithm_count;
     grid->ranks = options->ranks;
     grid->rank_counts = options->rank_counts;
-    grid->points = ronde_mem_new(ronde_mem_default(),
-                                 (size_t)grid->rank_counts * grid->size_count *
-                                     grid->algorithm_count,
-                                 sizeof *grid->points);
+    grid->points =
+        ronde_mem_new(ronde_mem_default(), ronde_validation_size(grid), sizeof *grid->points);
     if (!grid->points)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the points of a comparison");
     ronde_machine_line(comparison.machine, sizeof comparison.machine);
@@ -118,12 +130,12 @@ enum ronde_status ronde_comparison_open(const struct ronde_options *options,
 void ronde_comparison_close(struct ronde_comparison *comparison)
 {
     struct ronde_validation *grid = &comparison->grid;
-    ronde_mem_free(ronde_mem_default(), grid->points,
-                   (size_t)grid->rank_counts * grid->size_count * grid->algorithm_count,
+    ronde_mem_free(ronde_mem_default(), grid->points, ronde_validation_size(grid),
                    sizeof *grid->points);
     grid->points = NULL;
 }
 
+/* Elements of a block at this number of ranks. */
 static uint64_t count_of(const struct lineup *lineup, uint64_t bytes)
 {
     const struct ronde_comparison *comparison = lineup->comparison;
@@ -162,6 +174,7 @@ static enum ronde_status compile_all(struct lineup *lineup, struct ronde_error *
     return status;
 }
 
+/* Both predictions of one point. */
 static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm, uint64_t count,
                                  struct triple *out, struct ronde_error *error)
 {
@@ -175,13 +188,14 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
         status = ronde_forecast_replay(&forecast, "simgrid", &out->records[RONDE_SOURCE_SIMGRID],
                                        NULL, error);
     if (status == RONDE_OK)
-        status = ronde_forecast_closed_form(&forecast, &out->records[RONDE_SOURCE_CLOSED_FORM],
-                                            error);
+        status =
+            ronde_forecast_closed_form(&forecast, &out->records[RONDE_SOURCE_CLOSED_FORM], error);
     return status;
 }
 
 /*
- * All predictions of this number of ranks come before anything is loaded: a replay forks, and after a fork every page
+ * All predictions of this number of ranks come before anything is loaded: a replay forks, and
+ * after a fork every page
  * of the buffers would fault once more, in the middle of what is measured.
  */
 static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *error)
@@ -199,6 +213,7 @@ static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *
     return status;
 }
 
+/* All algorithms at once, so that they can be measured in turns. */
 static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_comparison *comparison = lineup->comparison;
@@ -208,11 +223,12 @@ static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *err
     if (used.slot_bytes == 0)
         used.slot_bytes = ronde_platform_facts(comparison->platform)->slot_bytes;
     for (uint32_t a = 0; status == RONDE_OK && a < comparison->grid.algorithm_count; a++)
-        status = ronde_trial_open(&lineup->target, lineup->schedules[a], &used,
-                                  &lineup->trials[a], error);
+        status = ronde_trial_open(&lineup->target, lineup->schedules[a], &used, &lineup->trials[a],
+                                  error);
     return status == RONDE_OK ? make_memory(lineup, error) : status;
 }
 
+/* The order matters: see predict_all. */
 static enum ronde_status open_lineup(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_validation *grid = &lineup->comparison->grid;
@@ -227,6 +243,7 @@ static enum ronde_status open_lineup(struct lineup *lineup, struct ronde_error *
     return status == RONDE_OK ? load_all(lineup, error) : status;
 }
 
+/* Works at any stage of opening: what was not reached is zero. */
 static void close_lineup(struct lineup *lineup)
 {
     for (uint32_t a = 0; a < RONDE_MAX_NAMES; a++) {
@@ -260,6 +277,7 @@ static enum ronde_status check_size(struct lineup *lineup, uint64_t bytes, uint6
     return status;
 }
 
+/* The measurement as a record of its own. */
 static struct ronde_record measured_record(const struct lineup *lineup, uint32_t algorithm,
                                            const struct ronde_stats *stats, uint64_t wrong)
 {
@@ -281,6 +299,7 @@ static struct ronde_record measured_record(const struct lineup *lineup, uint32_t
     return record;
 }
 
+/* From records to the grid that the summary reads. */
 static void note_point(struct ronde_point *point, const struct triple *triple,
                        const struct ronde_stats *stats)
 {
@@ -291,22 +310,14 @@ static void note_point(struct ronde_point *point, const struct triple *triple,
     for (uint32_t s = 0; s < RONDE_SOURCE_COUNT; s++)
         point->time_ns[s] = triple->records[s].time_ns;
     point->is_oversubscribed = ronde_record_has_label(record, "oversubscribed");
-    point->is_exact = ronde_record_has_label(&triple->records[RONDE_SOURCE_CLOSED_FORM], "exact");
 }
 
+/* Signed: negative is predicted too fast. */
 static struct ronde_cell error_cell(const struct ronde_point *point, enum ronde_source source)
 {
     const double measured = point->time_ns[RONDE_SOURCE_MEASURED];
     return measured > 0.0 ? ronde_cell_error(point->time_ns[source] / measured - 1.0)
                           : ronde_cell_text("");
-}
-
-/* "~" before a price that calls itself approximate. */
-static struct ronde_cell mark_approximate(struct ronde_cell price)
-{
-    struct ronde_cell cell;
-    snprintf(cell.text, sizeof cell.text, "~%.40s", price.text);
-    return cell;
 }
 
 static void print_row(FILE *file, const struct triple *triple, const struct ronde_point *point)
@@ -321,13 +332,12 @@ static void print_row(FILE *file, const struct triple *triple, const struct rond
     cells[5] = ronde_cell_us(point->time_ns[RONDE_SOURCE_SIMGRID]);
     cells[6] = error_cell(point, RONDE_SOURCE_SIMGRID);
     cells[7] = ronde_cell_us(point->time_ns[RONDE_SOURCE_CLOSED_FORM]);
-    if (!point->is_exact)
-        cells[7] = mark_approximate(cells[7]);
     cells[8] = error_cell(point, RONDE_SOURCE_CLOSED_FORM);
     cells[9] = ronde_cell_text(point->is_oversubscribed ? "oversubscribed" : "");
     ronde_table_row(file, columns, COLUMNS, cells);
 }
 
+/* A row of three times, or three records. */
 static enum ronde_status print_point(struct ronde_sink *sink, const struct triple *triple,
                                      const struct ronde_point *point, struct ronde_error *error)
 {
@@ -342,6 +352,7 @@ static enum ronde_status print_point(struct ronde_sink *sink, const struct tripl
     return status;
 }
 
+/* One size: checked first, then measured in turns, then printed. */
 static enum ronde_status run_size(struct lineup *lineup, uint32_t size_index,
                                   struct ronde_sink *sink, struct ronde_error *error)
 {
@@ -355,13 +366,11 @@ static enum ronde_status run_size(struct lineup *lineup, uint32_t size_index,
         ronde_trial_aim(&lineup->trials[a], &lineup->memory, count, false);
     if (status == RONDE_OK) {
         ronde_memory_fill(&lineup->memory, &lineup->trials[0].shape);
-        status =
-            ronde_trials_measure(lineup->trials, grid->algorithm_count, &effort, stats, error);
+        status = ronde_trials_measure(lineup->trials, grid->algorithm_count, &effort, stats, error);
     }
     for (uint32_t a = 0; status == RONDE_OK && a < grid->algorithm_count; a++) {
         struct triple *triple = &lineup->triples[size_index * grid->algorithm_count + a];
-        struct ronde_point *point =
-            ronde_validation_point(grid, lineup->rank_index, size_index, a);
+        struct ronde_point *point = ronde_validation_point(grid, lineup->rank_index, size_index, a);
         triple->records[RONDE_SOURCE_MEASURED] = measured_record(lineup, a, &stats[a], wrong[a]);
         note_point(point, triple, &stats[a]);
         status = print_point(sink, triple, point, error);

@@ -18,13 +18,14 @@ struct ronde_comparison {
 };
 
 /**
- * Lays out the grid: the sweep of the options plus its largest size, which -f may step over. `platform` outlives it.
- * Errors: BAD_ARGUMENT (no collective, ranks or algorithms; too many sizes; unknown names), UNSUPPORTED, NO_MEMORY.
+ * Lays out the grid: the sweep of the options plus its largest size, which -f may step over.
+ * `platform` outlives it.
+ * Errors: BAD_ARGUMENT (no collective, ranks or algorithms; too many sizes; unknown names),
+ * UNSUPPORTED, NO_MEMORY.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_comparison_open(const struct ronde_options *options,
-                                                         struct ronde_platform *platform,
-                                                         struct ronde_comparison *out_comparison,
-                                                         struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_comparison_open(const struct ronde_options *options, struct ronde_platform *platform,
+                      struct ronde_comparison *out_comparison, struct ronde_error *error);
 
 /** Frees the grid; a zeroed comparison is allowed. */
 void ronde_comparison_close(struct ronde_comparison *comparison);

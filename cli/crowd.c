@@ -1,4 +1,7 @@
-/* Several probes at once, a thread each: an open backend belongs to one thread, so each opens its own. */
+/*
+ * Several probes at once, a thread each: an open backend belongs to one thread, so each opens its
+ * own.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include "crowd.h"
@@ -9,9 +12,9 @@
 
 /* What the members wait for. */
 enum gate {
-    GATE_CLOSED,    /* somebody is not ready yet */
-    GATE_OPEN,      /* all begin to measure */
-    GATE_CANCELLED  /* a thread is missing, so nobody measures */
+    GATE_CLOSED,   /* somebody is not ready yet */
+    GATE_OPEN,     /* all begin to measure */
+    GATE_CANCELLED /* a thread is missing, so nobody measures */
 };
 
 /* What the members share. */
@@ -39,18 +42,18 @@ static enum ronde_status open_narrow(struct member *member)
     const struct ronde_crowd *crowd = member->crowd;
     struct ronde_target *target = &member->target;
     enum ronde_status status = ronde_target_open(crowd->backend, target, &member->error);
-    if (status != RONDE_OK || crowd->cores_each == 0 ||
-        crowd->cores_each >= target->machine.cores)
+    if (status != RONDE_OK || crowd->cores_each == 0 || crowd->cores_each >= target->machine.cores)
         return status;
     target->backend->close(target->self);
     target->machine.cores = crowd->cores_each;
-    status = target->backend->open(&target->machine, ronde_mem_default(), &target->self,
-                                   &member->error);
+    status =
+        target->backend->open(&target->machine, ronde_mem_default(), &target->self, &member->error);
     if (status != RONDE_OK)
         target->backend = NULL;
     return status;
 }
 
+/* Everything slow happens before the start: opening, loading, touching all pages. */
 static enum ronde_status prepare(struct member *member)
 {
     const struct ronde_crowd *crowd = member->crowd;
@@ -69,7 +72,10 @@ static enum ronde_status prepare(struct member *member)
     return RONDE_OK;
 }
 
-/* Waits at the gate; whether it opened. A start is short, so waiting may cost turns of the scheduler. */
+/*
+ * Waits at the gate; whether it opened. A start is short, so waiting may cost turns of the
+ * scheduler.
+ */
 static bool await_start(struct start *start)
 {
     int gate = GATE_CLOSED;
@@ -93,6 +99,7 @@ static void *live(void *self)
     return NULL;
 }
 
+/* For the member in the middle. */
 static int by_median(const void *left, const void *right)
 {
     const double a = ((const struct member *)left)->stats.median;

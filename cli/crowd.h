@@ -1,5 +1,6 @@
 /**
- * Probes on all cores at once, or alone: each core runs both ranks of its own probe, and all start together.
+ * Probes on all cores at once, or alone: each core runs both ranks of its own probe, and all
+ * start together.
  */
 #ifndef RONDE_CLI_CROWD_H
 #define RONDE_CLI_CROWD_H
@@ -18,12 +19,13 @@ struct ronde_crowd {
 };
 
 /**
- * Runs the members at the same time, a thread each, for the effort's window, and yields the statistics of the member
- * whose median is the middle one. Errors: those of the members; DEVICE when the system refuses a thread; NO_MEMORY.
+ * Runs the members at the same time, a thread each, for the effort's window, and yields the
+ * statistics of the member
+ * whose median is the middle one. Errors: those of the members; DEVICE when the system refuses a
+ * thread; NO_MEMORY.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_crowd_measure(const struct ronde_crowd *crowd,
-                                                       const struct ronde_effort *effort,
-                                                       struct ronde_stats *out_stats,
-                                                       struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_crowd_measure(const struct ronde_crowd *crowd, const struct ronde_effort *effort,
+                    struct ronde_stats *out_stats, struct ronde_error *error);
 
 #endif

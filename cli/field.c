@@ -12,20 +12,22 @@ struct ronde_field ronde_field_null(const char *name)
 
 struct ronde_field ronde_field_text(const char *name, const char *text)
 {
-    return (struct ronde_field){
-        .name = name, .kind = text ? RONDE_FIELD_TEXT : RONDE_FIELD_NULL, .text = text};
+    return (struct ronde_field){.name = name,
+                                .kind = text ? RONDE_FIELD_TEXT : RONDE_FIELD_NULL,
+                                .text = text};
 }
 
 struct ronde_field ronde_field_integer(const char *name, uint64_t integer)
 {
-    return (struct ronde_field){
-        .name = name, .kind = RONDE_FIELD_INTEGER, .integer = (int64_t)integer};
+    return (
+        struct ronde_field){.name = name, .kind = RONDE_FIELD_INTEGER, .integer = (int64_t)integer};
 }
 
 struct ronde_field ronde_field_real(const char *name, double real)
 {
-    return (struct ronde_field){
-        .name = name, .kind = isfinite(real) ? RONDE_FIELD_REAL : RONDE_FIELD_NULL, .real = real};
+    return (struct ronde_field){.name = name,
+                                .kind = isfinite(real) ? RONDE_FIELD_REAL : RONDE_FIELD_NULL,
+                                .real = real};
 }
 
 struct ronde_field ronde_field_boolean(const char *name, bool boolean)
@@ -49,6 +51,7 @@ static void print_quoted(const char *text, FILE *file)
     fputc('"', file);
 }
 
+/* Full precision: a table is rounded, a file is not. */
 static void print_cell(const struct ronde_field *field, FILE *file)
 {
     switch (field->kind) {

@@ -26,14 +26,14 @@ enum ronde_field_kind {
 
 /** A named value. */
 struct ronde_field {
-    const char *name;           /**< key */
-    enum ronde_field_kind kind; /**< which of the following holds */
-    const char *text;           /**< TEXT */
-    int64_t integer;            /**< INTEGER; BOOLEAN: 0 or 1 */
-    double real;                /**< REAL */
-    const char *const *texts;   /**< TEXTS: count of them */
+    const char *name;             /**< key */
+    enum ronde_field_kind kind;   /**< which of the following holds */
+    const char *text;             /**< TEXT */
+    int64_t integer;              /**< INTEGER; BOOLEAN: 0 or 1 */
+    double real;                  /**< REAL */
+    const char *const *texts;     /**< TEXTS: count of them */
     const struct ronde_row *rows; /**< ROWS: count of them */
-    size_t count;               /**< TEXTS, ROWS */
+    size_t count;                 /**< TEXTS, ROWS */
 };
 
 /** An object. */

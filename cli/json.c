@@ -20,6 +20,7 @@ static json_t *array_of(const struct ronde_field *field)
     return array;
 }
 
+/* NULL when there is no memory or a text is not UTF-8. */
 static json_t *value_of(const struct ronde_field *field)
 {
     switch (field->kind) {
@@ -40,6 +41,7 @@ static json_t *value_of(const struct ronde_field *field)
     return NULL;
 }
 
+/* In printed order, which the flag of dump keeps. */
 static json_t *object_of(const struct ronde_row *row)
 {
     json_t *object = json_object();

@@ -61,6 +61,7 @@ static const struct ronde_command *find_command(const char *name)
     return NULL;
 }
 
+/* With the nearest name, as everywhere. */
 static int refuse_command(const char *name)
 {
     const char *names[COMMAND_COUNT];
@@ -76,6 +77,7 @@ static int refuse_command(const char *name)
     return ronde_report(&error);
 }
 
+/* To stdout when asked for, to stderr when it is a reproach. */
 static int print_help(FILE *file, int code)
 {
     fputs("ronde compiles collectives into step schedules, proves them, runs them, replays and "
@@ -90,6 +92,7 @@ static int print_help(FILE *file, int code)
     return code;
 }
 
+/* Features are asked, not remembered from the build. */
 static int print_version(void)
 {
     const char *text = NULL, *reason = NULL;
@@ -108,6 +111,7 @@ static int print_version(void)
     return RONDE_EXIT_OK;
 }
 
+/* Options first: help of a command must work where the command would not. */
 static int run_command(const struct ronde_command *command, int argc, char **argv)
 {
     struct ronde_options options;
@@ -121,6 +125,7 @@ static int run_command(const struct ronde_command *command, int argc, char **arg
     return command->run(&options);
 }
 
+/* `ronde help COMMAND` is `ronde COMMAND --help`. */
 static int help_command(int argc, char **argv)
 {
     if (argc < 2)

@@ -1,4 +1,7 @@
-/* Buffers of a run, how they alias in place, what they hold before it and what is compared after it. */
+/*
+ * Buffers of a run, how they alias in place, what they hold before it and what is compared after
+ * it.
+ */
 #include "memory.h"
 
 #include <string.h>
@@ -8,6 +11,7 @@ static size_t buffer_bytes(const struct ronde_shape *shape, uint32_t blocks)
     return (size_t)shape->count * ronde_dtype_bytes(shape->dtype) * blocks;
 }
 
+/* Also of a half-made set: entries not reached are NULL. */
 static void free_buffers(const struct ronde_memory *memory, void **buffers, size_t bytes)
 {
     for (uint32_t rank = 0; buffers && rank < memory->ranks; rank++)
@@ -15,6 +19,7 @@ static void free_buffers(const struct ronde_memory *memory, void **buffers, size
     ronde_mem_free(memory->mem, buffers, memory->ranks, sizeof *buffers);
 }
 
+/* All or nothing. */
 static void **new_buffers(const struct ronde_memory *memory, size_t bytes)
 {
     void **buffers = ronde_mem_new(memory->mem, memory->ranks, sizeof *buffers);
@@ -70,6 +75,7 @@ static void *own_block(void *buffer, const struct ronde_shape *shape, uint32_t r
     return (char *)buffer + buffer_bytes(shape, 1) * rank;
 }
 
+/* NCCL's convention: the smaller buffer is the rank's own block of the larger. */
 static void view_in_place(struct ronde_memory *memory, const struct ronde_shape *shape,
                           uint32_t rank)
 {
@@ -109,6 +115,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* A value of each type from the same random bits. */
 static void set_element(void *buffer, enum ronde_dtype dtype, size_t index, uint64_t bits)
 {
     /* [1, 2): products neither vanish nor become denormal, which would be slow to time. */
@@ -131,6 +138,9 @@ static void set_element(void *buffer, enum ronde_dtype dtype, size_t index, uint
     }
 }
 
+/*
+ * One period is computed, the rest are copies of it: filling must not take longer than measuring.
+ */
 static void fill_rank(void *buffer, const struct ronde_shape *shape, size_t elements, uint32_t rank)
 {
     const size_t element = ronde_dtype_bytes(shape->dtype);
@@ -155,6 +165,7 @@ void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_sha
     }
 }
 
+/* Equal buffers, the usual case, cost one comparison. */
 static uint64_t count_wrong(const char *got, const char *expected, size_t element, size_t bytes)
 {
     uint64_t wrong = 0;

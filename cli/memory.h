@@ -1,5 +1,6 @@
 /**
- * Buffers of all ranks of a run: inputs, outputs and expected outputs, and the views of them in and out of place.
+ * Buffers of all ranks of a run: inputs, outputs and expected outputs, and the views of them in
+ * and out of place.
  */
 #ifndef RONDE_CLI_MEMORY_H
 #define RONDE_CLI_MEMORY_H
@@ -30,10 +31,9 @@ struct ronde_memory {
 };
 
 /** Allocates for a shape, whose count is the largest that will be used. Errors: NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status ronde_memory_create(const struct ronde_shape *shape,
-                                                       bool with_expected,
-                                                       struct ronde_memory *out_memory,
-                                                       struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
+                    struct ronde_memory *out_memory, struct ronde_error *error);
 
 /** Frees the buffers; a zeroed memory is allowed. */
 void ronde_memory_destroy(struct ronde_memory *memory);
@@ -42,8 +42,10 @@ void ronde_memory_destroy(struct ronde_memory *memory);
 void ronde_memory_view(struct ronde_memory *memory, const struct ronde_shape *shape, bool in_place);
 
 /**
- * Fills every rank's input, as the views see it, with values that differ between ranks and elements, and poisons the
- * rest of the outputs. Floating values are in [1, 2) and no short sums of powers of two, so that a different order of
+ * Fills every rank's input, as the views see it, with values that differ between ranks and
+ * elements, and poisons the
+ * rest of the outputs. Floating values are in [1, 2) and no short sums of powers of two, so that
+ * a different order of
  * reduction gives different bits.
  */
 void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_shape *shape);

@@ -1,4 +1,11 @@
-/* Options: one table, filtered by what a command takes, parsed by argp without its printing and exiting. */
+/*
+ * Options: one table, filtered by what a command takes, parsed by argp without its printing and
+ * exiting.
+ *
+ * argp would end the program with its own text and code on a bad option. Here every error is one
+ * line and a status, so argp runs silently and says only where it stopped; `explain` finds the
+ * words for it. An option a command does not take is unknown to it: nothing is silently ignored.
+ */
 #include "options.h"
 
 #include "report.h"
@@ -32,7 +39,8 @@ enum key {
 
 /* Letters and long names are nccl-tests' where it has them. */
 static const struct argp_option all_options[] = {
-    {"ranks", 'N', "N", 0, "number of ranks; a list 2,4,8 or a range 2..33 where several make sense", 0},
+    {"ranks", 'N', "N", 0,
+     "number of ranks; a list 2,4,8 or a range 2..33 where several make sense", 0},
     {"algorithm", 'a', "NAME", 0, "algorithm, or several with commas where several make sense", 0},
     {"minbytes", 'b', "SIZE", 0, "smallest size (default 8); K, M, G are powers of 1024", 1},
     {"maxbytes", 'e', "SIZE", 0, "largest size (default 16M)", 1},
@@ -63,6 +71,7 @@ static const struct argp_option all_options[] = {
 
 #define ALL_COUNT (sizeof all_options / sizeof all_options[0])
 
+/* A whole word of the command's list. */
 static bool takes(const struct ronde_command *command, const char *name)
 {
     const size_t length = strlen(name);
@@ -74,7 +83,10 @@ static bool takes(const struct ronde_command *command, const char *name)
     return false;
 }
 
-/* The command's own table, zero-terminated. -o goes to op where nccl-tests users expect it, else to output. */
+/*
+ * The command's own table, zero-terminated. -o goes to op where nccl-tests users expect it, else
+ * to output.
+ */
 static uint32_t filter(const struct ronde_command *command, struct argp_option *own)
 {
     uint32_t count = 0;
@@ -98,7 +110,8 @@ enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct
     const double number = starts_well ? strtod(text, &end) : 0.0;
     /* strtod also reads 0x10 and 1e3; a size has neither. */
     if (!starts_well || strcspn(text, "xXeEnN") < (size_t)(end - text))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "size \"%s\" is not a number with K, M, G, T or P", text);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "size \"%s\" is not a number with K, M, G, T or P", text);
     double scale = 1.0;
     const char upper = (char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end);
     const char *letter = upper ? strchr(letters, upper) : NULL;
@@ -135,6 +148,7 @@ static enum ronde_status parse_number(const char *what, const char *text, uint64
     return RONDE_OK;
 }
 
+/* A number that must fit 32 bits. */
 static enum ronde_status parse_count(const char *what, const char *text, uint32_t low,
                                      uint32_t *out, struct ronde_error *error)
 {
@@ -160,7 +174,8 @@ static enum ronde_status parse_rank_item(char *item, uint32_t *out_ranks, uint32
     if (status != RONDE_OK)
         return status;
     if (high < low || high - low >= RONDE_MAX_RANK_COUNTS - *out_count)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks %llu..%llu: a range ascends and all of -N has at most %u numbers",
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "ranks %llu..%llu: a range ascends and all of -N has at most %u numbers",
                           (unsigned long long)low, (unsigned long long)high, RONDE_MAX_RANK_COUNTS);
     for (uint64_t n = low; n <= high; n++)
         out_ranks[(*out_count)++] = (uint32_t)n;
@@ -173,7 +188,8 @@ enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks, uint3
     char copy[256];
     *out_count = 0;
     if (strlen(text) >= sizeof copy)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks: a list of more than %zu characters", sizeof copy - 1);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks: a list of more than %zu characters",
+                          sizeof copy - 1);
     memcpy(copy, text, strlen(text) + 1);
     for (char *item = copy; item;) {
         char *comma = strchr(item, ',');
@@ -187,6 +203,7 @@ enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks, uint3
     return RONDE_OK;
 }
 
+/* Kept as text: whether an algorithm exists depends on the collective. */
 static enum ronde_status parse_names(const char *text, struct ronde_options *options,
                                      struct ronde_error *error)
 {
@@ -200,7 +217,8 @@ static enum ronde_status parse_names(const char *text, struct ronde_options *opt
         if (comma)
             *comma = '\0';
         if (options->algorithm_count == RONDE_MAX_NAMES)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT, "algorithm: more than %u names", RONDE_MAX_NAMES);
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "algorithm: more than %u names",
+                              RONDE_MAX_NAMES);
         options->algorithms[options->algorithm_count++] = item;
         item = comma ? comma + 1 : NULL;
     }
@@ -220,14 +238,16 @@ static enum ronde_status fail_name(const char *what, const char *text, const cha
 {
     const char *nearest = ronde_nearest(text, names, count);
     if (nearest)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; did you mean %s?", what, text, nearest);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; did you mean %s?", what,
+                          text, nearest);
     char list[160] = "";
     for (uint32_t i = 0; i < count; i++)
         if (strlen(list) + strlen(names[i]) + 3 < sizeof list) {
             strcat(list, i ? ", " : "");
             strcat(list, names[i]);
         }
-    return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; there are %s", what, text, list);
+    return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; there are %s", what, text,
+                      list);
 }
 
 static enum ronde_status parse_dtype(const char *text, struct ronde_options *options,
@@ -246,12 +266,14 @@ static enum ronde_status parse_op(const char *text, struct ronde_options *option
                : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
 }
 
+/* Time limits are real numbers; zero would mean none and is refused. */
 static enum ronde_status parse_seconds(const char *text, double *out, struct ronde_error *error)
 {
     char *end = NULL;
     const double seconds = strtod(text, &end);
     if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 1e6))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "timeout \"%s\" is not a number of seconds up to 1e6", text);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "timeout \"%s\" is not a number of seconds up to 1e6", text);
     *out = seconds;
     return RONDE_OK;
 }
@@ -264,6 +286,7 @@ static enum ronde_status parse_check(const char *text, bool *out, struct ronde_e
     return status;
 }
 
+/* A slot holds a grain at least. */
 static enum ronde_status parse_slot(const char *text, uint64_t *out, struct ronde_error *error)
 {
     const enum ronde_status status = ronde_size_parse(text, out, error);
@@ -285,17 +308,38 @@ struct parsing {
 static bool take_plain(struct ronde_options *options, int key, const char *text)
 {
     switch (key) {
-    case KEY_BACKEND: options->backend = text; return true;
-    case KEY_TOPO: options->topo = text; return true;
-    case KEY_ENGINE: options->engine = text; return true;
-    case KEY_OUTPUT: options->output = text; return true;
-    case KEY_PLOT: options->plot = text; return true;
-    case KEY_JSON: options->json = true; return true;
-    case KEY_CSV: options->csv = true; return true;
-    case KEY_ALL: options->all = true; return true;
-    case KEY_EXPAND: options->expand = true; return true;
-    case 'h': options->help = true; return true;
-    default: return false;
+    case KEY_BACKEND:
+        options->backend = text;
+        return true;
+    case KEY_TOPO:
+        options->topo = text;
+        return true;
+    case KEY_ENGINE:
+        options->engine = text;
+        return true;
+    case KEY_OUTPUT:
+        options->output = text;
+        return true;
+    case KEY_PLOT:
+        options->plot = text;
+        return true;
+    case KEY_JSON:
+        options->json = true;
+        return true;
+    case KEY_CSV:
+        options->csv = true;
+        return true;
+    case KEY_ALL:
+        options->all = true;
+        return true;
+    case KEY_EXPAND:
+        options->expand = true;
+        return true;
+    case 'h':
+        options->help = true;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -303,22 +347,36 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
                                      struct ronde_error *error)
 {
     switch (key) {
-    case 'b': return ronde_size_parse(text, &options->min_bytes, error);
-    case 'e': return ronde_size_parse(text, &options->max_bytes, error);
-    case 'i': return ronde_size_parse(text, &options->step_bytes, error);
-    case 'f': return parse_number("factor", text, 2, 1u << 20, &options->factor, error);
-    case 'n': return parse_count("iterations", text, 1, &options->iterations, error);
-    case 'w': return parse_count("warm-ups", text, 0, &options->warmups, error);
-    case 'r': return parse_count("root", text, 0, &options->root, error);
-    case KEY_CHANNELS: return parse_count("channels", text, 1, &options->channels, error);
-    case KEY_DEPTH: return parse_count("depth", text, 1, &options->depth, error);
-    case KEY_SEED: return parse_number("seed", text, 0, INT64_MAX, &options->seed, error);
-    case KEY_SLOT: return parse_slot(text, &options->slot_bytes, error);
-    case KEY_TIMEOUT: return parse_seconds(text, &options->timeout_s, error);
-    default: return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
+    case 'b':
+        return ronde_size_parse(text, &options->min_bytes, error);
+    case 'e':
+        return ronde_size_parse(text, &options->max_bytes, error);
+    case 'i':
+        return ronde_size_parse(text, &options->step_bytes, error);
+    case 'f':
+        return parse_number("factor", text, 2, 1u << 20, &options->factor, error);
+    case 'n':
+        return parse_count("iterations", text, 1, &options->iterations, error);
+    case 'w':
+        return parse_count("warm-ups", text, 0, &options->warmups, error);
+    case 'r':
+        return parse_count("root", text, 0, &options->root, error);
+    case KEY_CHANNELS:
+        return parse_count("channels", text, 1, &options->channels, error);
+    case KEY_DEPTH:
+        return parse_count("depth", text, 1, &options->depth, error);
+    case KEY_SEED:
+        return parse_number("seed", text, 0, INT64_MAX, &options->seed, error);
+    case KEY_SLOT:
+        return parse_slot(text, &options->slot_bytes, error);
+    case KEY_TIMEOUT:
+        return parse_seconds(text, &options->timeout_s, error);
+    default:
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
     }
 }
 
+/* One option, whatever its kind. */
 static enum ronde_status take(struct parsing *parsing, int key, const char *text)
 {
     struct ronde_options *options = parsing->options;
@@ -330,15 +388,22 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
         return RONDE_OK;
     parsing->max_given = parsing->max_given || key == 'e';
     switch (key) {
-    case 'N': return ronde_ranks_parse(text, options->ranks, &options->rank_counts, error);
-    case 'a': return parse_names(text, options, error);
-    case 'd': return parse_dtype(text, options, error);
-    case 'c': return parse_check(text, &options->check, error);
-    case KEY_OP: return parse_op(text, options, error);
-    default: return take_number(options, key, text, error);
+    case 'N':
+        return ronde_ranks_parse(text, options->ranks, &options->rank_counts, error);
+    case 'a':
+        return parse_names(text, options, error);
+    case 'd':
+        return parse_dtype(text, options, error);
+    case 'c':
+        return parse_check(text, &options->check, error);
+    case KEY_OP:
+        return parse_op(text, options, error);
+    default:
+        return take_number(options, key, text, error);
     }
 }
 
+/* One positional argument; what it means is the command's business. */
 static enum ronde_status take_argument(struct parsing *parsing, const char *text)
 {
     struct ronde_options *options = parsing->options;
@@ -349,6 +414,7 @@ static enum ronde_status take_argument(struct parsing *parsing, const char *text
     return RONDE_OK;
 }
 
+/* argp's side of the conversation: what it asks for beyond options is nothing to do. */
 static error_t on_key(int key, char *text, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
@@ -371,7 +437,10 @@ static error_t on_key(int key, char *text, struct argp_state *state)
     }
 }
 
-/* The row a word on the command line means, as getopt_long reads it: a letter, a long name or an unambiguous prefix. */
+/*
+ * The row a word on the command line means, as getopt_long reads it: a letter, a long name or an
+ * unambiguous prefix.
+ */
 static const struct argp_option *option_of(const struct argp_option *own, const char *word)
 {
     const struct argp_option *found = NULL;
@@ -392,6 +461,7 @@ static const struct argp_option *option_of(const struct argp_option *own, const 
     return found;
 }
 
+/* Names the option as typed, and the nearest one this command takes. */
 static enum ronde_status fail_option(const struct parsing *parsing, const struct argp_option *own,
                                      const char *word)
 {
@@ -403,14 +473,17 @@ static enum ronde_status fail_option(const struct parsing *parsing, const struct
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
     const char *nearest = bare[1] == '-' ? ronde_nearest(bare + 2, names, count) : NULL;
     if (nearest)
-        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: unknown option %s; did you mean --%s?",
-                          parsing->command->name, bare, nearest);
-    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: unknown option %s; see ronde %s --help",
-                      parsing->command->name, bare, parsing->command->name);
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                          "%s: unknown option %s; did you mean --%s?", parsing->command->name, bare,
+                          nearest);
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                      "%s: unknown option %s; see ronde %s --help", parsing->command->name, bare,
+                      parsing->command->name);
 }
 
 /*
- * argp only says where it stopped. getopt steps over a word it has read to its end, so the culprit is the word before,
+ * argp only says where it stopped. getopt steps over a word it has read to its end, so the
+ * culprit is the word before,
  * or, inside a cluster of letters, the word itself.
  */
 static enum ronde_status explain(const struct parsing *parsing, const struct argp_option *own,
@@ -429,17 +502,20 @@ static enum ronde_status explain(const struct parsing *parsing, const struct arg
             return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option --%s takes no value",
                               parsing->command->name, option->name);
     }
-    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: cannot read the options; see ronde %s --help",
-                      parsing->command->name, parsing->command->name);
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                      "%s: cannot read the options; see ronde %s --help", parsing->command->name,
+                      parsing->command->name);
 }
 
+/* What can only be seen when all options are there. */
 static enum ronde_status check_sweep(struct parsing *parsing)
 {
     struct ronde_options *options = parsing->options;
     if (!parsing->max_given && options->max_bytes < options->min_bytes)
         options->max_bytes = options->min_bytes;
     if (options->max_bytes < options->min_bytes)
-        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "largest size %llu is less than smallest size %llu",
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                          "largest size %llu is less than smallest size %llu",
                           (unsigned long long)options->max_bytes,
                           (unsigned long long)options->min_bytes);
     if (options->json && options->csv)
@@ -447,6 +523,7 @@ static enum ronde_status check_sweep(struct parsing *parsing)
     return RONDE_OK;
 }
 
+/* nccl-tests' defaults where it has them; the sweep starts where latency shows. */
 static void set_defaults(struct ronde_options *options)
 {
     *options = (struct ronde_options){
@@ -472,8 +549,8 @@ enum ronde_status ronde_options_parse(const struct ronde_command *command, int a
     filter(command, own);
     set_defaults(out_options);
     const struct argp argp = {.options = own, .parser = on_key};
-    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL,
-                   &parsing) != 0)
+    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing) !=
+        0)
         return error->status != RONDE_OK ? error->status : explain(&parsing, own, argv, argc);
     return out_options->help ? RONDE_OK : check_sweep(&parsing);
 }

@@ -1,7 +1,8 @@
 /**
  * The command line: one table of options for all commands, parsed with argp.
  *
- * A command names the long options it takes; anything else is refused with the nearest name. nccl-tests' letters and
+ * A command names the long options it takes; anything else is refused with the nearest name.
+ * nccl-tests' letters and
  * sizes are kept so that a pasted command line works.
  */
 #ifndef RONDE_CLI_OPTIONS_H
@@ -38,42 +39,42 @@ struct ronde_options {
     enum ronde_op op;                           /**< --op, and -o in run */
     uint32_t root;                              /**< -r */
     uint32_t channels;                          /**< --channels; 0 = the algorithm's default */
-    uint64_t slot_bytes;                        /**< --slot; 0 = the backend's or the machine file's */
-    uint32_t depth;                             /**< --depth; 0 = default */
-    uint64_t seed;                              /**< --seed */
-    double timeout_s;                           /**< --timeout, of one run */
-    const char *backend;                        /**< --backend */
-    const char *topo;                           /**< --topo; NULL = not given */
-    const char *engine;                         /**< --engine: auto, flat or simgrid */
-    const char *output;                         /**< --output; NULL = stdout */
-    const char *plot;                           /**< --plot; NULL = none */
-    bool json;                                  /**< --json */
-    bool csv;                                   /**< --csv */
-    bool all;                                   /**< --all */
-    bool expand;                                /**< --expand */
-    bool help;                                  /**< --help */
+    uint64_t slot_bytes; /**< --slot; 0 = the backend's or the machine file's */
+    uint32_t depth;      /**< --depth; 0 = default */
+    uint64_t seed;       /**< --seed */
+    double timeout_s;    /**< --timeout, of one run */
+    const char *backend; /**< --backend */
+    const char *topo;    /**< --topo; NULL = not given */
+    const char *engine;  /**< --engine: auto, flat or simgrid */
+    const char *output;  /**< --output; NULL = stdout */
+    const char *plot;    /**< --plot; NULL = none */
+    bool json;           /**< --json */
+    bool csv;            /**< --csv */
+    bool all;            /**< --all */
+    bool expand;         /**< --expand */
+    bool help;           /**< --help */
 };
 
 /** A command as its row of the dispatch table describes it. */
 struct ronde_command {
-    const char *name;      /**< as typed */
-    const char *arguments; /**< positional arguments as help shows them, e.g. "COLLECTIVE" */
-    const char *summary;   /**< one line */
-    const char *examples;  /**< shown by help after the options */
-    const char *takes;     /**< long options it takes, between blanks: " ranks algorithm " */
+    const char *name;       /**< as typed */
+    const char *arguments;  /**< positional arguments as help shows them, e.g. "COLLECTIVE" */
+    const char *summary;    /**< one line */
+    const char *examples;   /**< shown by help after the options */
+    const char *takes;      /**< long options it takes, between blanks: " ranks algorithm " */
     uint32_t max_arguments; /**< positional arguments it takes at most */
-    bool o_is_op;          /**< -o means --op, as in nccl-tests; else --output */
+    bool o_is_op;           /**< -o means --op, as in nccl-tests; else --output */
     int (*run)(const struct ronde_options *options); /**< returns the exit code */
 };
 
 /**
- * Parses argv[1..] for a command; argv[0] is the command's name. Strings in *out_options live as long as argv and it.
+ * Parses argv[1..] for a command; argv[0] is the command's name. Strings in *out_options live as
+ * long as argv and it.
  * Errors: BAD_ARGUMENT, one line that names the option, the value and the nearest name.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_options_parse(const struct ronde_command *command,
-                                                       int argc, char **argv,
-                                                       struct ronde_options *out_options,
-                                                       struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
+                    struct ronde_options *out_options, struct ronde_error *error);
 
 /** Prints a command's help. */
 void ronde_options_help(const struct ronde_command *command, FILE *file);
@@ -84,8 +85,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, uint64_t *
 
 /** Reads rank counts: 8, 2,4,8 or 2..33. Errors: BAD_ARGUMENT for anything outside 1 .. RONDE_MAX_RANKS. */
 RONDE_MUST_CHECK enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks,
-                                                     uint32_t *out_count,
-                                                     struct ronde_error *error);
+                                                     uint32_t *out_count, struct ronde_error *error);
 
 /** The size after `bytes` in the sweep of -b -e -f -i; 0 when the sweep is over. */
 uint64_t ronde_options_next_size(const struct ronde_options *options, uint64_t bytes);

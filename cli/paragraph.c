@@ -1,12 +1,10 @@
-/* One paragraph that says how far predictions are off here, and what takes the time. Every figure is from the grid. */
+/*
+ * One paragraph that says how far predictions are off here, and what takes the time. Every figure
+ * is from the grid.
+ */
 #include "compare.h"
 
 #include "table.h"
-
-static size_t points_of(const struct ronde_validation *grid)
-{
-    return (size_t)grid->rank_counts * grid->size_count * grid->algorithm_count;
-}
 
 /* Errors of both predictions over a subset. */
 struct verdict {
@@ -14,6 +12,7 @@ struct verdict {
     struct ronde_errors closed_form;
 };
 
+/* Both engines over one subset. */
 static struct verdict judge(const struct ronde_validation *grid, enum ronde_subset subset,
                             double *scratch)
 {
@@ -23,6 +22,7 @@ static struct verdict judge(const struct ronde_validation *grid, enum ronde_subs
     return verdict;
 }
 
+/* Says nothing about a subset nobody measured. */
 static void print_subset(FILE *file, const char *where, const struct verdict *verdict)
 {
     if (verdict->simgrid.count == 0)
@@ -48,6 +48,7 @@ static struct ronde_agreement agree(const struct ronde_validation *grid, enum ro
     return sum;
 }
 
+/* Ties are left out: naming the winner of a tie is no merit. */
 static void print_winners(FILE *file, const struct ronde_validation *grid)
 {
     const struct ronde_agreement simgrid = agree(grid, RONDE_SOURCE_SIMGRID);
@@ -58,7 +59,10 @@ static void print_winners(FILE *file, const struct ronde_validation *grid)
             simgrid.agreed, simgrid.decided, closed.agreed);
 }
 
-/* How the time of the smallest and largest point of the first algorithm splits, by the model's constants. */
+/*
+ * How the time of the smallest and largest point of the first algorithm splits, by the model's
+ * constants.
+ */
 static void print_small(FILE *file, const struct ronde_comparison *comparison)
 {
     const struct ronde_validation *grid = &comparison->grid;
@@ -66,18 +70,21 @@ static void print_small(FILE *file, const struct ronde_comparison *comparison)
     const uint32_t last = grid->rank_counts - 1;
     const struct ronde_point *few = ronde_validation_point(grid, 0, 0, 0);
     const struct ronde_point *many = ronde_validation_point(grid, last, 0, 0);
-    fprintf(file,
-            "Small blocks cost the start of a run and then messages one after another: at %s bytes the "
-            "start (%.2f us) is %.0f%% of the %s's %.2f us on %u ranks and %.0f%% of its %.2f us "
-            "on %u. ",
-            ronde_cell_size(few->bytes).text, time->launch_ns / 1e3,
-            100.0 * time->launch_ns / few->measured.median, grid->algorithms[0],
-            few->measured.median / 1e3, grid->ranks[0],
-            100.0 * time->launch_ns / many->measured.median, many->measured.median / 1e3,
-            grid->ranks[last]);
+    fprintf(
+        file,
+        "Small blocks cost the start of a run and then messages one after another: at %s bytes the "
+        "start (%.2f us) is %.0f%% of the %s's %.2f us on %u ranks and %.0f%% of its %.2f us "
+        "on %u. ",
+        ronde_cell_size(few->bytes).text, time->launch_ns / 1e3,
+        100.0 * time->launch_ns / few->measured.median, grid->algorithms[0],
+        few->measured.median / 1e3, grid->ranks[0], 100.0 * time->launch_ns / many->measured.median,
+        many->measured.median / 1e3, grid->ranks[last]);
 }
 
-/* Large blocks: how the time per byte changes with the size, which a model with one copy rate cannot follow. */
+/*
+ * Large blocks: how the time per byte changes with the size, which a model with one copy rate
+ * cannot follow.
+ */
 static void print_large(FILE *file, const struct ronde_comparison *comparison)
 {
     const struct ronde_validation *grid = &comparison->grid;
@@ -105,9 +112,10 @@ static void print_large(FILE *file, const struct ronde_comparison *comparison)
 /* Beyond this typical spread of repetitions something else was using the machine. */
 #define BUSY_SPREAD 0.25
 
+/* So that nobody blames the model for a busy machine, or excuses it on an idle one. */
 static void print_noise(FILE *file, const struct ronde_validation *grid, double *scratch)
 {
-    const size_t total = points_of(grid);
+    const size_t total = ronde_validation_size(grid);
     for (size_t i = 0; i < total; i++)
         scratch[i] = ronde_stats_spread(&grid->points[i].measured);
     const double typical = ronde_stats_of(scratch, total).median;
@@ -115,10 +123,12 @@ static void print_noise(FILE *file, const struct ronde_validation *grid, double 
             "Repetitions of one point spread by %.0f%% (95th percentile over median, median of all "
             "points)%s. ",
             100.0 * typical,
-            typical > BUSY_SPREAD ? ": this machine was busy, so part of every error is not the model's"
-                                  : "");
+            typical > BUSY_SPREAD
+                ? ": this machine was busy, so part of every error is not the model's"
+                : "");
 }
 
+/* The sentence that keeps these figures from being quoted for real clusters. */
 static void print_sharing(FILE *file, const struct ronde_comparison *comparison)
 {
     const uint32_t cores = ronde_platform_facts(comparison->platform)->shared.cores;
@@ -133,7 +143,7 @@ enum ronde_status ronde_paragraph_print(const struct ronde_comparison *compariso
                                         struct ronde_error *error)
 {
     const struct ronde_validation *grid = &comparison->grid;
-    const size_t total = points_of(grid);
+    const size_t total = ronde_validation_size(grid);
     double *scratch = ronde_mem_new(ronde_mem_default(), total, sizeof *scratch);
     if (!scratch)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to sum up %zu points", total);

@@ -1,4 +1,9 @@
-/* Plots: a gnuplot script written down a pipe. */
+/*
+ * Plots: a gnuplot script written down a pipe.
+ *
+ * gnuplot is asked for on the PATH rather than linked: it is a program, and its absence must cost
+ * nothing but the picture.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include "plot.h"
@@ -47,8 +52,8 @@ static void print_quoted(FILE *gnuplot, const char *text)
 }
 
 /* Colours that differ in brightness too, one per algorithm (Okabe and Ito's palette). */
-static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9",
-                                      "#e69f00"};
+static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73",
+                                      "#cc79a7", "#56b4e9", "#e69f00"};
 #define COLOUR_COUNT (sizeof colours / sizeof colours[0])
 
 /* How a source is drawn. */
@@ -57,16 +62,6 @@ static const char *const styles[RONDE_SOURCE_COUNT] = {
     [RONDE_SOURCE_SIMGRID] = "with lines lw 1.5 dt 2",
     [RONDE_SOURCE_CLOSED_FORM] = "with lines lw 1.5 dt 3",
 };
-
-static const char *source_text(uint32_t source)
-{
-    static const char *const texts[] = {
-#define SOURCE_TEXT(name, text) text,
-        RONDE_SOURCE_LIST(SOURCE_TEXT)
-#undef SOURCE_TEXT
-    };
-    return texts[source];
-}
 
 /* One plot command with inline data blocks that follow in the same order. */
 static void print_panel(FILE *gnuplot, const struct ronde_validation *validation, uint32_t r)
@@ -79,7 +74,7 @@ static void print_panel(FILE *gnuplot, const struct ronde_validation *validation
         const char *name = validation->algorithms[i / RONDE_SOURCE_COUNT];
         fprintf(gnuplot, "%s'-' %s lc rgb '%s' title '%s %s'", i ? ", " : "",
                 styles[i % RONDE_SOURCE_COUNT], colours[i / RONDE_SOURCE_COUNT % COLOUR_COUNT],
-                name, source_text(i % RONDE_SOURCE_COUNT));
+                name, ronde_source_text((enum ronde_source)(i % RONDE_SOURCE_COUNT)));
     }
     fputc('\n', gnuplot);
     for (uint32_t i = 0; i < curves; i++) {
@@ -93,8 +88,8 @@ static void print_panel(FILE *gnuplot, const struct ronde_validation *validation
     }
 }
 
-static void print_script(FILE *gnuplot, const struct ronde_validation *validation,
-                         const char *path)
+/* White ground and log axes; everything else is gnuplot's default. */
+static void print_script(FILE *gnuplot, const struct ronde_validation *validation, const char *path)
 {
     fprintf(gnuplot, "set terminal svg size %u,460 dynamic background rgb 'white' font 'sans,11'\n",
             430 * validation->rank_counts);
@@ -104,7 +99,8 @@ static void print_script(FILE *gnuplot, const struct ronde_validation *validatio
     fputs("\nset logscale xy\nset grid lc rgb '#dddddd'\nset key top left noenhanced\n"
           "set xlabel 'bytes'\nset ylabel 'time (us)'\nset format x '%.0b%B'\n",
           gnuplot);
-    fprintf(gnuplot, "set multiplot layout 1,%u title '%s: measured, simgrid, closed form' noenhanced\n",
+    fprintf(gnuplot,
+            "set multiplot layout 1,%u title '%s: measured, simgrid, closed form' noenhanced\n",
             validation->rank_counts, ronde_collective_text(validation->collective));
     for (uint32_t r = 0; r < validation->rank_counts; r++)
         print_panel(gnuplot, validation, r);
@@ -117,7 +113,9 @@ enum ronde_status ronde_plot_validation(const struct ronde_validation *validatio
     const char *missing = NULL;
     if (!ronde_plot_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
-    /* Its complaints span lines and name our script; the path is the one thing that can be wrong. */
+    /*
+     * Its complaints span lines and name our script; the path is the one thing that can be wrong.
+     */
     FILE *gnuplot = popen("gnuplot 2>/dev/null", "w");
     if (!gnuplot)
         return ronde_fail(error, RONDE_IO, "gnuplot cannot be started");

@@ -10,7 +10,8 @@
 bool ronde_plot_available(const char **out_text);
 
 /**
- * Draws one panel per number of ranks, time over size: measured as points and lines, simulated dashed, closed form
+ * Draws one panel per number of ranks, time over size: measured as points and lines, simulated
+ * dashed, closed form
  * dotted, one colour per algorithm. Errors: UNAVAILABLE (no gnuplot; names the package); IO.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_plot_validation(const struct ronde_validation *validation,

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
-                                        const struct ronde_schedule *schedule,
-                                        const struct ronde_request *request,
-                                        const struct ronde_options *options)
+struct ronde_forecast
+ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_schedule *schedule,
+                  const struct ronde_request *request, const struct ronde_options *options)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
     struct ronde_forecast forecast = {.platform = platform,
@@ -25,8 +24,7 @@ enum ronde_status ronde_forecast_check(const struct ronde_forecast *forecast,
     const uint32_t hosts = ronde_platform_facts(forecast->platform)->hosts;
     if (forecast->schedule->ranks > hosts)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
-                          ronde_platform_path(forecast->platform), hosts,
-                          forecast->schedule->ranks);
+                          ronde_platform_path(forecast->platform), hosts, forecast->schedule->ranks);
     return RONDE_OK;
 }
 
@@ -38,6 +36,7 @@ static void label_sharing(const struct ronde_forecast *forecast, struct ronde_re
         ronde_record_label(record, "oversubscribed");
 }
 
+/* What every prediction's record says alike. */
 static struct ronde_record record_of(const struct ronde_forecast *forecast, const char *engine)
 {
     struct ronde_record record = ronde_record_of(forecast->schedule, &forecast->load);
@@ -49,6 +48,7 @@ static struct ronde_record record_of(const struct ronde_forecast *forecast, cons
     return record;
 }
 
+/* By name, as typed. */
 static enum ronde_status replay(const struct ronde_forecast *forecast, const char *engine,
                                 const struct ronde_dag *dag, struct ronde_sim_result *out_result,
                                 struct ronde_error *error)
@@ -92,18 +92,21 @@ enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast, c
     return RONDE_OK;
 }
 
+/* The network, a label where it is not what every pair sees, and whether it is. */
 static enum ronde_status network_of(const struct ronde_forecast *forecast,
                                     struct ronde_network *out_network, struct ronde_record *record,
-                                    struct ronde_error *error)
+                                    bool *out_is_uniform, struct ronde_error *error)
 {
     bool is_uniform = false;
-    const enum ronde_status status = ronde_platform_network(
-        forecast->platform, forecast->schedule->ranks, out_network, &is_uniform, error);
+    const enum ronde_status status =
+        ronde_platform_network(forecast->platform, forecast->schedule->ranks, out_network,
+                               &is_uniform, error);
     /* One network for all pairs: a fair share of what they share, or the slowest pair's. */
     const struct ronde_shared_host *shared = &ronde_platform_facts(forecast->platform)->shared;
     const bool is_shared = shared->cores > 0 || shared->memory_GBps > 0.0;
     if (status == RONDE_OK && !is_uniform)
         ronde_record_label(record, is_shared ? "fair_share" : "worst_pair");
+    *out_is_uniform = is_uniform;
     return status;
 }
 
@@ -113,18 +116,18 @@ enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *foreca
 {
     struct ronde_record record = record_of(forecast, "closed_form");
     struct ronde_network network;
+    bool is_uniform = false;
     const struct ronde_algorithm *algorithm =
         ronde_algorithm_find(forecast->request.collective, forecast->request.algorithm, error);
     if (!algorithm)
         return RONDE_BAD_ARGUMENT;
-    const enum ronde_status status = network_of(forecast, &network, &record, error);
+    const enum ronde_status status = network_of(forecast, &network, &record, &is_uniform, error);
     if (status != RONDE_OK)
         return status;
-    const struct ronde_price price =
-        algorithm->price(&forecast->request, &forecast->load, &network);
+    const struct ronde_price price = algorithm->price(&forecast->request, &forecast->load, &network);
     record.kind = RONDE_RECORD_MODELLED;
     ronde_record_predict(&record, price.time_ns);
-    ronde_record_label(&record, price.is_exact ? "exact" : "approximate");
+    ronde_record_label(&record, price.is_exact && is_uniform ? "exact" : "approximate");
     *out_record = record;
     return RONDE_OK;
 }
@@ -134,11 +137,12 @@ enum ronde_status ronde_forecast_dag(const struct ronde_forecast *forecast,
 {
     struct ronde_record record = record_of(forecast, "dag");
     struct ronde_network network;
+    bool is_uniform = false;
     double time_ns = 0.0;
-    enum ronde_status status = network_of(forecast, &network, &record, error);
+    enum ronde_status status = network_of(forecast, &network, &record, &is_uniform, error);
     if (status == RONDE_OK)
-        status = ronde_dag_price(forecast->schedule, &forecast->load, &network,
-                                 ronde_mem_default(), &time_ns, error);
+        status = ronde_dag_price(forecast->schedule, &forecast->load, &network, ronde_mem_default(),
+                                 &time_ns, error);
     if (status != RONDE_OK)
         return status;
     record.kind = RONDE_RECORD_MODELLED;

@@ -18,26 +18,26 @@ struct ronde_forecast {
 };
 
 /**
- * The forecast of a load: its slot is the command line's, else the one the platform's constants were measured with.
+ * The forecast of a load: its slot is the command line's, else the one the platform's constants
+ * were measured with.
  */
-struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
-                                        const struct ronde_schedule *schedule,
-                                        const struct ronde_request *request,
-                                        const struct ronde_options *options);
+struct ronde_forecast
+ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_schedule *schedule,
+                  const struct ronde_request *request, const struct ronde_options *options);
 
 /** Refuses more ranks than the platform has hosts. Errors: BAD_INPUT with the file's name and both numbers. */
 RONDE_MUST_CHECK enum ronde_status ronde_forecast_check(const struct ronde_forecast *forecast,
                                                         struct ronde_error *error);
 
 /**
- * Replays with engine auto, flat or simgrid. out_result may be NULL. Errors: BAD_ARGUMENT for another engine; those of
+ * Replays with engine auto, flat or simgrid. out_result may be NULL. Errors: BAD_ARGUMENT for
+ * another engine; those of
  * the replay.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast,
-                                                         const char *engine,
-                                                         struct ronde_record *out_record,
-                                                         struct ronde_sim_result *out_result,
-                                                         struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_forecast_replay(const struct ronde_forecast *forecast, const char *engine,
+                      struct ronde_record *out_record, struct ronde_sim_result *out_result,
+                      struct ronde_error *error);
 
 /** The closed form on the flat network the platform offers. Errors: as ronde_platform_network. */
 RONDE_MUST_CHECK enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *forecast,

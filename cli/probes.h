@@ -1,5 +1,6 @@
 /**
- * Point-to-point schedules: what calibration runs. They are ordinary schedules, stated through the builder and proved
+ * Point-to-point schedules: what calibration runs. They are ordinary schedules, stated through
+ * the builder and proved
  * like any other, but none of them is an algorithm that validation predicts.
  */
 #ifndef RONDE_CLI_PROBES_H
@@ -9,16 +10,18 @@
 
 /** Kind of a probe. */
 enum ronde_probe {
-    RONDE_PROBE_LAUNCH,    /**< one rank copies its input: a run with next to nothing in it */
+    RONDE_PROBE_LAUNCH, /**< one rank copies its input: a run with next to nothing in it */
     RONDE_PROBE_PING_PONG, /**< one message goes to and fro `length` times, each time passed on at once */
-    RONDE_PROBE_MESSAGES,  /**< `length` messages of one chunk each in a row, one way */
-    RONDE_PROBE_STREAM,    /**< the whole block one way, piece after piece */
-    RONDE_PROBE_REDUCE     /**< the same, combined with the receiver's input on arrival */
+    RONDE_PROBE_MESSAGES, /**< `length` messages of one chunk each in a row, one way */
+    RONDE_PROBE_STREAM,   /**< the whole block one way, piece after piece */
+    RONDE_PROBE_REDUCE    /**< the same, combined with the receiver's input on arrival */
 };
 
 /**
- * Makes a probe for two ranks (LAUNCH: one). `length` is odd for PING_PONG, so that the message ends at rank 1, and
- * ignored where nothing above mentions it. Owner: the caller destroys *out_schedule. Errors: as ronde_schedule_finish.
+ * Makes a probe for two ranks (LAUNCH: one). `length` is odd for PING_PONG, so that the message
+ * ends at rank 1, and
+ * ignored where nothing above mentions it. Owner: the caller destroys *out_schedule. Errors: as
+ * ronde_schedule_finish.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length,
                                                     struct ronde_schedule **out_schedule,

@@ -1,4 +1,8 @@
-/* Records: nccl-tests' sizes and bandwidths, and the fixed keys. */
+/*
+ * Records: nccl-tests' sizes and bandwidths, and the fixed keys.
+ *
+ * The order of keys is part of the format: CSV readers go by column, and people compare lines.
+ */
 #include "record.h"
 
 #include "ronde/split.h"
@@ -29,9 +33,9 @@ struct ronde_record ronde_record_of(const struct ronde_schedule *schedule,
         .dtype = load->dtype,
         .root = schedule->root,
         .channels = schedule->channel_count,
-        .pieces = load->slot_bytes ? ronde_piece_count(schedule, load->count, dtype_bytes,
-                                                       load->slot_bytes)
-                                   : 1,
+        .pieces = load->slot_bytes
+                      ? ronde_piece_count(schedule, load->count, dtype_bytes, load->slot_bytes)
+                      : 1,
         .wrong = RONDE_NOT_CHECKED,
         .schedule = schedule->hash,
     };
@@ -118,6 +122,7 @@ static struct ronde_field time_field(const struct ronde_record *record, const ch
                                                  : ronde_field_real(name, ns);
 }
 
+/* The first keys: what was asked for. */
 static size_t layout_request(const struct ronde_record *record, struct ronde_field *field)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
@@ -133,8 +138,8 @@ static size_t layout_request(const struct ronde_record *record, struct ronde_fie
     field[at++] = ronde_field_integer("count", record->count);
     field[at++] = ronde_field_text("dtype", ronde_dtype_text(record->dtype));
     field[at++] = ronde_field_text("op", traits->reduces ? ronde_op_text(record->op) : NULL);
-    field[at++] = traits->has_root ? ronde_field_integer("root", record->root)
-                                   : ronde_field_null("root");
+    field[at++] =
+        traits->has_root ? ronde_field_integer("root", record->root) : ronde_field_null("root");
     field[at++] = ronde_field_integer("channels", record->channels);
     field[at++] = ronde_field_integer("pieces", record->pieces);
     field[at++] = ronde_field_text("protocol", "simple");
@@ -142,6 +147,7 @@ static size_t layout_request(const struct ronde_record *record, struct ronde_fie
     return at;
 }
 
+/* The other keys: what came of it. */
 static size_t layout_result(const struct ronde_record *record, struct ronde_record_row *out,
                             struct ronde_field *field)
 {

@@ -34,6 +34,7 @@ int ronde_exit_code(enum ronde_status status)
 /* A progress line that is still standing; stderr is shared by all that print on it. */
 static bool line_is_open;
 
+/* A dumb terminal cannot take a line back. */
 static bool is_terminal(int descriptor)
 {
     const char *term = getenv("TERM");
@@ -77,12 +78,6 @@ void ronde_progress(const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     line_is_open = true;
-}
-
-bool ronde_may_colour(void)
-{
-    const char *refused = getenv("NO_COLOR");
-    return is_terminal(STDOUT_FILENO) && !(refused && refused[0]);
 }
 
 /* Longest name that is compared; longer texts are no misspelling of ours. */

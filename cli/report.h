@@ -1,5 +1,6 @@
 /**
- * What a person is told besides results: errors, notes, progress, suggestions, and the exit code of a status.
+ * What a person is told besides results: errors, notes, progress, suggestions, and the exit code
+ * of a status.
  */
 #ifndef RONDE_CLI_REPORT_H
 #define RONDE_CLI_REPORT_H
@@ -31,9 +32,6 @@ void ronde_progress(const char *format, ...) RONDE_FORMAT(1, 2);
 
 /** Erases the progress line. */
 void ronde_progress_end(void);
-
-/** Whether results on stdout may be coloured: a terminal that is not dumb, and NO_COLOR absent or empty. */
-bool ronde_may_colour(void);
 
 /** The name of `names` closest to `text` by edit distance; NULL when none is close enough to suggest. */
 const char *ronde_nearest(const char *text, const char *const *names, uint32_t count);

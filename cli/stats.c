@@ -1,9 +1,10 @@
-/* Order statistics of samples, and a straight line through points. */
+/* Order statistics of samples. */
 #include "stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+/* Ascending; samples are never NaN. */
 static int by_value(const void *left, const void *right)
 {
     const double a = *(const double *)left, b = *(const double *)right;
@@ -43,20 +44,4 @@ struct ronde_stats ronde_stats_of(double *samples, size_t count)
 double ronde_stats_spread(const struct ronde_stats *stats)
 {
     return stats->median > 0.0 ? (stats->p95 - stats->median) / stats->median : 0.0;
-}
-
-double ronde_fit_line(const double *x, const double *y, size_t count, double *out_intercept)
-{
-    double mean_x = 0.0, mean_y = 0.0, xy = 0.0, xx = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        mean_x += x[i] / (double)count;
-        mean_y += y[i] / (double)count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        xy += (x[i] - mean_x) * (y[i] - mean_y);
-        xx += (x[i] - mean_x) * (x[i] - mean_x);
-    }
-    const double slope = xx > 0.0 ? xy / xx : 0.0;
-    *out_intercept = mean_y - slope * mean_x;
-    return slope;
 }

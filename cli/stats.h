@@ -12,16 +12,18 @@
 
 /** What a set of samples says. Zeroed for an empty set. */
 struct ronde_stats {
-    double median;  /**< middle; mean of the middle two */
-    double min;     /**< smallest */
-    double p95;     /**< nearest-rank 95th percentile */
-    double notch;   /**< half-width of the median's confidence interval, see ronde_stats_of */
-    size_t count;   /**< samples */
+    double median; /**< middle; mean of the middle two */
+    double min;    /**< smallest */
+    double p95;    /**< nearest-rank 95th percentile */
+    double notch;  /**< half-width of the median's confidence interval, see ronde_stats_of */
+    size_t count;  /**< samples */
 };
 
 /**
- * Sorts the samples and describes them. notch = 1.57 * (q3 - q1) / sqrt(n): two medians further apart than the sum of
- * their notches differ at about the 5 % level (McGill, Tukey, Larsen: Variations of Box Plots, 1978).
+ * Sorts the samples and describes them. notch = 1.57 * (q3 - q1) / sqrt(n): two medians further
+ * apart than the sum of
+ * their notches differ at about the 5 % level (McGill, Tukey, Larsen: Variations of Box Plots,
+ * 1978).
  */
 struct ronde_stats ronde_stats_of(double *samples, size_t count);
 
@@ -30,8 +32,5 @@ double ronde_percentile(const double *sorted, size_t count, double percent);
 
 /** (p95 - median) / median; 0 when the median is 0. */
 double ronde_stats_spread(const struct ronde_stats *stats);
-
-/** Least squares y = out_intercept + slope * x over count >= 2 points with different x; returns the slope. */
-double ronde_fit_line(const double *x, const double *y, size_t count, double *out_intercept);
 
 #endif

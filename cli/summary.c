@@ -3,22 +3,7 @@
 
 #include "table.h"
 
-static const char *source_text(enum ronde_source source)
-{
-    static const char *const texts[] = {
-#define SOURCE_TEXT(name, text) text,
-        RONDE_SOURCE_LIST(SOURCE_TEXT)
-#undef SOURCE_TEXT
-    };
-    return texts[source];
-}
-
-/* Room for ronde_validation_errors; NULL when there is no memory. */
-static size_t points_of(const struct ronde_validation *grid)
-{
-    return (size_t)grid->rank_counts * grid->size_count * grid->algorithm_count;
-}
-
+/* Engines one after another, each over all points and then by crowding. */
 static void print_errors(const struct ronde_validation *grid, FILE *file, double *scratch)
 {
     static const struct {
@@ -30,14 +15,14 @@ static void print_errors(const struct ronde_validation *grid, FILE *file, double
     fprintf(file, "# errors, |predicted - measured| / measured\n");
     for (uint32_t source = RONDE_SOURCE_SIMGRID; source < RONDE_SOURCE_COUNT; source++)
         for (size_t i = 0; i < sizeof subsets / sizeof subsets[0]; i++) {
-            const struct ronde_errors errors = ronde_validation_errors(
-                grid, (enum ronde_source)source, subsets[i].subset, scratch);
+            const struct ronde_errors errors =
+                ronde_validation_errors(grid, (enum ronde_source)source, subsets[i].subset, scratch);
             if (errors.count == 0)
                 continue;
             fprintf(file,
                     "#   %-11s  %-14s  %3zu points: median %5.1f%%  p95 %5.1f%%  worst %5.1f%%"
                     " (%s, %u ranks, %s)  bias %+.1f%%\n",
-                    source_text((enum ronde_source)source), subsets[i].text, errors.count,
+                    ronde_source_text((enum ronde_source)source), subsets[i].text, errors.count,
                     100.0 * errors.median, 100.0 * errors.p95, 100.0 * errors.worst,
                     grid->algorithms[errors.worst_algorithm], errors.worst_ranks,
                     ronde_cell_size(errors.worst_bytes).text, 100.0 * errors.bias);
@@ -47,6 +32,7 @@ static void print_errors(const struct ronde_validation *grid, FILE *file, double
 /* Crossovers that are named; more are counted. */
 #define MAX_CROSSOVERS 4u
 
+/* Brackets, never a single size: nothing between two measured sizes was measured. */
 static void print_crossovers(FILE *file, const struct ronde_duel *duel, const char *first,
                              const char *second)
 {
@@ -60,8 +46,8 @@ static void print_crossovers(FILE *file, const struct ronde_duel *duel, const ch
     else if (count == 0)
         fprintf(file, "none: %s is faster wherever they differ\n", winner < 0 ? first : second);
     for (size_t i = 0; i < count && i < MAX_CROSSOVERS; i++)
-        fprintf(file, "%sbetween %s and %s, then %s (by %.0f%% before, %.0f%% after)", i ? "; " : "",
-                ronde_cell_size(found[i].below_bytes).text,
+        fprintf(file, "%sbetween %s and %s, then %s (by %.0f%% before, %.0f%% after)",
+                i ? "; " : "", ronde_cell_size(found[i].below_bytes).text,
                 ronde_cell_size(found[i].above_bytes).text,
                 found[i].first_wins_above ? first : second, 100.0 * found[i].below_margin,
                 100.0 * found[i].above_margin);
@@ -82,12 +68,12 @@ static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t
                                                                               : "");
     for (uint32_t source = 0; source < RONDE_SOURCE_COUNT; source++) {
         struct ronde_duel_buffers buffers;
-        const struct ronde_duel duel = ronde_validation_duel(
-            grid, (enum ronde_source)source, rank_index, pair, &buffers);
-        fprintf(file, "#   %-11s  ", source_text((enum ronde_source)source));
+        const struct ronde_duel duel =
+            ronde_validation_duel(grid, (enum ronde_source)source, rank_index, pair, &buffers);
+        fprintf(file, "#   %-11s  ", ronde_source_text((enum ronde_source)source));
         if (source != RONDE_SOURCE_MEASURED) {
-            const struct ronde_agreement agreement = ronde_validation_agreement(
-                grid, (enum ronde_source)source, rank_index, 0, rival);
+            const struct ronde_agreement agreement =
+                ronde_validation_agreement(grid, (enum ronde_source)source, rank_index, 0, rival);
             fprintf(file, "same winner at %zu of %zu decided sizes; ", agreement.agreed,
                     agreement.decided);
         }
@@ -99,7 +85,7 @@ static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t
 enum ronde_status ronde_summary_print(const struct ronde_validation *grid, FILE *file,
                                       struct ronde_error *error)
 {
-    const size_t total = points_of(grid);
+    const size_t total = ronde_validation_size(grid);
     double *scratch = ronde_mem_new(ronde_mem_default(), total, sizeof *scratch);
     if (!scratch)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to sum up %zu points", total);

@@ -8,6 +8,7 @@
 /* Longest line of a table. */
 #define LINE_BYTES 512
 
+/* Trailing blanks would only trip comparisons of output. */
 static void print_trimmed(FILE *file, char *line)
 {
     size_t length = strlen(line);

@@ -1,5 +1,6 @@
 /**
- * Tables as nccl-tests prints them: comment header with a units line, right-aligned cells, one row per result.
+ * Tables as nccl-tests prints them: comment header with a units line, right-aligned cells, one
+ * row per result.
  */
 #ifndef RONDE_CLI_TABLE_H
 #define RONDE_CLI_TABLE_H

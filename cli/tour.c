@@ -1,5 +1,6 @@
 /*
- * The tour. The examples are those of the collective cheatsheet that many people learnt from; inputs and expected
+ * The tour. The examples are those of the collective cheatsheet that many people learnt from;
+ * inputs and expected
  * results are written as formulas of (rank, element), independent of any schedule.
  */
 #include "tour.h"
@@ -112,6 +113,7 @@ static int32_t reduce_scatter_out(uint32_t rank, uint32_t i)
     return (int32_t)(10 * (rank + 1));
 }
 
+/* Exact integers; pow would round. */
 static int32_t power(int32_t base, uint32_t exponent)
 {
     int32_t product = 1;
@@ -164,6 +166,7 @@ struct scene {
     struct ronde_shape shape;
 };
 
+/* Outputs start at zero, so that what a collective leaves alone is seen to be left alone. */
 static void set_inputs(struct scene *scene)
 {
     const struct example *example = scene->example;
@@ -176,6 +179,7 @@ static void set_inputs(struct scene *scene)
     }
 }
 
+/* Against the formulas, not against another run. */
 static uint64_t count_wrong(const struct scene *scene)
 {
     const size_t elements = scene->memory.out_bytes / sizeof(int32_t);
@@ -188,6 +192,7 @@ static uint64_t count_wrong(const struct scene *scene)
     return wrong;
 }
 
+/* All ranks on one line: before and after can be compared by eye. */
 static void print_ranks(FILE *file, const char *when, void *const *buffers, uint32_t ranks,
                         size_t bytes)
 {
@@ -232,8 +237,7 @@ static enum ronde_status run_scene(struct scene *scene, const struct ronde_targe
 
 /* The first algorithm's run is shown, the others' are only checked. */
 static enum ronde_status show_algorithms(struct scene *scene, const struct ronde_target *target,
-                                         FILE *file, uint32_t *out_wrong,
-                                         struct ronde_error *error)
+                                         FILE *file, uint32_t *out_wrong, struct ronde_error *error)
 {
     const struct example *example = scene->example;
     uint32_t total = 0, shown = 0;
@@ -267,6 +271,7 @@ static enum ronde_status show_algorithms(struct scene *scene, const struct ronde
     return status;
 }
 
+/* Buffers are shared by the algorithms of an example; inputs are set anew for each. */
 static enum ronde_status show(const struct example *example, const struct ronde_options *options,
                               const struct ronde_target *target, FILE *file, uint32_t *out_wrong,
                               struct ronde_error *error)

@@ -7,8 +7,10 @@
 #include "options.h"
 
 /**
- * Runs the examples of every collective that has an algorithm, with each algorithm that serves them, and prints what
- * every rank holds before and after. *out_wrong counts runs whose results differ from the example's. Errors: those of
+ * Runs the examples of every collective that has an algorithm, with each algorithm that serves
+ * them, and prints what
+ * every rank holds before and after. *out_wrong counts runs whose results differ from the
+ * example's. Errors: those of
  * compiling and running.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_tour(const struct ronde_options *options, FILE *file,

@@ -1,4 +1,10 @@
-/* Trials: load once, run many times in turns, compare with host. */
+/*
+ * Trials: load once, run many times in turns, compare with host.
+ *
+ * What is timed is a run on buffers that were filled and touched before, of a program that was
+ * loaded before. What is checked is a run of its own on known inputs: timed runs in place feed on
+ * their own results, whose values nobody can foretell.
+ */
 #include "trial.h"
 
 #include "report.h"
@@ -10,6 +16,7 @@
 /* More backends than any build has; names beyond would only miss a suggestion. */
 #define MAX_BACKENDS 16u
 
+/* By name, with the nearest one in the error. */
 static const struct ronde_backend *find_backend(const char *name, struct ronde_error *error)
 {
     const char *names[MAX_BACKENDS];
@@ -128,8 +135,7 @@ static enum ronde_status expect(struct ronde_trial *trial, struct ronde_error *e
     /* In order: the specification's own interleavings are its tests' business. */
     launch.seed = 0;
     launch.timeout_ns = 0;
-    status =
-        ronde_backend_run_once(host, self, trial->schedule, &launch, &result, error);
+    status = ronde_backend_run_once(host, self, trial->schedule, &launch, &result, error);
     host->close(self);
     return status;
 }
@@ -158,15 +164,19 @@ struct series {
 };
 
 /*
- * A turn is a burst. Each loaded program may keep threads of its own, which go to sleep a while after it has run and
- * have to be woken when it runs again; both would be charged to the neighbours in the round. So a burst of short runs
- * begins with unmeasured ones until the others' threads are asleep; a long run drowns that by itself.
+ * A turn is a burst. Each loaded program may keep threads of its own, which go to sleep a while
+ * after it has run and
+ * have to be woken when it runs again; both would be charged to the neighbours in the round. So a
+ * burst of short runs
+ * begins with unmeasured ones until the others' threads are asleep; a long run drowns that by
+ * itself.
  */
 #define BURST_SETTLE_NS 1e6
 #define BURST_NS 5e6
 #define BURST_RUNS 50u
 #define LONG_RUN_NS 5e6
 
+/* Both conditions, unless the most is reached: few long runs, many short ones. */
 static bool is_enough(const struct series *series, const struct ronde_effort *effort)
 {
     return series->count >= effort->max_reps || series->count >= RONDE_MAX_SAMPLES ||
@@ -189,6 +199,7 @@ static enum ronde_status settle(struct ronde_trial *trial, uint32_t count, doubl
     return RONDE_OK;
 }
 
+/* Runs of one trial in a row. */
 static enum ronde_status burst(struct ronde_trial *trial, const struct ronde_effort *effort,
                                struct series *series, bool is_alone, struct ronde_error *error)
 {

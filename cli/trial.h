@@ -18,9 +18,8 @@ struct ronde_target {
 };
 
 /** Opens a backend by name. Errors: BAD_ARGUMENT naming the nearest; UNAVAILABLE; those of open. */
-RONDE_MUST_CHECK enum ronde_status ronde_target_open(const char *name,
-                                                     struct ronde_target *out_target,
-                                                     struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_target_open(const char *name, struct ronde_target *out_target, struct ronde_error *error);
 
 /** Closes a backend; a zeroed target is allowed. */
 void ronde_target_close(struct ronde_target *target);
@@ -32,18 +31,17 @@ bool ronde_target_is_crowded(const struct ronde_target *target, uint32_t ranks);
 struct ronde_trial {
     const struct ronde_target *target;     /**< where it runs; outlives the trial */
     const struct ronde_schedule *schedule; /**< what it runs; outlives the trial */
-    struct ronde_memory *memory;           /**< its buffers; may be shared by trials that take turns */
-    void *program;                         /**< as loaded */
-    struct ronde_shape shape;              /**< what the next run is */
-    struct ronde_launch launch;            /**< how it is launched */
+    struct ronde_memory *memory; /**< its buffers; may be shared by trials that take turns */
+    void *program;               /**< as loaded */
+    struct ronde_shape shape;    /**< what the next run is */
+    struct ronde_launch launch;  /**< how it is launched */
 };
 
 /** Loads a schedule; slot, depth, seed, dtype, op and timeout are those of the options. Errors: those of load. */
-RONDE_MUST_CHECK enum ronde_status ronde_trial_open(const struct ronde_target *target,
-                                                    const struct ronde_schedule *schedule,
-                                                    const struct ronde_options *options,
-                                                    struct ronde_trial *out_trial,
-                                                    struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_trial_open(const struct ronde_target *target, const struct ronde_schedule *schedule,
+                 const struct ronde_options *options, struct ronde_trial *out_trial,
+                 struct ronde_error *error);
 
 /** Unloads; a zeroed trial is allowed. */
 void ronde_trial_close(struct ronde_trial *trial);
@@ -57,13 +55,14 @@ RONDE_MUST_CHECK enum ronde_status ronde_trial_run(struct ronde_trial *trial, do
                                                    struct ronde_error *error);
 
 /**
- * Runs out of place and in place on known inputs and counts elements that differ from what the host backend computes
- * with the same schedule; memory must have `expected`. out_wrong has two entries. Errors: those of the runs.
+ * Runs out of place and in place on known inputs and counts elements that differ from what the
+ * host backend computes
+ * with the same schedule; memory must have `expected`. out_wrong has two entries. Errors: those
+ * of the runs.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_trial_check(struct ronde_trial *trial,
                                                      struct ronde_memory *memory, uint64_t count,
-                                                     uint64_t *out_wrong,
-                                                     struct ronde_error *error);
+                                                     uint64_t *out_wrong, struct ronde_error *error);
 
 /** How long a point is measured. */
 struct ronde_effort {
@@ -74,12 +73,13 @@ struct ronde_effort {
 };
 
 /**
- * Measures trials in turns (bursts of A, B, C, A, B, C ...), so that a disturbance of the machine hits all of them
- * alike; each stops at its own window. out_stats has `count` entries. Errors: those of the runs; NO_MEMORY.
+ * Measures trials in turns (bursts of A, B, C, A, B, C ...), so that a disturbance of the machine
+ * hits all of them
+ * alike; each stops at its own window. out_stats has `count` entries. Errors: those of the runs;
+ * NO_MEMORY.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_trials_measure(struct ronde_trial *trials, uint32_t count,
-                                                        const struct ronde_effort *effort,
-                                                        struct ronde_stats *out_stats,
-                                                        struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_trials_measure(struct ronde_trial *trials, uint32_t count, const struct ronde_effort *effort,
+                     struct ronde_stats *out_stats, struct ronde_error *error);
 
 #endif

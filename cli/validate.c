@@ -1,8 +1,28 @@
-/* What a grid of measured and predicted times says: errors, winners, crossovers. */
+/*
+ * What a grid of measured and predicted times says: errors, winners, crossovers.
+ *
+ * A difference within noise is no difference: it decides no winner, ends no bracket and counts for
+ * no agreement. Nothing is interpolated between sizes.
+ */
 #include "validate.h"
 
 #include <math.h>
 #include <stddef.h>
+
+const char *ronde_source_text(enum ronde_source source)
+{
+    static const char *const texts[] = {
+#define SOURCE_TEXT(name, text) text,
+        RONDE_SOURCE_LIST(SOURCE_TEXT)
+#undef SOURCE_TEXT
+    };
+    return texts[source];
+}
+
+size_t ronde_validation_size(const struct ronde_validation *validation)
+{
+    return (size_t)validation->rank_counts * validation->size_count * validation->algorithm_count;
+}
 
 struct ronde_point *ronde_validation_point(const struct ronde_validation *validation,
                                            uint32_t rank_index, uint32_t size_index,
@@ -18,6 +38,7 @@ struct ronde_point *ronde_validation_point(const struct ronde_validation *valida
 /* Measured medians of two runs of the same program on an idle machine differ by about this. */
 #define RUN_TO_RUN 0.05
 
+/* Crowded points are judged apart: their errors are of another kind. */
 static bool is_in(const struct ronde_point *point, enum ronde_subset subset)
 {
     switch (subset) {
@@ -38,6 +59,7 @@ static double error_of(const struct ronde_point *point, enum ronde_source source
     return measured > 0.0 ? (point->time_ns[source] - measured) / measured : 0.0;
 }
 
+/* Keeps where the worst error is, so that it can be looked at. */
 static void note_worst(const struct ronde_validation *validation, size_t index, double error,
                        struct ronde_errors *errors)
 {
@@ -54,8 +76,7 @@ struct ronde_errors ronde_validation_errors(const struct ronde_validation *valid
                                             enum ronde_source source, enum ronde_subset subset,
                                             double *scratch)
 {
-    const size_t total = (size_t)validation->rank_counts * validation->size_count *
-                         validation->algorithm_count;
+    const size_t total = ronde_validation_size(validation);
     struct ronde_errors errors = {0};
     for (size_t i = 0; i < total; i++) {
         if (!is_in(&validation->points[i], subset))
@@ -82,6 +103,7 @@ int ronde_duel_winner(const struct ronde_duel *duel, size_t index)
     return lead > 0.0 ? -1 : 1;
 }
 
+/* How much slower the loser is, relative to the winner. */
 static double margin_at(const struct ronde_duel *duel, size_t index)
 {
     const double a = duel->first_ns[index], b = duel->second_ns[index];
@@ -116,7 +138,8 @@ size_t ronde_duel_crossovers(const struct ronde_duel *duel, struct ronde_crossov
 }
 
 /*
- * The medians' own uncertainty, and a floor for what differs between two runs of the whole program but not within one
+ * The medians' own uncertainty, and a floor for what differs between two runs of the whole
+ * program but not within one
  * (where buffers lie, which core a thread begins on).
  */
 static double measured_noise_ns(const struct ronde_point *first, const struct ronde_point *second)
@@ -138,9 +161,8 @@ struct ronde_duel ronde_validation_duel(const struct ronde_validation *validatio
         buffers->bytes[s] = first->bytes;
         buffers->first_ns[s] = first->time_ns[source];
         buffers->second_ns[s] = second->time_ns[source];
-        buffers->noise_ns[s] = source == RONDE_SOURCE_MEASURED
-                                   ? measured_noise_ns(first, second)
-                                   : ROUNDING * first->time_ns[source];
+        buffers->noise_ns[s] = source == RONDE_SOURCE_MEASURED ? measured_noise_ns(first, second)
+                                                               : ROUNDING * first->time_ns[source];
     }
     return (struct ronde_duel){buffers->bytes, buffers->first_ns, buffers->second_ns,
                                buffers->noise_ns, count};
@@ -152,8 +174,8 @@ struct ronde_agreement ronde_validation_agreement(const struct ronde_validation 
 {
     const uint32_t pair[2] = {first, second};
     struct ronde_duel_buffers measured_buffers, predicted_buffers;
-    const struct ronde_duel measured = ronde_validation_duel(
-        validation, RONDE_SOURCE_MEASURED, rank_index, pair, &measured_buffers);
+    const struct ronde_duel measured = ronde_validation_duel(validation, RONDE_SOURCE_MEASURED,
+                                                             rank_index, pair, &measured_buffers);
     const struct ronde_duel predicted =
         ronde_validation_duel(validation, source, rank_index, pair, &predicted_buffers);
     struct ronde_agreement agreement = {0, 0};

@@ -1,5 +1,6 @@
 /**
- * Validation: measured and predicted times on a grid of ranks, sizes and algorithms, and what they say together.
+ * Validation: measured and predicted times on a grid of ranks, sizes and algorithms, and what
+ * they say together.
  * Pure functions of the grid: no clock, no printing.
  */
 #ifndef RONDE_CLI_VALIDATE_H
@@ -25,23 +26,28 @@ enum ronde_source {
 
 /** One algorithm at one number of ranks and one size. */
 struct ronde_point {
-    uint64_t bytes;                      /**< size column */
-    struct ronde_stats measured;         /**< ns */
-    double time_ns[RONDE_SOURCE_COUNT];  /**< per source; measured: the median */
-    bool is_exact;                       /**< the closed form claims to equal the DAG price */
-    bool is_oversubscribed;              /**< more ranks than cores */
+    uint64_t bytes;                     /**< size column */
+    struct ronde_stats measured;        /**< ns */
+    double time_ns[RONDE_SOURCE_COUNT]; /**< per source; measured: the median */
+    bool is_oversubscribed;             /**< more ranks than cores */
 };
 
 /** The grid. Points are ordered by ranks, then size, then algorithm. */
 struct ronde_validation {
-    enum ronde_collective collective;   /**< of all points */
-    const char *const *algorithms;      /**< names */
-    uint32_t algorithm_count;           /**< how many */
-    const uint32_t *ranks;              /**< rank counts */
-    uint32_t rank_counts;               /**< how many */
-    uint32_t size_count;                /**< sizes per rank count */
-    struct ronde_point *points;         /**< rank_counts * size_count * algorithm_count */
+    enum ronde_collective collective; /**< of all points */
+    const char *const *algorithms;    /**< names */
+    uint32_t algorithm_count;         /**< how many */
+    const uint32_t *ranks;            /**< rank counts */
+    uint32_t rank_counts;             /**< how many */
+    uint32_t size_count;              /**< sizes per rank count */
+    struct ronde_point *points;       /**< rank_counts * size_count * algorithm_count */
 };
+
+/** The printed name of a source. */
+const char *ronde_source_text(enum ronde_source source);
+
+/** Points of the grid. */
+size_t ronde_validation_size(const struct ronde_validation *validation);
 
 /** A point of the grid, by indices. */
 struct ronde_point *ronde_validation_point(const struct ronde_validation *validation,
@@ -50,18 +56,18 @@ struct ronde_point *ronde_validation_point(const struct ronde_validation *valida
 
 /** Which points a summary looks at. */
 enum ronde_subset {
-    RONDE_SUBSET_ALL,             /**< every point */
-    RONDE_SUBSET_FITTING,         /**< ranks <= cores */
-    RONDE_SUBSET_OVERSUBSCRIBED   /**< ranks > cores */
+    RONDE_SUBSET_ALL,           /**< every point */
+    RONDE_SUBSET_FITTING,       /**< ranks <= cores */
+    RONDE_SUBSET_OVERSUBSCRIBED /**< ranks > cores */
 };
 
 /** How far predictions are off: |predicted - measured| / measured. */
 struct ronde_errors {
-    size_t count;     /**< points */
-    double median;    /**< of the relative errors */
-    double p95;       /**< nearest rank */
-    double worst;     /**< largest */
-    double bias;      /**< median of the signed errors: negative where predictions are too fast */
+    size_t count;  /**< points */
+    double median; /**< of the relative errors */
+    double p95;    /**< nearest rank */
+    double worst;  /**< largest */
+    double bias;   /**< median of the signed errors: negative where predictions are too fast */
     uint32_t worst_ranks;     /**< where the worst is */
     uint64_t worst_bytes;     /**< where the worst is */
     uint32_t worst_algorithm; /**< where the worst is, index */
@@ -83,11 +89,11 @@ struct ronde_duel {
 
 /** A change of winner between two neighbouring decided sizes. Never interpolated. */
 struct ronde_crossover {
-    uint64_t below_bytes;     /**< largest decided size before the change */
-    uint64_t above_bytes;     /**< smallest decided size after it */
-    double below_margin;      /**< (loser - winner) / winner at below_bytes */
-    double above_margin;      /**< the same at above_bytes */
-    bool first_wins_above;    /**< who wins from above_bytes on */
+    uint64_t below_bytes;  /**< largest decided size before the change */
+    uint64_t above_bytes;  /**< smallest decided size after it */
+    double below_margin;   /**< (loser - winner) / winner at below_bytes */
+    double above_margin;   /**< the same at above_bytes */
+    bool first_wins_above; /**< who wins from above_bytes on */
 };
 
 /** -1 the first is faster, +1 the second, 0 within noise. */

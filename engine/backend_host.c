@@ -20,6 +20,7 @@
 /* Steps a test executes at most: it must not block. */
 #define TEST_STEPS 1024u
 
+/* The open backend: nothing but the allocator, since host needs no machine. */
 struct host {
     const struct ronde_mem *mem;
 };
@@ -50,6 +51,7 @@ static uint64_t draw(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* Always there, for any number of ranks. */
 static enum ronde_status host_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
 {
     (void)why_not;
@@ -94,6 +96,7 @@ static void host_unload(void *self)
     ronde_mem_free(mem, program, 1, sizeof *program);
 }
 
+/* Loading is common to all backends of one process; host adds the queue of lanes and asks for checks. */
 static enum ronde_status host_load(void *self, const struct ronde_schedule *schedule,
                                    void **out_program, struct ronde_error *error)
 {
@@ -118,6 +121,10 @@ static enum ronde_status host_load(void *self, const struct ronde_schedule *sche
     return RONDE_OK;
 }
 
+/*
+ * Only prepares: the steps are executed by test and wait, since there is no other thread that could. Slots are poisoned
+ * as a whole, so that a message nobody sent cannot be mistaken for one.
+ */
 static enum ronde_status host_run(void *self, const struct ronde_launch *launch, void **out_run,
                                   struct ronde_error *error)
 {
@@ -148,6 +155,7 @@ static enum ronde_status host_run(void *self, const struct ronde_launch *launch,
     return RONDE_OK;
 }
 
+/* Exchanges two lanes of the queue. */
 static void swap_waiting(struct program *program, uint32_t a, uint32_t b)
 {
     const uint32_t lane = program->waiting[a];
@@ -192,6 +200,7 @@ static bool is_last_hope_gone(struct program *program, uint32_t at)
     return program->tried == program->waiting_count;
 }
 
+/* A lane that is done leaves the queue; order among the others does not matter for the result. */
 static void retire(struct program *program, uint32_t at)
 {
     program->waiting_count--;
@@ -214,9 +223,10 @@ static unsigned char *consumed_slot(const struct ronde_lane *lane, uint64_t *out
 {
     const struct ronde_task *task = lane->task;
     const struct ronde_step *step = &task->view.program->steps[lane->step];
-    if (step->receive == RONDE_NONE)
+    const uint32_t receive = ronde_act_receive(step);
+    if (receive == RONDE_NONE)
         return NULL;
-    const struct ronde_end *end = &task->ends[step->receive];
+    const struct ronde_end *end = &task->ends[receive];
     *out_bytes = end->lengths[end->slot];
     return end->slots + end->slot * task->frame->slot_stride;
 }
@@ -258,6 +268,7 @@ static bool is_over(struct program *program)
     return program->waiting_count == 0;
 }
 
+/* A bounded number of steps, so that it never blocks for long. */
 static enum ronde_status host_test(void *self, bool *out_done, struct ronde_error *error)
 {
     struct program *program = self;
@@ -269,6 +280,7 @@ static enum ronde_status host_test(void *self, bool *out_done, struct ronde_erro
     return RONDE_OK;
 }
 
+/* Every run ends: each poll executes a step, retires a lane or brings the deadlock check closer. */
 static enum ronde_status host_wait(void *self, struct ronde_result *out_result,
                                    struct ronde_error *error)
 {

@@ -163,11 +163,12 @@ void ronde_builder_scratch(struct ronde_builder *builder, uint32_t chunks)
         builder->scratch_chunks = chunks;
 }
 
-void ronde_builder_rotate(struct ronde_builder *builder, bool in, bool out, bool scratch)
+static void declare(struct ronde_builder *builder, enum ronde_symmetry symmetry, bool in, bool out,
+                    bool scratch)
 {
     if (!is_open(builder, "symmetry"))
         return;
-    builder->schedule->symmetry = RONDE_SYMMETRY_ROTATE;
+    builder->schedule->symmetry = symmetry;
     builder->schedule->rotates[RONDE_IN] = in;
     builder->schedule->rotates[RONDE_OUT] = out;
     builder->schedule->rotates[RONDE_SCRATCH] = scratch;
@@ -181,6 +182,37 @@ void ronde_builder_channel(struct ronde_builder *builder, uint32_t weight, const
         builder->schedule->channel_count = 0;
     builder->has_own_channels = true;
     append_channel(builder, weight, order);
+}
+
+void ronde_builder_rotate(struct ronde_builder *builder, bool in, bool out, bool scratch)
+{
+    declare(builder, RONDE_SYMMETRY_ROTATE, in, out, scratch);
+}
+
+void ronde_builder_xor(struct ronde_builder *builder, bool in, bool out, bool scratch)
+{
+    const uint32_t ranks = builder->schedule->ranks;
+    declare(builder, RONDE_SYMMETRY_XOR, in, out, scratch);
+    if ((ranks & (ranks - 1)) != 0)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
+                           "xor symmetry needs a power of two, %u ranks are none", ranks);
+}
+
+void ronde_builder_rotate_shape(struct ronde_builder *builder, const uint32_t *radices,
+                                uint32_t digits)
+{
+    if (!is_open(builder, "a shape"))
+        return;
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < digits && i < RONDE_MAX_SHAPE && product <= RONDE_MAX_RANKS; i++) {
+        builder->schedule->shape[i] = radices[i];
+        product *= radices[i];
+    }
+    builder->schedule->shape_count = digits;
+    if (digits == 0 || digits > RONDE_MAX_SHAPE || product != builder->schedule->ranks)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
+                           "a shape of %u digits does not multiply to %u ranks", digits,
+                           builder->schedule->ranks);
 }
 
 /** Chunks of a buffer while building. */
@@ -217,7 +249,8 @@ static void add_fact(struct ronde_builder *builder, const struct ronde_fact *fac
         return;
     }
     builder->facts = facts;
-    builder->facts[builder->fact_count++] = *fact;
+    builder->facts[builder->fact_count] = *fact;
+    builder->facts[builder->fact_count++].round = builder->is_in_round ? builder->rounds : 0;
 }
 
 void ronde_builder_transfer(struct ronde_builder *builder, const struct ronde_transfer *transfer)
@@ -225,9 +258,9 @@ void ronde_builder_transfer(struct ronde_builder *builder, const struct ronde_tr
     if (builder->error.status != RONDE_OK)
         return;
     const uint32_t ranks = builder->schedule->ranks;
-    const bool is_rotate = builder->schedule->symmetry == RONDE_SYMMETRY_ROTATE;
+    const bool is_symmetric = builder->schedule->symmetry != RONDE_SYMMETRY_NONE;
     if (transfer->from >= ranks || transfer->to >= ranks || transfer->from == transfer->to ||
-        (is_rotate && transfer->from != 0)) {
+        (is_symmetric && transfer->from != 0)) {
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
                            "fact %zu: no message can go from position %u to %u of %u",
                            builder->fact_count, transfer->from, transfer->to, ranks);
@@ -241,13 +274,21 @@ void ronde_builder_transfer(struct ronde_builder *builder, const struct ronde_tr
     add_fact(builder, &fact);
 }
 
-void ronde_builder_exchange(struct ronde_builder *builder, const struct ronde_transfer *there,
-                            const struct ronde_transfer *back)
+void ronde_builder_round_begin(struct ronde_builder *builder)
 {
-    ronde_builder_transfer(builder, there);
-    ronde_builder_transfer(builder, back);
-    if (builder->error.status == RONDE_OK)
-        builder->facts[builder->fact_count - 2].is_exchanged = true;
+    if (builder->is_in_round)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: rounds do not nest",
+                           builder->fact_count);
+    builder->is_in_round = true;
+    builder->rounds++;
+}
+
+void ronde_builder_round_end(struct ronde_builder *builder)
+{
+    if (!builder->is_in_round)
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: there is no round to end",
+                           builder->fact_count);
+    builder->is_in_round = false;
 }
 
 const struct ronde_mem *ronde_builder_mem(const struct ronde_builder *builder)
@@ -261,7 +302,7 @@ static void add_local(struct ronde_builder *builder, enum ronde_fact_kind kind,
     if (builder->error.status != RONDE_OK)
         return;
     if (local->from >= builder->schedule->ranks ||
-        (builder->schedule->symmetry == RONDE_SYMMETRY_ROTATE && local->from != 0)) {
+        (builder->schedule->symmetry != RONDE_SYMMETRY_NONE && local->from != 0)) {
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: there is no position %u",
                            builder->fact_count, local->from);
         return;

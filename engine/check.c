@@ -16,11 +16,31 @@ static struct ronde_place nowhere(void)
 
 /* --- header -------------------------------------------------------------------------------- */
 
+/** The shape of a rotation multiplies to the ranks; xor needs a power of two. */
+static void check_group(const struct ronde_schedule *schedule, struct ronde_proof *proof)
+{
+    uint64_t product = 1;
+    if (schedule->shape_count > RONDE_MAX_SHAPE) {
+        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "a shape of %u digits",
+                   schedule->shape_count);
+        return;
+    }
+    for (uint32_t i = 0; i < schedule->shape_count && product <= RONDE_MAX_RANKS; i++)
+        product *= schedule->shape[i];
+    if (schedule->shape_count > 0 && product != schedule->ranks)
+        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
+                   "the shape does not multiply to %u ranks", schedule->ranks);
+    if (schedule->symmetry == RONDE_SYMMETRY_XOR && (schedule->ranks & (schedule->ranks - 1)) != 0)
+        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
+                   "xor symmetry needs a power of two, %u ranks are none", schedule->ranks);
+}
+
 /** Which buffers have to rotate follows from the collective: its definition must rotate along. */
-static void check_rotation(const struct ronde_schedule *schedule, struct ronde_proof *proof)
+static void check_symmetry(const struct ronde_schedule *schedule, struct ronde_proof *proof)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
     const bool in = schedule->rotates[RONDE_IN], out = schedule->rotates[RONDE_OUT];
+    check_group(schedule, proof);
     if (traits->has_root)
         ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
                    "a collective with a root is not symmetric");
@@ -275,23 +295,12 @@ static enum ronde_status check_program(struct inspection *inspection, const stru
     return status;
 }
 
-/** First position a program serves; RONDE_NONE if none. */
-static uint32_t first_position(const struct ronde_schedule *schedule, uint32_t program)
-{
-    if (!schedule->program_of)
-        return program == 0 ? 0 : RONDE_NONE;
-    for (uint32_t position = 0; position < schedule->ranks; position++)
-        if (schedule->program_of[position] == program)
-            return position;
-    return RONDE_NONE;
-}
-
 static void check_positions(const struct ronde_schedule *schedule, struct ronde_proof *proof)
 {
     if ((schedule->symmetry == RONDE_SYMMETRY_NONE) != (schedule->program_of != NULL))
         ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
                    "a symmetric schedule has one program for all positions");
-    if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->absolute_peers)
+    if (schedule->symmetry != RONDE_SYMMETRY_NONE && schedule->absolute_peers)
         ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
                    "a symmetric schedule has no absolute peers");
     for (uint32_t p = 0; schedule->program_of && p < schedule->ranks; p++)
@@ -301,6 +310,38 @@ static void check_positions(const struct ronde_schedule *schedule, struct ronde_
                        "there is no program %u", schedule->program_of[p]);
 }
 
+/** First position each program serves, for messages; RONDE_NONE for a program that serves none. */
+static void find_positions(const struct ronde_schedule *schedule, uint32_t *out_first)
+{
+    memset(out_first, 0xff, schedule->program_count * sizeof *out_first);
+    if (!schedule->program_of)
+        out_first[0] = 0;
+    for (uint32_t p = schedule->ranks; schedule->program_of && p-- > 0;)
+        if (schedule->program_of[p] < schedule->program_count)
+            out_first[schedule->program_of[p]] = p;
+}
+
+static enum ronde_status check_programs(const struct ronde_schedule *schedule,
+                                        const struct ronde_mem *mem, struct ronde_proof *proof,
+                                        struct ronde_error *error)
+{
+    uint32_t *first = ronde_mem_new(mem, schedule->program_count, sizeof *first);
+    if (!first)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to check %u programs",
+                          schedule->program_count);
+    find_positions(schedule, first);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < schedule->program_count && status == RONDE_OK; i++) {
+        struct inspection inspection = {.schedule = schedule,
+                                        .program = &schedule->programs[i],
+                                        .position = first[i],
+                                        .proof = proof};
+        status = check_program(&inspection, mem, error);
+    }
+    ronde_mem_free(mem, first, schedule->program_count, sizeof *first);
+    return status;
+}
+
 static enum ronde_status check_parts(const struct ronde_schedule *schedule,
                                      const struct ronde_mem *mem, uint8_t *seen,
                                      struct ronde_proof *proof, struct ronde_error *error)
@@ -308,17 +349,9 @@ static enum ronde_status check_parts(const struct ronde_schedule *schedule,
     for (uint32_t k = 0; k < schedule->channel_count; k++)
         check_order(schedule, k, seen, proof);
     check_positions(schedule, proof);
-    if (schedule->symmetry == RONDE_SYMMETRY_ROTATE)
-        check_rotation(schedule, proof);
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < schedule->program_count && status == RONDE_OK; i++) {
-        struct inspection inspection = {.schedule = schedule,
-                                        .program = &schedule->programs[i],
-                                        .position = first_position(schedule, i),
-                                        .proof = proof};
-        status = check_program(&inspection, mem, error);
-    }
-    return status;
+    if (schedule->symmetry != RONDE_SYMMETRY_NONE)
+        check_symmetry(schedule, proof);
+    return check_programs(schedule, mem, proof, error);
 }
 
 enum ronde_status ronde_check(const struct ronde_schedule *schedule, const struct ronde_mem *mem,

@@ -138,7 +138,7 @@ static bool make_links(const struct ronde_schedule *schedule, const struct share
         const uint32_t back =
             schedule->absolute_peers
                 ? position
-                : ronde_add_modulo(position, schedule->ranks - peer, schedule->ranks);
+                : ronde_group_add(schedule, position, ronde_group_negate(schedule, peer));
         links[c].actor = actor->channel * schedule->ranks + peer;
         links[c].connection = find_end(&shared[number], schedule->programs[number].connection_count,
                                        end_key(!connection->is_send, back, connection->tag));

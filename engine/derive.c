@@ -86,6 +86,16 @@ static uint32_t receiver_of(const struct derive *derive, const struct ronde_fact
     return derive->positions == 1 ? 0 : fact->transfer.to;
 }
 
+/** One past the last fact of the round that fact `first` opens; a fact outside rounds is alone. */
+static size_t round_end(const struct ronde_builder *builder, size_t first)
+{
+    size_t end = first + 1;
+    while (builder->facts[first].round != 0 && end < builder->fact_count &&
+           builder->facts[end].round == builder->facts[first].round)
+        end++;
+    return end;
+}
+
 /** Buckets the parts of all facts by position, keeping the order of statement. */
 static bool collect_parts(struct derive *derive)
 {
@@ -104,16 +114,15 @@ static bool collect_parts(struct derive *derive)
     }
     for (uint32_t position = 0; position < derive->positions; position++)
         first[position + 2] += first[position + 1];
-    for (size_t i = 0; i < builder->fact_count; i++) {
-        const size_t last = i + builder->facts[i].is_exchanged;
-        for (size_t sent = i; sent <= last; sent++)
+    for (size_t i = 0; i < builder->fact_count;) {
+        const size_t end = round_end(builder, i);
+        for (size_t sent = i; sent < end; sent++)
             derive->parts[first[builder->facts[sent].transfer.from + 1]++] =
                 (struct part){(uint32_t)sent, false};
-        for (; i <= last; i++)
+        for (; i < end; i++)
             if (builder->facts[i].kind == RONDE_FACT_TRANSFER)
                 derive->parts[first[receiver_of(derive, &builder->facts[i]) + 1]++] =
                     (struct part){(uint32_t)i, true};
-        i = last;
     }
     derive->first_part = first;
     return true;
@@ -125,9 +134,10 @@ static uint32_t shifted(const struct derive *derive, struct ronde_operand operan
     const struct ronde_schedule *schedule = derive->builder->schedule;
     if (schedule->symmetry == RONDE_SYMMETRY_NONE || !schedule->rotates[operand.buffer])
         return operand.first;
-    const uint32_t chunks = derive->derivation.cells.chunks[operand.buffer];
-    const uint64_t back = (uint64_t)(schedule->ranks - to) * (chunks / schedule->ranks);
-    return (uint32_t)((operand.first + back) % chunks);
+    const uint32_t parts = derive->derivation.cells.chunks[operand.buffer] / schedule->ranks;
+    const uint32_t digit = ronde_group_add(schedule, operand.first / parts,
+                                           ronde_group_negate(schedule, to));
+    return digit * parts + operand.first % parts;
 }
 
 static void set_source(struct ronde_step *step, struct ronde_operand operand, uint32_t first)
@@ -146,10 +156,11 @@ static void make_receiver(const struct derive *derive, const struct ronde_fact *
                           struct ronde_proto *proto)
 {
     const struct ronde_transfer *transfer = &fact->transfer;
-    const uint32_t ranks = derive->builder->schedule->ranks;
+    const struct ronde_schedule *schedule = derive->builder->schedule;
     proto->step.op = transfer->reduces ? RONDE_STEP_RRC : RONDE_STEP_RECV;
     proto->lane = transfer->to_lane;
-    proto->receive_peer = ronde_add_modulo(transfer->from, ranks - transfer->to, ranks);
+    proto->receive_peer =
+        ronde_group_add(schedule, transfer->from, ronde_group_negate(schedule, transfer->to));
     proto->receive_tag = fact->tag;
     set_destination(&proto->step, transfer->target,
                     shifted(derive, transfer->target, transfer->to));
@@ -161,14 +172,14 @@ static void make_sender(const struct derive *derive, const struct ronde_fact *fa
                         struct ronde_proto *proto)
 {
     const struct ronde_transfer *transfer = &fact->transfer;
-    const uint32_t ranks = derive->builder->schedule->ranks;
+    const struct ronde_schedule *schedule = derive->builder->schedule;
     proto->step.op = RONDE_STEP_SEND;
     if (fact->kind != RONDE_FACT_TRANSFER) {
         proto->step.op = fact->kind == RONDE_FACT_COPY ? RONDE_STEP_COPY : RONDE_STEP_REDUCE;
         set_destination(&proto->step, transfer->target, transfer->target.first);
     } else {
         proto->send_peer =
-            ronde_add_modulo(transfer->to, ranks - transfer->from, ranks);
+            ronde_group_add(schedule, transfer->to, ronde_group_negate(schedule, transfer->from));
         proto->send_tag = fact->tag;
     }
     proto->lane = transfer->from_lane;

@@ -13,7 +13,7 @@ enum ronde_fact_kind { RONDE_FACT_TRANSFER, RONDE_FACT_COPY, RONDE_FACT_REDUCE }
 struct ronde_fact {
     enum ronde_fact_kind kind;
     uint32_t tag; /**< transfers: tells lane pairs between the same two positions apart */
-    bool is_exchanged; /**< this and the next fact are both sent before either is received */
+    uint32_t round; /**< facts of one round are all sent before any is received; 0 = alone */
     struct ronde_transfer transfer;
 };
 
@@ -29,6 +29,8 @@ struct ronde_builder {
     struct ronde_fact *facts;
     size_t fact_count;
     size_t fact_capacity;
+    uint32_t rounds;  /**< begun so far */
+    bool is_in_round; /**< facts belong to the last of them */
     struct ronde_error error; /**< the first one */
 };
 

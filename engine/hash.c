@@ -67,6 +67,8 @@ uint64_t ronde_schedule_hash(const struct ronde_schedule *schedule)
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         bits |= (uint64_t)schedule->rotates[buffer] << buffer;
     hash = take(hash, bits);
+    for (uint32_t i = 0; i < schedule->shape_count && i < RONDE_MAX_SHAPE; i++)
+        hash = take(hash, schedule->shape[i]);
     for (uint32_t k = 0; k < schedule->channel_count; k++) {
         hash = take(hash, schedule->channels[k].weight);
         for (uint32_t q = 0; schedule->channels[k].order && q < schedule->ranks; q++)

@@ -5,10 +5,10 @@
  * waits for, or that the lane is done. Whoever drives lanes (one thread for all, a thread per rank, a GPU block per
  * lane) decides what to do while a lane waits. The driver owns the structs below; load fills them in (loaded.h).
  *
- * Free of libc. The four macros are the machine: C defaults stand here, a GPU defines its own before including this.
+ * Free of libc. The five macros are the machine: C defaults stand here, a GPU defines its own before including this.
  *
  * Counters only grow, over all runs of a loaded program, so that nobody resets what another still polls. A lane's
- * counter tells how many of its steps are over; since all lanes run the same number of pieces, one number, `first_piece`
+ * counter tells how many of its steps are over. All lanes run the same number of pieces, so one number, `first_piece`
  * (pieces of all earlier runs), turns a step of this run into a counter value of any lane.
  */
 #ifndef RONDE_ENGINE_INTERP_H
@@ -147,12 +147,54 @@ struct ronde_segment {
 struct ronde_act {
     struct ronde_lane *lane;       /**< by whom */
     const struct ronde_step *step; /**< what */
-    struct ronde_items items[2];   /**< destination and source, indexed by is_source */
+    uint32_t buffer[2];            /**< of destination and source, indexed by is_source */
+    struct ronde_items items[2];   /**< the chunks of each */
     uint32_t rotation; /**< scratch only: by how much message order is rotated against position 0 */
     const unsigned char *received; /**< rest of the message in the received slot, or NULL */
     unsigned char *sent;           /**< rest of the slot to send, or NULL */
-    uint64_t sent_bytes;           /**< written into it so far */
+    uint64_t moved;                /**< bytes of each operand so far */
 };
+
+/** Operations by what they do, a bit each: the operation decides which fields of a step mean something. */
+#define RONDE_BIT_SOURCE(name, text, source, receives, reduces, sends, writes)                     \
+    | ((source) << RONDE_STEP_##name)
+#define RONDE_BIT_RECEIVES(name, text, source, receives, reduces, sends, writes)                   \
+    | ((receives) << RONDE_STEP_##name)
+#define RONDE_BIT_SENDS(name, text, source, receives, reduces, sends, writes)                      \
+    | ((sends) << RONDE_STEP_##name)
+#define RONDE_BIT_WRITES(name, text, source, receives, reduces, sends, writes)                     \
+    | ((writes) << RONDE_STEP_##name)
+enum ronde_op_bits {
+    RONDE_OPS_WITH_SOURCE = 0 RONDE_STEP_LIST(RONDE_BIT_SOURCE),
+    RONDE_OPS_THAT_RECEIVE = 0 RONDE_STEP_LIST(RONDE_BIT_RECEIVES),
+    RONDE_OPS_THAT_SEND = 0 RONDE_STEP_LIST(RONDE_BIT_SENDS),
+    RONDE_OPS_THAT_WRITE = 0 RONDE_STEP_LIST(RONDE_BIT_WRITES)
+};
+#undef RONDE_BIT_SOURCE
+#undef RONDE_BIT_RECEIVES
+#undef RONDE_BIT_SENDS
+#undef RONDE_BIT_WRITES
+
+/** Buffer a step reads or writes, or RONDE_BUFFER_COUNT. */
+RONDE_INTERP uint32_t ronde_act_buffer(const struct ronde_step *step, bool is_source)
+{
+    const int ops = is_source ? RONDE_OPS_WITH_SOURCE : RONDE_OPS_THAT_WRITE;
+    if ((ops >> step->op & 1) == 0)
+        return RONDE_BUFFER_COUNT;
+    return is_source ? step->source : step->destination;
+}
+
+/** Connection a step consumes a message of, or RONDE_NONE. */
+RONDE_INTERP uint32_t ronde_act_receive(const struct ronde_step *step)
+{
+    return (RONDE_OPS_THAT_RECEIVE >> step->op & 1) != 0 ? step->receive : RONDE_NONE;
+}
+
+/** Connection a step posts a message on, or RONDE_NONE. */
+RONDE_INTERP uint32_t ronde_act_send(const struct ronde_step *step)
+{
+    return (RONDE_OPS_THAT_SEND >> step->op & 1) != 0 ? step->send : RONDE_NONE;
+}
 
 /** Records why a lane stopped. */
 RONDE_INTERP enum ronde_poll ronde_lane_stop(struct ronde_lane *lane, enum ronde_poll poll,
@@ -203,12 +245,12 @@ RONDE_INTERP void ronde_end_advance(struct ronde_end *end, uint32_t depth)
     RONDE_RELEASE(end->mine, end->count);
 }
 
-/** The chunks of a step's source or destination; the step has at least one. */
+/** The chunks of a step's source or destination in `buffer`; the step has at least one. */
 RONDE_INTERP struct ronde_items ronde_items_open(struct ronde_lane *lane,
-                                                 const struct ronde_step *step, bool is_source)
+                                                 const struct ronde_step *step, uint32_t buffer,
+                                                 bool is_source)
 {
     const struct ronde_view *view = &lane->task->view;
-    const uint32_t buffer = is_source ? step->source : step->destination;
     const uint32_t chunks = lane->task->chunks[buffer];
     const bool is_range =
         (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE)) != 0;
@@ -246,7 +288,7 @@ RONDE_INTERP uint32_t ronde_act_rotation(const struct ronde_lane *lane,
                                          const struct ronde_step *step)
 {
     const struct ronde_view *view = &lane->task->view;
-    const bool is_source = step->source == RONDE_SCRATCH;
+    const bool is_source = ronde_act_buffer(step, true) == RONDE_SCRATCH;
     const bool is_range =
         (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE)) != 0;
     const uint32_t first = is_source ? step->source_chunk : step->destination_chunk;
@@ -278,9 +320,9 @@ RONDE_INTERP uint32_t ronde_act_scratch_part(const struct ronde_act *act, uint32
 RONDE_INTERP uint32_t ronde_act_part(const struct ronde_act *act, uint32_t item)
 {
     const uint32_t parts = act->lane->task->view.schedule->chunks_per_block;
-    if (ronde_buffer_has_parts(act->step->source))
+    if (ronde_buffer_has_parts(act->buffer[1]))
         return ronde_items_chunk(&act->items[1], item) % parts;
-    if (ronde_buffer_has_parts(act->step->destination))
+    if (ronde_buffer_has_parts(act->buffer[0]))
         return ronde_items_chunk(&act->items[0], item) % parts;
     return ronde_act_scratch_part(act, item);
 }
@@ -291,7 +333,7 @@ RONDE_INTERP unsigned char *ronde_act_address(const struct ronde_act *act, bool 
 {
     const struct ronde_task *task = act->lane->task;
     const struct ronde_frame *frame = task->frame;
-    const uint32_t buffer = is_source ? act->step->source : act->step->destination;
+    const uint32_t buffer = act->buffer[is_source];
     if (buffer == RONDE_BUFFER_COUNT || !task->base[buffer])
         return 0;
     const uint32_t chunk = ronde_items_chunk(&act->items[is_source], item);
@@ -321,8 +363,8 @@ RONDE_INTERP struct ronde_segment ronde_act_segment(const struct ronde_act *act,
 RONDE_INTERP enum ronde_reason ronde_act_fault(const struct ronde_act *act, uint32_t item)
 {
     const struct ronde_task *task = act->lane->task;
-    const uint32_t source = act->step->source;
-    const uint32_t destination = act->step->destination;
+    const uint32_t source = act->buffer[1];
+    const uint32_t destination = act->buffer[0];
     if ((source != RONDE_BUFFER_COUNT && !task->base[source]) ||
         (destination != RONDE_BUFFER_COUNT && !task->base[destination]))
         return RONDE_REASON_BUFFER;
@@ -382,71 +424,82 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
     }
 }
 
-/** Does all items of a step; returns the bytes of its message. */
-RONDE_INTERP uint64_t ronde_act_items(struct ronde_act *act)
+/** Does all items of a step. */
+RONDE_INTERP void ronde_act_items(struct ronde_act *act)
 {
     const struct ronde_frame *frame = act->lane->task->frame;
-    uint64_t moved = 0;
     for (uint32_t item = 0; item < act->step->chunk_count; item++) {
         if (frame->checks) {
             act->lane->reason = ronde_act_fault(act, item);
             if (act->lane->reason != RONDE_REASON_NONE)
-                return moved;
+                return;
         }
         const struct ronde_segment segment = ronde_act_segment(act, item);
         const uint64_t bytes = segment.elements * frame->element_bytes;
         if (segment.elements > 0)
             ronde_act_apply(act, &segment);
-        moved += bytes;
+        act->moved += bytes;
         act->received += act->received ? bytes : 0;
         act->sent += act->sent ? bytes : 0;
     }
-    return moved;
+}
+
+/** Passes a message on. That needs no operand: the length travels beside the slot. */
+RONDE_INTERP void ronde_lane_pass(struct ronde_act *act, const struct ronde_end *from)
+{
+    act->moved = from->lengths[from->slot];
+    ronde_act_copy(act->sent, act->received, act->moved);
+}
+
+/** Finds the chunks of a step and does all its items. */
+RONDE_INTERP void ronde_lane_move(struct ronde_act *act)
+{
+    const struct ronde_step *step = act->step;
+    for (int is_source = 0; is_source < 2; is_source++) {
+        const uint32_t buffer = act->buffer[is_source];
+        if (buffer < RONDE_BUFFER_COUNT)
+            act->items[is_source] = ronde_items_open(act->lane, step, buffer, is_source != 0);
+    }
+    if (step->chunk_count > 1 && !ronde_buffer_has_parts(act->buffer[0]) &&
+        !ronde_buffer_has_parts(act->buffer[1]))
+        act->rotation = ronde_act_rotation(act->lane, step);
+    ronde_act_items(act);
 }
 
 /** Executes a step whose dependencies, message and slot are there. */
-RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step)
+RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step,
+                                              const struct ronde_end *from,
+                                              const struct ronde_end *to)
 {
     const struct ronde_frame *frame = lane->task->frame;
-    struct ronde_act act = {lane, step, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0};
-    const struct ronde_end *from =
-        step->receive == RONDE_NONE ? 0 : &lane->task->ends[step->receive];
-    const struct ronde_end *to = step->send == RONDE_NONE ? 0 : &lane->task->ends[step->send];
+    struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0};
+    act.buffer[0] = ronde_act_buffer(step, false);
+    act.buffer[1] = ronde_act_buffer(step, true);
     act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
     act.sent = to ? to->slots + to->slot * frame->slot_stride : 0;
-    if (step->op == RONDE_STEP_RS) {
-        /* Passing on needs no operand: the length travels beside the slot. */
-        act.sent_bytes = from->lengths[from->slot];
-        ronde_act_copy(act.sent, act.received, act.sent_bytes);
-        to->lengths[to->slot] = act.sent_bytes;
-        return RONDE_REASON_NONE;
-    }
-    if (step->chunk_count > 0 && step->source != RONDE_BUFFER_COUNT)
-        act.items[1] = ronde_items_open(lane, step, true);
-    if (step->chunk_count > 0 && step->destination != RONDE_BUFFER_COUNT)
-        act.items[0] = ronde_items_open(lane, step, false);
-    if (step->chunk_count > 1 && !ronde_buffer_has_parts(step->source) &&
-        !ronde_buffer_has_parts(step->destination))
-        act.rotation = ronde_act_rotation(lane, step);
     lane->reason = RONDE_REASON_NONE;
-    act.sent_bytes = ronde_act_items(&act);
+    if (step->op == RONDE_STEP_RS)
+        ronde_lane_pass(&act, from);
+    else if (step->chunk_count > 0 && step->op != RONDE_STEP_NOP)
+        ronde_lane_move(&act);
     if (to)
-        to->lengths[to->slot] = act.sent_bytes;
-    /* The receiver reads the length only when it does not trust the schedule: it costs a cache line per message. */
+        to->lengths[to->slot] = act.moved;
+    /* The receiver reads the length only if it does not trust the schedule: it costs a cache line. */
     if (lane->reason == RONDE_REASON_NONE && frame->checks && from &&
-        from->lengths[from->slot] != act.sent_bytes)
+        from->lengths[from->slot] != act.moved)
         lane->reason = RONDE_REASON_LENGTH;
     return lane->reason;
 }
 
 /** Publishes a step that is over: its data was written before. */
-RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, const struct ronde_step *step)
+RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *from,
+                                     struct ronde_end *to)
 {
     const struct ronde_task *task = lane->task;
-    if (step->receive != RONDE_NONE)
-        ronde_end_advance(&task->ends[step->receive], task->frame->depth);
-    if (step->send != RONDE_NONE)
-        ronde_end_advance(&task->ends[step->send], task->frame->depth);
+    if (from)
+        ronde_end_advance(from, task->frame->depth);
+    if (to)
+        ronde_end_advance(to, task->frame->depth);
     lane->done++;
     RONDE_RELEASE(&task->progress[lane->index].value, lane->done);
     lane->step++;
@@ -463,16 +516,20 @@ RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
     if (lane->piece == task->frame->piece_count)
         return RONDE_POLL_DONE;
     const struct ronde_step *step = &task->view.program->steps[lane->step];
+    const uint32_t receive = ronde_act_receive(step);
+    const uint32_t send = ronde_act_send(step);
+    struct ronde_end *from = receive == RONDE_NONE ? 0 : &task->ends[receive];
+    struct ronde_end *to = send == RONDE_NONE ? 0 : &task->ends[send];
     if (!ronde_lane_is_released(lane, step))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_DEPENDENCY, lane->about);
-    if (step->receive != RONDE_NONE && !ronde_end_has_message(&task->ends[step->receive]))
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, step->receive);
-    if (step->send != RONDE_NONE && !ronde_end_has_slot(&task->ends[step->send], task->frame->depth))
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, step->send);
-    const enum ronde_reason wrong = ronde_lane_act(lane, step);
+    if (from && !ronde_end_has_message(from))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, receive);
+    if (to && !ronde_end_has_slot(to, task->frame->depth))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, send);
+    const enum ronde_reason wrong = ronde_lane_act(lane, step, from, to);
     if (wrong != RONDE_REASON_NONE)
-        return ronde_lane_stop(lane, RONDE_POLL_WRONG, wrong, step->receive);
-    ronde_lane_publish(lane, step);
+        return ronde_lane_stop(lane, RONDE_POLL_WRONG, wrong, receive);
+    ronde_lane_publish(lane, from, to);
     return RONDE_POLL_PROGRESSED;
 }
 

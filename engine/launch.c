@@ -5,6 +5,7 @@
 /* Depth that hides the way back of credits; more than this never measured faster. */
 #define DEFAULT_DEPTH 8u
 
+/* The longest chunk of any channel decides; the shorter ones send empty pieces at the end. */
 uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count,
                            uint32_t dtype_bytes, uint64_t slot_bytes)
 {
@@ -27,6 +28,7 @@ uint32_t ronde_launch_depth(const struct ronde_schedule *schedule, const struct 
     return least > DEFAULT_DEPTH ? least : DEFAULT_DEPTH;
 }
 
+/* Enumerators come from outside and index tables further down. */
 static enum ronde_status check_kind(const struct ronde_schedule *schedule,
                                     const struct ronde_launch *launch, struct ronde_error *error)
 {
@@ -40,6 +42,7 @@ static enum ronde_status check_kind(const struct ronde_schedule *schedule,
     return RONDE_OK;
 }
 
+/* Numbers that would deadlock, divide by zero or overflow later. */
 static enum ronde_status check_sizes(const struct ronde_schedule *schedule,
                                      const struct ronde_launch *launch, struct ronde_error *error)
 {

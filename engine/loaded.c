@@ -11,11 +11,13 @@ _Static_assert(sizeof(struct ronde_counter) == LINE_BYTES, "a counter fills a pa
 _Static_assert(sizeof(struct ronde_lane) == LINE_BYTES, "a lane fills a pair of cache lines");
 _Static_assert(sizeof(struct ronde_end) == LINE_BYTES / 2, "two ends fill a pair of cache lines");
 
+/* The least multiple that is not below the value. */
 static uint64_t round_up(uint64_t value, uint64_t multiple)
 {
     return (value + multiple - 1) / multiple * multiple;
 }
 
+/* The first place from here that starts a pair of cache lines. */
 static unsigned char *align(unsigned char *pointer)
 {
     const uintptr_t rest = (uintptr_t)pointer % LINE_BYTES;
@@ -51,10 +53,11 @@ bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *regi
 /* Whether a step has operands, but none that says which part of the block it moves. */
 static bool is_scratch_only(const struct ronde_step *step)
 {
-    const bool has_operand =
-        step->source != RONDE_BUFFER_COUNT || step->destination != RONDE_BUFFER_COUNT;
-    return step->chunk_count > 0 && has_operand && !ronde_buffer_has_parts(step->source) &&
-           !ronde_buffer_has_parts(step->destination);
+    const uint32_t source = ronde_act_buffer(step, true);
+    const uint32_t destination = ronde_act_buffer(step, false);
+    const bool has_operand = source != RONDE_BUFFER_COUNT || destination != RONDE_BUFFER_COUNT;
+    return step->chunk_count > 0 && has_operand && !ronde_buffer_has_parts(source) &&
+           !ronde_buffer_has_parts(destination);
 }
 
 /* Whether a proof has said which parts such a step moves; without one (mutants) it has no length. */
@@ -102,6 +105,7 @@ static void count_parts(struct ronde_loaded *loaded)
     loaded->counter_count = loaded->lane_count;
 }
 
+/* Everything whose size depends on the schedule only. */
 static bool allocate(struct ronde_loaded *loaded)
 {
     struct ronde_arena *arena = loaded->arena;
@@ -134,6 +138,7 @@ static struct ronde_wait *make_waits(struct ronde_arena *arena, const struct ron
     return waits;
 }
 
+/* A lane knows its steps and, for operands of several chunks, has room to list them in message order. */
 static bool make_lane(struct ronde_loaded *loaded, struct ronde_task *task, uint32_t index)
 {
     struct ronde_lane *lane = &loaded->lanes[task->first_lane + index];
@@ -157,6 +162,7 @@ struct place {
     uint64_t end;
 };
 
+/* What the lanes of a (rank, channel) share; fails for want of memory. */
 static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t channel,
                       const struct ronde_wait *waits, struct place *place)
 {

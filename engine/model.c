@@ -105,7 +105,7 @@ static void pair_end(struct ronde_model *model, const struct program_ends *ends,
     const uint32_t back =
         schedule->absolute_peers
             ? view->position
-            : ronde_add_modulo(view->position, schedule->ranks - position, schedule->ranks);
+            : ronde_group_add(schedule, view->position, ronde_group_negate(schedule, position));
     const uint32_t found = find_receive(peer.program, &ends[peer.program - schedule->programs],
                                         back, connection->tag);
     if (found == RONDE_NONE)

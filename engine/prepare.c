@@ -12,6 +12,7 @@ static uint64_t round_up(uint64_t value, uint64_t multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
+/* The part of every block that a channel carries in this run. */
 static struct ronde_slice slice_of(const struct ronde_loaded *loaded, uint32_t channel)
 {
     return ronde_slice_of(loaded->schedule, channel, loaded->frame.count,
@@ -63,6 +64,7 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     return slot_stride(loaded, piece_bytes);
 }
 
+/* Where each part of a block begins and how long it is: one division per part and run, none per step. */
 static void fill_parts(struct ronde_loaded *loaded)
 {
     const uint32_t chunks = loaded->schedule->chunks_per_block;
@@ -90,6 +92,7 @@ static uint64_t scratch_bytes(const struct ronde_loaded *loaded)
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
+/* Points tasks at the caller's buffers and at their own scratch. */
 static void set_memories(struct ronde_loaded *loaded, const struct ronde_launch *launch)
 {
     unsigned char *scratch = loaded->scratch.start;
@@ -124,6 +127,7 @@ static void reset_counters(struct ronde_loaded *loaded)
     loaded->is_dirty = false;
 }
 
+/* Back to the first step of the first piece; a lane without steps is done before it starts. */
 static void start_lanes(struct ronde_loaded *loaded)
 {
     for (uint32_t l = 0; l < loaded->lane_count; l++) {

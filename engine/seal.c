@@ -2,6 +2,7 @@
 #include "seal.h"
 
 #include "arena.h"
+#include "barrier.h"
 #include "check.h"
 #include "hash.h"
 #include "lower.h"
@@ -86,6 +87,8 @@ static enum ronde_status prove_model(struct ronde_schedule *schedule, struct ron
         return RONDE_OK;
     }
     enum ronde_status status = ronde_prove_values(schedule, model, proof, error);
+    if (status == RONDE_OK && proof->ok && schedule->collective == RONDE_BARRIER)
+        status = ronde_prove_barrier(schedule, model, proof, error);
     if (status == RONDE_OK && proof->ok)
         status = ronde_prove_races(schedule, model, proof, &verdict, error);
     *out_undecided = verdict == RONDE_RACE_UNDECIDED;
@@ -137,11 +140,6 @@ static bool is_expandable(const struct ronde_schedule *schedule, struct ronde_pr
 static enum ronde_status prove(struct ronde_schedule *schedule, bool may_quotient,
                                struct ronde_proof *proof, struct ronde_error *error)
 {
-    if (schedule->collective == RONDE_BARRIER) {
-        ronde_find(proof, RONDE_FINDING_NOT_PROVED, nowhere(),
-                   "barriers cannot be proved by this version");
-        return RONDE_OK;
-    }
     bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE ||
                         !ronde_values_fit_quotient(schedule) || schedule->max_chunk_count > 1;
     enum ronde_status status = RONDE_OK;

@@ -79,10 +79,10 @@ static struct value leaf(const struct symbolic *symbolic, const struct ronde_vie
 {
     const struct ronde_schedule *schedule = symbolic->schedule;
     uint32_t relative = view->position;
-    if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->rotates[RONDE_IN]) {
+    if (schedule->symmetry != RONDE_SYMMETRY_NONE && schedule->rotates[RONDE_IN]) {
         const uint32_t chunks = ronde_schedule_chunks(schedule, &schedule->programs[0], RONDE_IN);
         const uint32_t digit = chunk / (chunks / schedule->ranks);
-        relative = ronde_add_modulo(view->position, schedule->ranks - digit, schedule->ranks);
+        relative = ronde_group_add(schedule, view->position, ronde_group_negate(schedule, digit));
     }
     struct value value;
     leaf_sum(symbolic, relative, value.sum);
@@ -187,7 +187,7 @@ static struct value take_item(struct symbolic *symbolic, const struct moment *mo
         return value;
     const uint32_t offset = moment->view.program->connections[moment->step->receive].peer;
     if (value.origin != RONDE_NONE)
-        value.origin = ronde_add_modulo(value.origin, offset, schedule->ranks);
+        value.origin = ronde_group_add(schedule, value.origin, offset);
     struct ronde_view from = moment->view;
     from.position = offset;
     value.label = 1 + ronde_view_shift(&from, RONDE_IN, moment->cells.chunks[RONDE_IN],
@@ -260,7 +260,7 @@ static void note_part(struct symbolic *symbolic, const struct moment *moment, ui
     const bool is_one_block = moment->cells.chunks[RONDE_IN] == schedule->chunks_per_block;
     if (is_one_block) {
         struct ronde_view back = moment->view;
-        back.position = (schedule->ranks - moment->view.position) % schedule->ranks;
+        back.position = ronde_group_negate(schedule, moment->view.position);
         part = ronde_view_shift(&back, RONDE_IN, moment->cells.chunks[RONDE_IN], part);
     }
     part %= schedule->chunks_per_block;

@@ -51,12 +51,12 @@ void ronde_all_reduce_recursive_doubling_build(const struct ronde_request *reque
     if (n == 1)
         ronde_builder_copy(builder, 0, 0, sum, ronde_chunks(RONDE_OUT, 0, 1));
     for (uint32_t bit = 1; bit < n; bit *= 2) {
+        ronde_builder_round_begin(builder);
         for (uint32_t position = 0; position < n; position++) {
-            const struct ronde_transfer there = half(position, position ^ bit, sum);
-            const struct ronde_transfer back = half(position ^ bit, position, sum);
-            if (position < (position ^ bit))
-                ronde_builder_exchange(builder, &there, &back);
+            const struct ronde_transfer transfer = half(position, position ^ bit, sum);
+            ronde_builder_transfer(builder, &transfer);
         }
+        ronde_builder_round_end(builder);
         sum = ronde_chunks(RONDE_OUT, 0, 1);
     }
 }

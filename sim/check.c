@@ -3,11 +3,13 @@
 
 const struct ronde_sim_options ronde_sim_defaults = {NULL, NULL, false, 0, NULL, NULL};
 
+/* Without a placement ranks sit on hosts in the order of the file. */
 uint32_t ronde_sim_host(const struct ronde_sim_options *options, uint32_t rank)
 {
     return options->host_of ? options->host_of[rank] : rank;
 }
 
+/* Either fact makes ranks wait for one another outside the network. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform)
 {
     const struct ronde_shared_host *shared = &ronde_platform_facts(platform)->shared;
@@ -31,15 +33,14 @@ static enum ronde_status check_op(const struct ronde_dag *dag, uint32_t index,
         if (edge.is_message && dag->ops[edge.op].dst != op->src)
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
                               "operation %u of rank %u takes a message that operation %u sends to "
-                              "rank %u", index, op->src, edge.op, dag->ops[edge.op].dst);
+                              "rank %u",
+                              index, op->src, edge.op, dag->ops[edge.op].dst);
     }
     return RONDE_OK;
 }
 
-enum ronde_status ronde_sim_check(const struct ronde_platform *platform,
-                                  const struct ronde_dag *dag,
-                                  const struct ronde_sim_options *options,
-                                  struct ronde_error *error)
+enum ronde_status ronde_sim_check(const struct ronde_platform *platform, const struct ronde_dag *dag,
+                                  const struct ronde_sim_options *options, struct ronde_error *error)
 {
     const uint32_t hosts = ronde_platform_facts(platform)->hosts;
     if (dag->ranks > hosts && !options->host_of)

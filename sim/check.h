@@ -16,8 +16,7 @@ extern const struct ronde_sim_options ronde_sim_defaults;
  * Every rank has a host and the graph is one: predecessors first, messages taken by the rank they were sent to.
  * Errors: BAD_INPUT for hosts, BAD_ARGUMENT for the graph; both name the numbers.
  */
-enum ronde_status ronde_sim_check(const struct ronde_platform *platform,
-                                  const struct ronde_dag *dag,
+enum ronde_status ronde_sim_check(const struct ronde_platform *platform, const struct ronde_dag *dag,
                                   const struct ronde_sim_options *options,
                                   struct ronde_error *error);
 

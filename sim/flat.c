@@ -19,7 +19,7 @@
 
 /* The route of a pair of ranks. */
 struct lane {
-    uint64_t key;        /* src << 32 | dst */
+    uint64_t key; /* src << 32 | dst */
     struct ronde_path path;
     uint32_t first_link; /* into links */
     uint32_t link_count;
@@ -40,7 +40,7 @@ struct flat {
     uint32_t link_count;
     uint32_t *table; /* open addressing: pair -> lane + 1 */
     uint32_t table_size;
-    uint32_t *recent; /* per source the lane of its last message: most send to one peer for long */
+    uint32_t *recent;  /* per source the lane of its last message: most send to one peer for long */
     uint32_t *lane_of; /* per operation */
     double *finish_ns; /* the caller's or ours */
 };
@@ -60,6 +60,7 @@ static uint32_t slot_of(const struct flat *flat, uint64_t key)
     return slot;
 }
 
+/* One message for all: which block failed helps nobody. */
 static enum ronde_status no_memory(struct flat *flat)
 {
     return ronde_fail(flat->error, RONDE_NO_MEMORY, "no memory to replay %u operations",
@@ -127,21 +128,19 @@ static enum ronde_status add_lane(struct flat *flat, uint32_t src, uint32_t dst)
                                      (size_t)flat->lane_count + 1, sizeof *flat->lanes);
     flat->lanes = lanes;
     const bool holds = fits && ronde_mem_grow(flat->mem, &all, &flat->link_capacity,
-                                              (size_t)flat->link_count + count,
-                                              sizeof *flat->links);
+                                              (size_t)flat->link_count + count, sizeof *flat->links);
     flat->links = all;
     if (!holds)
         return no_memory(flat);
     memcpy(flat->links + flat->link_count, links, count * sizeof *links);
-    flat->lanes[flat->lane_count++] = (struct lane){
-        key_of(src, dst), measure(flat, links, count), flat->link_count, count};
+    flat->lanes[flat->lane_count++] =
+        (struct lane){key_of(src, dst), measure(flat, links, count), flat->link_count, count};
     flat->link_count += count;
     return RONDE_OK;
 }
 
 /* The lane of a pair, made when first asked for. */
-static enum ronde_status find_lane(struct flat *flat, uint32_t src, uint32_t dst,
-                                   uint32_t *out_lane)
+static enum ronde_status find_lane(struct flat *flat, uint32_t src, uint32_t dst, uint32_t *out_lane)
 {
     const uint64_t key = key_of(src, dst);
     const uint32_t recent = flat->recent[src];
@@ -281,6 +280,7 @@ static void note_flow(const struct flat *flat, struct load *loads, uint32_t op)
     }
 }
 
+/* Utilisation over the run without its launch, in which no link can be busy. */
 static void find_busiest(const struct flat *flat, const struct load *loads,
                          struct ronde_sim_result *result)
 {
@@ -313,8 +313,8 @@ static enum ronde_status sweep_links(struct flat *flat, const struct load *loads
         const struct ronde_link *link = ronde_platform_link(flat->platform, l);
         const size_t count = sweep->first[l + 1] - sweep->first[l];
         if (loads[l].overlaps && !link->is_fatpipe)
-            *out_is_free = peak(sweep->edges + sweep->first[l], count) <=
-                           link->rate_GBps * (1 + TOLERANCE);
+            *out_is_free =
+                peak(sweep->edges + sweep->first[l], count) <= link->rate_GBps * (1 + TOLERANCE);
     }
     ronde_mem_free(flat->mem, sweep->edges, sweep->edge_count, sizeof *sweep->edges);
     return RONDE_OK;
@@ -351,6 +351,7 @@ static enum ronde_status certify(struct flat *flat, struct ronde_sim_result *res
     return status;
 }
 
+/* Routes, recurrence, certificate. */
 static enum ronde_status replay(struct flat *flat, struct ronde_sim_result *out_result)
 {
     const enum ronde_status status = find_lanes(flat);
@@ -362,6 +363,7 @@ static enum ronde_status replay(struct flat *flat, struct ronde_sim_result *out_
     return certify(flat, out_result);
 }
 
+/* Finish times go to the caller's array where there is one: the certificate needs them in any case. */
 enum ronde_status ronde_sim_flat(const struct ronde_platform *platform, const struct ronde_dag *dag,
                                  const struct ronde_sim_options *options,
                                  const struct ronde_mem *mem, struct ronde_sim_result *out_result,
@@ -376,7 +378,8 @@ enum ronde_status ronde_sim_flat(const struct ronde_platform *platform, const st
     if (ronde_sim_is_shared(platform))
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%s: ranks share cores or memory there, which flat does not model; use "
-                          "--engine simgrid", ronde_platform_path(platform));
+                          "--engine simgrid",
+                          ronde_platform_path(platform));
     double *own = flat.options->out_finish_ns
                       ? NULL
                       : ronde_mem_new(mem, dag->op_count, sizeof *flat.finish_ns);

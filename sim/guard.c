@@ -24,11 +24,11 @@
 
 void *ronde_guard_share(size_t bytes)
 {
-    void *block =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return block == MAP_FAILED ? NULL : block;
 }
 
+/* The child has its own mapping of it and is gone by now. */
 void ronde_guard_unshare(void *block, size_t bytes)
 {
     if (block)
@@ -77,6 +77,7 @@ static void pick_line(char *text, char *line, size_t bytes)
     }
 }
 
+/* From the beginning: the first complaint is the cause, later ones are its echo. */
 static void last_words(FILE *words, char *line, size_t bytes)
 {
     char text[WORDS_BYTES];
@@ -86,6 +87,7 @@ static void last_words(FILE *words, char *line, size_t bytes)
     pick_line(text, line, bytes);
 }
 
+/* SIGALRM can only be ours: the child sets no other timer. */
 static enum ronde_status judge(int state, double limit_s, FILE *words, struct ronde_error *error)
 {
     char line[300];
@@ -102,6 +104,7 @@ static enum ronde_status judge(int state, double limit_s, FILE *words, struct ro
                       line);
 }
 
+/* A file rather than a pipe: the child may write any amount without anybody reading. */
 enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, double limit_s,
                                   struct ronde_error *error)
 {

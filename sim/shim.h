@@ -20,9 +20,9 @@ struct ronde_shim_job {
     const char *memory_link;     /**< SHARED link that is the memory of a shared host, or NULL */
     uint32_t cores;              /**< cores of a shared host; 0 = as many as ranks */
     double core_step_ns;         /**< core time of a step; 0 = the step's own */
-    bool is_shared;              /**< ranks share cores or memory: messages do not flow, steps load the memory */
-    double *start_ns;            /**< op_count entries, or NULL */
-    double *finish_ns;           /**< op_count entries, or NULL */
+    bool is_shared; /**< ranks share cores or memory: messages do not flow, steps load the memory */
+    double *start_ns;  /**< op_count entries, or NULL */
+    double *finish_ns; /**< op_count entries, or NULL */
 };
 
 /** What came of it. Lives in shared memory; `is_done` is written last. */

@@ -16,6 +16,7 @@ struct replay {
     const char **hosts;
 };
 
+/* Runs in the child; what it leaves is in shared memory. */
 static void work(void *argument)
 {
     struct replay *replay = argument;
@@ -43,6 +44,7 @@ static enum ronde_status share(struct replay *replay, const struct ronde_dag *da
     return RONDE_OK;
 }
 
+/* Names instead of indices: SimGrid has an order of its own. */
 static void describe(struct replay *replay, const struct ronde_platform *platform,
                      const struct ronde_dag *dag, const struct ronde_sim_options *options)
 {

@@ -1,12 +1,12 @@
 /*
- * SimGrid as a replay engine: no actors and no mailboxes. Our own dependency counters run on the maestro; a communication
- * object exists only while bytes flow, and everything else (alpha, delays, cores) is a kernel timer.
+ * SimGrid as a replay engine: no actors and no mailboxes. Our own dependency counters run on the maestro; a
+ * communication object exists only while bytes flow, and everything else (alpha, delays, cores) is a kernel timer.
  *
  * Network model CM02 without cross traffic and TCP gamma is pure max-min sharing of capacities. Link latencies are
- * zeroed and charged as timers, because SimGrid lets them bias the sharing (two flows 1 us and 3 us away end 66 ms apart
- * where fair sharing ends them together) and because LogGP pays latency after the last byte has left, not before the
- * first. SimGrid's model: Velho, Schnorr, Casanova, Legrand, "On the validity of flow-level TCP network models for grid
- * and cloud simulations", ACM TOMACS 23(4), 2013.
+ * zeroed and charged as timers, because SimGrid lets them bias the sharing (two flows 1 us and 3 us away end 66 ms
+ * apart where fair sharing ends them together) and because LogGP pays latency after the last byte has left, not before
+ * the first. SimGrid's model: Velho, Schnorr, Casanova, Legrand, "On the validity of flow-level TCP network models for
+ * grid and cloud simulations", ACM TOMACS 23(4), 2013.
  */
 #include "shim.h"
 
@@ -26,7 +26,8 @@
 
 namespace sg = simgrid::s4u;
 
-namespace {
+namespace
+{
 
 /* An error of ours, with the status it is reported as. */
 struct Failure {
@@ -53,14 +54,17 @@ struct Successor {
 /* Caps one flow. SimGrid has the setter in its library, but the public Comm refuses it for host-to-host flows. */
 using CapFlow = void *(*)(void *comm, double bytes_per_s);
 
-class Replay {
-public:
-    explicit Replay(const ronde_shim_job &job) : job_(job), dag_(*job.dag) {}
+class Replay
+{
+  public:
+    explicit Replay(const ronde_shim_job &job) : job_(job), dag_(*job.dag)
+    {
+    }
     void load();
     void run();
     void report(ronde_shim_outcome &outcome) const;
 
-private:
+  private:
     void configure(sg::Engine &engine) const;
     void find_hosts(const sg::Engine &engine);
     void check_links(const sg::Engine &engine);
@@ -111,11 +115,13 @@ private:
 
 Replay *Replay::current_ = nullptr;
 
+/* SimGrid's clock is in seconds. */
 double now_ns()
 {
     return sg::Engine::get_clock() / ns;
 }
 
+/* Our flags first, the user's after them: what the user asks for wins. */
 void Replay::configure(sg::Engine &engine) const
 {
     xbt_log_control_set("xbt_cfg.thresh:warning");
@@ -132,6 +138,7 @@ void Replay::configure(sg::Engine &engine) const
         engine.set_config(std::string(*flag));
 }
 
+/* SimGrid knows hosts by name; a platform that ronde has read cannot lack one, a changed file can. */
 void Replay::find_hosts(const sg::Engine &engine)
 {
     for (uint32_t rank = 0; rank < dag_.ranks; rank++) {
@@ -177,6 +184,7 @@ uint32_t Replay::path_between(uint32_t src, uint32_t dst)
     return index;
 }
 
+/* Before the first event, so that a missing route is an error and not an abort half way. */
 void Replay::find_paths()
 {
     path_of_.resize(dag_.op_count);
@@ -197,6 +205,7 @@ void Replay::lift_ports(const sg::Engine &engine) const
             link->set_bandwidth(unlimited);
 }
 
+/* The graph lists predecessors; the replay needs to know who waits. Counting sort, linear. */
 void Replay::invert_edges()
 {
     first_successor_.assign(static_cast<size_t>(dag_.op_count) + 1, 0);
@@ -218,6 +227,7 @@ void Replay::invert_edges()
     }
 }
 
+/* Flags before the platform, the platform sealed before routes are asked for, latencies read before they are zeroed. */
 void Replay::load()
 {
     static int argc = 1;
@@ -264,6 +274,7 @@ void Replay::at(double time_ns, void (Replay::*then)(uint32_t), uint32_t op)
     simgrid::kernel::timer::Timer::set(time_ns * ns, [this, then, op] { (this->*then)(op); });
 }
 
+/* All predecessors are over and their messages have arrived (or will at ready_ns). */
 void Replay::ready(uint32_t op)
 {
     const ronde_dag_op &self = dag_.ops[op];
@@ -280,6 +291,7 @@ void Replay::ready(uint32_t op)
     at(ready_ns_[op], &Replay::ask_for_core, op);
 }
 
+/* SimGrid aborts on a message from a host to itself and never starts an empty one: neither becomes a flow. */
 void Replay::flow(uint32_t op)
 {
     const ronde_dag_op &self = dag_.ops[op];
@@ -291,12 +303,14 @@ void Replay::flow(uint32_t op)
         transfer(op, from, to, static_cast<double>(self.bytes), dag_.lane_GBps * GBps);
 }
 
+/* First come, first served; ties by the number of the operation. */
 void Replay::ask_for_core(uint32_t op)
 {
     core_queue_.emplace(ready_ns_[op], op);
     grant_cores();
 }
 
+/* A core is held from here until the operation is over. */
 void Replay::grant_cores()
 {
     while (free_cores_ > 0 && !core_queue_.empty()) {
@@ -327,6 +341,7 @@ void Replay::touch_memory(uint32_t op)
     transfer(op, hosts_.front(), hosts_.back(), bytes, bytes / (self.stage_ns * ns));
 }
 
+/* The slot owns the communication and travels as its data, so that its end can be told without a search. */
 void Replay::transfer(uint32_t op, sg::Host *from, sg::Host *to, double bytes, double cap)
 {
     if (free_slots_.empty()) {
@@ -346,6 +361,7 @@ void Replay::transfer(uint32_t op, sg::Host *from, sg::Host *to, double bytes, d
     comm->vetoable_start();
 }
 
+/* The communication must outlive this callback: SimGrid touches it afterwards. */
 void Replay::on_comm(const sg::Activity &activity)
 {
     const uintptr_t slot = reinterpret_cast<uintptr_t>(activity.get_data<void>()) - 1;
@@ -355,6 +371,7 @@ void Replay::on_comm(const sg::Activity &activity)
     finish(op_of_slot_[slot]);
 }
 
+/* Successors start when their last predecessor is over; the core goes to the next in the queue after that. */
 void Replay::finish_one(uint32_t op)
 {
     const double end = now_ns();
@@ -390,6 +407,7 @@ void Replay::finish(uint32_t op)
     is_draining_ = false;
 }
 
+/* run() returns when neither timer nor flow is left, also if something never started: hence the count. */
 void Replay::run()
 {
     current_ = this;
@@ -426,6 +444,7 @@ void Replay::report(ronde_shim_outcome &outcome) const
     }
 }
 
+/* Into the shared outcome, cut to one line. */
 void fail(ronde_shim_outcome &outcome, enum ronde_status status, const char *text)
 {
     outcome.status = status;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* One below NONE is the last index, so that no list can grow into the word for "no such index". */
 void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
 {
     if (list->count == RONDE_NONE - 1 ||
@@ -30,6 +31,7 @@ static uint32_t slot_of(const struct ronde_names *names, const char *key)
     return slot;
 }
 
+/* An empty table has no slots to probe. */
 uint32_t ronde_names_find(const struct ronde_names *names, const char *key)
 {
     if (names->count == 0)
@@ -38,6 +40,7 @@ uint32_t ronde_names_find(const struct ronde_names *names, const char *key)
     return names->keys[slot] ? names->values[slot] : RONDE_NONE;
 }
 
+/* The names themselves belong to the platform. */
 void ronde_names_free(struct ronde_names *names, const struct ronde_mem *mem)
 {
     ronde_mem_free(mem, names->keys, names->capacity, sizeof *names->keys);
@@ -68,6 +71,7 @@ static enum ronde_status enlarge(struct ronde_names *names, const struct ronde_m
     return RONDE_OK;
 }
 
+/* The caller has looked for the name before: a second one would need a message with its line. */
 enum ronde_status ronde_names_add(struct ronde_names *names, const struct ronde_mem *mem,
                                   const char *key, uint32_t value)
 {

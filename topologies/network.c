@@ -39,6 +39,7 @@ static const struct ronde_point *point_of(const struct ronde_platform *platform,
     return RONDE_AT(platform->points, struct ronde_point, point);
 }
 
+/* Link by link the same numbers; names differ where links are private. */
 static bool equal_hops(const struct ronde_platform *platform, struct ronde_hops a,
                        struct ronde_hops b)
 {
@@ -77,6 +78,7 @@ static void sample(struct survey *survey, uint32_t host)
         survey->hosts[survey->count++] = host;
 }
 
+/* A port is crossed from one host or towards one host; a link with many of both is shared by strangers. */
 static void note_crossing(struct crossing *crossing, uint32_t src, uint32_t dst)
 {
     if (crossing->src == RONDE_NONE)
@@ -85,14 +87,15 @@ static void note_crossing(struct crossing *crossing, uint32_t src, uint32_t dst)
     crossing->has_many_dst |= crossing->dst != dst;
 }
 
+/* One route: its slowest link, its whole latency, and which links it crosses. */
 static enum ronde_status visit(struct survey *survey, uint32_t src, uint32_t dst)
 {
     uint32_t links[MAX_LINKS];
     uint32_t count;
     double rate = INFINITY;
     double latency = 0;
-    const enum ronde_status status = ronde_platform_route(survey->platform, src, dst, MAX_LINKS,
-                                                          links, &count, survey->error);
+    const enum ronde_status status =
+        ronde_platform_route(survey->platform, src, dst, MAX_LINKS, links, &count, survey->error);
     if (status != RONDE_OK)
         return status;
     for (uint32_t i = 0; i < count; i++) {
@@ -109,6 +112,7 @@ static enum ronde_status visit(struct survey *survey, uint32_t src, uint32_t dst
     return RONDE_OK;
 }
 
+/* Both directions of every sampled pair: they may take different links. */
 static enum ronde_status visit_all(struct survey *survey, uint32_t ranks)
 {
     for (uint32_t i = 0; i < survey->platform->links.count; i++)
@@ -123,6 +127,7 @@ static enum ronde_status visit_all(struct survey *survey, uint32_t ranks)
     return status;
 }
 
+/* One number for all pairs, and no link on which two pairs without a common end can meet. */
 static bool is_uniform(const struct survey *survey)
 {
     if (survey->slowest_GBps != survey->fastest_GBps || survey->longest_ns != survey->shortest_ns)
@@ -176,6 +181,7 @@ static enum ronde_status run_survey(struct survey *survey, uint32_t ranks)
     return status;
 }
 
+/* On a shared host ports are no limit: what moves, moves by the copies of the steps. */
 enum ronde_status ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
                                          struct ronde_network *out_network, bool *out_is_uniform,
                                          struct ronde_error *error)
@@ -197,7 +203,6 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
             share_host(&platform->facts, ranks, &out_network->time);
     }
     ronde_mem_free(platform->mem, survey.hosts, ranks, sizeof *survey.hosts);
-    ronde_mem_free(platform->mem, survey.crossings, platform->links.count,
-                   sizeof *survey.crossings);
+    ronde_mem_free(platform->mem, survey.crossings, platform->links.count, sizeof *survey.crossings);
     return status;
 }

@@ -11,6 +11,7 @@ struct ronde_text {
     char content[];
 };
 
+/* Everything is empty but the path, which messages need from the first byte on. */
 enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem *mem,
                                         struct ronde_platform **out_platform)
 {
@@ -29,11 +30,13 @@ enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem
     return RONDE_OK;
 }
 
+/* Lists are freed with the capacity they were grown to: the allocator is told the size it gave. */
 static void free_list(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
 {
     ronde_mem_free(mem, list->block, list->capacity, element_bytes);
 }
 
+/* Also right for a platform that was left half built by an error. */
 void ronde_platform_destroy(struct ronde_platform *platform)
 {
     if (!platform)
@@ -58,6 +61,7 @@ void ronde_platform_destroy(struct ronde_platform *platform)
     ronde_mem_free(mem, platform, 1, sizeof *platform);
 }
 
+/* Chained blocks rather than one growing one: names are kept as pointers and must not move. */
 const char *ronde_platform_text(struct ronde_platform *platform, const char *first,
                                 const char *second, const char *third)
 {
@@ -77,6 +81,7 @@ const char *ronde_platform_text(struct ronde_platform *platform, const char *fir
     return text->content;
 }
 
+/* A host is entered in rank order at once, which is the order of the file until rank_hosts says otherwise. */
 enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, const char *name,
                                            uint32_t zone, bool is_host, uint32_t *out_point)
 {
@@ -101,13 +106,13 @@ enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, cons
     return ronde_names_add(&platform->point_names, platform->mem, name, index);
 }
 
+/* A zone is a point of its parent too: routes between zones are then routes between points. */
 enum ronde_status ronde_platform_add_zone(struct ronde_platform *platform, const char *name,
                                           uint32_t parent, enum ronde_zone_kind kind,
                                           uint32_t *out_zone)
 {
     uint32_t point;
-    const enum ronde_status status =
-        ronde_platform_add_point(platform, name, parent, false, &point);
+    const enum ronde_status status = ronde_platform_add_point(platform, name, parent, false, &point);
     if (status != RONDE_OK)
         return status;
     const uint32_t index = platform->zones.count;
@@ -124,6 +129,7 @@ enum ronde_status ronde_platform_add_zone(struct ronde_platform *platform, const
     return RONDE_OK;
 }
 
+/* A link is its own twin until add_split pairs two. */
 enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
                                           const struct ronde_link *link, uint32_t *out_link)
 {
@@ -152,6 +158,7 @@ static enum ronde_status add_half(struct ronde_platform *platform, const struct 
     return ronde_platform_add_link(platform, &half, out_link);
 }
 
+/* SimGrid's names: a split-duplex link exists only as its two halves, and by its own name only with a direction. */
 enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
                                            const struct ronde_link *link, uint32_t *out_up)
 {
@@ -166,6 +173,7 @@ enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
     return ronde_names_add(&platform->split_names, platform->mem, link->name, *out_up);
 }
 
+/* Both kinds share one space of names, as they do in SimGrid. */
 bool ronde_platform_has_link(const struct ronde_platform *platform, const char *name)
 {
     return ronde_names_find(&platform->link_names, name) != RONDE_NONE ||
@@ -181,6 +189,7 @@ enum ronde_status ronde_platform_add_hop(struct ronde_platform *platform, uint32
     return RONDE_OK;
 }
 
+/* By line last, so that of a pair given twice the later one is reported. */
 static int compare_routes(const void *left, const void *right)
 {
     const struct ronde_route *a = left;
@@ -214,6 +223,7 @@ static enum ronde_status index_routes(struct ronde_platform *platform,
     return RONDE_OK;
 }
 
+/* The members of a zone are brought together here, since points of inner zones come between them in the file. */
 enum ronde_status ronde_platform_seal(struct ronde_platform *platform,
                                       struct ronde_route_clash *out_clash)
 {

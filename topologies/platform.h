@@ -1,8 +1,8 @@
 /**
  * What a platform file becomes: zones, points (hosts, routers, zones as seen by their parent), directed links, routes.
  *
- * Everything is an index into one growing array per kind; lists of links are ranges of `hops`. The reader (xml_*.c) fills
- * it in through the functions below, which know nothing of XML; ronde_platform_seal then freezes it for routing.
+ * Everything is an index into one growing array per kind; lists of links are ranges of `hops`. The reader (xml_*.c)
+ * fills it in through the functions below, which know nothing of XML; ronde_platform_seal then freezes it for routing.
  */
 #ifndef RONDE_TOPOLOGIES_PLATFORM_H
 #define RONDE_TOPOLOGIES_PLATFORM_H
@@ -51,9 +51,9 @@ struct ronde_zone {
 
 /** One direction of a <route> or <zoneRoute>. */
 struct ronde_route {
-    uint32_t src;           /**< point */
-    uint32_t dst;           /**< point of the same zone */
-    uint32_t gw_src;        /**< where it leaves src: src itself, or a router inside the zone src stands for */
+    uint32_t src; /**< point */
+    uint32_t dst; /**< point of the same zone */
+    uint32_t gw_src; /**< where it leaves src: src itself, or a router inside the zone src stands for */
     uint32_t gw_dst;        /**< where it enters dst */
     uint32_t line;          /**< in the file */
     struct ronde_hops hops; /**< its links in order */
@@ -78,21 +78,21 @@ struct ronde_list {
 
 /** A platform; the lists hold what their names say. */
 struct ronde_platform {
-    const struct ronde_mem *mem;        /**< must outlive the platform */
-    const char *path;                   /**< of the file */
-    struct ronde_platform_facts facts;  /**< ronde.* props */
-    struct ronde_list zones;            /**< struct ronde_zone; 0 is the root */
-    struct ronde_list points;           /**< struct ronde_point */
-    struct ronde_list links;            /**< struct ronde_link */
-    struct ronde_list twins;            /**< uint32_t beside links: the other direction, or itself */
-    struct ronde_list hops;             /**< uint32_t: links */
-    struct ronde_list routes;           /**< struct ronde_route; sorted by (src, dst) once sealed */
-    struct ronde_list hosts;            /**< uint32_t: points, in rank order */
-    struct ronde_list members;          /**< uint32_t: points grouped by zone, once sealed */
-    struct ronde_names point_names;     /**< name of host, router or zone -> point */
-    struct ronde_names link_names;      /**< name of a directed link -> link */
-    struct ronde_names split_names;     /**< name of a split-duplex link -> its UP half; DOWN is the next one */
-    struct ronde_text *texts;           /**< all names */
+    const struct ronde_mem *mem;       /**< must outlive the platform */
+    const char *path;                  /**< of the file */
+    struct ronde_platform_facts facts; /**< ronde.* props */
+    struct ronde_list zones;           /**< struct ronde_zone; 0 is the root */
+    struct ronde_list points;          /**< struct ronde_point */
+    struct ronde_list links;           /**< struct ronde_link */
+    struct ronde_list twins;           /**< uint32_t beside links: the other direction, or itself */
+    struct ronde_list hops;            /**< uint32_t: links */
+    struct ronde_list routes;          /**< struct ronde_route; sorted by (src, dst) once sealed */
+    struct ronde_list hosts;           /**< uint32_t: points, in rank order */
+    struct ronde_list members;         /**< uint32_t: points grouped by zone, once sealed */
+    struct ronde_names point_names;    /**< name of host, router or zone -> point */
+    struct ronde_names link_names;     /**< name of a directed link -> link */
+    struct ronde_names split_names; /**< name of a split-duplex link -> its UP half; DOWN is the next one */
+    struct ronde_text *texts; /**< all names */
 };
 
 /** The element of a list. */

@@ -33,6 +33,7 @@ static const struct ronde_zone *zone_at(const struct ronde_platform *platform, u
     return RONDE_AT(platform->zones, struct ronde_zone, index);
 }
 
+/* Names the two hosts that were asked for, not the zones between which the gap was found. */
 static enum ronde_status no_route(struct walk *walk)
 {
     return ronde_fail(walk->error, RONDE_BAD_INPUT, "%s: no route from %s to %s",
@@ -40,6 +41,7 @@ static enum ronde_status no_route(struct walk *walk)
                       point_at(walk->platform, walk->dst)->name);
 }
 
+/* Counts on beyond the capacity, so that the caller learns how much it would have taken. */
 static enum ronde_status append(struct walk *walk, uint32_t link)
 {
     if (walk->count == MAX_LINKS)
@@ -61,6 +63,7 @@ static enum ronde_status append_hops(struct walk *walk, struct ronde_hops hops)
     return status;
 }
 
+/* Lists of a star are a few links long; a search is cheaper than any index. */
 static bool holds(const struct ronde_platform *platform, struct ronde_hops hops, uint32_t link)
 {
     for (uint32_t i = 0; i < hops.count; i++)
@@ -75,8 +78,7 @@ static enum ronde_status star_route(struct walk *walk, const struct ronde_point 
 {
     enum ronde_status status = append_hops(walk, src->up);
     for (uint32_t i = 0; i < dst->down.count && status == RONDE_OK; i++) {
-        const uint32_t link =
-            *RONDE_AT(walk->platform->hops, uint32_t, dst->down.first + i);
+        const uint32_t link = *RONDE_AT(walk->platform->hops, uint32_t, dst->down.first + i);
         if (!holds(walk->platform, src->up, link))
             status = append(walk, link);
     }
@@ -250,10 +252,9 @@ static enum ronde_status find_shortest(struct walk *walk, const uint32_t *childr
     chain->routes = ronde_mem_new(mem, members, sizeof *chain->routes);
     chain->capacity = members;
     const enum ronde_status status =
-        labels && chain->routes
-            ? pick_shortest(walk, children, labels, chain)
-            : ronde_fail(walk->error, RONDE_NO_MEMORY, "no memory for a route among %u points",
-                         members);
+        labels && chain->routes ? pick_shortest(walk, children, labels, chain)
+                                : ronde_fail(walk->error, RONDE_NO_MEMORY,
+                                             "no memory for a route among %u points", members);
     ronde_mem_free(mem, labels, members, sizeof *labels);
     return status;
 }
@@ -272,9 +273,8 @@ static enum ronde_status route_in_zone(struct walk *walk, const uint32_t *childr
     if (zone->kind == RONDE_ZONE_STAR)
         return star_route(walk, src, point_at(platform, children[1]));
     struct chain chain = {NULL, 0, 0, RONDE_NONE};
-    enum ronde_status status = zone->kind == RONDE_ZONE_FULL
-                                   ? find_written(walk, children, &chain)
-                                   : find_shortest(walk, children, &chain);
+    enum ronde_status status = zone->kind == RONDE_ZONE_FULL ? find_written(walk, children, &chain)
+                                                             : find_shortest(walk, children, &chain);
     if (status == RONDE_OK)
         status = append_chain(walk, &chain, from, to);
     if (chain.capacity > 0)
@@ -282,12 +282,14 @@ static enum ronde_status route_in_zone(struct walk *walk, const uint32_t *childr
     return status;
 }
 
+/* The zone a point sits in, as a point. */
 static uint32_t parent_of(const struct ronde_platform *platform, uint32_t point)
 {
     const uint32_t zone = point_at(platform, point)->zone;
     return zone == RONDE_NONE ? RONDE_NONE : zone_at(platform, zone)->point;
 }
 
+/* Zones above a point. */
 static uint32_t depth_of(const struct ronde_platform *platform, uint32_t point)
 {
     uint32_t depth = 0;
@@ -314,6 +316,7 @@ static enum ronde_status join(struct walk *walk, uint32_t src, uint32_t dst)
     return route_in_zone(walk, children, src, dst);
 }
 
+/* From a host to itself leads no link: such messages never flow. */
 enum ronde_status ronde_platform_route(const struct ronde_platform *platform, uint32_t src,
                                        uint32_t dst, uint32_t capacity, uint32_t *out_links,
                                        uint32_t *out_count, struct ronde_error *error)

@@ -17,6 +17,7 @@ struct scale {
     double divide;
 };
 
+/* Not strtoull: that takes signs, blanks and wraps around. */
 bool ronde_parse_integer(const char **cursor, uint64_t limit, uint64_t *out_value)
 {
     const char *text = *cursor;
@@ -47,6 +48,7 @@ static bool leading_number(const char *text, double *out_value, const char **out
     return end != text && isfinite(*out_value);
 }
 
+/* The whole text or nothing: "1us" is no number of ns. */
 bool ronde_parse_number(const char *text, double *out_value)
 {
     const char *rest = NULL;
@@ -76,12 +78,14 @@ static bool strip_prefix(const char *unit, const char *base, struct scale *out_s
     return true;
 }
 
+/* One operation on an exact factor, so that the result is rounded once. */
 static double scaled(double value, struct scale scale)
 {
     return scale.multiply >= scale.divide ? value * (scale.multiply / scale.divide)
                                           : value / (scale.divide / scale.multiply);
 }
 
+/* Bytes are tried before bits: the unit decides by the case of one letter. */
 bool ronde_parse_bandwidth(const char *text, double *out_GBps)
 {
     double value;
@@ -105,10 +109,9 @@ bool ronde_parse_time(const char *text, double *out_ns)
         const char *unit;
         struct scale scale;
     } units[] = {
-        {"", {1e9, 1}},        {"s", {1e9, 1}},         {"ms", {1e6, 1}},
-        {"us", {1e3, 1}},      {"ns", {1, 1}},          {"ps", {1, 1e3}},
-        {"m", {60e9, 1}},      {"h", {3600e9, 1}},      {"d", {86400e9, 1}},
-        {"w", {604800e9, 1}},
+        {"", {1e9, 1}},      {"s", {1e9, 1}},      {"ms", {1e6, 1}}, {"us", {1e3, 1}},
+        {"ns", {1, 1}},      {"ps", {1, 1e3}},     {"m", {60e9, 1}}, {"h", {3600e9, 1}},
+        {"d", {86400e9, 1}}, {"w", {604800e9, 1}},
     };
     double value;
     const char *unit = NULL;
@@ -126,8 +129,8 @@ bool ronde_parse_time(const char *text, double *out_ns)
 /* One speed; only its shape matters, ronde charges no flops. */
 static bool is_speed(const char *text)
 {
-    static const char *const words[] = {"kilo", "mega", "giga", "tera", "peta", "exa", "zetta",
-                                        "zeta", "yotta"};
+    static const char *const words[] = {"kilo", "mega",  "giga", "tera", "peta",
+                                        "exa",  "zetta", "zeta", "yotta"};
     double value;
     const char *unit = NULL;
     struct scale scale;
@@ -143,6 +146,7 @@ static bool is_speed(const char *text)
     return false;
 }
 
+/* A list gives the speeds of power states; all must be good, the first is in force. */
 bool ronde_parse_speeds(const char *text)
 {
     char one[64];

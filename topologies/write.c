@@ -24,6 +24,7 @@ static void put_text(FILE *file, const char *text)
     }
 }
 
+/* Texts go through put_text, numbers need no escaping. */
 static void put_text_prop(FILE *file, const char *name, const char *text)
 {
     fprintf(file, "    <prop id=\"ronde.%s\" value=\"", name);
@@ -39,28 +40,35 @@ struct fact {
 
 #define FACTS 10
 
+/* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
 {
     const struct ronde_time_params *time = &calibration->time;
     const struct ronde_shared_host *shared = &calibration->shared;
     const struct fact list[FACTS] = {
-        {"alpha_ns", time->alpha_ns},         {"step_ns", time->step_ns},
-        {"launch_ns", time->launch_ns},       {"gamma_GBps", time->gamma_GBps},
-        {"copy_GBps", time->copy_GBps},       {"lane_GBps", time->lane_GBps},
-        {"memory_GBps", shared->memory_GBps}, {"core_step_ns", shared->core_step_ns},
-        {"latency_ns", calibration->latency_ns}, {"spread", calibration->worst_spread},
+        {"alpha_ns", time->alpha_ns},
+        {"step_ns", time->step_ns},
+        {"launch_ns", time->launch_ns},
+        {"gamma_GBps", time->gamma_GBps},
+        {"copy_GBps", time->copy_GBps},
+        {"lane_GBps", time->lane_GBps},
+        {"memory_GBps", shared->memory_GBps},
+        {"core_step_ns", shared->core_step_ns},
+        {"latency_ns", calibration->latency_ns},
+        {"spread", calibration->worst_spread},
     };
     memcpy(facts, list, sizeof list);
 }
 
+/* Before the first byte: a refused calibration leaves an empty file, not half a one. */
 static enum ronde_status check(const struct ronde_calibration *calibration,
                                const struct fact *facts, struct ronde_error *error)
 {
     for (uint32_t i = 0; i < FACTS; i++)
         if (!isfinite(facts[i].value) || facts[i].value < 0)
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "calibration: %s is %g, expected a finite number >= 0",
-                              facts[i].name, facts[i].value);
+                              "calibration: %s is %g, expected a finite number >= 0", facts[i].name,
+                              facts[i].value);
     if (calibration->max_ranks == 0 || calibration->max_ranks > RONDE_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "calibration: %u ranks, expected 1 to %u",
                           calibration->max_ranks, RONDE_MAX_RANKS);
@@ -88,6 +96,7 @@ static void put_cluster(FILE *file, const struct ronde_calibration *calibration)
     fputs("/>\n", file);
 }
 
+/* The latency is not a prop but a property of the links; see put_cluster. */
 static void put_facts(FILE *file, const struct ronde_calibration *calibration,
                       const struct fact *facts)
 {

@@ -44,8 +44,7 @@ static enum ronde_status add_ports(struct ronde_reader *reader, uint32_t point,
 
 /* The private links of a host. */
 static enum ronde_status add_links(struct ronde_reader *reader, const xmlNode *node,
-                                   const struct cluster *cluster, const char *number,
-                                   uint32_t point)
+                                   const struct cluster *cluster, const char *number, uint32_t point)
 {
     struct ronde_platform *platform = reader->platform;
     struct ronde_link link = {NULL, cluster->rate_GBps, cluster->latency_ns, false};
@@ -58,8 +57,8 @@ static enum ronde_status add_links(struct ronde_reader *reader, const xmlNode *n
     limit.name = ronde_platform_text(platform, link.name, "_limiter", "");
     if (!limit.name)
         return ronde_reader_no_memory(reader);
-    enum ronde_status status = ronde_reader_new_link(
-        reader, node, &link, (enum ronde_sharing)cluster->sharing, up_down);
+    enum ronde_status status =
+        ronde_reader_new_link(reader, node, &link, (enum ronde_sharing)cluster->sharing, up_down);
     if (status == RONDE_OK && cluster->limiter_GBps > 0)
         status = ronde_reader_new_link(reader, node, &limit, RONDE_SHARING_SHARED, limiter);
     if (status == RONDE_OK)
@@ -67,6 +66,7 @@ static enum ronde_status add_links(struct ronde_reader *reader, const xmlNode *n
     return status;
 }
 
+/* The name decides the host, so it is checked before anything is added. */
 static enum ronde_status add_host(struct ronde_reader *reader, const xmlNode *node,
                                   const struct cluster *cluster, uint64_t number)
 {
@@ -74,12 +74,9 @@ static enum ronde_status add_host(struct ronde_reader *reader, const xmlNode *no
     char digits[24];
     uint32_t point;
     (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
-    const char *name =
-        ronde_platform_text(platform, cluster->prefix, digits, cluster->suffix);
+    const char *name = ronde_platform_text(platform, cluster->prefix, digits, cluster->suffix);
     if (!name)
         return ronde_reader_no_memory(reader);
-    if (platform->hosts.count == RONDE_MAX_RANKS)
-        return ronde_reader_fail(reader, node, "more than %u hosts", RONDE_MAX_RANKS);
     enum ronde_status status = ronde_reader_new_point(reader, node, name);
     if (status != RONDE_OK)
         return status;
@@ -106,8 +103,13 @@ static enum ronde_status add_hosts(struct ronde_reader *reader, const xmlNode *n
         }
         at += strspn(at, " ");
         if (!is_good || last < first || (*at != '\0' && *at != ','))
-            return ronde_reader_fail(reader, node, "radical is '%s', expected numbers and ranges "
-                                     "such as 0-3,7", radical);
+            return ronde_reader_fail(reader, node,
+                                     "radical is '%s', expected numbers and ranges "
+                                     "such as 0-3,7",
+                                     radical);
+        /* Before making any: a range may be a slip of the pen worth gigabytes. */
+        if (last - first >= RONDE_MAX_RANKS - reader->platform->hosts.count)
+            return ronde_reader_fail(reader, node, "more than %u hosts", RONDE_MAX_RANKS);
         for (uint64_t number = first; number <= last; number++) {
             const enum ronde_status status = add_host(reader, node, cluster, number);
             if (status != RONDE_OK)
@@ -118,6 +120,7 @@ static enum ronde_status add_hosts(struct ronde_reader *reader, const xmlNode *n
     }
 }
 
+/* SimGrid makes one in every cluster; without a name of its own it is PREFIX ID _router SUFFIX. */
 static enum ronde_status add_router(struct ronde_reader *reader, xmlNode *node,
                                     const struct cluster *cluster)
 {
@@ -137,18 +140,18 @@ static enum ronde_status add_router(struct ronde_reader *reader, xmlNode *node,
     status = ronde_reader_new_point(reader, node, id);
     if (status != RONDE_OK)
         return status;
-    return ronde_reader_added(
-        reader, ronde_platform_add_point(platform, id, cluster->zone, false, &point));
+    return ronde_reader_added(reader,
+                              ronde_platform_add_point(platform, id, cluster->zone, false, &point));
 }
 
+/* bb_lat alone would make a link without bandwidth, at which SimGrid aborts. */
 static enum ronde_status add_backbone(struct ronde_reader *reader, xmlNode *node,
                                       struct cluster *cluster)
 {
     struct ronde_link link = {NULL, 0, 0, false};
     uint32_t sharing;
     uint32_t up_down[2] = {RONDE_NONE, RONDE_NONE};
-    enum ronde_status status =
-        ronde_reader_bandwidth(reader, node, "bb_bw", 0, &link.rate_GBps);
+    enum ronde_status status = ronde_reader_bandwidth(reader, node, "bb_bw", 0, &link.rate_GBps);
     if (status == RONDE_OK)
         status = ronde_reader_time(reader, node, "bb_lat", &link.latency_ns);
     if (status == RONDE_OK)
@@ -172,8 +175,7 @@ static enum ronde_status read_rates(struct ronde_reader *reader, xmlNode *node,
                                     struct cluster *cluster)
 {
     double unused;
-    enum ronde_status status =
-        ronde_reader_bandwidth(reader, node, "bw", 0, &cluster->rate_GBps);
+    enum ronde_status status = ronde_reader_bandwidth(reader, node, "bw", 0, &cluster->rate_GBps);
     if (status == RONDE_OK && cluster->rate_GBps <= 0)
         return ronde_reader_fail(reader, node, "bw of cluster '%s' is empty", cluster->id);
     if (status == RONDE_OK)
@@ -235,6 +237,7 @@ static enum ronde_status open_zone(struct ronde_reader *reader, xmlNode *node, u
     return cluster->is_star ? add_backbone(reader, node, cluster) : RONDE_OK;
 }
 
+/* Numbers first, then the zone, its router, its hosts; props last, as they stand in the file. */
 enum ronde_status ronde_read_cluster(struct ronde_reader *reader, xmlNode *node, uint32_t parent)
 {
     static const struct ronde_element inside[] = {

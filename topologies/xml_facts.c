@@ -45,6 +45,7 @@ static enum ronde_status store_text(struct ronde_reader *reader, const xmlNode *
     return RONDE_OK;
 }
 
+/* Counts are bounded by what any machine or file can have, which also keeps later products from overflowing. */
 static enum ronde_status store_integer(struct ronde_reader *reader, const xmlNode *node,
                                        uint32_t row, const char *value)
 {
@@ -53,8 +54,10 @@ static enum ronde_status store_integer(struct ronde_reader *reader, const xmlNod
     uint64_t integer;
     const char *at = value;
     if (!ronde_parse_integer(&at, limit, &integer) || *at != '\0')
-        return ronde_reader_fail(reader, node, "ronde.%s is '%s', expected an integer from 0 to "
-                                 "%llu", props[row].name, value, (unsigned long long)limit);
+        return ronde_reader_fail(reader, node,
+                                 "ronde.%s is '%s', expected an integer from 0 to "
+                                 "%llu",
+                                 props[row].name, value, (unsigned long long)limit);
     const uint32_t narrow = (uint32_t)integer;
     if (props[row].shape == INTEGER32)
         memcpy(field, &narrow, sizeof narrow);
@@ -63,6 +66,7 @@ static enum ronde_status store_integer(struct ronde_reader *reader, const xmlNod
     return RONDE_OK;
 }
 
+/* No cost and no rate is negative; infinite ones are written as 0. */
 static enum ronde_status store_number(struct ronde_reader *reader, const xmlNode *node,
                                       uint32_t row, const char *value)
 {
@@ -74,6 +78,7 @@ static enum ronde_status store_number(struct ronde_reader *reader, const xmlNode
     return RONDE_OK;
 }
 
+/* By shape; ranks are kept as text until all hosts are known. */
 static enum ronde_status store(struct ronde_reader *reader, const xmlNode *node, uint32_t row,
                                const char *value)
 {
@@ -126,11 +131,14 @@ enum ronde_status ronde_read_foreign_prop(struct ronde_reader *reader, xmlNode *
     if (status == RONDE_OK)
         status = ronde_reader_text(reader, node, "id", &id);
     if (status == RONDE_OK && strncmp(id, "ronde.", 6) == 0)
-        return ronde_reader_fail(reader, node, "'%s' on a link; ronde's props belong to the root "
-                                 "zone, a cluster or a host", id);
+        return ronde_reader_fail(reader, node,
+                                 "'%s' on a link; ronde's props belong to the root "
+                                 "zone, a cluster or a host",
+                                 id);
     return status;
 }
 
+/* Line a prop stood on, for checks that come after the whole file. */
 static uint32_t fact_line(const struct ronde_reader *reader, const char *name)
 {
     uint32_t row = 0;
@@ -202,9 +210,11 @@ static enum ronde_status find_memory(struct ronde_reader *reader)
         return RONDE_OK;
     return ronde_reader_fail_line(reader, fact_line(reader, "memory_GBps"),
                                   "ronde.memory_GBps is %.17g, but no cluster has a SHARED "
-                                  "backbone (bb_bw) of that bandwidth", memory);
+                                  "backbone (bb_bw) of that bandwidth",
+                                  memory);
 }
 
+/* Needs every host and every link. */
 enum ronde_status ronde_reader_finish_facts(struct ronde_reader *reader)
 {
     const enum ronde_status status = order_ranks(reader);

@@ -5,22 +5,24 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The largest platform we generate (512 GPUs with every pair written out) has 27 MB; this bounds devices and mistakes. */
+/* The largest platform we generate (512 GPUs, every pair written out) has 27 MB; this bounds devices and mistakes. */
 #define MAX_FILE_BYTES (1u << 28)
 
 /* Chunk of reading. */
 #define READ_BYTES (1u << 16)
 
+/* path:line: in front, where editors and people look for it. */
 static enum ronde_status fail_with(struct ronde_reader *reader, uint32_t line, const char *format,
                                    va_list arguments)
 {
     char message[RONDE_ERROR_MESSAGE_BYTES];
     if (vsnprintf(message, sizeof message, format, arguments) < 0)
         message[0] = '\0';
-    return ronde_fail_at(reader->error, RONDE_BAD_INPUT, line, "%s:%u: %s",
-                         reader->platform->path, line, message);
+    return ronde_fail_at(reader->error, RONDE_BAD_INPUT, line, "%s:%u: %s", reader->platform->path,
+                         line, message);
 }
 
+/* libxml2 answers -1 where it does not know. */
 uint32_t ronde_reader_line(const xmlNode *node)
 {
     const long line = xmlGetLineNo(node);
@@ -32,8 +34,7 @@ enum ronde_status ronde_reader_fail(struct ronde_reader *reader, const xmlNode *
 {
     va_list arguments;
     va_start(arguments, format);
-    const enum ronde_status status =
-        fail_with(reader, ronde_reader_line(node), format, arguments);
+    const enum ronde_status status = fail_with(reader, ronde_reader_line(node), format, arguments);
     va_end(arguments);
     return status;
 }
@@ -59,6 +60,7 @@ enum ronde_status ronde_reader_added(struct ronde_reader *reader, enum ronde_sta
     return status == RONDE_OK ? RONDE_OK : ronde_reader_no_memory(reader);
 }
 
+/* Copied out of libxml2's memory, for the document is gone before the platform is. */
 enum ronde_status ronde_reader_text(struct ronde_reader *reader, xmlNode *node, const char *name,
                                     const char **out_value)
 {
@@ -114,19 +116,24 @@ struct order {
     enum ronde_group group;
 };
 
+/* SimGrid's parser insists on this order; found here, the message says what the order is. */
 static enum ronde_status check_order(struct ronde_reader *reader, const xmlNode *node,
                                      const struct ronde_element *element, struct order *order)
 {
     const char *parent = (const char *)node->parent->name;
     if (element->stage < order->stage)
-        return ronde_reader_fail(reader, node, "<%s> stands too late in <%s>: props come first, "
-                                 "then parts, then routes", element->name, parent);
+        return ronde_reader_fail(reader, node,
+                                 "<%s> stands too late in <%s>: props come first, "
+                                 "then parts, then routes",
+                                 element->name, parent);
     order->stage = element->stage;
     if (element->group == RONDE_GROUP_ANY)
         return RONDE_OK;
     if (order->group != RONDE_GROUP_ANY && order->group != element->group)
-        return ronde_reader_fail(reader, node, "<%s> in a zone that already holds %s; a zone has "
-                                 "either zones and clusters or hosts and routers", element->name,
+        return ronde_reader_fail(reader, node,
+                                 "<%s> in a zone that already holds %s; a zone has "
+                                 "either zones and clusters or hosts and routers",
+                                 element->name,
                                  order->group == RONDE_GROUP_ZONES ? "zones" : "hosts");
     order->group = element->group;
     return RONDE_OK;
@@ -141,6 +148,7 @@ static enum ronde_status check_filler(struct ronde_reader *reader, const xmlNode
                              node->parent ? (const char *)node->parent->name : "?");
 }
 
+/* The one place where elements are looked up: whatever is in no row of the table ends here. */
 enum ronde_status ronde_reader_walk(struct ronde_reader *reader, xmlNode *node, uint32_t zone,
                                     const struct ronde_element *table, size_t count)
 {
@@ -166,6 +174,7 @@ enum ronde_status ronde_reader_walk(struct ronde_reader *reader, xmlNode *node, 
     return status;
 }
 
+/* The root of the document and what must hold of it as a whole. */
 static enum ronde_status read_platform(struct ronde_reader *reader, xmlNode *root)
 {
     static const struct ronde_element self = {"platform", "version", "", 0, RONDE_GROUP_ANY, NULL};
@@ -262,6 +271,7 @@ static enum ronde_status slurp(struct ronde_reader *reader, FILE *file, struct r
     }
 }
 
+/* The file is read by us and not by libxml2, which would also take URLs and compressed data for a path. */
 enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
                                       struct ronde_platform **out_platform,
                                       struct ronde_error *error)

@@ -1,8 +1,8 @@
 /**
  * The XML side of the platform reader: one file per kind of element. Only these files know libxml2.
  *
- * Each element is a row of a table: attributes it must and may have, where it may stand, and who reads it. What is in no
- * table is refused with its line, so a file never means less to ronde than to its author.
+ * Each element is a row of a table: attributes it must and may have, where it may stand, and who reads it. What is in
+ * no table is refused with its line, so a file never means less to ronde than to its author.
  */
 #ifndef RONDE_TOPOLOGIES_XML_READER_H
 #define RONDE_TOPOLOGIES_XML_READER_H
@@ -16,10 +16,10 @@
 
 /** State of one reading. */
 struct ronde_reader {
-    struct ronde_platform *platform;      /**< being filled */
-    struct ronde_error *error;            /**< the caller's */
+    struct ronde_platform *platform;       /**< being filled */
+    struct ronde_error *error;             /**< the caller's */
     uint32_t fact_lines[RONDE_FACT_COUNT]; /**< line of each prop, 0 while unseen */
-    const char *rank_hosts;               /**< value of ronde.rank_hosts, or NULL */
+    const char *rank_hosts;                /**< value of ronde.rank_hosts, or NULL */
 };
 
 /** What may not be mixed in one zone (SimGrid's DTD: inner zones, or hosts and routers). */
@@ -27,12 +27,13 @@ enum ronde_group { RONDE_GROUP_ANY, RONDE_GROUP_ZONES, RONDE_GROUP_HOSTS };
 
 /** A row of an element table. */
 struct ronde_element {
-    const char *name;                      /**< of the element */
-    const char *required;                  /**< attributes, separated by spaces */
-    const char *optional;                  /**< attributes, separated by spaces */
-    unsigned stage;                        /**< elements of a later stage may not precede earlier ones */
-    enum ronde_group group;                /**< what it may not be mixed with */
-    enum ronde_status (*read)(struct ronde_reader *reader, xmlNode *node, uint32_t zone); /**< its reader */
+    const char *name;       /**< of the element */
+    const char *required;   /**< attributes, separated by spaces */
+    const char *optional;   /**< attributes, separated by spaces */
+    unsigned stage;         /**< elements of a later stage may not precede earlier ones */
+    enum ronde_group group; /**< what it may not be mixed with */
+    enum ronde_status (*read)(struct ronde_reader *reader, xmlNode *node,
+                              uint32_t zone); /**< its reader */
 };
 
 /** Fails with BAD_INPUT and "path:line: message". */
@@ -109,8 +110,7 @@ enum ronde_status ronde_read_zone_route(struct ronde_reader *reader, xmlNode *no
 /** <prop> of a zone, cluster or host: ronde's facts. */
 enum ronde_status ronde_read_prop(struct ronde_reader *reader, xmlNode *node, uint32_t zone);
 /** <prop> of a link, where ronde has no facts. */
-enum ronde_status ronde_read_foreign_prop(struct ronde_reader *reader, xmlNode *node,
-                                          uint32_t zone);
+enum ronde_status ronde_read_foreign_prop(struct ronde_reader *reader, xmlNode *node, uint32_t zone);
 
 /** After the last element: rank order, memory link. */
 enum ronde_status ronde_reader_finish_facts(struct ronde_reader *reader);

@@ -23,8 +23,9 @@ static enum ronde_status resolve(struct ronde_reader *reader, xmlNode *node, boo
         return ronde_reader_fail(reader, node, "unknown link '%s'", id);
     if (is_directed != (split != RONDE_NONE))
         return ronde_reader_fail(reader, node,
-                                 is_directed ? "link '%s' is not SPLITDUPLEX and has no direction"
-                                             : "SPLITDUPLEX link '%s' needs a direction, UP or DOWN",
+                                 is_directed
+                                     ? "link '%s' is not SPLITDUPLEX and has no direction"
+                                     : "SPLITDUPLEX link '%s' needs a direction, UP or DOWN",
                                  id);
     *out_link = plain;
     if (is_directed) {
@@ -60,6 +61,7 @@ static enum ronde_status accept_link_ctn(struct ronde_reader *reader, xmlNode *n
     return ronde_reader_walk(reader, node, zone, NULL, 0);
 }
 
+/* One direction. Pairs given twice are found when all are sorted, by the sealing. */
 static enum ronde_status push_route(struct ronde_reader *reader, const struct ronde_route *route)
 {
     struct ronde_route *copy =
@@ -71,8 +73,7 @@ static enum ronde_status push_route(struct ronde_reader *reader, const struct ro
 }
 
 /* Reads the links of a route whose ends are known and stores it, both ways if it says so. */
-static enum ronde_status store(struct ronde_reader *reader, xmlNode *node,
-                               struct ronde_route *route)
+static enum ronde_status store(struct ronde_reader *reader, xmlNode *node, struct ronde_route *route)
 {
     static const struct ronde_element inside[] = {
         {"link_ctn", "id", "direction", 0, RONDE_GROUP_ANY, accept_link_ctn},
@@ -108,11 +109,15 @@ static enum ronde_status find_end(struct ronde_reader *reader, xmlNode *node, co
         return status;
     *out_point = ronde_names_find(&platform->point_names, text);
     if (*out_point == RONDE_NONE)
-        return ronde_reader_fail(reader, node, "%s of <%s> is '%s', which is no host, router or "
-                                 "zone of this file", name, (const char *)node->name, text);
+        return ronde_reader_fail(reader, node,
+                                 "%s of <%s> is '%s', which is no host, router or "
+                                 "zone of this file",
+                                 name, (const char *)node->name, text);
     if (RONDE_AT(platform->points, struct ronde_point, *out_point)->zone != zone)
-        return ronde_reader_fail(reader, node, "%s of <%s> is '%s', which is not directly in this "
-                                 "zone", name, (const char *)node->name, text);
+        return ronde_reader_fail(reader, node,
+                                 "%s of <%s> is '%s', which is not directly in this "
+                                 "zone",
+                                 name, (const char *)node->name, text);
     return RONDE_OK;
 }
 
@@ -128,28 +133,31 @@ static enum ronde_status find_gateway(struct ronde_reader *reader, xmlNode *node
     *out_point = ronde_names_find(&platform->point_names, text);
     uint32_t at = *out_point;
     if (at == RONDE_NONE || RONDE_AT(platform->points, struct ronde_point, at)->inner != RONDE_NONE)
-        return ronde_reader_fail(reader, node, "%s is '%s', which is no host or router", name,
-                                 text);
+        return ronde_reader_fail(reader, node, "%s is '%s', which is no host or router", name, text);
     while (at != outer) {
         const uint32_t zone = RONDE_AT(platform->points, struct ronde_point, at)->zone;
         if (zone == RONDE_NONE)
-            return ronde_reader_fail(
-                reader, node, "%s is '%s', which is not inside zone '%s'", name, text,
-                RONDE_AT(platform->points, struct ronde_point, outer)->name);
+            return ronde_reader_fail(reader, node, "%s is '%s', which is not inside zone '%s'",
+                                     name, text,
+                                     RONDE_AT(platform->points, struct ronde_point, outer)->name);
         at = RONDE_AT(platform->zones, struct ronde_zone, zone)->point;
     }
     return RONDE_OK;
 }
 
+/* A star finds its routes itself; SimGrid ignores or rejects written ones, depending on the version. */
 static enum ronde_status check_routable(struct ronde_reader *reader, const xmlNode *node,
                                         uint32_t zone)
 {
     if (RONDE_AT(reader->platform->zones, struct ronde_zone, zone)->kind == RONDE_ZONE_STAR)
-        return ronde_reader_fail(reader, node, "<%s> in a zone with routing=\"Cluster\", which "
-                                 "takes <host_link>", (const char *)node->name);
+        return ronde_reader_fail(reader, node,
+                                 "<%s> in a zone with routing=\"Cluster\", which "
+                                 "takes <host_link>",
+                                 (const char *)node->name);
     return RONDE_OK;
 }
 
+/* Between hosts or routers, which are their own gateways. */
 enum ronde_status ronde_read_route(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     struct ronde_route route = {0, 0, 0, 0, 0, {0, 0}};
@@ -165,6 +173,7 @@ enum ronde_status ronde_read_route(struct ronde_reader *reader, xmlNode *node, u
     return store(reader, node, &route);
 }
 
+/* Between zones: the links lead from a point inside the one to a point inside the other. */
 enum ronde_status ronde_read_zone_route(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     struct ronde_route route = {0, 0, 0, 0, 0, {0, 0}};

@@ -9,6 +9,7 @@
 const char *const ronde_sharing_words[RONDE_SHARING_COUNT] = {"", "SHARED", "FATPIPE",
                                                               "SPLITDUPLEX", "FULLDUPLEX"};
 
+/* Zero passes the parser of SimGrid and aborts it at the first flow: it is refused here. */
 enum ronde_status ronde_reader_bandwidth(struct ronde_reader *reader, xmlNode *node,
                                          const char *name, double fallback, double *out_GBps)
 {
@@ -18,14 +19,17 @@ enum ronde_status ronde_reader_bandwidth(struct ronde_reader *reader, xmlNode *n
     if (status != RONDE_OK || *text == '\0')
         return status;
     if (!ronde_parse_bandwidth(text, out_GBps))
-        return ronde_reader_fail(reader, node, "%s of <%s> is '%s', expected a bandwidth such as "
-                                 "50GBps", name, (const char *)node->name, text);
+        return ronde_reader_fail(reader, node,
+                                 "%s of <%s> is '%s', expected a bandwidth such as "
+                                 "50GBps",
+                                 name, (const char *)node->name, text);
     if (*out_GBps <= 0)
         return ronde_reader_fail(reader, node, "%s of <%s> is '%s', expected more than 0", name,
                                  (const char *)node->name, text);
     return RONDE_OK;
 }
 
+/* Zero is a good latency, a negative one is not. */
 enum ronde_status ronde_reader_time(struct ronde_reader *reader, xmlNode *node, const char *name,
                                     double *out_ns)
 {
@@ -35,11 +39,14 @@ enum ronde_status ronde_reader_time(struct ronde_reader *reader, xmlNode *node, 
     if (status != RONDE_OK || *text == '\0')
         return status;
     if (!ronde_parse_time(text, out_ns) || *out_ns < 0)
-        return ronde_reader_fail(reader, node, "%s of <%s> is '%s', expected a time of at least 0 "
-                                 "such as 1us", name, (const char *)node->name, text);
+        return ronde_reader_fail(reader, node,
+                                 "%s of <%s> is '%s', expected a time of at least 0 "
+                                 "such as 1us",
+                                 name, (const char *)node->name, text);
     return RONDE_OK;
 }
 
+/* The first word of a list is the empty one where the attribute may be absent. */
 enum ronde_status ronde_reader_choice(struct ronde_reader *reader, xmlNode *node, const char *name,
                                       const char *const *words, size_t count, uint32_t *out_index)
 {
@@ -62,6 +69,7 @@ enum ronde_status ronde_reader_choice(struct ronde_reader *reader, xmlNode *node
                              (const char *)node->name, text, all);
 }
 
+/* Hosts, routers and zones share one space of names in SimGrid. */
 enum ronde_status ronde_reader_new_point(struct ronde_reader *reader, const xmlNode *node,
                                          const char *name)
 {
@@ -72,6 +80,7 @@ enum ronde_status ronde_reader_new_point(struct ronde_reader *reader, const xmlN
     return RONDE_OK;
 }
 
+/* Checks the names of the halves too: a plain link may be called like one of them. */
 enum ronde_status ronde_reader_new_link(struct ronde_reader *reader, const xmlNode *node,
                                         struct ronde_link *link, enum ronde_sharing sharing,
                                         uint32_t out_up_down[2])
@@ -87,8 +96,7 @@ enum ronde_status ronde_reader_new_link(struct ronde_reader *reader, const xmlNo
             return ronde_reader_no_memory(reader);
         if (ronde_platform_has_link(platform, up) || ronde_platform_has_link(platform, down))
             return ronde_reader_fail(reader, node, "a second link '%s' or '%s'", up, down);
-        const enum ronde_status status =
-            ronde_platform_add_split(platform, link, &out_up_down[0]);
+        const enum ronde_status status = ronde_platform_add_split(platform, link, &out_up_down[0]);
         out_up_down[1] = out_up_down[0] + 1;
         return ronde_reader_added(reader, status);
     }
@@ -106,6 +114,7 @@ static const struct ronde_element foreign_props[] = {
     {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_foreign_prop},
 };
 
+/* The speed is only checked: nothing here computes in flops, but SimGrid would refuse the file. */
 static enum ronde_status read_host(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     const char *id;
@@ -127,6 +136,7 @@ static enum ronde_status read_host(struct ronde_reader *reader, xmlNode *node, u
     return ronde_reader_walk(reader, node, zone, fact_props, 1);
 }
 
+/* A host that is no rank: a place where routes meet. */
 static enum ronde_status read_router(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     const char *id;
@@ -142,6 +152,7 @@ static enum ronde_status read_router(struct ronde_reader *reader, xmlNode *node,
     return ronde_reader_walk(reader, node, zone, NULL, 0);
 }
 
+/* Links hold no facts of ours; what others keep in their props is theirs. */
 static enum ronde_status read_link(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     struct ronde_link link = {NULL, 0, 0, false};
@@ -164,11 +175,13 @@ static enum ronde_status read_link(struct ronde_reader *reader, xmlNode *node, u
     return status;
 }
 
+/* Its index is known before it is read: it is the next link. */
 static enum ronde_status read_backbone(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     struct ronde_zone *self = RONDE_AT(reader->platform->zones, struct ronde_zone, zone);
     if (self->kind != RONDE_ZONE_STAR || self->backbone != RONDE_NONE)
-        return ronde_reader_fail(reader, node, "<backbone> needs a zone with routing=\"Cluster\" "
+        return ronde_reader_fail(reader, node,
+                                 "<backbone> needs a zone with routing=\"Cluster\" "
                                  "that has none yet");
     self->backbone = reader->platform->links.count;
     return read_link(reader, node, zone);
@@ -190,6 +203,7 @@ static enum ronde_status find_host_link(struct ronde_reader *reader, xmlNode *no
     return ronde_reader_added(reader, ronde_platform_add_hop(reader->platform, link));
 }
 
+/* Gives a host of a star zone its way up and down; the backbone joins them at the end of the zone. */
 static enum ronde_status read_host_link(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
     const char *id;
@@ -211,9 +225,22 @@ static enum ronde_status read_host_link(struct ronde_reader *reader, xmlNode *no
     return status;
 }
 
-/* Puts the backbone of a star zone, which may be declared last, behind the links of its hosts. */
-static enum ronde_status finish_star(struct ronde_reader *reader, const xmlNode *node,
-                                     uint32_t zone)
+/* Puts the backbone between a host and the centre, on both ways. */
+static enum ronde_status add_backbone(struct ronde_platform *platform, struct ronde_point *point,
+                                      uint32_t backbone)
+{
+    const uint32_t order[4] = {*RONDE_AT(platform->hops, uint32_t, point->up.first), backbone,
+                               backbone, *RONDE_AT(platform->hops, uint32_t, point->down.first)};
+    point->up = (struct ronde_hops){platform->hops.count, 2};
+    point->down = (struct ronde_hops){platform->hops.count + 2, 2};
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < 4 && status == RONDE_OK; i++)
+        status = ronde_platform_add_hop(platform, order[i]);
+    return status;
+}
+
+/* Completes the hosts of a star zone: the backbone may have been declared last. */
+static enum ronde_status finish_star(struct ronde_reader *reader, const xmlNode *node, uint32_t zone)
 {
     struct ronde_platform *platform = reader->platform;
     const uint32_t backbone = RONDE_AT(platform->zones, struct ronde_zone, zone)->backbone;
@@ -224,14 +251,8 @@ static enum ronde_status finish_star(struct ronde_reader *reader, const xmlNode 
             continue;
         if (point->up.count == 0)
             return ronde_reader_fail(reader, node, "host '%s' has no host_link", point->name);
-        if (backbone == RONDE_NONE)
-            continue;
-        const uint32_t up = *RONDE_AT(platform->hops, uint32_t, point->up.first);
-        point->up = (struct ronde_hops){platform->hops.count, 2};
-        status = ronde_platform_add_hop(platform, up);
-        if (status == RONDE_OK)
-            status = ronde_platform_add_hop(platform, backbone);
-        status = ronde_reader_added(reader, status);
+        if (backbone != RONDE_NONE)
+            status = ronde_reader_added(reader, add_backbone(platform, point, backbone));
     }
     return status;
 }
@@ -248,6 +269,7 @@ static const struct {
 
 #define ROUTING_COUNT (sizeof routings / sizeof routings[0])
 
+/* `None` has no routes of its own and is read as a FULL zone that writes none out. */
 static enum ronde_status routing_kind(struct ronde_reader *reader, xmlNode *node,
                                       enum ronde_zone_kind *out_kind)
 {
@@ -261,14 +283,15 @@ static enum ronde_status routing_kind(struct ronde_reader *reader, xmlNode *node
     return status;
 }
 
+/* Counted on the tree of the file, which is what recursion follows. */
 static enum ronde_status check_depth(struct ronde_reader *reader, const xmlNode *node)
 {
     uint32_t depth = 0;
     for (const xmlNode *at = node; at; at = at->parent)
         depth++;
-    return depth <= MAX_DEPTH + 2 ? RONDE_OK
-                                  : ronde_reader_fail(reader, node,
-                                                      "zones nested deeper than %u", MAX_DEPTH);
+    return depth <= MAX_DEPTH + 2
+               ? RONDE_OK
+               : ronde_reader_fail(reader, node, "zones nested deeper than %u", MAX_DEPTH);
 }
 
 /* SimGrid takes one root. */
@@ -295,21 +318,23 @@ static enum ronde_status check_root(struct ronde_reader *reader, const xmlNode *
 
 const struct ronde_element ronde_inner_zones[RONDE_INNER_ZONE_COUNT] = {INNER_ZONES};
 
+/* What a zone may hold; rows of equal stage may stand in any order. */
 static const struct ronde_element zone_parts[] = {
     INNER_ZONES,
     {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop},
     {"host", "id speed", "core", 1, RONDE_GROUP_HOSTS, read_host},
     {"router", "id", "", 1, RONDE_GROUP_HOSTS, read_router},
     {"host_link", "id up down", "", 1, RONDE_GROUP_HOSTS, read_host_link},
-    {"link", "id bandwidth", "latency sharing_policy", 1, RONDE_GROUP_ANY, read_link},
+    /* The DTD gives latency a default, which SimGrid 3.32 then fails to read. */
+    {"link", "id bandwidth latency", "sharing_policy", 1, RONDE_GROUP_ANY, read_link},
     {"backbone", "id bandwidth latency", "", 1, RONDE_GROUP_ANY, read_backbone},
     {"route", "src dst", "symmetrical", 2, RONDE_GROUP_HOSTS, ronde_read_route},
     {"zoneRoute", "src dst gw_src gw_dst", "symmetrical", 2, RONDE_GROUP_ZONES,
      ronde_read_zone_route},
-    {"ASroute", "src dst gw_src gw_dst", "symmetrical", 2, RONDE_GROUP_ZONES,
-     ronde_read_zone_route},
+    {"ASroute", "src dst gw_src gw_dst", "symmetrical", 2, RONDE_GROUP_ZONES, ronde_read_zone_route},
 };
 
+/* The zone is entered before its parts, which refer to it by index. */
 enum ronde_status ronde_read_zone(struct ronde_reader *reader, xmlNode *node, uint32_t parent)
 {
     const char *id;
@@ -329,7 +354,7 @@ enum ronde_status ronde_read_zone(struct ronde_reader *reader, xmlNode *node, ui
     status = ronde_platform_add_zone(reader->platform, id, parent, kind, &zone);
     if (status != RONDE_OK)
         return ronde_reader_no_memory(reader);
-    status = ronde_reader_walk(reader, node, zone, zone_parts,
-                               sizeof zone_parts / sizeof zone_parts[0]);
+    status =
+        ronde_reader_walk(reader, node, zone, zone_parts, sizeof zone_parts / sizeof zone_parts[0]);
     return status == RONDE_OK && kind == RONDE_ZONE_STAR ? finish_star(reader, node, zone) : status;
 }

@@ -17,17 +17,19 @@
 #define DEFAULT_SLOT_BYTES 65536u
 
 /* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
-#define BURST_STEPS 32u
+#define BURST_STEPS 8u
 
 /* The clock is read once in so many sweeps: a sweep may be as short as a clock reading. */
 #define SWEEPS_PER_CLOCK 64u
 
+/* Why a run ends early; the first reason stands. */
 enum stop {
     STOP_NOT,    /* the run goes on */
     STOP_ABORT,  /* somebody called abort */
     STOP_TIMEOUT /* the launch's limit is over */
 };
 
+/* The open backend. */
 struct cpu {
     const struct ronde_mem *mem;
     uint32_t cores;
@@ -94,11 +96,13 @@ static enum ronde_status cpu_supports(void *self, const struct ronde_schedule *s
     return ronde_launch_check(schedule, launch, why_not);
 }
 
+/* Read once per sweep by every worker; the line stays shared, so this costs next to nothing. */
 static int stop_reason(const struct program *program)
 {
     return __atomic_load_n(&program->stop, __ATOMIC_ACQUIRE);
 }
 
+/* May be called by any thread. A run that has been stopped for one reason keeps that reason. */
 static void request_stop(struct program *program, enum stop reason)
 {
     int expected = STOP_NOT;
@@ -196,6 +200,7 @@ static void deal_lanes(struct program *program)
     }
 }
 
+/* One worker per rank while there are cores for them, else one per core. */
 static enum ronde_status load_parts(struct program *program, const struct ronde_schedule *schedule,
                                     struct ronde_error *error)
 {
@@ -231,6 +236,7 @@ static enum ronde_status cpu_load(void *self, const struct ronde_schedule *sched
     return RONDE_OK;
 }
 
+/* Deals all lanes out again: the last run has used the lists up. */
 static void start_shares(struct program *program)
 {
     for (uint32_t w = 0; w < program->worker_count; w++) {
@@ -244,6 +250,10 @@ static void start_shares(struct program *program)
     }
 }
 
+/*
+ * The clock starts after everything has been prepared and before the workers are woken: waking them is part of what a
+ * collective costs.
+ */
 static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, void **out_run,
                                  struct ronde_error *error)
 {
@@ -267,6 +277,7 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
     return RONDE_OK;
 }
 
+/* Moves the caller's ranks on by one sweep; errors are for wait to tell. */
 static enum ronde_status cpu_test(void *self, bool *out_done, struct ronde_error *error)
 {
     struct program *program = self;
@@ -290,6 +301,7 @@ static const struct ronde_lane *find_blocked(const struct ronde_loaded *loaded)
     return found;
 }
 
+/* All workers have left the run, so every lane can be read. */
 static enum ronde_status report_stop(const struct program *program, const struct ronde_lane *lane,
                                      struct ronde_error *error)
 {
@@ -327,6 +339,7 @@ static enum ronde_status cpu_wait(void *self, struct ronde_result *out_result,
     return RONDE_OK;
 }
 
+/* May be called from any thread, also while another is in wait. */
 static void cpu_abort(void *self)
 {
     request_stop(self, STOP_ABORT);

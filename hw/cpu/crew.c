@@ -13,6 +13,7 @@
 /* Rounds of waiting before a worker sleeps: waking it costs tens of microseconds, about what this takes. */
 #define IDLE_BEFORE_SLEEP 400u
 
+/* One thread. */
 struct worker {
     struct ronde_crew *crew;
     pthread_t thread;
@@ -72,6 +73,7 @@ static void await_round(struct ronde_crew *crew, uint64_t seen)
     pthread_mutex_unlock(&crew->mutex);
 }
 
+/* A thread's life: wait for a round, take the seat, work, say so. */
 static void *live(void *self)
 {
     const struct worker *worker = self;

@@ -1,7 +1,7 @@
 /**
  * The axes along which conformance varies, and which pairs of their values have been met.
  *
- * The full product is far too large; a random sample with a fixed seed is taken, and the pairs it covers are counted, so
+ * The full product is far too large: a random sample with a fixed seed is taken and the pairs it covers are counted, so
  * that "every dtype with every depth" is a fact that is checked and not a hope.
  */
 #ifndef RONDE_TESTS_SAMPLE_H

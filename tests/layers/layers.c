@@ -83,8 +83,9 @@ static const char *resolve(const char *folder, const char *file, const char *nam
 {
     char beside[PATH_BYTES];
     const char *slash = strrchr(file, '/');
-    snprintf(beside, sizeof beside, "%.*s/%s", slash ? (int)(slash - file) : 0, file, name);
-    if (access(beside, F_OK) == 0)
+    const int folder_bytes = slash ? (int)(slash - file) : 0;
+    const int bytes = snprintf(beside, sizeof beside, "%.*s/%s", folder_bytes, file, name);
+    if (bytes > 0 && bytes < PATH_BYTES && access(beside, F_OK) == 0)
         return folder;
     for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
         const size_t length = strlen(roots[i]);
@@ -170,7 +171,8 @@ static const char *const pure[] = {"memchr",
                                    NULL};
 
 /** What compilers and sanitizers add behind the source's back. */
-static const char *const inserted[] = {"__udivti3",    "__umodti3",
+static const char *const inserted[] = {"__udivti3",    "__divti3",
+                                       "__modti3",     "__umodti3",
                                        "__asan_",      "__ubsan_",
                                        "__tsan_",      "__sanitizer_",
                                        "__isoc23_str", "_GLOBAL_OFFSET_TABLE_",

@@ -97,23 +97,37 @@ static void append_collapsed(char *shape, size_t *used, const char *line, size_t
     shape[(*used)++] = '\n';
 }
 
+/** Whether a line can be part of a table's head: words, no number and not blank. */
+static bool is_head(const char *line, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (isdigit((unsigned char)line[i]))
+            return false;
+    return bytes > 0;
+}
+
 char *console_shape(const char *output, size_t bytes)
 {
-    /* A header gains nothing but its newline; a table adds one short line of numbers. */
+    /* A head gains nothing but its newlines; a table adds one short line of numbers. */
     const size_t capacity = 2 * bytes + 64;
     char *shape = calloc(capacity, 1);
     size_t used = 0;
     unsigned columns = 0; /* of the row above, 0 outside a table */
-    const char *above = NULL;
+    size_t head = 0;      /* where the head that may be growing begins in the shape */
     for (const char *line = output; shape && line < output + bytes; line = next_line(line)) {
         const size_t length = line_bytes(line);
         const unsigned here = is_row(line, length) ? count_columns(line, length) : 0;
-        if (here && !columns && above)
-            append_collapsed(shape, &used, above, line_bytes(above));
         if (here && here != columns)
             used += (size_t)snprintf(shape + used, capacity - used, "%u columns\n", here);
+        if (here)
+            head = used;
+        else if (is_head(line, length))
+            append_collapsed(shape, &used, line, length);
+        else
+            used = head;
         columns = here;
-        above = line;
     }
+    if (shape)
+        shape[head] = '\0';
     return shape;
 }

@@ -41,9 +41,9 @@ struct console_reader console_open(const char *text);
 bool console_next(struct console_reader *reader, struct console_entry *out_entry);
 
 /**
- * The shape of an output, to be freed: for each table, the line above its first row, with blanks collapsed, and the
- * number of columns of its rows. A row is a line that begins with a number and has more than one column. NULL without
- * memory, "" without a table.
+ * The shape of an output, to be freed: for each table, the lines without numbers right above its first row, blanks
+ * collapsed, and the number of columns of its rows. A row is a line that begins with a number and has more than one
+ * column. NULL without memory, "" without a table.
  */
 char *console_shape(const char *output, size_t bytes);
 

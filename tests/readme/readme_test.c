@@ -180,6 +180,12 @@ static void shapes_ignore_numbers_and_nothing_else(void)
 {
     CU_ASSERT(same_shape("note 1\nsize  time\n   8   1.5\n  16   2.5\n", "size time\n 8 91.25\n"));
     CU_ASSERT(!same_shape("size  time\n  8  1.5\n", "size  span\n  8  1.5\n"));
+    CU_ASSERT(
+        !same_shape("size  time\n (B)  (us)\n  8  1.5\n", "size  time\n (B)  (ms)\n  8  1.5\n"));
+    CU_ASSERT(
+        !same_shape("size  time\n (B)  (us)\n  8  1.5\n", "size  span\n (B)  (us)\n  8  1.5\n"));
+    CU_ASSERT(same_shape("took 5 s\nsize\n  8  1.5\nall of 2 ok\n",
+                         "took 6 s\nsize\n 9  1\nall of 3 ok\n"));
     CU_ASSERT(!same_shape("size  time\n  8  1.5\n", "size  time\n  8  1.5  2\n"));
     CU_ASSERT(!same_shape("no table\n", "no table\n"));
 }

@@ -214,7 +214,7 @@ static void run_moves_several_chunks_through_scratch(void)
 }
 
 /*
- * A ring all_reduce of three ranks whose first sums and first results wait in scratch: one program for all positions, so
+ * A ring all_reduce of three ranks whose first sums and results wait in scratch: one program for all positions, so
  * the part that a scratch chunk holds shifts with the position.
  */
 static struct ronde_schedule *scratch_relay(void)

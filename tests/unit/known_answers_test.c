@@ -114,7 +114,7 @@ static void replay_row(const struct ronde_platform *platform, const struct row *
 static void check_row(const char *folder, const struct row *row, struct tally *tally)
 {
     struct messages messages = {0};
-    const struct messages_request request = {row->algorithm,      row->ranks,          row->bytes,
+    const struct messages_request request = {row->algorithm,     row->ranks,          row->bytes,
                                              row->alpha_s * 1e9, row->reduce_s * 1e9, row->extra};
     struct ronde_platform *platform = open_platform(folder, row->platform);
     const bool is_known = messages_build(&messages, &request);

@@ -1,4 +1,4 @@
-/* Graphs of messages by hand: the algorithms of the known answers, written from their description and from nothing of ours. */
+/* Graphs of messages by hand: the algorithms of the known answers, written from their description alone. */
 #include "messages.h"
 
 #include <stdio.h>
@@ -50,8 +50,7 @@ void messages_free(struct messages *messages)
 {
     const struct ronde_mem *mem = ronde_mem_default();
     ronde_mem_free(mem, messages->dag.ops, messages->op_capacity, sizeof *messages->dag.ops);
-    ronde_mem_free(mem, messages->dag.edges, messages->edge_capacity,
-                   sizeof *messages->dag.edges);
+    ronde_mem_free(mem, messages->dag.edges, messages->edge_capacity, sizeof *messages->dag.edges);
     memset(messages, 0, sizeof *messages);
 }
 
@@ -113,8 +112,8 @@ static void bcast_from(struct messages *messages, const struct messages_request 
 {
     uint32_t last = parent;
     for (; reach >= 1; reach /= 2) {
-        const uint32_t sent = messages_add(messages, rank, rank + reach, request->bytes,
-                                           request->alpha_ns);
+        const uint32_t sent =
+            messages_add(messages, rank, rank + reach, request->bytes, request->alpha_ns);
         if (last != UINT32_MAX)
             messages_after(messages, last);
         bcast_from(messages, request, rank + reach, reach / 2, sent);

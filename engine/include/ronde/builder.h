@@ -84,6 +84,16 @@ RONDE_API void ronde_builder_scratch(struct ronde_builder *builder, uint32_t chu
 RONDE_API void ronde_builder_rotate(struct ronde_builder *builder, bool in, bool out, bool scratch);
 
 /**
+ * The same with positions of several digits (node, local; the axes of a torus): offsets and block digits are added
+ * digit by digit, each modulo its radix. `radices` holds `digits` numbers, slowest first, whose product is ranks.
+ */
+RONDE_API void ronde_builder_rotate_shape(struct ronde_builder *builder, const uint32_t *radices,
+                                          uint32_t digits);
+
+/** Declares xor symmetry: as rotate, with offsets and block digits combined by exclusive or; ranks a power of two. */
+RONDE_API void ronde_builder_xor(struct ronde_builder *builder, bool in, bool out, bool scratch);
+
+/**
  * Replaces the default single channel: appends one of this weight. `order` (rank at position q, `ranks` entries, NULL =
  * identity composed with the request's order) is copied. For rooted collectives position 0 must be the root.
  */
@@ -95,12 +105,13 @@ RONDE_API void ronde_builder_transfer(struct ronde_builder *builder,
                                       const struct ronde_transfer *transfer);
 
 /**
- * States two messages at once: at every position both are sent before either is received, which no order of two single
- * transfers can say when they run in opposite directions.
+ * Opens a round: of the messages stated until the round ends, every position sends all of its own before it receives
+ * any, which no order of single transfers can say when they run in opposite directions. Rounds do not nest.
  */
-RONDE_API void ronde_builder_exchange(struct ronde_builder *builder,
-                                      const struct ronde_transfer *there,
-                                      const struct ronde_transfer *back);
+RONDE_API void ronde_builder_round_begin(struct ronde_builder *builder);
+
+/** Closes the round. */
+RONDE_API void ronde_builder_round_end(struct ronde_builder *builder);
 
 /** States a local copy at a position, in a lane. */
 RONDE_API void ronde_builder_copy(struct ronde_builder *builder, uint32_t position, uint32_t lane,

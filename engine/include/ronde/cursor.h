@@ -54,13 +54,54 @@ static inline uint32_t ronde_add_modulo(uint32_t a, uint32_t b, uint32_t n)
     return a >= n - b ? a - (n - b) : a + b;
 }
 
+/** Adds two positions digit by digit, each modulo its radix. */
+static inline uint32_t ronde_add_shape(const struct ronde_schedule *schedule, uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0, place = 1;
+    for (uint32_t i = schedule->shape_count; i-- > 0;) {
+        const uint32_t radix = schedule->shape[i];
+        sum += ronde_add_modulo(a % radix, b % radix, radix) * place;
+        a /= radix;
+        b /= radix;
+        place *= radix;
+    }
+    return sum;
+}
+
+/** The position `offset` away from `position`, in the schedule's group: + modulo ranks, + per digit, or xor. */
+static inline uint32_t ronde_group_add(const struct ronde_schedule *schedule, uint32_t position,
+                                       uint32_t offset)
+{
+    if (schedule->symmetry == RONDE_SYMMETRY_XOR)
+        return position ^ offset;
+    if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count > 1)
+        return ronde_add_shape(schedule, position, offset);
+    return ronde_add_modulo(position, offset, schedule->ranks);
+}
+
+/** The offset that leads back. */
+static inline uint32_t ronde_group_negate(const struct ronde_schedule *schedule, uint32_t offset)
+{
+    if (schedule->symmetry == RONDE_SYMMETRY_XOR || offset == 0)
+        return offset;
+    if (schedule->symmetry != RONDE_SYMMETRY_ROTATE || schedule->shape_count < 2)
+        return schedule->ranks - offset;
+    uint32_t back = 0, place = 1;
+    for (uint32_t i = schedule->shape_count; i-- > 0;) {
+        const uint32_t radix = schedule->shape[i];
+        back += (radix - offset % radix) % radix * place;
+        offset /= radix;
+        place *= radix;
+    }
+    return back;
+}
+
 /** Position of a connection's peer. */
 static inline uint32_t ronde_view_peer_position(const struct ronde_view *view, uint32_t connection)
 {
     const uint32_t peer = view->program->connections[connection].peer;
-    return view->schedule->absolute_peers
-               ? peer
-               : ronde_add_modulo(peer, view->position, view->schedule->ranks);
+    return view->schedule->absolute_peers ? peer
+                                          : ronde_group_add(view->schedule, view->position, peer);
 }
 
 /** Rank of a connection's peer. */
@@ -77,7 +118,7 @@ static inline uint32_t ronde_view_shift(const struct ronde_view *view, enum rond
     if (schedule->symmetry == RONDE_SYMMETRY_NONE || !schedule->rotates[buffer])
         return chunk;
     const uint32_t parts = buffer_chunks / schedule->ranks;
-    const uint32_t digit = ronde_add_modulo(chunk / parts, view->position, schedule->ranks);
+    const uint32_t digit = ronde_group_add(schedule, chunk / parts, view->position);
     return digit * parts + chunk % parts;
 }
 
@@ -120,20 +161,48 @@ static inline uint32_t ronde_view_item(const struct ronde_view *view, const stru
                               ronde_view_shift(view, buffer, buffer_chunks, stored));
 }
 
+/** Moves chunks[root] down a heap of `count` chunks until no child is larger. */
+static inline void ronde_sift_down(uint32_t *chunks, uint32_t root, uint32_t count)
+{
+    for (uint32_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
+        if (child + 1 < count && chunks[child] < chunks[child + 1])
+            child++;
+        if (chunks[root] >= chunks[child])
+            return;
+        const uint32_t larger = chunks[child];
+        chunks[child] = chunks[root];
+        chunks[root] = larger;
+        root = child;
+    }
+}
+
+/** Sorts chunks ascending, in place and without recursion (heapsort: Williams, CACM 1964). */
+static inline void ronde_sort_chunks(uint32_t *chunks, uint32_t count)
+{
+    for (uint32_t root = count / 2; root-- > 0;)
+        ronde_sift_down(chunks, root, count);
+    for (uint32_t last = count; last-- > 1;) {
+        const uint32_t largest = chunks[0];
+        chunks[0] = chunks[last];
+        chunks[last] = largest;
+        ronde_sift_down(chunks, 0, last);
+    }
+}
+
 /**
- * The absolute chunks of an operand in message order: ascending. out_chunks holds step->chunk_count entries.
- * Insertion sort: operands are nearly sorted (a wrap is one rotation) and short.
+ * The absolute chunks of an operand in message order: ascending. out_chunks holds step->chunk_count entries. Most
+ * operands are ascending as stored; those that wrap, or are moved by xor or an order, are sorted.
  */
 static inline void ronde_view_chunks(const struct ronde_view *view, const struct ronde_step *step,
                                      bool is_source, uint32_t buffer_chunks, uint32_t *out_chunks)
 {
+    bool is_ascending = true;
     for (uint32_t item = 0; item < step->chunk_count; item++) {
-        const uint32_t chunk = ronde_view_item(view, step, is_source, buffer_chunks, item);
-        uint32_t place = item;
-        for (; place > 0 && out_chunks[place - 1] > chunk; place--)
-            out_chunks[place] = out_chunks[place - 1];
-        out_chunks[place] = chunk;
+        out_chunks[item] = ronde_view_item(view, step, is_source, buffer_chunks, item);
+        is_ascending = is_ascending && (item == 0 || out_chunks[item - 1] < out_chunks[item]);
     }
+    if (!is_ascending)
+        ronde_sort_chunks(out_chunks, step->chunk_count);
 }
 
 #ifdef __cplusplus

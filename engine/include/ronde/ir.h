@@ -120,11 +120,15 @@ struct ronde_program {
     struct ronde_step_lowering *lowering; /**< one per step (set by lower) */
 };
 
-/** How the program of one position yields those of all. */
+/** How the program of one position yields those of all: the positions act on themselves as a group (cursor.h). */
 enum ronde_symmetry {
     RONDE_SYMMETRY_NONE,   /**< a program per position, equal ones shared */
-    RONDE_SYMMETRY_ROTATE  /**< position p: peers + p, block digits + p, modulo ranks */
+    RONDE_SYMMETRY_ROTATE, /**< position p: peers + p, block digits + p, modulo ranks (per digit of `shape`) */
+    RONDE_SYMMETRY_XOR     /**< position p: peers xor p, block digits xor p; ranks a power of two */
 };
+
+/** Most digits of a mixed-radix rotation (node, local; or the axes of a torus). */
+#define RONDE_MAX_SHAPE 4
 
 /** An independent slice of every block. */
 struct ronde_channel {
@@ -202,7 +206,9 @@ struct ronde_schedule {
     uint32_t root;               /**< rank; 0 where the collective has none */
     uint32_t chunks_per_block;   /**< m >= 1 */
     enum ronde_symmetry symmetry;
-    bool rotates[RONDE_BUFFER_COUNT]; /**< rotate: the block digits of this buffer shift with the position */
+    uint32_t shape_count;             /**< rotate: digits of a position; 0 or 1 = one digit, modulo ranks */
+    uint32_t shape[RONDE_MAX_SHAPE];  /**< radices, slowest first; their product is ranks */
+    bool rotates[RONDE_BUFFER_COUNT]; /**< symmetric: the block digits of this buffer shift with the position */
     bool absolute_peers;         /**< connections name positions, not offsets (imported files) */
     bool allow_dead_work;        /**< user files and imports: dead work is a counted warning, not an error */
     bool clobbers;               /**< in place, the shared buffer outside the output may be destroyed */

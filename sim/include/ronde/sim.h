@@ -14,20 +14,20 @@ extern "C" {
 
 /** Knobs of a replay; zeroed means the defaults. */
 struct ronde_sim_options {
-    const uint32_t *host_of;  /**< per rank, index of its host; NULL = rank r on host r */
-    const char *const *cfg;   /**< extra SimGrid flags "key:value", NULL-terminated, or NULL */
-    bool native_latency;      /**< leave link latencies to SimGrid instead of charging them as timers */
-    double time_limit_s;      /**< wall time after which the replay is given up; 0 = 600 */
-    double *out_start_ns;     /**< op_count entries, or NULL: when each operation's delay began */
-    double *out_finish_ns;    /**< op_count entries, or NULL */
+    const uint32_t *host_of; /**< per rank, index of its host; NULL = rank r on host r */
+    const char *const *cfg;  /**< extra SimGrid flags "key:value", NULL-terminated, or NULL */
+    bool native_latency;  /**< leave link latencies to SimGrid instead of charging them as timers */
+    double time_limit_s;  /**< wall time after which the replay is given up; 0 = 600 */
+    double *out_start_ns; /**< op_count entries, or NULL: when each operation's delay began */
+    double *out_finish_ns; /**< op_count entries, or NULL */
 };
 
 /** What a replay found. */
 struct ronde_sim_result {
-    double time_ns;          /**< end of the run, launch included */
-    const char *engine;      /**< "simgrid" or "flat" */
+    double time_ns;     /**< end of the run, launch included */
+    const char *engine; /**< "simgrid" or "flat" */
     bool is_contention_free; /**< flat: no link was asked for more than it has, so max-plus is exact; simgrid: true */
-    char busiest_link[64];   /**< link with the largest utilisation, "" if none */
+    char busiest_link[64];      /**< link with the largest utilisation, "" if none */
     double busiest_utilisation; /**< bytes carried / (capacity * time), 0..1 */
 };
 

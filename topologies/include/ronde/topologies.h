@@ -19,28 +19,28 @@ struct ronde_platform;
 
 /** Processors and memory that all ranks of a machine share (threads of one host). Zeroes when ranks have own hosts. */
 struct ronde_shared_host {
-    double memory_GBps;  /**< ronde.memory_GBps: one SHARED resource every step loads with the bytes it touches */
+    double memory_GBps; /**< ronde.memory_GBps: one SHARED resource every step loads with the bytes it touches */
     uint32_t cores;      /**< ronde.cores: steps execute on that many */
     double core_step_ns; /**< ronde.core_step_ns: core time of a step, where it differs from step_ns */
 };
 
 /** Facts of a platform file that are not links. */
 struct ronde_platform_facts {
-    struct ronde_time_params time;   /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
+    struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
     struct ronde_shared_host shared; /**< all zero where ports are the model */
-    uint32_t hosts;                  /**< hosts, in file order (or as ronde.rank_hosts lists them) */
-    uint64_t slot_bytes;             /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
-    char measured_by[128];           /**< ronde.measured_by: how the numbers came about; "" for nominal files */
-    char name[64];                   /**< id of the root zone */
-    uint32_t memory_link;            /**< index of the SHARED link that is the memory; UINT32_MAX without one */
+    uint32_t hosts; /**< hosts, in file order (or as ronde.rank_hosts lists them) */
+    uint64_t slot_bytes; /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
+    char measured_by[128]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
+    char name[64];         /**< id of the root zone */
+    uint32_t memory_link; /**< index of the SHARED link that is the memory; UINT32_MAX without one */
 };
 
 /** One directed resource on a route. */
 struct ronde_link {
-    const char *name; /**< as SimGrid calls it, e.g. "up0_UP"; valid as long as the platform */
-    double rate_GBps; /**< capacity */
+    const char *name;  /**< as SimGrid calls it, e.g. "up0_UP"; valid as long as the platform */
+    double rate_GBps;  /**< capacity */
     double latency_ns; /**< of the link */
-    bool is_fatpipe;  /**< caps each flow, is not shared */
+    bool is_fatpipe;   /**< caps each flow, is not shared */
 };
 
 /**
@@ -55,8 +55,8 @@ ronde_platform_read(const char *path, const struct ronde_mem *mem,
 RONDE_API void ronde_platform_destroy(struct ronde_platform *platform);
 
 /** Its facts; valid as long as the platform. */
-RONDE_API const struct ronde_platform_facts *ronde_platform_facts(
-    const struct ronde_platform *platform);
+RONDE_API const struct ronde_platform_facts *
+ronde_platform_facts(const struct ronde_platform *platform);
 
 /** Path it was read from. */
 RONDE_API const char *ronde_platform_path(const struct ronde_platform *platform);

@@ -1,0 +1,329 @@
+/* The `ronde` command as a user meets it: exit codes, one-line errors, machine-readable output. */
+#include "support/suite.h"
+
+#include "support/built_with.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What runs in every build, and the real thing where there is one. */
+#if RONDE_ALL_COMPONENTS
+#define BACKEND "cpu"
+#else
+#define BACKEND "host"
+#endif
+
+#define TEXT_BYTES 65536
+#define COMMAND_BYTES 4096
+
+/* What a command did. */
+struct outcome {
+    int code;              /* exit code; -1 when it died of a signal */
+    char text[TEXT_BYTES]; /* stdout, or stderr where asked for */
+};
+
+/* Runs `ronde ARGUMENTS` under `before` (variables, or ""), keeping one of its two streams. */
+static struct outcome run_with(const char *before, const char *arguments, bool keeps_errors)
+{
+    static struct outcome outcome;
+    char command[COMMAND_BYTES];
+    outcome = (struct outcome){.code = -1};
+    const int length = snprintf(command, sizeof command, "%s \"%s\" %s %s", before, suite_ronde(),
+                                arguments, keeps_errors ? "2>&1 >/dev/null" : "2>/dev/null");
+    CU_ASSERT_FATAL(length > 0 && (size_t)length < sizeof command);
+    FILE *pipe = popen(command, "r");
+    CU_ASSERT_FATAL(pipe != NULL);
+    const size_t bytes = fread(outcome.text, 1, sizeof outcome.text - 1, pipe);
+    outcome.text[bytes] = '\0';
+    const int status = pclose(pipe);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return outcome;
+}
+
+static struct outcome run(const char *arguments)
+{
+    return run_with("", arguments, false);
+}
+
+static void expect(const char *arguments, int code, const char *part)
+{
+    const struct outcome outcome = run(arguments);
+    CU_ASSERT(outcome.code == code);
+    CU_ASSERT(strstr(outcome.text, part) != NULL);
+    if (outcome.code != code || !strstr(outcome.text, part))
+        suite_note("ronde %s: exit %d, %.200s", arguments, outcome.code, outcome.text);
+}
+
+/* A refusal is one line on stderr that begins with the program's name. */
+static void expect_refusal(const char *arguments, int code, const char *part)
+{
+    const struct outcome outcome = run_with("", arguments, true);
+    const char *end = strchr(outcome.text, '\n');
+    CU_ASSERT(outcome.code == code);
+    CU_ASSERT(strncmp(outcome.text, "ronde: ", 7) == 0);
+    CU_ASSERT(end != NULL && end[1] == '\0');
+    CU_ASSERT(strstr(outcome.text, part) != NULL);
+    if (outcome.code != code || !strstr(outcome.text, part))
+        suite_note("ronde %s: exit %d, %.200s", arguments, outcome.code, outcome.text);
+}
+
+static void write_scratch(char *path, size_t bytes, const char *name, const char *text)
+{
+    const int length = snprintf(path, bytes, "%s/%s", RONDE_SCRATCH_DIR, name);
+    CU_ASSERT_FATAL(length > 0 && (size_t)length < bytes);
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void help_and_version_are_on_stdout(void)
+{
+    expect("--version", 0, "ronde 0.");
+    expect("--help", 0, "Exit codes:");
+    expect("help", 0, "Exit codes:");
+    expect("help run", 0, "--minbytes=SIZE");
+    expect("run --help", 0, "Examples:");
+    expect("run -h", 0, "Examples:");
+    CU_ASSERT(run_with("", "", true).code == 2);
+}
+
+static void unknown_names_suggest_the_nearest(void)
+{
+    expect_refusal("lst", 2, "did you mean list?");
+    expect_refusal("frobnicate", 2, "unknown command");
+    expect_refusal("help frobnicate", 2, "unknown command");
+    expect_refusal("run all_reduc -N 2", 2, "did you mean all_reduce?");
+    expect_refusal("run nothing -N 2", 2, "unknown collective");
+    expect_refusal("run all_reduce -a rng -N 2", 2, "did you mean ring?");
+    expect_refusal("run all_reduce -a zzzzzz -N 2", 2, "zzzzzz");
+    expect_refusal("run all_reduce -N 2 --itres 3", 2, "did you mean --iters?");
+    expect_refusal("run all_reduce -N 2 --backend gpu", 2, "gpu");
+    expect_refusal("run all_reduce -N 2 -d flot32", 2, "did you mean float32?");
+    expect_refusal("run all_reduce -N 2 -o summ", 2, "did you mean sum?");
+}
+
+static void impossible_ranks_are_refused(void)
+{
+    static const char *const numbers[] = {
+        "0", "-1", "1048577", "1.5", "x", "\"\"", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "check all_reduce -a ring -N %s", numbers[i]);
+        expect_refusal(arguments, 2, "ranks");
+    }
+    expect_refusal("check all_reduce -a ring", 2, "-N is missing");
+    expect_refusal("compile broadcast -a binomial -N 4 -r 4", 2, "root 4");
+    expect_refusal("compile all_reduce -a recursive_doubling -N 6", 2, "power of two");
+}
+
+static void one_rank_works(void)
+{
+    expect("check all_reduce -a ring -N 1", 0, "proved");
+    expect("run all_reduce -a ring -N 1 --backend host -b 64 -e 64 -n 1 -w 0", 0, "OK");
+}
+
+static void check_tells_the_account(void)
+{
+    expect("check all_reduce -a ring -N 4", 0, "minimum depth  2");
+    expect("check all_reduce -a ring -N 4", 0, "1.5 blocks by the busiest rank");
+    expect("check --all -N 2..5", 0, " 0 rejected");
+    expect("check --all all_reduce -N 4", 0, "recursive_doubling");
+    expect("check all_reduce -a ring -N 8 --expand", 0, "every rank's steps");
+}
+
+static void compiled_text_is_read_back(void)
+{
+    char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
+    write_scratch(path, sizeof path, "cli_ring.ronde", "");
+    snprintf(arguments, sizeof arguments, "compile all_reduce -a ring -N 4 -o \"%s\"", path);
+    CU_ASSERT(run(arguments).code == 0);
+    snprintf(arguments, sizeof arguments, "check \"%s\"", path);
+    expect(arguments, 0, "all_reduce ring on 4 ranks: proved");
+}
+
+/* Everybody keeps its own input: well-formed, and not the sum. */
+static void a_wrong_schedule_is_rejected_with_exit_1(void)
+{
+    static const char wrong[] = "ronde 1\ncollective all_reduce\nalgorithm wrong\nranks 2\n"
+                                "chunks 2\nrotate in out\n\nprogram 0\n"
+                                "    copy in[0] out[0]\n    copy in[1] out[1]\n";
+    char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
+    write_scratch(path, sizeof path, "cli_wrong.ronde", wrong);
+    snprintf(arguments, sizeof arguments, "check \"%s\"", path);
+    expect(arguments, 1, "REJECTED");
+    expect(arguments, 1, "wrong_value");
+}
+
+static void unreadable_schedules_name_file_and_line(void)
+{
+    char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
+    write_scratch(path, sizeof path, "cli_bad.ronde", "ronde 1\ncollective nothing\n");
+    snprintf(arguments, sizeof arguments, "check \"%s\"", path);
+    expect_refusal(arguments, 2, "cli_bad.ronde:2: ");
+    expect_refusal("check no/such.ronde", 2, "no/such.ronde");
+    expect_refusal("check /", 2, "not a regular file");
+    write_scratch(path, sizeof path, "cli_empty.ronde", "");
+    snprintf(arguments, sizeof arguments, "check \"%s\"", path);
+    expect_refusal(arguments, 2, "cli_empty.ronde");
+}
+
+static void run_checks_against_host(void)
+{
+    expect("run all_reduce -a tree -N 3 --backend " BACKEND " -b 8 -e 4K -f 8 -n 3 -w 1", 0,
+           "# Out of bounds values : 0 OK");
+    expect("run all_gather -N 3 --backend " BACKEND " -b 8 -e 4K -f 8 -n 2 -w 0 -d uint8", 0,
+           "uint8");
+    expect("run reduce_scatter -N 4 --backend " BACKEND " -b 8 -e 4K -n 2 -w 0 -d double -o prod",
+           0, "prod");
+    expect("run broadcast -N 5 -r 3 --backend " BACKEND " -b 1K -e 1K -n 2 -w 0", 0,
+           "# Avg bus bandwidth");
+}
+
+static void platform_files_that_cannot_be_used_are_refused(void)
+{
+    char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without libxml2 or SimGrid");
+        return;
+    }
+    expect_refusal("sim all_reduce -N 4", 2, "--topo is missing");
+    expect_refusal("sim all_reduce -N 4 --topo no/such.xml", 2, "no/such.xml");
+    write_scratch(path, sizeof path, "cli_bad.xml", "not XML at all\n");
+    snprintf(arguments, sizeof arguments, "sim all_reduce -N 4 --topo \"%s\"", path);
+    expect_refusal(arguments, 2, "cli_bad.xml:1: ");
+    write_scratch(path, sizeof path, "cli_other.xml", "<?xml version=\"1.0\"?>\n<other/>\n");
+    expect_refusal(arguments, 2, "cli_bad.xml:1: ");
+    snprintf(arguments, sizeof arguments, "price all_reduce -N 4 --topo \"%s\"", path);
+    expect_refusal(arguments, 2, "cli_other.xml:2: ");
+    expect_refusal("sim all_reduce -a ring -N 65 --topo crossbar-64", 2, "64 hosts");
+    expect_refusal("sim all_reduce -a ring -N 4 --topo crossbar-64 --engine magic -e 8", 2,
+                   "unknown engine");
+}
+
+static void engines_agree_on_a_crossbar(void)
+{
+    char flat[TEXT_BYTES], simgrid[TEXT_BYTES];
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without libxml2 or SimGrid");
+        return;
+    }
+    const char *arguments = "sim all_reduce -a ring -N 8 --topo crossbar-64 -b 1M -e 1M --csv";
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof command, "%s --engine flat | tail -1 | cut -d, -f15", arguments);
+    strcpy(flat, run(command).text);
+    snprintf(command, sizeof command, "%s --engine simgrid | tail -1 | cut -d, -f15", arguments);
+    strcpy(simgrid, run(command).text);
+    const double a = strtod(flat, NULL), b = strtod(simgrid, NULL);
+    CU_ASSERT(a > 0.0);
+    CU_ASSERT(b > a * (1.0 - 1e-9) && b < a * (1.0 + 1e-9));
+}
+
+static void records_are_one_json_object_per_line(void)
+{
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without jansson");
+        return;
+    }
+    const struct outcome outcome =
+        run("run all_reduce -a ring -N 2 --backend host -b 8 -e 32 -n 1 -w 0 --json");
+    size_t lines = 0;
+    CU_ASSERT(outcome.code == 0);
+    for (const char *at = outcome.text; *at; at = strchr(at, '\n') + 1) {
+        CU_ASSERT(strncmp(at, "{\"kind\": \"measured\", \"engine\": \"host\"", 37) == 0);
+        CU_ASSERT_FATAL(strchr(at, '\n') != NULL);
+        lines++;
+    }
+    /* Two sizes, out of place and in place. */
+    CU_ASSERT(lines == 4);
+    expect("check all_reduce -a ring -N 4 --json", 0,
+           "{\"ok\": true, \"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"ranks\": 4, "
+           "\"min_depth\": 2, ");
+}
+
+static void csv_has_one_header(void)
+{
+    const struct outcome outcome =
+        run("run all_reduce -a ring -N 2 --backend host -b 8 -e 32 -n 1 -w 0 --csv");
+    CU_ASSERT(strncmp(outcome.text, "kind,engine,", 12) == 0);
+    CU_ASSERT(strstr(outcome.text + 1, "kind,engine,") == NULL);
+}
+
+static void a_plot_without_gnuplot_is_a_missing_component(void)
+{
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without libxml2 or SimGrid");
+        return;
+    }
+    const struct outcome outcome =
+        run_with("PATH=/nonexistent",
+                 "validate all_reduce -a ring -N 2 -e 8 --topo crossbar-64 --plot x.svg", true);
+    CU_ASSERT(outcome.code == 3);
+    CU_ASSERT(strstr(outcome.text, "gnuplot-nox") != NULL);
+    const struct outcome list = run_with("PATH=/nonexistent", "list", false);
+    CU_ASSERT(list.code == 0);
+    CU_ASSERT(strstr(list.text, "gnuplot-nox") != NULL);
+}
+
+static void validate_sums_up_what_it_measured(void)
+{
+    char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without libxml2 or SimGrid");
+        return;
+    }
+    write_scratch(path, sizeof path, "cli_records.jsonl", "");
+    snprintf(arguments, sizeof arguments,
+             "validate all_reduce -a ring,tree -N 2 -b 64 -e 64 --topo crossbar-64");
+    expect(arguments, 0, "# errors, |predicted - measured| / measured");
+    expect(arguments, 0, "# ring or tree, 2 ranks");
+    snprintf(arguments, sizeof arguments,
+             "validate all_reduce -a ring,tree -N 2 -b 64 -e 64 --topo crossbar-64 --json "
+             "--output \"%s\"",
+             path);
+    CU_ASSERT(run(arguments).code == 0);
+    char line[4096];
+    size_t lines = 0;
+    FILE *file = fopen(path, "r");
+    CU_ASSERT_FATAL(file != NULL);
+    while (fgets(line, sizeof line, file))
+        lines++;
+    fclose(file);
+    /* Measured, replayed and priced, twice. */
+    CU_ASSERT(lines == 6);
+    expect_refusal("validate all_reduce -N 2 --topo crossbar-64", 2, "are needed");
+}
+
+static void outputs_that_cannot_be_written_are_refused(void)
+{
+    expect_refusal("compile all_reduce -a ring -N 2 -o /no/such/dir/x", 2, "cannot be written");
+    expect_refusal("list --output /no/such/dir/x", 2, "cannot be written");
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"help_and_version_are_on_stdout", help_and_version_are_on_stdout},
+        {"unknown_names_suggest_the_nearest", unknown_names_suggest_the_nearest},
+        {"impossible_ranks_are_refused", impossible_ranks_are_refused},
+        {"one_rank_works", one_rank_works},
+        {"check_tells_the_account", check_tells_the_account},
+        {"compiled_text_is_read_back", compiled_text_is_read_back},
+        {"a_wrong_schedule_is_rejected_with_exit_1", a_wrong_schedule_is_rejected_with_exit_1},
+        {"unreadable_schedules_name_file_and_line", unreadable_schedules_name_file_and_line},
+        {"run_checks_against_host", run_checks_against_host},
+        {"platform_files_that_cannot_be_used_are_refused",
+         platform_files_that_cannot_be_used_are_refused},
+        {"engines_agree_on_a_crossbar", engines_agree_on_a_crossbar},
+        {"records_are_one_json_object_per_line", records_are_one_json_object_per_line},
+        {"csv_has_one_header", csv_has_one_header},
+        {"a_plot_without_gnuplot_is_a_missing_component",
+         a_plot_without_gnuplot_is_a_missing_component},
+        {"validate_sums_up_what_it_measured", validate_sums_up_what_it_measured},
+        {"outputs_that_cannot_be_written_are_refused", outputs_that_cannot_be_written_are_refused},
+    };
+    return suite_run("cli", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,237 @@
+/* Platform files that must be refused: each known slip with its line, every beginning of a good file, random damage. */
+#include "support/suite.h"
+
+#include "heap.h"
+#include "platform_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where a broken file breaks and what is said about it. */
+static const struct {
+    const char *file;
+    uint32_t line;
+    const char *said;
+} invalid[] = {
+    {"empty", 1, "the file is empty"},
+    {"not-xml", 1, "not well-formed XML"},
+    {"truncated", 8, "not well-formed XML"},
+    {"wrong-root", 3, "root element is <topology>, expected <platform>"},
+    {"old-version", 3, "platform version '3', expected 4 or 4.1"},
+    {"no-version", 3, "<platform> has no attribute version"},
+    {"no-zone", 3, "the platform has no zone"},
+    {"no-host", 3, "the platform has no host"},
+    {"two-roots", 5, "a second root zone 'b'"},
+    {"unknown-element", 6, "unknown element <gpu> in <zone>"},
+    {"unknown-attribute", 5, "unknown attribute gpus of <host>"},
+    {"missing-attribute", 5, "<host> has no attribute speed"},
+    {"config", 4, "unknown element <config> in <platform>"},
+    {"text", 4, "text inside <zone>"},
+    {"unknown-routing", 4, "routing of <zone> is 'Magic'"},
+    {"zero-bandwidth", 7, "bandwidth of <link> is '0', expected more than 0"},
+    {"negative-bandwidth", 7, "'-1GBps', expected more than 0"},
+    {"bad-unit", 7, "bandwidth of <link> is '1GBs'"},
+    {"nan-bandwidth", 7, "bandwidth of <link> is 'nan'"},
+    {"bad-latency", 7, "latency of <link> is '1lightyear'"},
+    {"no-latency", 7, "<link> has no attribute latency"},
+    {"bad-speed", 5, "speed of host 'h0' is 'fast'"},
+    {"bad-sharing", 7, "sharing_policy of <link> is 'HALFDUPLEX'"},
+    {"duplicate-host", 7, "a second host, router or zone 'h0'"},
+    {"duplicate-link", 8, "a second link 'l_UP'"},
+    {"duplicate-route", 9, "a second route from h0 to h1; the first is on line 8"},
+    {"unknown-host", 8, "dst of <route> is 'h9', which is no host"},
+    {"unknown-link", 8, "unknown link 'k'"},
+    {"no-direction", 8, "SPLITDUPLEX link 'l' needs a direction"},
+    {"needless-direction", 8, "link 'l' is not SPLITDUPLEX"},
+    {"empty-route", 8, "the route has no links"},
+    {"route-before-host", 8, "<host> stands too late in <zone>"},
+    {"mixed-zone", 6, "<zone> in a zone that already holds hosts"},
+    {"bad-gateway", 8, "gw_src is 'rb', which is not inside zone 'a'"},
+    {"route-elsewhere", 9, "dst of <route> is 'h0', which is not directly in this zone"},
+    {"bad-radical", 4, "radical is '0-3;7'"},
+    {"backward-radical", 4, "radical is '3-0'"},
+    {"huge-radical", 4, "more than 1048576 hosts"},
+    {"bad-topology", 4, "topology of <cluster> is 'MOEBIUS'"},
+    {"latency-only-backbone", 4, "cluster 'x' has bb_lat but no bb_bw"},
+    {"unknown-prop", 5, "unknown prop 'ronde.alpha'"},
+    {"prop-not-a-number", 5, "ronde.step_ns is 'fast'"},
+    {"prop-negative", 5, "ronde.step_ns is '-1'"},
+    {"prop-with-unit", 5, "ronde.alpha_ns is '1us'"},
+    {"prop-infinite", 5, "ronde.gamma_GBps is 'inf'"},
+    {"prop-twice", 6, "a second 'ronde.step_ns'; the first is on line 5"},
+    {"prop-fraction-of-a-core", 5, "ronde.cores is '1.5'"},
+    {"prop-on-link", 7, "'ronde.alpha_ns' on a link"},
+    {"memory-without-backbone", 5, "no cluster has a SHARED backbone"},
+    {"memory-other-than-backbone", 5, "no cluster has a SHARED backbone"},
+    {"rank-hosts-unknown", 5, "ronde.rank_hosts: unknown host 'h7'"},
+    {"rank-hosts-twice", 5, "ronde.rank_hosts: host 'h0' twice"},
+    {"rank-hosts-empty", 5, "ronde.rank_hosts names no host"},
+    {"backbone-misplaced", 7, "<backbone> needs a zone with routing=\"Cluster\""},
+    {"host-link-missing", 4, "host 'h1' has no host_link"},
+};
+
+#define INVALID_COUNT (sizeof invalid / sizeof invalid[0])
+
+static void check_invalid(size_t i)
+{
+    char path[1024];
+    char relative[128];
+    char place[1200];
+    struct ronde_platform *platform = NULL;
+    struct ronde_error error = {0};
+    snprintf(relative, sizeof relative, "tests/invalid/platform-%s.xml", invalid[i].file);
+    if (!suite_source(path, sizeof path, relative))
+        return;
+    snprintf(place, sizeof place, "%s:%u: ", path, invalid[i].line);
+    CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error),
+                    RONDE_BAD_INPUT);
+    CU_ASSERT_PTR_NULL(platform);
+    CU_ASSERT_EQUAL(error.line, invalid[i].line);
+    const bool is_right = strncmp(error.message, place, strlen(place)) == 0 &&
+                          strstr(error.message, invalid[i].said) && !strchr(error.message, '\n');
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("%s: %s", invalid[i].file, error.message);
+}
+
+static void read_refuses_every_invalid_file(void)
+{
+    if (!platform_text_can_read())
+        return;
+    for (size_t i = 0; i < INVALID_COUNT; i++)
+        check_invalid(i);
+}
+
+static void read_refuses_absent_files_and_folders(void)
+{
+    struct ronde_platform *platform;
+    struct ronde_error absent = {0};
+    struct ronde_error folder = {0};
+    if (!platform_text_can_read())
+        return;
+    CU_ASSERT_EQUAL(ronde_platform_read("/no/such/file.xml", ronde_mem_default(), &platform, &absent),
+                    RONDE_IO);
+    CU_ASSERT_STRING_EQUAL(absent.message, "/no/such/file.xml: cannot be opened");
+    CU_ASSERT_EQUAL(ronde_platform_read("/", ronde_mem_default(), &platform, &folder), RONDE_IO);
+    CU_ASSERT_STRING_EQUAL(folder.message, "/: cannot be read");
+}
+
+static void read_refuses_the_shared_bad_files(void)
+{
+    static const struct {
+        const char *file;
+        uint32_t line;
+    } bad[] = {{"vectors/simgrid/bad-malformed.xml", 7},
+               {"vectors/simgrid/bad-unknown-element.xml", 6},
+               {"vectors/simgrid/bad-zero-bandwidth.xml", 8}};
+    if (!platform_text_can_read())
+        return;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char path[1024];
+        struct ronde_platform *platform;
+        struct ronde_error error = {0};
+        if (!suite_shared(path, sizeof path, bad[i].file))
+            return;
+        CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error),
+                        RONDE_BAD_INPUT);
+        CU_ASSERT_EQUAL(error.line, bad[i].line);
+    }
+}
+
+/* Every beginning of a good file is refused; the missing last newline alone is not. */
+static void truncated_anywhere_is_refused(void)
+{
+    if (!platform_text_can_read())
+        return;
+    const size_t whole = strlen(platform_text_everything) - 1;
+    for (size_t bytes = 0; bytes < whole; bytes += 3) {
+        struct ronde_platform *platform;
+        struct ronde_error error = {0};
+        CU_ASSERT_EQUAL(platform_text_read(platform_text_everything, bytes, ronde_mem_default(),
+                                           &platform, &error),
+                        RONDE_BAD_INPUT);
+        CU_ASSERT_PTR_NULL(platform);
+        CU_ASSERT(error.line >= 1);
+    }
+}
+
+/* Damaged files are refused or read; what is read can be routed over without leaving its arrays (sanitizers watch). */
+static void damaged_files_do_no_harm(void)
+{
+    char text[4096];
+    const size_t bytes = strlen(platform_text_everything);
+    CU_ASSERT(bytes < sizeof text);
+    uint64_t state = 20261121;
+    unsigned read = 0;
+    if (!platform_text_can_read())
+        return;
+    for (unsigned round = 0; round < 600; round++) {
+        struct ronde_platform *platform;
+        struct ronde_error error = {0};
+        memcpy(text, platform_text_everything, bytes);
+        for (unsigned i = 0; i < 1 + round % 3; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            text[(state >> 33) % bytes] = platform_text_everything[(state >> 13) % bytes];
+        }
+        const enum ronde_status status =
+            platform_text_read(text, bytes, ronde_mem_default(), &platform, &error);
+        CU_ASSERT(status == RONDE_OK || status == RONDE_BAD_INPUT);
+        CU_ASSERT((status == RONDE_OK) == (platform != NULL));
+        char links[512];
+        for (uint32_t i = 0; platform && i < ronde_platform_facts(platform)->hosts; i++)
+            platform_text_route(platform, 0, i, links, sizeof links);
+        read += platform ? 1 : 0;
+        ronde_platform_destroy(platform);
+    }
+    suite_note("%u of 600 damaged files still read", read);
+    CU_ASSERT(read > 0 && read < 600);
+}
+
+/* One reading and one route with a heap that fails at request `k`; false once nothing failed any more. */
+static bool read_with_failure(size_t k, bool refuse_once)
+{
+    struct heap heap = heap_start(k, refuse_once);
+    const struct ronde_mem mem = heap_mem(&heap);
+    struct ronde_platform *platform;
+    struct ronde_error error = {0};
+    uint32_t count;
+    enum ronde_status status =
+        platform_text_read(platform_text_everything, strlen(platform_text_everything), &mem,
+                           &platform, &error);
+    CU_ASSERT((status == RONDE_OK) == (platform != NULL));
+    if (status == RONDE_OK)
+        status = ronde_platform_route(platform, 0, 6, 0, NULL, &count, &error);
+    CU_ASSERT(status == RONDE_OK || status == RONDE_NO_MEMORY);
+    CU_ASSERT_EQUAL(status, error.status);
+    ronde_platform_destroy(platform);
+    CU_ASSERT_EQUAL(heap.live_blocks, 0);
+    CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
+    return status != RONDE_OK;
+}
+
+static void every_failed_allocation_is_reported_and_nothing_leaks(void)
+{
+    if (!platform_text_can_read())
+        return;
+    for (int once = 0; once < 2; once++) {
+        size_t failures = 0;
+        while (read_with_failure(failures, once == 1))
+            failures++;
+        suite_note("%zu allocations", failures);
+        CU_ASSERT(failures > 50);
+    }
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"read_refuses_every_invalid_file", read_refuses_every_invalid_file},
+        {"read_refuses_absent_files_and_folders", read_refuses_absent_files_and_folders},
+        {"read_refuses_the_shared_bad_files", read_refuses_the_shared_bad_files},
+        {"truncated_anywhere_is_refused", truncated_anywhere_is_refused},
+        {"damaged_files_do_no_harm", damaged_files_do_no_harm},
+        {"every_failed_allocation_is_reported_and_nothing_leaks",
+         every_failed_allocation_is_reported_and_nothing_leaks},
+    };
+    return suite_run("platform_bad", cases, sizeof cases / sizeof cases[0]);
+}

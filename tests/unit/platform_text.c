@@ -1,0 +1,89 @@
+/* Platform files from strings. */
+#include "platform_text.h"
+
+#include "support/built_with.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char platform_text_everything[] =
+    "<?xml version=\"1.0\"?>\n"
+    "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+    "<platform version=\"4.1\">\n"
+    " <zone id=\"w\" routing=\"Floyd\"><prop id=\"ronde.alpha_ns\" value=\"12.5\"/>\n"
+    "  <prop id=\"other\" value=\"x\"/>\n"
+    "  <cluster id=\"c\" prefix=\"c\" suffix=\"x\" radical=\"0-1,7\" speed=\"1Gf,2Gf\" "
+    "bw=\"10GBps\"\n"
+    "   lat=\"2us\" bb_bw=\"5GBps\" bb_lat=\"1us\" limiter_link=\"15GBps\" loopback_bw=\"1GBps\"\n"
+    "   loopback_lat=\"0s\" router_id=\"rc\"><prop id=\"ronde.cores\" value=\"4\"/></cluster>\n"
+    "  <AS id=\"f\" routing=\"Full\"><host id=\"f0\" speed=\"1Gf\"><prop id=\"p\" "
+    "value=\"1\"/></host>\n"
+    "   <host id=\"f1\" speed=\"1kiloflops\" core=\"2\"/><router id=\"rf\"/>\n"
+    "   <link id=\"a\" bandwidth=\"80Gbps\" latency=\"100ns\" sharing_policy=\"SPLITDUPLEX\"/>\n"
+    "   <link id=\"b\" bandwidth=\"1KiBps\" latency=\"0\" sharing_policy=\"FATPIPE\"/>\n"
+    "   <route src=\"f0\" dst=\"f1\"><link_ctn id=\"a\" direction=\"UP\"/><link_ctn "
+    "id=\"b\"/></route>\n"
+    "   <route src=\"f1\" dst=\"rf\"><link_ctn id=\"b\"/></route>\n"
+    "   <route src=\"f0\" dst=\"rf\"><link_ctn id=\"b\"/></route></AS>\n"
+    "  <zone id=\"s\" routing=\"Cluster\"><host id=\"s0\" speed=\"1Gf\"/><host id=\"s1\" "
+    "speed=\"1Gf\"/>\n"
+    "   <link id=\"l\" bandwidth=\"1GBps\" latency=\"0s\" sharing_policy=\"SPLITDUPLEX\"/>\n"
+    "   <link id=\"m\" bandwidth=\"1GBps\" latency=\"0s\" sharing_policy=\"SHARED\"/>\n"
+    "   <host_link id=\"s0\" up=\"l_UP\" down=\"l_DOWN\"/><host_link id=\"s1\" up=\"m\" "
+    "down=\"m\"/>\n"
+    "   <router id=\"rs\"/><backbone id=\"bb\" bandwidth=\"3GBps\" latency=\"1ms\"/></zone>\n"
+    "  <link id=\"cf\" bandwidth=\"9GBps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>\n"
+    "  <link id=\"fs\" bandwidth=\"9GBps\" latency=\"1us\"/>\n"
+    "  <zoneRoute src=\"c\" dst=\"f\" gw_src=\"rc\" gw_dst=\"rf\"><link_ctn id=\"cf\" "
+    "direction=\"UP\"/>"
+    "</zoneRoute>\n"
+    "  <ASroute src=\"f\" dst=\"s\" gw_src=\"rf\" gw_dst=\"rs\"><link_ctn id=\"fs\"/></ASroute>\n"
+    " </zone>\n"
+    "</platform>\n";
+
+bool platform_text_can_read(void)
+{
+    const char *reason;
+    if (ronde_topologies_available(&reason))
+        return true;
+    suite_skip("%s", reason);
+    return false;
+}
+
+enum ronde_status platform_text_read(const char *text, size_t bytes, const struct ronde_mem *mem,
+                                     struct ronde_platform **out_platform, struct ronde_error *error)
+{
+    char path[] = RONDE_SCRATCH_DIR "/platform-XXXXXX";
+    *out_platform = NULL;
+    const int descriptor = mkstemp(path);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    CU_ASSERT_PTR_NOT_NULL(file);
+    if (!file)
+        return RONDE_IO;
+    CU_ASSERT_EQUAL(fwrite(text, 1, bytes, file), bytes);
+    fclose(file);
+    const enum ronde_status status = ronde_platform_read(path, mem, out_platform, error);
+    unlink(path);
+    return status;
+}
+
+void platform_text_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,
+                         char *text, size_t bytes)
+{
+    uint32_t links[32];
+    uint32_t count = 0;
+    struct ronde_error error = {0};
+    text[0] = '\0';
+    if (ronde_platform_route(platform, src, dst, 32, links, &count, &error) != RONDE_OK) {
+        snprintf(text, bytes, "%s", error.message);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, bytes - used, "%s%s", i ? " " : "",
+                 ronde_platform_link(platform, links[i])->name);
+    }
+}

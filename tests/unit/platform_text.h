@@ -1,0 +1,24 @@
+/**
+ * Platform files from strings, for the tests of their reader.
+ */
+#ifndef RONDE_TESTS_PLATFORM_TEXT_H
+#define RONDE_TESTS_PLATFORM_TEXT_H
+
+#include "ronde/topologies.h"
+
+/** A file with every element and most attributes that are understood. */
+extern const char platform_text_everything[];
+
+/** False after a skip where platform files cannot be read at all. */
+bool platform_text_can_read(void);
+
+/** Writes bytes to a file of its own, reads that as a platform and removes it again. */
+enum ronde_status platform_text_read(const char *text, size_t bytes, const struct ronde_mem *mem,
+                                     struct ronde_platform **out_platform,
+                                     struct ronde_error *error);
+
+/** The names of a route's links, separated by blanks; the message where there is no route. */
+void platform_text_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,
+                         char *text, size_t bytes);
+
+#endif

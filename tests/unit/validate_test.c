@@ -1,0 +1,206 @@
+/* The pure parts of validation: percentiles, errors, winners, crossovers. */
+#include "support/suite.h"
+
+#include "validate.h"
+
+#include <math.h>
+
+static void percentile_is_nearest_rank(void)
+{
+    const double sorted[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    CU_ASSERT(ronde_percentile(sorted, 10, 95.0) == 10.0);
+    CU_ASSERT(ronde_percentile(sorted, 10, 90.0) == 9.0);
+    CU_ASSERT(ronde_percentile(sorted, 10, 25.0) == 3.0);
+    CU_ASSERT(ronde_percentile(sorted, 10, 0.1) == 1.0);
+    CU_ASSERT(ronde_percentile(sorted, 1, 95.0) == 1.0);
+    CU_ASSERT(ronde_percentile(sorted, 0, 95.0) == 0.0);
+}
+
+static void stats_sort_and_describe(void)
+{
+    double samples[] = {9, 1, 5, 3, 7};
+    const struct ronde_stats stats = ronde_stats_of(samples, 5);
+    CU_ASSERT(stats.median == 5.0);
+    CU_ASSERT(stats.min == 1.0);
+    CU_ASSERT(stats.p95 == 9.0);
+    CU_ASSERT(stats.count == 5);
+    /* Quartiles by nearest rank are 3 and 7. */
+    CU_ASSERT(fabs(stats.notch - 1.57 * 4.0 / sqrt(5.0)) < 1e-12);
+    CU_ASSERT(fabs(ronde_stats_spread(&stats) - 0.8) < 1e-12);
+}
+
+static void median_of_an_even_number_is_the_mean_of_the_middle(void)
+{
+    double samples[] = {4, 1, 3, 2};
+    CU_ASSERT(ronde_stats_of(samples, 4).median == 2.5);
+}
+
+static void stats_of_nothing_are_zero(void)
+{
+    const struct ronde_stats stats = ronde_stats_of(NULL, 0);
+    CU_ASSERT(stats.count == 0);
+    CU_ASSERT(stats.median == 0.0);
+    CU_ASSERT(ronde_stats_spread(&stats) == 0.0);
+}
+
+static void no_crossover_where_one_always_wins(void)
+{
+    const uint64_t bytes[] = {8, 32, 128};
+    const double first[] = {1, 2, 3}, second[] = {2, 3, 4};
+    const struct ronde_duel duel = {bytes, first, second, NULL, 3};
+    struct ronde_crossover found[2];
+    CU_ASSERT(ronde_duel_crossovers(&duel, found, 2) == 0);
+    CU_ASSERT(ronde_duel_winner(&duel, 0) == -1);
+}
+
+static void a_crossover_is_bracketed_with_its_margins(void)
+{
+    const uint64_t bytes[] = {8, 32, 128};
+    const double first[] = {3, 2, 10}, second[] = {2, 4, 20};
+    const struct ronde_duel duel = {bytes, first, second, NULL, 3};
+    struct ronde_crossover found[2];
+    CU_ASSERT(ronde_duel_crossovers(&duel, found, 2) == 1);
+    CU_ASSERT(found[0].below_bytes == 8);
+    CU_ASSERT(found[0].above_bytes == 32);
+    CU_ASSERT(fabs(found[0].below_margin - 0.5) < 1e-12);
+    CU_ASSERT(fabs(found[0].above_margin - 1.0) < 1e-12);
+    CU_ASSERT(found[0].first_wins_above);
+}
+
+static void sizes_within_noise_widen_the_bracket(void)
+{
+    const uint64_t bytes[] = {8, 32, 128, 512};
+    const double first[] = {1, 2.0, 3.1, 9}, second[] = {2, 2.1, 3.0, 5};
+    const double noise[] = {0.2, 0.2, 0.2, 0.2};
+    const struct ronde_duel duel = {bytes, first, second, noise, 4};
+    struct ronde_crossover found[2];
+    CU_ASSERT(ronde_duel_winner(&duel, 1) == 0);
+    CU_ASSERT(ronde_duel_winner(&duel, 2) == 0);
+    CU_ASSERT(ronde_duel_crossovers(&duel, found, 2) == 1);
+    CU_ASSERT(found[0].below_bytes == 8);
+    CU_ASSERT(found[0].above_bytes == 512);
+    CU_ASSERT(!found[0].first_wins_above);
+}
+
+static void several_crossovers_are_counted_beyond_the_capacity(void)
+{
+    const uint64_t bytes[] = {1, 2, 3, 4};
+    const double first[] = {1, 3, 1, 3}, second[] = {2, 2, 2, 2};
+    const struct ronde_duel duel = {bytes, first, second, NULL, 4};
+    struct ronde_crossover found[2];
+    CU_ASSERT(ronde_duel_crossovers(&duel, found, 2) == 3);
+    CU_ASSERT(found[1].below_bytes == 2);
+    CU_ASSERT(found[1].above_bytes == 3);
+}
+
+/* Two rank counts, two sizes, two algorithms. */
+static const char *const algorithms[] = {"ring", "tree"};
+static const uint32_t ranks[] = {2, 8};
+
+static struct ronde_validation grid_of(struct ronde_point *points)
+{
+    return (struct ronde_validation){RONDE_ALL_REDUCE, algorithms, 2, ranks, 2, 2, points};
+}
+
+static struct ronde_point point(uint64_t bytes, double measured, double simgrid, double closed)
+{
+    struct ronde_point result = {.bytes = bytes};
+    result.measured.median = measured;
+    result.time_ns[RONDE_SOURCE_MEASURED] = measured;
+    result.time_ns[RONDE_SOURCE_SIMGRID] = simgrid;
+    result.time_ns[RONDE_SOURCE_CLOSED_FORM] = closed;
+    return result;
+}
+
+static void fill(struct ronde_point *points)
+{
+    points[0] = point(8, 100, 90, 100);
+    points[1] = point(8, 200, 220, 100);
+    points[2] = point(32, 300, 300, 300);
+    points[3] = point(32, 150, 165, 400);
+    for (int i = 4; i < 8; i++) {
+        points[i] = point(i < 6 ? 8 : 32, 100, 50, 300);
+        points[i].is_oversubscribed = true;
+    }
+}
+
+static void errors_name_the_worst_point_and_the_bias(void)
+{
+    struct ronde_point points[8];
+    double scratch[8];
+    fill(points);
+    const struct ronde_validation grid = grid_of(points);
+    const struct ronde_errors all =
+        ronde_validation_errors(&grid, RONDE_SOURCE_SIMGRID, RONDE_SUBSET_ALL, scratch);
+    CU_ASSERT(all.count == 8);
+    CU_ASSERT(fabs(all.worst - 0.5) < 1e-12);
+    CU_ASSERT(all.worst_ranks == 8);
+    CU_ASSERT(all.worst_bytes == 8);
+    CU_ASSERT(all.bias < 0.0);
+    const struct ronde_errors fitting =
+        ronde_validation_errors(&grid, RONDE_SOURCE_SIMGRID, RONDE_SUBSET_FITTING, scratch);
+    CU_ASSERT(fitting.count == 4);
+    CU_ASSERT(fabs(fitting.median - 0.1) < 1e-9);
+    const struct ronde_errors closed =
+        ronde_validation_errors(&grid, RONDE_SOURCE_CLOSED_FORM, RONDE_SUBSET_FITTING, scratch);
+    CU_ASSERT(fabs(closed.worst - 250.0 / 150.0) < 1e-12);
+    CU_ASSERT(closed.worst_algorithm == 1);
+    CU_ASSERT(closed.worst_bytes == 32);
+}
+
+static void agreement_counts_decided_sizes_only(void)
+{
+    struct ronde_point points[8];
+    fill(points);
+    const struct ronde_validation grid = grid_of(points);
+    const struct ronde_agreement simgrid =
+        ronde_validation_agreement(&grid, RONDE_SOURCE_SIMGRID, 0, 0, 1);
+    CU_ASSERT(simgrid.decided == 2);
+    CU_ASSERT(simgrid.agreed == 2);
+    /* The closed form calls the first size a tie and the second for the other side. */
+    const struct ronde_agreement closed =
+        ronde_validation_agreement(&grid, RONDE_SOURCE_CLOSED_FORM, 0, 0, 1);
+    CU_ASSERT(closed.decided == 2);
+    CU_ASSERT(closed.agreed == 0);
+    const struct ronde_agreement none =
+        ronde_validation_agreement(&grid, RONDE_SOURCE_SIMGRID, 1, 0, 1);
+    CU_ASSERT(none.decided == 0);
+}
+
+static void measured_differences_below_the_floor_are_noise(void)
+{
+    struct ronde_point points[8];
+    struct ronde_duel_buffers buffers;
+    const uint32_t pair[2] = {0, 1};
+    fill(points);
+    points[0] = point(8, 100, 100, 100);
+    points[1] = point(8, 104, 104, 104);
+    const struct ronde_validation grid = grid_of(points);
+    const struct ronde_duel measured =
+        ronde_validation_duel(&grid, RONDE_SOURCE_MEASURED, 0, pair, &buffers);
+    CU_ASSERT(ronde_duel_winner(&measured, 0) == 0);
+    const struct ronde_duel predicted =
+        ronde_validation_duel(&grid, RONDE_SOURCE_SIMGRID, 0, pair, &buffers);
+    CU_ASSERT(ronde_duel_winner(&predicted, 0) == -1);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"percentile_is_nearest_rank", percentile_is_nearest_rank},
+        {"stats_sort_and_describe", stats_sort_and_describe},
+        {"median_of_an_even_number_is_the_mean_of_the_middle",
+         median_of_an_even_number_is_the_mean_of_the_middle},
+        {"stats_of_nothing_are_zero", stats_of_nothing_are_zero},
+        {"no_crossover_where_one_always_wins", no_crossover_where_one_always_wins},
+        {"a_crossover_is_bracketed_with_its_margins", a_crossover_is_bracketed_with_its_margins},
+        {"sizes_within_noise_widen_the_bracket", sizes_within_noise_widen_the_bracket},
+        {"several_crossovers_are_counted_beyond_the_capacity",
+         several_crossovers_are_counted_beyond_the_capacity},
+        {"errors_name_the_worst_point_and_the_bias", errors_name_the_worst_point_and_the_bias},
+        {"agreement_counts_decided_sizes_only", agreement_counts_decided_sizes_only},
+        {"measured_differences_below_the_floor_are_noise",
+         measured_differences_below_the_floor_are_noise},
+    };
+    return suite_run("validate", cases, sizeof cases / sizeof cases[0]);
+}
