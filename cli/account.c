@@ -45,6 +45,7 @@ double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks)
     case RONDE_SCATTER: /* the root's own */
         return n - 1.0;
     case RONDE_BROADCAST:
+    case RONDE_SEND_RECV:
     case RONDE_GATHER:
     case RONDE_REDUCE:
         return 1.0;

@@ -109,22 +109,25 @@ static void print_large(FILE *file, const struct ronde_comparison *comparison)
             top_ns / best_ns, ronde_cell_size(top->bytes).text);
 }
 
-/* Beyond this typical spread of repetitions something else was using the machine. */
-#define BUSY_SPREAD 0.25
+/* A point whose 95th percentile is so far above its median was disturbed. */
+#define DISTURBED_SPREAD 0.5
+
+/* With more disturbed points than this share, something else was using the machine. */
+#define BUSY_SHARE 0.1
 
 /* So that nobody blames the model for a busy machine, or excuses it on an idle one. */
-static void print_noise(FILE *file, const struct ronde_validation *grid, double *scratch)
+static void print_noise(FILE *file, const struct ronde_validation *grid)
 {
     const size_t total = ronde_validation_size(grid);
+    size_t disturbed = 0;
     for (size_t i = 0; i < total; i++)
-        scratch[i] = ronde_stats_spread(&grid->points[i].measured);
-    const double typical = ronde_stats_of(scratch, total).median;
+        disturbed += ronde_stats_spread(&grid->points[i].measured) > DISTURBED_SPREAD;
     fprintf(file,
-            "Repetitions of one point spread by %.0f%% (95th percentile over median, median of all "
-            "points)%s. ",
-            100.0 * typical,
-            typical > BUSY_SPREAD
-                ? ": this machine was busy, so part of every error is not the model's"
+            "%zu of %zu points were disturbed (95th percentile more than half above the "
+            "median)%s. ",
+            disturbed, total,
+            (double)disturbed > BUSY_SHARE * (double)total
+                ? ": this machine was busy, so part of the errors is not the model's"
                 : "");
 }
 
@@ -154,7 +157,7 @@ enum ronde_status ronde_paragraph_print(const struct ronde_comparison *compariso
     print_winners(file, grid);
     print_small(file, comparison);
     print_large(file, comparison);
-    print_noise(file, grid, scratch);
+    print_noise(file, grid);
     print_sharing(file, comparison);
     ronde_mem_free(ronde_mem_default(), scratch, total, sizeof *scratch);
     return RONDE_OK;

@@ -96,8 +96,10 @@ static void print_script(FILE *gnuplot, const struct ronde_validation *validatio
     fputs("set output ", gnuplot);
     print_quoted(gnuplot, path);
     /* Algorithm names have underscores, which enhanced text would read as subscripts. */
-    fputs("\nset logscale xy\nset grid lc rgb '#dddddd'\nset key top left noenhanced\n"
-          "set xlabel 'bytes'\nset ylabel 'time (us)'\nset format x '%.0b%B'\n",
+    fputs("\nset logscale y\nset logscale x 2\nset grid lc rgb '#dddddd'\n"
+          "set key top left noenhanced samplen 2 font ',9'\nset xtics 8, 64\n"
+          "set xlabel 'bytes'\nset ylabel 'time (us)'\nset format x '%.0b%B'\n"
+          "set format y '%g'\n",
           gnuplot);
     fprintf(gnuplot,
             "set multiplot layout 1,%u title '%s: measured, simgrid, closed form' noenhanced\n",

@@ -108,6 +108,7 @@ double ronde_record_busbw_GBps(const struct ronde_record *record)
         return algbw * (n - 1.0) / n;
     case RONDE_BROADCAST:
     case RONDE_REDUCE:
+    case RONDE_SEND_RECV:
     case RONDE_BARRIER:
     case RONDE_COLLECTIVE_COUNT:
         break;

@@ -19,7 +19,27 @@ static enum ronde_status check_request(const struct ronde_request *request,
     if (request->root >= request->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below ranks %u",
                           request->root, request->ranks);
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < request->shape_count && i < RONDE_MAX_SHAPE; i++)
+        product = product > RONDE_MAX_RANKS ? product : product * request->shape[i];
+    if (request->shape_count > RONDE_MAX_SHAPE ||
+        (request->shape_count > 0 && product != request->ranks))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %u digits multiplies to %llu, not to %u ranks",
+                          request->shape_count, (unsigned long long)product, request->ranks);
     return RONDE_OK;
+}
+
+/** Copies who receives from whom; false when there is no memory. */
+static bool copy_sources(struct ronde_schedule *schedule, const struct ronde_request *request)
+{
+    if (request->collective != RONDE_SEND_RECV || !request->source_of)
+        return true;
+    schedule->source_of =
+        ronde_arena_new(schedule->arena, request->ranks, sizeof *schedule->source_of);
+    if (!schedule->source_of)
+        return false;
+    memcpy(schedule->source_of, request->source_of, request->ranks * sizeof *request->source_of);
+    return true;
 }
 
 /** The order every channel starts from: the request's, else the root moved to position 0. */
@@ -98,7 +118,8 @@ enum ronde_status ronde_builder_create(const struct ronde_request *request,
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a builder");
     builder->mem = mem;
     status = ronde_raw_create(mem, &builder->schedule, error);
-    if (status == RONDE_OK && !make_base_order(builder, request))
+    if (status == RONDE_OK && (!make_base_order(builder, request) ||
+                               !copy_sources(builder->schedule, request)))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
                             request->ranks);
     if (status != RONDE_OK) {

@@ -295,6 +295,23 @@ static enum ronde_status check_program(struct inspection *inspection, const stru
     return status;
 }
 
+/** send_recv: sources exist; the pairs are named by rank, so positions must be ranks. */
+static void check_sources(const struct ronde_schedule *schedule, struct ronde_proof *proof)
+{
+    if (schedule->collective != RONDE_SEND_RECV)
+        return;
+    for (uint32_t k = 0; k < schedule->channel_count; k++)
+        if (schedule->channels[k].order)
+            ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
+                       "channel %u: send_recv names ranks and takes no order", k);
+    for (uint32_t r = 0; schedule->source_of && r < schedule->ranks; r++)
+        if (schedule->source_of[r] >= schedule->ranks && schedule->source_of[r] != RONDE_NONE)
+            ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
+                       "rank %u receives from %u, which does not exist", r, schedule->source_of[r]);
+    if (schedule->source_of && schedule->symmetry != RONDE_SYMMETRY_NONE)
+        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "listed pairs are not symmetric");
+}
+
 static void check_positions(const struct ronde_schedule *schedule, struct ronde_proof *proof)
 {
     if ((schedule->symmetry == RONDE_SYMMETRY_NONE) != (schedule->program_of != NULL))
@@ -349,6 +366,7 @@ static enum ronde_status check_parts(const struct ronde_schedule *schedule,
     for (uint32_t k = 0; k < schedule->channel_count; k++)
         check_order(schedule, k, seen, proof);
     check_positions(schedule, proof);
+    check_sources(schedule, proof);
     if (schedule->symmetry != RONDE_SYMMETRY_NONE)
         check_symmetry(schedule, proof);
     return check_programs(schedule, mem, proof, error);

@@ -52,6 +52,7 @@ static const struct ronde_collective_traits traits[RONDE_COLLECTIVE_COUNT] = {
     [RONDE_REDUCE_SCATTER] = {.in_per_rank = true, .reduces = true},
     [RONDE_ALL_TO_ALL] = {.in_per_rank = true, .out_per_rank = true},
     [RONDE_BARRIER] = {.in_per_rank = false},
+    [RONDE_SEND_RECV] = {.in_per_rank = false},
 };
 
 const struct ronde_collective_traits *ronde_collective_traits(enum ronde_collective collective)

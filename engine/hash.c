@@ -76,6 +76,8 @@ uint64_t ronde_schedule_hash(const struct ronde_schedule *schedule)
     }
     for (uint32_t p = 0; schedule->program_of && p < schedule->ranks; p++)
         hash = take(hash, schedule->program_of[p]);
+    for (uint32_t r = 0; schedule->source_of && r < schedule->ranks; r++)
+        hash = take(hash, schedule->source_of[r]);
     for (uint32_t i = 0; i < schedule->program_count; i++)
         hash = take_program(hash, &schedule->programs[i]);
     return hash;

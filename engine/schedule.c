@@ -15,6 +15,13 @@ uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
     return buffer == RONDE_BUFFER_COUNT ? 0 : blocks * schedule->chunks_per_block;
 }
 
+uint32_t ronde_schedule_source(const struct ronde_schedule *schedule, uint32_t rank)
+{
+    if (schedule->source_of)
+        return schedule->source_of[rank];
+    return rank == 0 ? schedule->ranks - 1 : rank - 1;
+}
+
 uint32_t ronde_program_lane(const struct ronde_program *program, uint32_t step)
 {
     uint32_t low = 0, high = program->lane_count;
@@ -129,6 +136,8 @@ enum ronde_status ronde_raw_copy(const struct ronde_schedule *schedule, const st
     memset(&copy->proof, 0, sizeof copy->proof);
     if (!copy_channels(arena, copy, schedule) || !copy_programs(arena, copy, schedule) ||
         !copy_array(arena, &copy->program_of, schedule->program_of, schedule->ranks,
+                    sizeof(uint32_t)) ||
+        !copy_array(arena, &copy->source_of, schedule->source_of, schedule->ranks,
                     sizeof(uint32_t))) {
         ronde_schedule_destroy(copy);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to copy a schedule");

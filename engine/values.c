@@ -151,7 +151,7 @@ static struct value read_cell(struct symbolic *symbolic, const struct moment *mo
     const struct value *cell = cell_at(symbolic, moment, buffer, chunk);
     if (buffer == RONDE_IN && cell->label == 0 && has_input(symbolic, moment->view.position))
         return leaf(symbolic, &moment->view, chunk);
-    if (buffer == RONDE_IN && cell->label != 0)
+    if (buffer == RONDE_IN && cell->label != 0 && symbolic->traits->reduces)
         find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk,
                 "reads an input that has been overwritten");
     if (cell->label == 0)
@@ -271,20 +271,6 @@ static void note_part(struct symbolic *symbolic, const struct moment *moment, ui
     *noted = part;
 }
 
-/** Whether this item is copied onto itself. */
-static bool is_idle(struct symbolic *symbolic, const struct moment *moment, uint32_t item)
-{
-    const struct ronde_step *step = moment->step;
-    if (step->op != RONDE_STEP_COPY)
-        return false;
-    const struct value *from =
-        cell_at(symbolic, moment, (enum ronde_buffer)step->source, symbolic->source[item]);
-    const struct value *to = cell_at(symbolic, moment, (enum ronde_buffer)step->destination,
-                                     symbolic->destination[item]);
-    return ronde_is_copy_onto_itself(symbolic->schedule, RONDE_STEP_COPY,
-                                     0, from == to ? 0 : 1);
-}
-
 static void run_item(struct symbolic *symbolic, const struct moment *moment, uint32_t item)
 {
     const struct ronde_step *step = moment->step;
@@ -308,7 +294,7 @@ static void run_item(struct symbolic *symbolic, const struct moment *moment, uin
     }
     mark_final(symbolic, moment, chunk, &result);
     note_part(symbolic, moment, item, &result);
-    if (ronde_step_writes(op) && !is_idle(symbolic, moment, item))
+    if (ronde_step_writes(op))
         write_cell(symbolic, moment, symbolic->destination[item], &result);
     if (ronde_step_sends(op))
         put_item(symbolic, moment, &result);
@@ -348,7 +334,10 @@ static struct value expected_value(const struct symbolic *symbolic, uint32_t ran
         expected.label = 1 + rank * parts + chunk % parts;
     else
         expected.label = 1 + (traits->out_per_rank ? chunk % parts : chunk);
-    expected.origin = traits->in_at_root ? ronde_channel_rank(&symbolic->model->channel, 0) : block;
+    if (symbolic->schedule->collective == RONDE_SEND_RECV)
+        expected.origin = ronde_schedule_source(symbolic->schedule, rank);
+    else
+        expected.origin = traits->in_at_root ? ronde_channel_rank(&symbolic->model->channel, 0) : block;
     return expected;
 }
 
@@ -358,6 +347,12 @@ static void check_output(struct symbolic *symbolic, const struct moment *moment,
     const struct value expected = expected_value(symbolic, moment->view.rank, chunk);
     const struct ronde_place place = {NULL, moment->actor, RONDE_NONE, chunk};
     const char *placement = symbolic->in_place ? " (in place)" : "";
+    if (symbolic->schedule->collective == RONDE_SEND_RECV && expected.origin == RONDE_NONE) {
+        if (value->label != 0)
+            ronde_find(symbolic->proof, RONDE_FINDING_WRONG_VALUE, place,
+                       "the output of a rank that receives nothing is written%s", placement);
+        return;
+    }
     if (value->label == 0 && symbolic->in_place) {
         /* untouched memory is right where it already holds the rank's own block */
         const bool is_own = symbolic->traits->out_per_rank &&

@@ -172,6 +172,9 @@ static void run_rank(const struct reference *r, uint32_t rank)
         for (uint32_t b = 0; b < r->ranks; b++)
             copy_block(r, rank, b, b, rank);
         break;
+    case RONDE_SEND_RECV: /* the shift: everybody gets what the rank before it has */
+        copy_block(r, rank, 0, (rank + r->ranks - 1) % r->ranks, 0);
+        break;
     case RONDE_BARRIER:
     case RONDE_COLLECTIVE_COUNT:
         break;

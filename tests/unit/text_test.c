@@ -403,7 +403,7 @@ static void bytes_that_are_no_text_are_refused(void)
         {"\n\n", 2, 3, "the text is empty"},
         {"ronde 1\n\0\n", 10, 2, "found byte 0x00"},
         {"\xef\xbb\xbfronde 1\n", 11, 1, "found byte 0xef"},
-        {"ronde 1\ncollective all_reduce", 28, 2, "no 'ranks' line"},
+        {"ronde 1\ncollective all_reduce", 29, 2, "no 'ranks' line"},
         {"ronde 1", UINT32_MAX, 0, "4294967295 bytes are more than 2^32 - 2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -26,6 +26,10 @@ struct ronde_request {
     uint32_t root;                    /**< for rooted collectives */
     uint32_t channels;                /**< equal channels; 0 = the algorithm's default */
     const uint32_t *order;            /**< rank at position q for every channel, or NULL; ranks entries */
+    uint32_t shape_count;             /**< digits of a position (node, local; torus axes); 0 = flat */
+    uint32_t shape[RONDE_MAX_SHAPE];  /**< radices, slowest first; their product must be ranks */
+    const uint32_t *source_of;        /**< send_recv: per rank, whose input it gets (RONDE_NONE: nobody's), or NULL
+                                           for the rank before it */
 };
 
 /** Contiguous chunks of a buffer, modulo its size. */

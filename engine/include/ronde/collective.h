@@ -27,7 +27,8 @@ extern "C" {
     X(ALL_REDUCE, "all_reduce")                                                                    \
     X(REDUCE_SCATTER, "reduce_scatter")                                                            \
     X(ALL_TO_ALL, "all_to_all")                                                                    \
-    X(BARRIER, "barrier")
+    X(BARRIER, "barrier")                                                                          \
+    X(SEND_RECV, "send_recv")
 
 /** The collectives, with PyTorch's names. */
 enum ronde_collective {

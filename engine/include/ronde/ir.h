@@ -205,6 +205,8 @@ struct ronde_schedule {
     uint32_t ranks;
     uint32_t root;               /**< rank; 0 where the collective has none */
     uint32_t chunks_per_block;   /**< m >= 1 */
+    uint32_t *source_of;         /**< send_recv: per rank, whose input it gets, RONDE_NONE for nobody's; NULL = the
+                                      rank before it, modulo ranks */
     enum ronde_symmetry symmetry;
     uint32_t shape_count;             /**< rotate: digits of a position; 0 or 1 = one digit, modulo ranks */
     uint32_t shape[RONDE_MAX_SHAPE];  /**< radices, slowest first; their product is ranks */
@@ -247,6 +249,9 @@ RONDE_API uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
 
 /** Lane of a step of a program, by binary search. */
 RONDE_API uint32_t ronde_program_lane(const struct ronde_program *program, uint32_t step);
+
+/** send_recv: the rank whose input `rank` receives, or RONDE_NONE. */
+RONDE_API uint32_t ronde_schedule_source(const struct ronde_schedule *schedule, uint32_t rank);
 
 /** Frees a schedule; NULL is allowed. */
 RONDE_API void ronde_schedule_destroy(struct ronde_schedule *schedule);
