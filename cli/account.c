@@ -6,29 +6,49 @@
 
 #include "ronde/cursor.h"
 
-/* Chunks a program sends. */
-static uint64_t sent_chunks(const struct ronde_program *program)
+#include <math.h>
+
+/* Blocks a rank moves, or chunks while they are being counted. */
+struct volume {
+    double sent;
+    double received;
+};
+
+static struct volume chunks_of(const struct ronde_program *program)
 {
-    uint64_t chunks = 0;
-    for (uint32_t i = 0; i < program->step_count; i++)
-        if (program->steps[i].send != RONDE_NONE)
-            chunks += program->steps[i].chunk_count;
-    return chunks;
+    uint64_t sent = 0, received = 0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const struct ronde_step *step = &program->steps[i];
+        sent += step->send != RONDE_NONE ? step->chunk_count : 0;
+        received += step->receive != RONDE_NONE ? step->chunk_count : 0;
+    }
+    return (struct volume){(double)sent, (double)received};
 }
 
 /*
- * Blocks a rank sends over all channels. Channels give a rank different positions (an inner node
- * of one tree is a leaf
- * of the other), so the sum of their maxima would be too much.
+ * Blocks of a rank over all channels. Channels give a rank different positions (an inner node of one
+ * tree is a leaf of the other), so the sum of their maxima would be too much.
  */
-static double sent_blocks(const struct ronde_schedule *schedule, uint32_t rank)
+static struct volume volume_of(const struct ronde_schedule *schedule, uint32_t rank)
 {
-    double blocks = 0.0;
+    struct volume volume = {0.0, 0.0};
+    const double whole = (double)schedule->weight_total * schedule->chunks_per_block;
     for (uint32_t k = 0; k < schedule->channel_count; k++) {
         const struct ronde_view view = ronde_view_open(schedule, k, rank);
-        blocks += (double)sent_chunks(view.program) * schedule->channels[k].weight;
+        const struct volume chunks = chunks_of(view.program);
+        volume.sent += chunks.sent * schedule->channels[k].weight;
+        volume.received += chunks.received * schedule->channels[k].weight;
     }
-    return blocks / (double)schedule->weight_total / schedule->chunks_per_block;
+    return (struct volume){volume.sent / whole, volume.received / whole};
+}
+
+double ronde_received_bound(enum ronde_collective collective, uint32_t ranks)
+{
+    if (ranks > 1 && collective == RONDE_SCATTER)
+        return 1.0;
+    if (ranks > 1 && collective == RONDE_GATHER) /* the root's own */
+        return ranks - 1.0;
+    return ronde_sent_bound(collective, ranks);
 }
 
 double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks)
@@ -68,12 +88,30 @@ struct ronde_account ronde_account_of(const struct ronde_schedule *schedule,
                                     .messages = proof->messages * schedule->channel_count,
                                     .proof = proof};
     account.sent_bound = ronde_sent_bound(schedule->collective, schedule->ranks);
+    account.received_bound = ronde_received_bound(schedule->collective, schedule->ranks);
     /* Under symmetry every rank sends the same. */
     const uint32_t ranks = schedule->symmetry == RONDE_SYMMETRY_NONE ? schedule->ranks : 1;
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        const double blocks = sent_blocks(schedule, rank);
-        account.sent_max = blocks > account.sent_max ? blocks : account.sent_max;
+        const struct volume volume = volume_of(schedule, rank);
+        account.sent_max = fmax(account.sent_max, volume.sent);
+        account.received_max = fmax(account.received_max, volume.received);
     }
+    return account;
+}
+
+struct ronde_account ronde_account_rejected(const struct ronde_request *request,
+                                            const struct ronde_proof *proof)
+{
+    struct ronde_account account = {.proof = proof, .is_known = request != NULL};
+    account.steps = proof->steps;
+    account.messages = proof->messages;
+    if (!request)
+        return account;
+    account.collective = request->collective;
+    account.algorithm = request->algorithm;
+    account.ranks = request->ranks;
+    account.sent_bound = ronde_sent_bound(request->collective, request->ranks);
+    account.received_bound = ronde_received_bound(request->collective, request->ranks);
     return account;
 }
 

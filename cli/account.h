@@ -6,7 +6,7 @@
 
 #include "field.h"
 
-#include "ronde/ir.h"
+#include "ronde/builder.h"
 
 /** A verdict on one schedule. */
 struct ronde_account {
@@ -19,7 +19,9 @@ struct ronde_account {
     uint64_t messages;                /**< of all ranks and channels */
     double sent_max;                  /**< blocks the busiest rank sends, all channels together */
     double sent_bound;                /**< blocks it must send at least, see ronde_sent_bound */
-    const struct ronde_proof *proof;  /**< the rest */
+    double received_max;   /**< blocks the busiest rank receives, all channels together */
+    double received_bound; /**< blocks it must receive at least, see ronde_received_bound */
+    const struct ronde_proof *proof; /**< the rest */
 };
 
 /** Fields of a printed account. */
@@ -38,6 +40,16 @@ struct ronde_account_row {
 /** Account of a proved schedule. `proof` may differ from the schedule's own (the expansion's). */
 struct ronde_account ronde_account_of(const struct ronde_schedule *schedule,
                                       const struct ronde_proof *proof);
+
+/**
+ * Account of a schedule that was rejected, and so never made: only the request and the proof can
+ * speak. Without a request (a file) nothing is known but the proof.
+ */
+struct ronde_account ronde_account_rejected(const struct ronde_request *request,
+                                            const struct ronde_proof *proof);
+
+/** Blocks some rank must receive whatever the algorithm: N-1 at the root of gather, 1 below that of scatter. */
+double ronde_received_bound(enum ronde_collective collective, uint32_t ranks);
 
 /** Blocks some rank must send whatever the algorithm: 2(N-1)/N for all_reduce, N-1 for one block per rank, 1 for one. */
 double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks);

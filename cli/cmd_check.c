@@ -1,10 +1,11 @@
-/* ronde check: the proof of a file, of one schedule, or of everything. */
+/* ronde check: the proof of a file or of one schedule; survey.c has that of everything. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "account.h"
 #include "commands.h"
 #include "common.h"
 #include "report.h"
+#include "survey.h"
 
 #include "ronde/text.h"
 
@@ -132,20 +133,11 @@ struct subject {
     bool is_file;
 };
 
-/* A rejected schedule was never made, so only the request and the proof can speak. */
 static struct ronde_account account_subject(const struct subject *subject)
 {
-    if (subject->schedule)
-        return ronde_account_of(subject->schedule, &subject->proof);
-    struct ronde_account account = {.proof = &subject->proof, .is_known = !subject->is_file};
-    account.collective = subject->request.collective;
-    account.algorithm = subject->request.algorithm;
-    account.ranks = subject->request.ranks;
-    account.steps = subject->proof.steps;
-    account.messages = subject->proof.messages;
-    if (account.is_known)
-        account.sent_bound = ronde_sent_bound(account.collective, account.ranks);
-    return account;
+    return subject->schedule ? ronde_account_of(subject->schedule, &subject->proof)
+                             : ronde_account_rejected(subject->is_file ? NULL : &subject->request,
+                                                      &subject->proof);
 }
 
 /* File or collective, and the expansion on request. */
@@ -187,64 +179,18 @@ static enum ronde_status check_one(const struct ronde_options *options, struct r
     return printed != RONDE_OK ? printed : status;
 }
 
-/* One line per schedule; 1 added to *out_rejected for each that is not proved. */
-static enum ronde_status check_line(const struct ronde_request *request, struct ronde_sink *sink,
-                                    uint32_t *out_rejected, struct ronde_error *error)
+/* Options that only mean something together. */
+static enum ronde_status check_options(const struct ronde_options *options,
+                                       struct ronde_error *error)
 {
-    struct subject subject = {.request = *request};
-    struct ronde_error why = {0};
-    enum ronde_status status =
-        ronde_compile(request, ronde_mem_default(), &subject.proof, &subject.schedule, &why);
-    *out_rejected += status == RONDE_REJECTED;
-    if (status != RONDE_OK && status != RONDE_REJECTED) {
-        *error = why;
-        return status;
-    }
-    const struct ronde_account account = account_subject(&subject);
-    if (ronde_sink_is_table(sink)) {
-        fprintf(sink->file, "%-9s %-14s %-20s N=%-5u depth %u, path %u, sent %.4g of %.4g%s%s\n",
-                account.ok ? "proved" : "REJECTED", ronde_collective_text(account.collective),
-                account.algorithm, account.ranks, subject.proof.min_depth,
-                subject.proof.critical_path, account.sent_max, account.sent_bound,
-                account.ok ? "" : ": ", account.ok ? "" : why.message);
-        status = RONDE_OK;
-    } else {
-        status = print_verdict(sink, &account, error);
-    }
-    ronde_schedule_destroy(subject.schedule);
-    return status;
-}
-
-/* Every algorithm (of one collective, if one is named) on every number of ranks it serves. */
-static enum ronde_status check_all(const struct ronde_options *options, struct ronde_sink *sink,
-                                   uint32_t *out_rejected, struct ronde_error *error)
-{
-    enum ronde_collective only = RONDE_COLLECTIVE_COUNT;
-    uint32_t total = 0, checked = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
-    enum ronde_status status = RONDE_OK;
-    if (options->argument_count > 0)
-        status = ronde_parse_collective(options->arguments[0], &only, error);
-    if (status == RONDE_OK && options->rank_counts == 0)
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "--all needs the ranks, e.g. -N 2..33");
-    for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
-        if (only != RONDE_COLLECTIVE_COUNT && all[i].collective != only)
-            continue;
-        for (uint32_t k = 0; status == RONDE_OK && k < options->rank_counts; k++) {
-            const struct ronde_request request = {.collective = all[i].collective,
-                                                  .algorithm = all[i].name,
-                                                  .ranks = options->ranks[k],
-                                                  .channels = options->channels};
-            struct ronde_error why_not = {0};
-            if (all[i].supports(&request, &why_not) != RONDE_OK)
-                continue;
-            checked++;
-            status = check_line(&request, sink, out_rejected, error);
-        }
-    }
-    if (status == RONDE_OK && ronde_sink_is_table(sink))
-        fprintf(sink->file, "%u schedules, %u rejected\n", checked, *out_rejected);
-    return status;
+    if (!options->all && (options->markdown || options->verbose))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "check: --markdown and --verbose go with --all");
+    if (options->all && (options->expand || options->algorithm_count > 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "check: --all excludes -a and --expand");
+    if (options->markdown && (options->json || options->csv))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "check: --markdown excludes --json and --csv");
+    return RONDE_OK;
 }
 
 int ronde_cmd_check(const struct ronde_options *options)
@@ -252,9 +198,11 @@ int ronde_cmd_check(const struct ronde_options *options)
     struct ronde_error error = {0};
     struct ronde_sink sink = {0};
     uint32_t rejected = 0;
-    enum ronde_status status = ronde_sink_open(options, &sink, &error);
+    enum ronde_status status = check_options(options, &error);
     if (status == RONDE_OK)
-        status = options->all ? check_all(options, &sink, &rejected, &error)
+        status = ronde_sink_open(options, &sink, &error);
+    if (status == RONDE_OK)
+        status = options->all ? ronde_survey(options, &sink, &rejected, &error)
                               : check_one(options, &sink, &error);
     if (sink.file && ronde_sink_close(&sink, status == RONDE_OK ? &error : NULL) != RONDE_OK &&
         status == RONDE_OK)

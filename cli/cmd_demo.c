@@ -1,12 +1,15 @@
-/* ronde demo: the tour, calibration, then ring, tree and double tree predicted and measured. */
+/*
+ * ronde demo: the tour, calibration, then ring, tree and double tree predicted and measured; with
+ * --operation or --world-size the cheatsheet of collectives and compositions alone.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include "calibrate.h"
 #include "commands.h"
 #include "compare.h"
+#include "compose.h"
 #include "plot.h"
 #include "report.h"
-#include "tour.h"
 
 #include "ronde/sim.h"
 
@@ -51,15 +54,81 @@ static void heading(const char *text)
     printf("\n== %s\n\n", text);
 }
 
+/* Every composition, or the one of a name. */
+static enum ronde_status show_compositions(struct ronde_show *show, const char *only,
+                                           struct ronde_error *error)
+{
+    uint32_t count = 0;
+    const struct ronde_composition *all = ronde_compositions(&count);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
+        if (!only || strcmp(only, all[i].name) == 0)
+            status = ronde_composition_show(&all[i], show, error);
+    return status;
+}
+
+/* Most names --operation takes: collectives, compositions, all. */
+#define MAX_OPERATIONS 32u
+
+static uint32_t list_operations(const char *names[MAX_OPERATIONS])
+{
+    uint32_t count = 0, total = 0;
+    const struct ronde_composition *all = ronde_compositions(&total);
+    for (; count < RONDE_COLLECTIVE_COUNT; count++)
+        names[count] = ronde_collective_text((enum ronde_collective)count);
+    for (uint32_t i = 0; i < total && count + 1 < MAX_OPERATIONS; i++)
+        names[count++] = all[i].name;
+    names[count++] = "all";
+    return count;
+}
+
+/* By name: a collective, a composition, or everything. */
+static enum ronde_status show_operation(struct ronde_show *show, const char *name,
+                                        struct ronde_error *error)
+{
+    const char *names[MAX_OPERATIONS];
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+    const uint32_t count = list_operations(names);
+    uint32_t found = 0;
+    if (ronde_collective_parse(name, &collective))
+        return ronde_tour(show, collective, error);
+    while (found < count && strcmp(names[found], name) != 0)
+        found++;
+    if (found == count) {
+        const char *nearest = ronde_nearest(name, names, count);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown operation \"%s\"; %s%s", name,
+                          nearest ? "did you mean " : "see ronde demo --help",
+                          nearest ? nearest : "");
+    }
+    if (strcmp(name, "all") != 0)
+        return show_compositions(show, name, error);
+    const enum ronde_status status = ronde_tour(show, RONDE_COLLECTIVE_COUNT, error);
+    return status == RONDE_OK ? show_compositions(show, NULL, error) : status;
+}
+
 /* A wrong example ends the demo: nothing after it would mean anything. */
+static enum ronde_status show_examples(const struct ronde_options *options, const char *operation,
+                                       struct ronde_error *error)
+{
+    struct ronde_target target = {0};
+    struct ronde_show show = {.target = &target, .file = stdout, .ranks = options->world_size};
+    if (show.ranks > RONDE_TOUR_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "world size %u is more than %u; see ronde run",
+                          show.ranks, RONDE_TOUR_MAX_RANKS);
+    enum ronde_status status = ronde_target_open(options->backend, &target, error);
+    if (status == RONDE_OK)
+        status = operation ? show_operation(&show, operation, error)
+                           : ronde_tour(&show, RONDE_COLLECTIVE_COUNT, error);
+    ronde_target_close(&target);
+    if (status == RONDE_OK && show.wrong)
+        return ronde_fail(error, RONDE_REJECTED, "%u examples came out wrong", show.wrong);
+    return status;
+}
+
 static enum ronde_status show_tour(const struct demo *demo, struct ronde_error *error)
 {
-    uint32_t wrong = 0;
-    heading("1. the tour: what each collective does, run on the cpu backend and checked");
-    const enum ronde_status status = ronde_tour(demo->options, stdout, &wrong, error);
-    if (status == RONDE_OK && wrong)
-        return ronde_fail(error, RONDE_REJECTED, "%u examples of the tour came out wrong", wrong);
-    return status;
+    heading("1. the tour: what each collective does, run and checked");
+    return show_examples(demo->options, NULL, error);
 }
 
 /* The file is written and read back: what follows uses what a user could use. */
@@ -136,11 +205,22 @@ static enum ronde_status show_paragraph(const struct demo *demo, struct ronde_er
     return status;
 }
 
+/* The cheatsheet: no files, no measurements, the same output everywhere. */
+static int run_cheatsheet(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    const char *operation = options->operation ? options->operation : "all";
+    return show_examples(options, operation, &error) == RONDE_OK ? RONDE_EXIT_OK
+                                                                 : ronde_report(&error);
+}
+
 int ronde_cmd_demo(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct demo demo = {.options = options};
     const char *missing = NULL;
+    if (options->operation || options->world_size)
+        return run_cheatsheet(options);
     enum ronde_status status = choose_folder(&demo, &error);
     if (status == RONDE_OK)
         status = show_tour(&demo, &error);

@@ -38,13 +38,13 @@ struct session {
     uint32_t rows;
 };
 
-/* Host compared with host only tells placements and interleavings apart; that is said, not hidden. */
+/* Every backend has something above it that says what is right. */
 static const char *reference_text(const struct session *session)
 {
     if (!session->options->check)
         return "nothing (-c 0)";
-    return session->target.backend == &ronde_backend_host ? "itself, run out of place and in order"
-                                                          : "host, bit for bit";
+    return ronde_trial_is_specification(&session->trial) ? "the collective's definition"
+                                                         : "host, bit for bit";
 }
 
 /* Everything that is needed to run the same again. */
@@ -65,9 +65,13 @@ static void print_head(const struct session *session)
     ronde_table_head(file, columns, COLUMNS);
 }
 
-/* Columns of one placement. */
+/* Columns of one placement; without a record the collective has no such form. */
 static void result_cells(const struct ronde_record *record, struct ronde_cell *cell)
 {
+    for (uint32_t i = 0; !record && i < RESULT_COLUMNS; i++)
+        cell[i] = ronde_cell_text("N/A");
+    if (!record)
+        return;
     cell[0] = ronde_cell_us(record->time_ns);
     cell[1] = ronde_cell_us(record->min_ns);
     cell[2] = ronde_cell_us(record->p95_ns);
@@ -78,9 +82,9 @@ static void result_cells(const struct ronde_record *record, struct ronde_cell *c
 }
 
 /* Both placements side by side, as nccl-tests has them. */
-static void print_table_row(const struct session *session, const struct ronde_record *records)
+static void print_table_row(const struct session *session, const struct ronde_record *record,
+                            const struct ronde_record *in_place)
 {
-    const struct ronde_record *record = &records[0];
     const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
     struct ronde_cell cells[COLUMNS];
     cells[0] = ronde_cell_integer(
@@ -89,8 +93,8 @@ static void print_table_row(const struct session *session, const struct ronde_re
     cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
     cells[3] = ronde_cell_text(traits->reduces ? ronde_op_text(record->op) : "none");
     cells[4] = traits->has_root ? ronde_cell_integer(record->root) : ronde_cell_text("-1");
-    result_cells(&records[0], cells + REQUEST_COLUMNS);
-    result_cells(&records[1], cells + REQUEST_COLUMNS + RESULT_COLUMNS);
+    result_cells(record, cells + REQUEST_COLUMNS);
+    result_cells(in_place, cells + REQUEST_COLUMNS + RESULT_COLUMNS);
     ronde_table_row(session->sink.file, columns, COLUMNS, cells);
 }
 
@@ -116,34 +120,47 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     return record;
 }
 
-/* Checks and measures one size in both placements. */
-static enum ronde_status run_size(struct session *session, uint64_t count, struct ronde_error *error)
+/* Measures one placement of one size, and prints its record where programs read. */
+static enum ronde_status run_placement(struct session *session, bool in_place, uint64_t wrong,
+                                       struct ronde_record *out_record, struct ronde_error *error)
 {
     const struct ronde_effort effort = {session->options->warmups, session->options->iterations,
                                         session->options->iterations, 0.0};
+    const uint64_t count = session->trial.shape.count;
+    struct ronde_stats stats = {0};
+    ronde_trial_aim(&session->trial, &session->memory, count, in_place);
+    ronde_memory_fill(&session->memory, &session->trial.shape);
+    const enum ronde_status status =
+        ronde_trials_measure(&session->trial, 1, &effort, &stats, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_record record = record_of(session, count, &stats);
+    record.in_place = in_place;
+    record.wrong = wrong;
+    session->wrong += wrong == RONDE_NOT_CHECKED ? 0 : wrong;
+    session->busbw_sum += ronde_record_busbw_GBps(&record);
+    session->rows++;
+    *out_record = record;
+    return ronde_sink_is_table(&session->sink) ? RONDE_OK
+                                               : ronde_sink_record(&session->sink, &record, error);
+}
+
+/* Checks and measures one size in each placement the collective has. */
+static enum ronde_status run_size(struct session *session, uint64_t count, struct ronde_error *error)
+{
     struct ronde_record records[2];
     uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
+    const bool has_in_place = ronde_trial_has_placement(&session->trial, true);
     enum ronde_status status = RONDE_OK;
     if (session->options->check)
         status = ronde_trial_check(&session->trial, &session->memory, count, wrong, error);
-    for (int in_place = 0; status == RONDE_OK && in_place < 2; in_place++) {
-        struct ronde_stats stats = {0};
-        ronde_trial_aim(&session->trial, &session->memory, count, in_place != 0);
-        ronde_memory_fill(&session->memory, &session->trial.shape);
-        status = ronde_trials_measure(&session->trial, 1, &effort, &stats, error);
-        records[in_place] = record_of(session, count, &stats);
-        records[in_place].in_place = in_place != 0;
-        records[in_place].wrong = wrong[in_place];
-        session->wrong += wrong[in_place] == RONDE_NOT_CHECKED ? 0 : wrong[in_place];
-        session->busbw_sum += ronde_record_busbw_GBps(&records[in_place]);
-        session->rows++;
-        if (status == RONDE_OK)
-            status = ronde_sink_is_table(&session->sink)
-                         ? RONDE_OK
-                         : ronde_sink_record(&session->sink, &records[in_place], error);
-    }
+    ronde_trial_aim(&session->trial, &session->memory, count, false);
+    if (status == RONDE_OK)
+        status = run_placement(session, false, wrong[0], &records[0], error);
+    if (status == RONDE_OK && has_in_place)
+        status = run_placement(session, true, wrong[1], &records[1], error);
     if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
-        print_table_row(session, records);
+        print_table_row(session, &records[0], has_in_place ? &records[1] : NULL);
     return status;
 }
 

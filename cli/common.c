@@ -74,20 +74,60 @@ static enum ronde_status check_single(const struct ronde_options *options, struc
     return RONDE_OK;
 }
 
+/* Pairs are named by rank, and only send_recv has any. */
+static enum ronde_status add_pairs(const struct ronde_options *options,
+                                   struct ronde_request *request, struct ronde_error *error)
+{
+    if (options->pairs.ranks == 0)
+        return RONDE_OK;
+    if (request->collective != RONDE_SEND_RECV)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs are for send_recv, not for %s",
+                          ronde_collective_text(request->collective));
+    if (options->pairs.ranks > request->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs name rank %u, there are %u ranks",
+                          options->pairs.ranks - 1, request->ranks);
+    if (request->ranks > RONDE_MAX_PAIRED_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs: %u ranks, at most %u",
+                          request->ranks, RONDE_MAX_PAIRED_RANKS);
+    request->source_of = options->pairs.source_of;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_request_of(const struct ronde_options *options,
+                                   enum ronde_collective collective, uint32_t ranks,
+                                   struct ronde_request *out_request, struct ronde_error *error)
+{
+    const struct ronde_grid *shape = &options->shape;
+    struct ronde_request request = {.collective = collective,
+                                    .ranks = ranks,
+                                    .root = options->root,
+                                    .channels = options->channels,
+                                    .shape_count = shape->count};
+    memcpy(request.shape, shape->radix, sizeof request.shape);
+    if (request.root >= ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks", request.root,
+                          ranks);
+    if (shape->count > 0 && ronde_shape_ranks(shape) != ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is that of %u ranks, not of %u",
+                          ronde_shape_ranks(shape), ranks);
+    const enum ronde_status status = add_pairs(options, &request, error);
+    if (status == RONDE_OK)
+        *out_request = request;
+    return status;
+}
+
 enum ronde_status ronde_single_request(const struct ronde_options *options,
                                        struct ronde_request *out_request, struct ronde_error *error)
 {
-    struct ronde_request request = {.ranks = options->ranks[0],
-                                    .root = options->root,
-                                    .channels = options->channels};
+    struct ronde_request request;
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     enum ronde_status status = check_single(options, error);
     if (status == RONDE_OK)
-        status = ronde_parse_collective(options->arguments[0], &request.collective, error);
+        status = ronde_parse_collective(options->arguments[0], &collective, error);
+    if (status == RONDE_OK)
+        status = ronde_request_of(options, collective, options->ranks[0], &request, error);
     if (status != RONDE_OK)
         return status;
-    if (request.root >= request.ranks)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks", request.root,
-                          request.ranks);
     if (options->algorithm_count == 0 && !ronde_first_algorithm(&request))
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
                           ronde_collective_text(request.collective), request.ranks);
@@ -132,7 +172,7 @@ bool ronde_topologies_folder(char *out_path, size_t bytes)
 {
     char folder[RONDE_PATH_BYTES];
     if (executable_folder(folder, sizeof folder) &&
-        readable(out_path, bytes, folder, "/../", "topologies"))
+        readable(out_path, bytes, folder, RONDE_TOPOLOGIES_INSTALLED, ""))
         return true;
     return readable(out_path, bytes, RONDE_TOPOLOGIES_DIR, "", "");
 }

@@ -26,6 +26,15 @@ const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collec
 const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *request);
 
 /**
+ * What the options ask of a collective on so many ranks: root, channels, shape, pairs; no algorithm
+ * yet. Pairs stay in the options, which must outlive it. Errors: BAD_ARGUMENT for a root or a pair
+ * beyond the ranks, a shape of other ranks, pairs for anything but send_recv.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_request_of(const struct ronde_options *options, enum ronde_collective collective,
+                 uint32_t ranks, struct ronde_request *out_request, struct ronde_error *error);
+
+/**
  * The request of a command that takes one collective, one -a and one -N. Without -a the first
  * algorithm that serves
  * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.

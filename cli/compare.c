@@ -80,15 +80,13 @@ static enum ronde_status check_requests(const struct ronde_comparison *compariso
         if (!algorithm)
             return RONDE_BAD_ARGUMENT;
         for (uint32_t r = 0; r < options->rank_counts; r++) {
-            const struct ronde_request request = {.collective = comparison->grid.collective,
-                                                  .algorithm = algorithm->name,
-                                                  .ranks = options->ranks[r],
-                                                  .root = options->root,
-                                                  .channels = options->channels};
-            if (request.root >= request.ranks)
-                return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks",
-                                  request.root, request.ranks);
-            const enum ronde_status status = algorithm->supports(&request, error);
+            struct ronde_request request;
+            enum ronde_status status = ronde_request_of(options, comparison->grid.collective,
+                                                        options->ranks[r], &request, error);
+            if (status != RONDE_OK)
+                return status;
+            request.algorithm = algorithm->name;
+            status = algorithm->supports(&request, error);
             if (status != RONDE_OK)
                 return status;
         }
@@ -163,13 +161,12 @@ static enum ronde_status compile_all(struct lineup *lineup, struct ronde_error *
     const struct ronde_comparison *comparison = lineup->comparison;
     enum ronde_status status = RONDE_OK;
     for (uint32_t a = 0; status == RONDE_OK && a < comparison->grid.algorithm_count; a++) {
-        lineup->requests[a] =
-            (struct ronde_request){.collective = comparison->grid.collective,
-                                   .algorithm = comparison->grid.algorithms[a],
-                                   .ranks = comparison->grid.ranks[lineup->rank_index],
-                                   .root = comparison->options->root,
-                                   .channels = comparison->options->channels};
-        status = ronde_request_compile(&lineup->requests[a], &lineup->schedules[a], error);
+        status = ronde_request_of(comparison->options, comparison->grid.collective,
+                                  comparison->grid.ranks[lineup->rank_index], &lineup->requests[a],
+                                  error);
+        lineup->requests[a].algorithm = comparison->grid.algorithms[a];
+        if (status == RONDE_OK)
+            status = ronde_request_compile(&lineup->requests[a], &lineup->schedules[a], error);
     }
     return status;
 }

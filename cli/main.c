@@ -11,7 +11,7 @@
 
 /* What every command that walks sizes takes. */
 #define SWEEP " minbytes maxbytes stepbytes stepfactor datatype "
-#define WHAT " ranks algorithm root channels "
+#define WHAT " ranks algorithm root channels shape pairs "
 #define PRINT " json csv output "
 
 static const struct ronde_command commands[] = {
@@ -24,7 +24,7 @@ static const struct ronde_command commands[] = {
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
-     WHAT "expand all" PRINT, 1, false, ronde_cmd_check},
+     WHAT "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
     {"run", "COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n",
@@ -48,7 +48,11 @@ static const struct ronde_command commands[] = {
      WHAT SWEEP "op iters warmup_iters slot depth timeout backend topo plot" PRINT, 1, false,
      ronde_cmd_validate},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
-     "  ronde demo\n  ronde demo --output /tmp/demo\n", " output ", 0, false, ronde_cmd_demo},
+     "  ronde demo\n  ronde demo --output /tmp/demo\n"
+     "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"
+     "Operations are the collectives, the compositions mean, argmax, softmax, ring, halves and\n"
+     "groups, and all.\n",
+     " operation world-size backend output ", 0, false, ronde_cmd_demo},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

@@ -33,6 +33,19 @@ static void **new_buffers(const struct ronde_memory *memory, size_t bytes)
     return buffers;
 }
 
+/* Room for a factor, whatever its type. */
+#define FACTOR_BYTES sizeof(uint64_t)
+
+/* Of ranks in turn, so that a rank that took another's would show. */
+static void *new_factors(const struct ronde_memory *memory, enum ronde_dtype dtype)
+{
+    unsigned char *factors = ronde_mem_new(memory->mem, memory->ranks, FACTOR_BYTES);
+    for (uint32_t rank = 0; factors && rank < memory->ranks; rank++)
+        ronde_element_store(dtype, factors + (size_t)rank * ronde_dtype_bytes(dtype),
+                            1.0 + rank % 2);
+    return factors;
+}
+
 enum ronde_status ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
                                       struct ronde_memory *out_memory, struct ronde_error *error)
 {
@@ -44,10 +57,11 @@ enum ronde_status ronde_memory_create(const struct ronde_shape *shape, bool with
     memory.inputs = new_buffers(&memory, memory.in_bytes);
     memory.outputs = new_buffers(&memory, memory.out_bytes);
     memory.expected = with_expected ? new_buffers(&memory, memory.out_bytes) : NULL;
+    memory.factors = new_factors(&memory, shape->dtype);
     memory.in = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.in);
     memory.out = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.out);
     if (!memory.inputs || !memory.outputs || (with_expected && !memory.expected) || !memory.in ||
-        !memory.out) {
+        !memory.out || !memory.factors) {
         ronde_memory_destroy(&memory);
         return ronde_fail(error, RONDE_NO_MEMORY,
                           "no memory for %u ranks with %zu bytes in and %zu out", shape->ranks,
@@ -64,6 +78,7 @@ void ronde_memory_destroy(struct ronde_memory *memory)
     free_buffers(memory, memory->inputs, memory->in_bytes);
     free_buffers(memory, memory->outputs, memory->out_bytes);
     free_buffers(memory, memory->expected, memory->out_bytes);
+    ronde_mem_free(memory->mem, memory->factors, memory->ranks, FACTOR_BYTES);
     ronde_mem_free(memory->mem, memory->in, memory->ranks, sizeof *memory->in);
     ronde_mem_free(memory->mem, memory->out, memory->ranks, sizeof *memory->out);
     *memory = (struct ronde_memory){0};
@@ -115,54 +130,96 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A value of each type from the same random bits. */
-static void set_element(void *buffer, enum ronde_dtype dtype, size_t index, uint64_t bits)
+/* A value of an element of a rank's input. */
+typedef double (*value_of)(const struct ronde_shape *shape, uint32_t rank, size_t index);
+
+/* Most ranks whose element is not neutral, for sums and for products. */
+#define SUMMED_RANKS 16u
+#define MULTIPLIED_RANKS 6u
+
+/* Whether a rank is among the few that add to an element; all are, to some elements. */
+static bool takes_part(const struct ronde_shape *shape, uint32_t rank, size_t index, uint32_t most)
 {
-    /* [1, 2): products neither vanish nor become denormal, which would be slow to time. */
-    const double real = 1.0 + (double)(bits % 9973u) / 9973.0;
-    switch (dtype) {
-    case RONDE_UINT8:
-        ((uint8_t *)buffer)[index] = (uint8_t)(1 + bits % 7);
-        break;
-    case RONDE_INT32:
-        ((int32_t *)buffer)[index] = (int32_t)(bits % 2001) - 1000;
-        break;
-    case RONDE_FLOAT32:
-        ((float *)buffer)[index] = (float)real;
-        break;
-    case RONDE_FLOAT64:
-        ((double *)buffer)[index] = real;
-        break;
-    case RONDE_DTYPE_COUNT:
+    const uint32_t stride = (shape->ranks + most - 1) / most;
+    return (rank + index) % stride == 0;
+}
+
+/*
+ * At most 16 numbers up to 3, doubled by premul_sum, add up to 96; at most 6 factors of 2 make 64.
+ * Both fit int8, and the 8 bits of a bfloat16.
+ */
+static double exact_value(const struct ronde_shape *shape, uint32_t rank, size_t index)
+{
+    const uint64_t bits = mix(((uint64_t)rank << 32) + index);
+    switch (shape->op) {
+    case RONDE_PROD:
+        return takes_part(shape, rank, index, MULTIPLIED_RANKS) ? 2.0 : 1.0;
+    case RONDE_SUM:
+    case RONDE_AVG:
+    case RONDE_PREMUL_SUM:
+        return takes_part(shape, rank, index, SUMMED_RANKS) ? 1.0 + (double)(bits % 3) : 0.0;
+    case RONDE_MIN:
+    case RONDE_MAX:
+    case RONDE_OP_COUNT:
         break;
     }
+    return (double)(bits % 100);
+}
+
+/* [1, 2) or 1 .. 7: products neither vanish nor become denormal, which would be slow to time. */
+static double any_value(const struct ronde_shape *shape, uint32_t rank, size_t index)
+{
+    const uint64_t bits = mix(((uint64_t)rank << 32) + index);
+    return ronde_dtype_is_floating(shape->dtype) ? 1.0 + (double)(bits % 9973u) / 9973.0
+                                                 : 1.0 + (double)(bits % 7);
 }
 
 /*
  * One period is computed, the rest are copies of it: filling must not take longer than measuring.
  */
-static void fill_rank(void *buffer, const struct ronde_shape *shape, size_t elements, uint32_t rank)
+static void fill_rank(void *buffer, const struct ronde_shape *shape, size_t elements, uint32_t rank,
+                      value_of value)
 {
     const size_t element = ronde_dtype_bytes(shape->dtype);
     const size_t first = elements < PATTERN ? elements : PATTERN;
     for (size_t i = 0; i < first; i++)
-        set_element(buffer, shape->dtype, i, mix(((uint64_t)rank << 32) + i));
+        ronde_element_store(shape->dtype, (char *)buffer + i * element, value(shape, rank, i));
     for (size_t done = first; done < elements; done += first) {
         const size_t left = elements - done;
         memcpy((char *)buffer + done * element, buffer, (left < first ? left : first) * element);
     }
 }
 
+/* What no run may leave in an output that it writes. */
+#define POISON 0xA5
+
+static void poison(void *const *buffers, const struct ronde_shape *shape)
+{
+    const size_t bytes =
+        buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
+    for (uint32_t rank = 0; rank < shape->ranks; rank++)
+        memset(buffers[rank], POISON, bytes);
+}
+
+/* In place the poison comes first, and the input over it. */
+static void fill(const struct ronde_memory *memory, const struct ronde_shape *shape, value_of value)
+{
+    const size_t elements =
+        (size_t)shape->count * ronde_collective_in_blocks(shape->collective, shape->ranks);
+    poison(memory->out, shape);
+    for (uint32_t rank = 0; rank < shape->ranks; rank++)
+        fill_rank(memory->in[rank], shape, elements, rank, value);
+}
+
 void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_shape *shape)
 {
-    const size_t in_elements =
-        (size_t)shape->count * ronde_collective_in_blocks(shape->collective, shape->ranks);
-    const size_t out_bytes =
-        buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
-    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
-        memset(memory->out[rank], 0xA5, out_bytes);
-        fill_rank(memory->in[rank], shape, in_elements, rank);
-    }
+    fill(memory, shape, any_value);
+}
+
+void ronde_memory_fill_exact(const struct ronde_memory *memory, const struct ronde_shape *shape)
+{
+    const bool reduces = ronde_collective_traits(shape->collective)->reduces;
+    fill(memory, shape, reduces ? exact_value : any_value);
 }
 
 /* Equal buffers, the usual case, cost one comparison. */
@@ -189,7 +246,8 @@ uint64_t ronde_memory_wrong(const struct ronde_memory *memory, const struct rond
     return wrong;
 }
 
-void ronde_memory_aim_at_expected(struct ronde_memory *memory)
+void ronde_memory_aim_at_expected(struct ronde_memory *memory, const struct ronde_shape *shape)
 {
     memcpy(memory->out, memory->expected, memory->ranks * sizeof *memory->out);
+    poison(memory->out, shape);
 }

@@ -14,6 +14,7 @@ struct ronde_shape {
     uint32_t ranks;                   /**< N */
     uint32_t root;                    /**< for rooted collectives */
     enum ronde_dtype dtype;           /**< element type */
+    enum ronde_op op;                 /**< where something is reduced */
     uint64_t count;                   /**< elements of a block */
 };
 
@@ -28,6 +29,7 @@ struct ronde_memory {
     void **expected;             /**< per rank; NULL unless asked for */
     void **in;                   /**< view: what a launch reads */
     void **out;                  /**< view: what a launch writes */
+    void *factors;               /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
 };
 
 /** Allocates for a shape, whose count is the largest that will be used. Errors: NO_MEMORY. */
@@ -50,10 +52,16 @@ void ronde_memory_view(struct ronde_memory *memory, const struct ronde_shape *sh
  */
 void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_shape *shape);
 
+/**
+ * The same with inputs that every order of reduction turns into the same bits: small numbers whose
+ * sums and products fit every type. What nothing reduces is filled as above.
+ */
+void ronde_memory_fill_exact(const struct ronde_memory *memory, const struct ronde_shape *shape);
+
 /** Elements of the outputs, as the views see them, that differ from `expected` in any bit. */
 uint64_t ronde_memory_wrong(const struct ronde_memory *memory, const struct ronde_shape *shape);
 
-/** Points the output view at `expected`, so that the reference can write there. */
-void ronde_memory_aim_at_expected(struct ronde_memory *memory);
+/** Points the output view at `expected` and poisons it, so that the reference can write there. */
+void ronde_memory_aim_at_expected(struct ronde_memory *memory, const struct ronde_shape *shape);
 
 #endif

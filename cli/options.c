@@ -14,7 +14,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +33,13 @@ enum key {
     KEY_OUTPUT,
     KEY_PLOT,
     KEY_ALL,
-    KEY_EXPAND
+    KEY_EXPAND,
+    KEY_SHAPE,
+    KEY_PAIRS,
+    KEY_OPERATION,
+    KEY_WORLD_SIZE,
+    KEY_MARKDOWN,
+    KEY_VERBOSE
 };
 
 /* Letters and long names are nccl-tests' where it has them. */
@@ -48,10 +53,16 @@ static const struct argp_option all_options[] = {
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
     {"iters", 'n', "COUNT", 0, "measured iterations of a size", 1},
     {"warmup_iters", 'w', "COUNT", 0, "unmeasured iterations before them", 1},
-    {"check", 'c', "0|1", 0, "compare results with the host backend (default 1)", 1},
+    {"check", 'c', "0|1", 0,
+     "compare results with the host backend, host's with the definition (default 1)", 1},
     {"datatype", 'd', "TYPE", 0, "element type (default float32)", 1},
     {"op", KEY_OP, "OP", 0, "reduction operator (default sum)", 1},
     {"root", 'r', "RANK", 0, "root of rooted collectives (default 0)", 1},
+    {"shape", KEY_SHAPE, "AxB", 0, "ranks as a grid, slowest digit first: nodes x ranks of a node",
+     1},
+    {"pairs", KEY_PAIRS, "S>D,...", 0, "send_recv: who sends to whom (default: rank r to r+1)", 1},
+    {"operation", KEY_OPERATION, "NAME", 0, "show a collective, a composition, or all", 1},
+    {"world-size", KEY_WORLD_SIZE, "N", 0, "number of ranks shown (default 4)", 1},
     {"channels", KEY_CHANNELS, "COUNT", 0, "equal channels (default: the algorithm's)", 2},
     {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
     {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
@@ -62,6 +73,8 @@ static const struct argp_option all_options[] = {
     {"engine", KEY_ENGINE, "NAME", 0, "what replays: auto (default), flat or simgrid", 2},
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
+    {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
+    {"verbose", KEY_VERBOSE, NULL, 0, "with --all: also say what is left out and why", 3},
     {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
@@ -100,107 +113,6 @@ static uint32_t filter(const struct ronde_command *command, struct argp_option *
     }
     own[count] = (struct argp_option){0};
     return count;
-}
-
-enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct ronde_error *error)
-{
-    static const char letters[] = "KMGTP";
-    const bool starts_well = text[0] >= '0' && text[0] <= '9';
-    char *end = NULL;
-    const double number = starts_well ? strtod(text, &end) : 0.0;
-    /* strtod also reads 0x10 and 1e3; a size has neither. */
-    if (!starts_well || strcspn(text, "xXeEnN") < (size_t)(end - text))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "size \"%s\" is not a number with K, M, G, T or P", text);
-    double scale = 1.0;
-    const char upper = (char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end);
-    const char *letter = upper ? strchr(letters, upper) : NULL;
-    for (const char *at = letters; letter && at <= letter; at++)
-        scale *= 1024.0;
-    end += letter != NULL;
-    if (letter && *end == 'i')
-        end++;
-    if (*end == 'B')
-        end++;
-    const double bytes = number * scale;
-    if (*end != '\0')
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "size \"%s\" ends in \"%s\"", text, end);
-    if (bytes > 9007199254740992.0 || floor(bytes) != bytes)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "size \"%s\" is not a whole number of bytes up to 8P", text);
-    *out_bytes = (uint64_t)bytes;
-    return RONDE_OK;
-}
-
-/* A whole number between bounds, nothing after it. */
-static enum ronde_status parse_number(const char *what, const char *text, uint64_t low,
-                                      uint64_t high, uint64_t *out, struct ronde_error *error)
-{
-    char *end = NULL;
-    errno = 0;
-    const long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0')
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a whole number", what, text);
-    if (errno == ERANGE || number < 0 || (uint64_t)number < low || (uint64_t)number > high)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s %s is outside %llu .. %llu", what, text,
-                          (unsigned long long)low, (unsigned long long)high);
-    *out = (uint64_t)number;
-    return RONDE_OK;
-}
-
-/* A number that must fit 32 bits. */
-static enum ronde_status parse_count(const char *what, const char *text, uint32_t low,
-                                     uint32_t *out, struct ronde_error *error)
-{
-    uint64_t number = 0;
-    const enum ronde_status status = parse_number(what, text, low, UINT32_MAX, &number, error);
-    if (status == RONDE_OK)
-        *out = (uint32_t)number;
-    return status;
-}
-
-/* One item of -N: a number or a range low..high; appends to the list. */
-static enum ronde_status parse_rank_item(char *item, uint32_t *out_ranks, uint32_t *out_count,
-                                         struct ronde_error *error)
-{
-    uint64_t low = 0, high = 0;
-    char *dots = strstr(item, "..");
-    if (dots)
-        *dots = '\0';
-    enum ronde_status status = parse_number("ranks", item, 1, RONDE_MAX_RANKS, &low, error);
-    high = low;
-    if (status == RONDE_OK && dots)
-        status = parse_number("ranks", dots + 2, 1, RONDE_MAX_RANKS, &high, error);
-    if (status != RONDE_OK)
-        return status;
-    if (high < low || high - low >= RONDE_MAX_RANK_COUNTS - *out_count)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "ranks %llu..%llu: a range ascends and all of -N has at most %u numbers",
-                          (unsigned long long)low, (unsigned long long)high, RONDE_MAX_RANK_COUNTS);
-    for (uint64_t n = low; n <= high; n++)
-        out_ranks[(*out_count)++] = (uint32_t)n;
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks, uint32_t *out_count,
-                                    struct ronde_error *error)
-{
-    char copy[256];
-    *out_count = 0;
-    if (strlen(text) >= sizeof copy)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks: a list of more than %zu characters",
-                          sizeof copy - 1);
-    memcpy(copy, text, strlen(text) + 1);
-    for (char *item = copy; item;) {
-        char *comma = strchr(item, ',');
-        if (comma)
-            *comma = '\0';
-        const enum ronde_status status = parse_rank_item(item, out_ranks, out_count, error);
-        if (status != RONDE_OK)
-            return status;
-        item = comma ? comma + 1 : NULL;
-    }
-    return RONDE_OK;
 }
 
 /* Kept as text: whether an algorithm exists depends on the collective. */
@@ -281,7 +193,7 @@ static enum ronde_status parse_seconds(const char *text, double *out, struct ron
 static enum ronde_status parse_check(const char *text, bool *out, struct ronde_error *error)
 {
     uint64_t number = 0;
-    const enum ronde_status status = parse_number("check", text, 0, 1, &number, error);
+    const enum ronde_status status = ronde_number_parse("check", text, 0, 1, &number, error);
     *out = number != 0;
     return status;
 }
@@ -335,6 +247,15 @@ static bool take_plain(struct ronde_options *options, int key, const char *text)
     case KEY_EXPAND:
         options->expand = true;
         return true;
+    case KEY_OPERATION:
+        options->operation = text;
+        return true;
+    case KEY_MARKDOWN:
+        options->markdown = true;
+        return true;
+    case KEY_VERBOSE:
+        options->verbose = true;
+        return true;
     case 'h':
         options->help = true;
         return true;
@@ -354,19 +275,21 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
     case 'i':
         return ronde_size_parse(text, &options->step_bytes, error);
     case 'f':
-        return parse_number("factor", text, 2, 1u << 20, &options->factor, error);
+        return ronde_number_parse("factor", text, 2, 1u << 20, &options->factor, error);
     case 'n':
-        return parse_count("iterations", text, 1, &options->iterations, error);
+        return ronde_count_parse("iterations", text, 1, &options->iterations, error);
     case 'w':
-        return parse_count("warm-ups", text, 0, &options->warmups, error);
+        return ronde_count_parse("warm-ups", text, 0, &options->warmups, error);
     case 'r':
-        return parse_count("root", text, 0, &options->root, error);
+        return ronde_count_parse("root", text, 0, &options->root, error);
     case KEY_CHANNELS:
-        return parse_count("channels", text, 1, &options->channels, error);
+        return ronde_count_parse("channels", text, 1, &options->channels, error);
+    case KEY_WORLD_SIZE:
+        return ronde_count_parse("world size", text, 1, &options->world_size, error);
     case KEY_DEPTH:
-        return parse_count("depth", text, 1, &options->depth, error);
+        return ronde_count_parse("depth", text, 1, &options->depth, error);
     case KEY_SEED:
-        return parse_number("seed", text, 0, INT64_MAX, &options->seed, error);
+        return ronde_number_parse("seed", text, 0, INT64_MAX, &options->seed, error);
     case KEY_SLOT:
         return parse_slot(text, &options->slot_bytes, error);
     case KEY_TIMEOUT:
@@ -398,6 +321,10 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
         return parse_check(text, &options->check, error);
     case KEY_OP:
         return parse_op(text, options, error);
+    case KEY_SHAPE:
+        return ronde_shape_parse(text, &options->shape, error);
+    case KEY_PAIRS:
+        return ronde_pairs_parse(text, &options->pairs, error);
     default:
         return take_number(options, key, text, error);
     }
@@ -511,6 +438,11 @@ static enum ronde_status explain(const struct parsing *parsing, const struct arg
 static enum ronde_status check_sweep(struct parsing *parsing)
 {
     struct ronde_options *options = parsing->options;
+    /* A shape says how many ranks there are; whether a number beside it agrees is asked of the request. */
+    if (options->shape.count > 0 && options->rank_counts == 0) {
+        options->ranks[0] = ronde_shape_ranks(&options->shape);
+        options->rank_counts = 1;
+    }
     if (!parsing->max_given && options->max_bytes < options->min_bytes)
         options->max_bytes = options->min_bytes;
     if (options->max_bytes < options->min_bytes)

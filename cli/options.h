@@ -8,14 +8,12 @@
 #ifndef RONDE_CLI_OPTIONS_H
 #define RONDE_CLI_OPTIONS_H
 
-#include "ronde/collective.h"
+#include "values.h"
 
 #include <stdio.h>
 
 /** Positional arguments a command can take. */
 #define RONDE_MAX_ARGUMENTS 4u
-/** Rank counts one -N can name: enough for 2..1025. */
-#define RONDE_MAX_RANK_COUNTS 1024u
 /** Algorithms one -a can name. */
 #define RONDE_MAX_NAMES 16u
 
@@ -38,21 +36,27 @@ struct ronde_options {
     enum ronde_dtype dtype;                     /**< -d */
     enum ronde_op op;                           /**< --op, and -o in run */
     uint32_t root;                              /**< -r */
-    uint32_t channels;                          /**< --channels; 0 = the algorithm's default */
-    uint64_t slot_bytes; /**< --slot; 0 = the backend's or the machine file's */
-    uint32_t depth;      /**< --depth; 0 = default */
-    uint64_t seed;       /**< --seed */
-    double timeout_s;    /**< --timeout, of one run */
-    const char *backend; /**< --backend */
-    const char *topo;    /**< --topo; NULL = not given */
-    const char *engine;  /**< --engine: auto, flat or simgrid */
-    const char *output;  /**< --output; NULL = stdout */
-    const char *plot;    /**< --plot; NULL = none */
-    bool json;           /**< --json */
-    bool csv;            /**< --csv */
-    bool all;            /**< --all */
-    bool expand;         /**< --expand */
-    bool help;           /**< --help */
+    struct ronde_grid shape;  /**< --shape; implies the ranks where -N is absent */
+    struct ronde_pairs pairs; /**< --pairs */
+    uint32_t channels;        /**< --channels; 0 = the algorithm's default */
+    uint64_t slot_bytes;      /**< --slot; 0 = the backend's or the machine file's */
+    uint32_t depth;           /**< --depth; 0 = default */
+    uint64_t seed;            /**< --seed */
+    double timeout_s;         /**< --timeout, of one run */
+    const char *backend;      /**< --backend */
+    const char *topo;         /**< --topo; NULL = not given */
+    const char *engine;       /**< --engine: auto, flat or simgrid */
+    const char *output;       /**< --output; NULL = stdout */
+    const char *plot;         /**< --plot; NULL = none */
+    bool json;                /**< --json */
+    bool csv;                 /**< --csv */
+    bool all;                 /**< --all */
+    bool expand;              /**< --expand */
+    bool markdown;            /**< --markdown */
+    bool verbose;             /**< --verbose */
+    const char *operation;    /**< --operation; NULL = not given */
+    uint32_t world_size;      /**< --world-size; 0 = not given */
+    bool help;                /**< --help */
 };
 
 /** A command as its row of the dispatch table describes it. */
@@ -78,14 +82,6 @@ ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
 
 /** Prints a command's help. */
 void ronde_options_help(const struct ronde_command *command, FILE *file);
-
-/** Reads a size: 8, 4K, 1.5M, 64KiB; powers of 1024. Errors: BAD_ARGUMENT for junk, signs, fractions of a byte, overflow. */
-RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes,
-                                                    struct ronde_error *error);
-
-/** Reads rank counts: 8, 2,4,8 or 2..33. Errors: BAD_ARGUMENT for anything outside 1 .. RONDE_MAX_RANKS. */
-RONDE_MUST_CHECK enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks,
-                                                     uint32_t *out_count, struct ronde_error *error);
 
 /** The size after `bytes` in the sweep of -b -e -f -i; 0 when the sweep is over. */
 uint64_t ronde_options_next_size(const struct ronde_options *options, uint64_t bytes);

@@ -48,6 +48,16 @@ static struct ronde_record record_of(const struct ronde_forecast *forecast, cons
     return record;
 }
 
+/* Bytes of a rank's input and output: what decides from which memory they come. */
+static uint64_t footprint_of(const struct ronde_forecast *forecast)
+{
+    const struct ronde_schedule *schedule = forecast->schedule;
+    const uint64_t blocks =
+        ronde_collective_in_blocks(schedule->collective, schedule->ranks) +
+        (uint64_t)ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    return blocks * forecast->load.count * ronde_dtype_bytes(forecast->load.dtype);
+}
+
 /* By name, as typed. */
 static enum ronde_status replay(const struct ronde_forecast *forecast, const char *engine,
                                 const struct ronde_dag *dag, struct ronde_sim_result *out_result,
@@ -71,11 +81,12 @@ enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast, c
                                         struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const struct ronde_time_params *params = &ronde_platform_facts(forecast->platform)->time;
+    const struct ronde_time_params params = ronde_platform_time(
+        forecast->platform, forecast->schedule->ranks, footprint_of(forecast));
     struct ronde_sim_result result = {0};
     struct ronde_dag *dag = NULL;
     enum ronde_status status =
-        ronde_dag_create(forecast->schedule, &forecast->load, params, mem, &dag, error);
+        ronde_dag_create(forecast->schedule, &forecast->load, &params, mem, &dag, error);
     if (status == RONDE_OK)
         status = replay(forecast, engine, dag, &result, error);
     ronde_dag_destroy(dag, mem);
@@ -99,8 +110,8 @@ static enum ronde_status network_of(const struct ronde_forecast *forecast,
 {
     bool is_uniform = false;
     const enum ronde_status status =
-        ronde_platform_network(forecast->platform, forecast->schedule->ranks, out_network,
-                               &is_uniform, error);
+        ronde_platform_network(forecast->platform, forecast->schedule->ranks,
+                               footprint_of(forecast), out_network, &is_uniform, error);
     /* One network for all pairs: a fair share of what they share, or the slowest pair's. */
     const struct ronde_shared_host *shared = &ronde_platform_facts(forecast->platform)->shared;
     const bool is_shared = shared->cores > 0 || shared->memory_GBps > 0.0;

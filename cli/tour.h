@@ -4,16 +4,27 @@
 #ifndef RONDE_CLI_TOUR_H
 #define RONDE_CLI_TOUR_H
 
-#include "options.h"
+#include "stage.h"
+
+/** Ranks of an example unless told otherwise: the smallest number with inner nodes, leaves and a way round. */
+#define RONDE_TOUR_RANKS 4u
+/** Most ranks of an example; more are for run, which does not print every value. */
+#define RONDE_TOUR_MAX_RANKS 64u
+
+/** A show under way. */
+struct ronde_show {
+    const struct ronde_target *target; /**< what runs the examples */
+    FILE *file;                        /**< where they are printed */
+    uint32_t ranks;                    /**< N; 0 = as each example likes it, mostly 4 */
+    uint32_t wrong;                    /**< results so far that differ from the example's */
+};
 
 /**
- * Runs the examples of every collective that has an algorithm, with each algorithm that serves
- * them, and prints what
- * every rank holds before and after. *out_wrong counts runs whose results differ from the
- * example's. Errors: those of
- * compiling and running.
+ * Runs the examples of a collective, or of all for RONDE_COLLECTIVE_COUNT, with each algorithm that
+ * serves them, and prints what every rank holds before and after. Errors: those of compiling and
+ * running; UNSUPPORTED for one collective that no algorithm serves.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_tour(const struct ronde_options *options, FILE *file,
-                                              uint32_t *out_wrong, struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status ronde_tour(struct ronde_show *show, enum ronde_collective only,
+                                              struct ronde_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Trials: load once, run many times in turns, compare with host.
+ * Trials: load once, run many times in turns, compare with host, and host with the definition.
  *
  * What is timed is a run on buffers that were filled and touched before, of a program that was
  * loaded before. What is checked is a run of its own on known inputs: timed runs in place feed on
@@ -7,6 +7,7 @@
  */
 #include "trial.h"
 
+#include "definition.h"
 #include "report.h"
 
 #include "ronde/hw.h"
@@ -69,7 +70,8 @@ enum ronde_status ronde_trial_open(const struct ronde_target *target,
     trial.shape = (struct ronde_shape){.collective = schedule->collective,
                                        .ranks = schedule->ranks,
                                        .root = schedule->root,
-                                       .dtype = options->dtype};
+                                       .dtype = options->dtype,
+                                       .op = options->op};
     trial.launch = (struct ronde_launch){.dtype = options->dtype,
                                          .op = options->op,
                                          .slot_bytes = options->slot_bytes,
@@ -98,6 +100,7 @@ void ronde_trial_aim(struct ronde_trial *trial, struct ronde_memory *memory, uin
     trial->launch.count = count;
     trial->launch.in = memory->in;
     trial->launch.out = memory->out;
+    trial->launch.factors = memory->factors;
     ronde_memory_view(memory, &trial->shape, in_place);
 }
 
@@ -117,8 +120,8 @@ enum ronde_status ronde_trial_run(struct ronde_trial *trial, double *out_ns,
     return status;
 }
 
-/* The expected outputs: the same schedule on the specification, out of place. */
-static enum ronde_status expect(struct ronde_trial *trial, struct ronde_error *error)
+/* The same schedule on the specification. */
+static enum ronde_status run_host(const struct ronde_trial *trial, struct ronde_error *error)
 {
     const struct ronde_backend *host = &ronde_backend_host;
     struct ronde_launch launch = trial->launch;
@@ -130,14 +133,42 @@ static enum ronde_status expect(struct ronde_trial *trial, struct ronde_error *e
         status = host->open(&machine, ronde_mem_default(), &self, error);
     if (status != RONDE_OK)
         return status;
-    ronde_memory_fill(trial->memory, &trial->shape);
-    ronde_memory_aim_at_expected(trial->memory);
     /* In order: the specification's own interleavings are its tests' business. */
     launch.seed = 0;
     launch.timeout_ns = 0;
     status = ronde_backend_run_once(host, self, trial->schedule, &launch, &result, error);
     host->close(self);
     return status;
+}
+
+bool ronde_trial_is_specification(const struct ronde_trial *trial)
+{
+    return trial->target->backend == &ronde_backend_host;
+}
+
+/* Host against itself would show nothing, so its inputs are such that the definition is exact. */
+static void fill(const struct ronde_trial *trial)
+{
+    if (ronde_trial_is_specification(trial))
+        ronde_memory_fill_exact(trial->memory, &trial->shape);
+    else
+        ronde_memory_fill(trial->memory, &trial->shape);
+}
+
+/* The expected outputs, out of place. */
+static enum ronde_status expect(struct ronde_trial *trial, struct ronde_error *error)
+{
+    fill(trial);
+    ronde_memory_aim_at_expected(trial->memory, &trial->shape);
+    if (!ronde_trial_is_specification(trial))
+        return run_host(trial, error);
+    ronde_definition_run(trial->memory, &trial->shape, trial->schedule->source_of);
+    return RONDE_OK;
+}
+
+bool ronde_trial_has_placement(const struct ronde_trial *trial, bool in_place)
+{
+    return !in_place || ronde_collective_traits(trial->schedule->collective)->has_in_place;
 }
 
 enum ronde_status ronde_trial_check(struct ronde_trial *trial, struct ronde_memory *memory,
@@ -147,8 +178,11 @@ enum ronde_status ronde_trial_check(struct ronde_trial *trial, struct ronde_memo
     ronde_trial_aim(trial, memory, count, false);
     enum ronde_status status = expect(trial, error);
     for (int in_place = 0; status == RONDE_OK && in_place < 2; in_place++) {
+        out_wrong[in_place] = 0;
+        if (!ronde_trial_has_placement(trial, in_place != 0))
+            continue;
         ronde_trial_aim(trial, memory, count, in_place != 0);
-        ronde_memory_fill(memory, &trial->shape);
+        fill(trial);
         status = ronde_trial_run(trial, &unused_ns, error);
         if (status == RONDE_OK)
             out_wrong[in_place] = ronde_memory_wrong(memory, &trial->shape);

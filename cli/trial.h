@@ -54,11 +54,17 @@ void ronde_trial_aim(struct ronde_trial *trial, struct ronde_memory *memory, uin
 RONDE_MUST_CHECK enum ronde_status ronde_trial_run(struct ronde_trial *trial, double *out_ns,
                                                    struct ronde_error *error);
 
+/** Whether the trial runs on host, which is compared with the definition and all others with it. */
+bool ronde_trial_is_specification(const struct ronde_trial *trial);
+
+/** Whether the collective has such a placement: all have out of place, most in place. */
+bool ronde_trial_has_placement(const struct ronde_trial *trial, bool in_place);
+
 /**
- * Runs out of place and in place on known inputs and counts elements that differ from what the
- * host backend computes
- * with the same schedule; memory must have `expected`. out_wrong has two entries. Errors: those
- * of the runs.
+ * Runs out of place and, where there is such a form, in place on known inputs and counts elements
+ * that differ: on any backend from what the host backend computes with the same schedule, on host
+ * from the collective's definition. memory must have `expected`. out_wrong has two entries. Errors:
+ * those of the runs.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_trial_check(struct ronde_trial *trial,
                                                      struct ronde_memory *memory, uint64_t count,

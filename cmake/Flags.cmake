@@ -29,7 +29,7 @@ if(RONDE_SANITIZE)
   target_link_options(ronde_flags INTERFACE -fsanitize=${RONDE_SANITIZE})
 endif()
 
-# One static library per folder, with the folder's public headers in <folder>/include.
+# One library per folder, static unless BUILD_SHARED_LIBS, with the folder's public headers in <folder>/include.
 #
 #   ronde_add_library(engine SOURCES a.c b.c [DEPENDS ronde_x ...] [PRIVATE_DEPENDS lib ...])
 #
@@ -40,14 +40,16 @@ function(ronde_add_library name)
   if(NOT ARG_SOURCES)
     message(FATAL_ERROR "${name}/ has no source files")
   endif()
-  add_library(ronde_${name} STATIC ${ARG_SOURCES})
+  add_library(ronde_${name} ${ARG_SOURCES})
   add_library(ronde::${name} ALIAS ronde_${name})
   target_include_directories(ronde_${name}
-    PUBLIC "${PROJECT_SOURCE_DIR}/${name}/include"
+    PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${name}/include>"
+           "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
     PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${name}")
   target_link_libraries(ronde_${name}
     PUBLIC ${ARG_DEPENDS}
     PRIVATE $<BUILD_INTERFACE:ronde_flags> ${ARG_PRIVATE_DEPENDS})
+  ronde_install_library(ronde_${name} ${name})
 endfunction()
 
 # The .c files of this folder, or of a folder in it, except the ones that stand in for an absent component.

@@ -130,6 +130,12 @@ enum ronde_status ronde_builder_create(const struct ronde_request *request,
     const uint32_t channels = request->channels ? request->channels : 1;
     for (uint32_t k = 0; k < channels; k++)
         append_channel(builder, 1, NULL);
+    /* Nobody has stated anything yet: what went wrong so far is this function's to report. */
+    if (builder->error.status != RONDE_OK) {
+        status = ronde_fail(error, builder->error.status, "%s", builder->error.message);
+        ronde_builder_destroy(builder);
+        return status;
+    }
     *out_builder = builder;
     return RONDE_OK;
 }
@@ -243,22 +249,50 @@ static uint32_t buffer_chunks(const struct ronde_builder *builder, enum ronde_bu
     return ronde_schedule_chunks(builder->schedule, &shape, buffer);
 }
 
+/** Messages of a barrier are empty: its operands say nothing and are not looked at. */
+static bool is_signal(const struct ronde_builder *builder)
+{
+    return builder->schedule->collective == RONDE_BARRIER;
+}
+
+/**
+ * Refuses an operand that does not fit its buffer, or that names a chunk twice: runs must not overlap, nor the last one
+ * reach round to the first.
+ */
 static bool check_operand(struct ronde_builder *builder, const char *what,
                           struct ronde_operand operand)
 {
     const uint32_t chunks = buffer_chunks(builder, operand.buffer);
+    if (is_signal(builder))
+        return true;
     if (operand.count == 0 || operand.count > chunks || operand.first >= chunks)
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
                            "fact %zu: %s chunks %u+%u do not fit the %u of the buffer",
                            builder->fact_count, what, operand.first, operand.count, chunks);
+    else if (operand.run > 0 && operand.run < operand.count &&
+             (operand.stride < operand.run ||
+              (uint64_t)((operand.count - 1) / operand.run) * operand.stride + operand.run > chunks))
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
+                           "fact %zu: %s runs of %u chunks, %u apart, meet among the %u of the buffer",
+                           builder->fact_count, what, operand.run, operand.stride, chunks);
     return builder->error.status == RONDE_OK;
+}
+
+/** One form for one set of chunks: runs that touch are contiguous. */
+static void make_canonical(struct ronde_operand *operand)
+{
+    if (operand->run == 0 || operand->run >= operand->count || operand->stride == operand->run) {
+        operand->run = 0;
+        operand->stride = 0;
+    }
 }
 
 static void add_fact(struct ronde_builder *builder, const struct ronde_fact *fact)
 {
     const struct ronde_transfer *transfer = &fact->transfer;
-    if (transfer->source.count != transfer->target.count ||
-        (transfer->reduces && transfer->with.count != transfer->target.count)) {
+    if (!is_signal(builder) &&
+        (transfer->source.count != transfer->target.count ||
+         (transfer->reduces && transfer->with.count != transfer->target.count))) {
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: operands of %u and %u chunks",
                            builder->fact_count, transfer->source.count, transfer->target.count);
         return;
@@ -270,8 +304,16 @@ static void add_fact(struct ronde_builder *builder, const struct ronde_fact *fac
         return;
     }
     builder->facts = facts;
-    builder->facts[builder->fact_count] = *fact;
-    builder->facts[builder->fact_count++].round = builder->is_in_round ? builder->rounds : 0;
+    struct ronde_fact *kept = &builder->facts[builder->fact_count++];
+    *kept = *fact;
+    kept->round = builder->is_in_round ? builder->rounds : 0;
+    make_canonical(&kept->transfer.source);
+    make_canonical(&kept->transfer.with);
+    make_canonical(&kept->transfer.target);
+    if (is_signal(builder)) {
+        kept->transfer.source = ronde_chunks(RONDE_IN, 0, 0);
+        kept->transfer.target = ronde_chunks(RONDE_OUT, 0, 0);
+    }
 }
 
 void ronde_builder_transfer(struct ronde_builder *builder, const struct ronde_transfer *transfer)

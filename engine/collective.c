@@ -10,11 +10,13 @@ struct dtype_alias {
     enum ronde_dtype dtype;
 };
 
-/* NCCL's names and the short ones. NCCL's "char" is int8, which is not uint8, so it is not here. */
+/* NCCL's names and the short ones. NCCL's "char" is int8 wherever C's is unsigned, too. */
 static const struct dtype_alias dtype_aliases[] = {
-    {"u8", RONDE_UINT8},      {"int", RONDE_INT32},   {"i32", RONDE_INT32},
-    {"float", RONDE_FLOAT32}, {"f32", RONDE_FLOAT32}, {"double", RONDE_FLOAT64},
-    {"f64", RONDE_FLOAT64},
+    {"char", RONDE_INT8},     {"i8", RONDE_INT8},        {"u8", RONDE_UINT8},
+    {"int", RONDE_INT32},     {"i32", RONDE_INT32},      {"u32", RONDE_UINT32},
+    {"i64", RONDE_INT64},     {"u64", RONDE_UINT64},     {"half", RONDE_FLOAT16},
+    {"f16", RONDE_FLOAT16},   {"bf16", RONDE_BFLOAT16},  {"float", RONDE_FLOAT32},
+    {"f32", RONDE_FLOAT32},   {"double", RONDE_FLOAT64}, {"f64", RONDE_FLOAT64},
 };
 
 static const char *const collective_texts[] = {
@@ -43,16 +45,22 @@ static const char *const op_texts[] = {
 
 /* Designated by enumerator, so that a collective added to the list without traits reads as "nothing". */
 static const struct ronde_collective_traits traits[RONDE_COLLECTIVE_COUNT] = {
-    [RONDE_BROADCAST] = {.has_root = true, .in_at_root = true},
-    [RONDE_SCATTER] = {.in_per_rank = true, .has_root = true, .in_at_root = true},
-    [RONDE_GATHER] = {.out_per_rank = true, .has_root = true, .out_at_root = true},
-    [RONDE_ALL_GATHER] = {.out_per_rank = true},
-    [RONDE_REDUCE] = {.has_root = true, .reduces = true, .out_at_root = true},
-    [RONDE_ALL_REDUCE] = {.reduces = true},
-    [RONDE_REDUCE_SCATTER] = {.in_per_rank = true, .reduces = true},
+    [RONDE_BROADCAST] = {.has_root = true, .in_at_root = true, .has_in_place = true},
+    [RONDE_SCATTER] = {.in_per_rank = true,
+                       .has_root = true,
+                       .in_at_root = true,
+                       .has_in_place = true},
+    [RONDE_GATHER] = {.out_per_rank = true,
+                      .has_root = true,
+                      .out_at_root = true,
+                      .has_in_place = true},
+    [RONDE_ALL_GATHER] = {.out_per_rank = true, .has_in_place = true},
+    [RONDE_REDUCE] = {.has_root = true, .reduces = true, .out_at_root = true, .has_in_place = true},
+    [RONDE_ALL_REDUCE] = {.reduces = true, .has_in_place = true},
+    [RONDE_REDUCE_SCATTER] = {.in_per_rank = true, .reduces = true, .has_in_place = true},
     [RONDE_ALL_TO_ALL] = {.in_per_rank = true, .out_per_rank = true},
-    [RONDE_BARRIER] = {.in_per_rank = false},
-    [RONDE_SEND_RECV] = {.in_per_rank = false},
+    [RONDE_BARRIER] = {.has_in_place = true},
+    [RONDE_SEND_RECV] = {.has_in_place = false},
 };
 
 const struct ronde_collective_traits *ronde_collective_traits(enum ronde_collective collective)

@@ -6,8 +6,11 @@
 
 #include "engine/loaded.h"
 
-/** Gives the two ends of every connection their counters; an end without a partner gets counters nobody else uses. */
-void ronde_loaded_connect(struct ronde_loaded *loaded);
+/**
+ * Gives the two ends of every connection their counters; an end without a partner gets counters nobody else uses.
+ * Time: c log c of the connections. False when there is no memory.
+ */
+bool ronde_loaded_connect(struct ronde_loaded *loaded);
 
 /** Points all ends at slots of this stride from `start`; lengths lie behind the slots. All connections are empty. */
 void ronde_loaded_place_slots(struct ronde_loaded *loaded, unsigned char *start, uint64_t stride,

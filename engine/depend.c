@@ -58,18 +58,13 @@ static bool note_item(struct walk *walk, const struct ronde_proto *proto, bool i
                       uint32_t item)
 {
     const struct ronde_derivation *derivation = walk->derivation;
-    const struct ronde_step *step = &proto->step;
-    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    const enum ronde_step_op op = (enum ronde_step_op)proto->step.op;
     const uint32_t offset = in_place ? derivation->cells.total : 0;
     const bool reads = ronde_step_reads_source(op), writes = ronde_step_writes(op);
     const uint32_t source =
-        reads ? ronde_proto_cell(derivation, in_place, (enum ronde_buffer)step->source,
-                                 step->source_chunk, item)
-              : RONDE_NONE;
+        reads ? ronde_proto_cell(derivation, in_place, proto, true, item) : RONDE_NONE;
     const uint32_t destination =
-        writes ? ronde_proto_cell(derivation, in_place, (enum ronde_buffer)step->destination,
-                                  step->destination_chunk, item)
-               : RONDE_NONE;
+        writes ? ronde_proto_cell(derivation, in_place, proto, false, item) : RONDE_NONE;
     if (ronde_is_copy_onto_itself(derivation->builder->schedule, op, source, destination))
         return true;
     if (reads && !note_read(walk, offset + source, proto->index))
@@ -81,7 +76,8 @@ static bool note_item(struct walk *walk, const struct ronde_proto *proto, bool i
 
 static bool note_accesses(struct walk *walk, const struct ronde_proto *proto)
 {
-    for (unsigned in_place = 0; in_place < 2; in_place++)
+    const unsigned placements = ronde_placements(walk->derivation->builder->schedule);
+    for (unsigned in_place = 0; in_place < placements; in_place++)
         for (uint32_t item = 0; item < proto->step.chunk_count; item++)
             if (!note_item(walk, proto, in_place == 1, item))
                 return false;

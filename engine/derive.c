@@ -128,7 +128,7 @@ static bool collect_parts(struct derive *derive)
     return true;
 }
 
-/** An operand stated in the receiver's coordinates, seen from position 0 under rotation. */
+/** First chunk of an operand stated in the receiver's coordinates, seen from position 0 under a symmetry. */
 static uint32_t shifted(const struct derive *derive, struct ronde_operand operand, uint32_t to)
 {
     const struct ronde_schedule *schedule = derive->builder->schedule;
@@ -140,16 +140,16 @@ static uint32_t shifted(const struct derive *derive, struct ronde_operand operan
     return digit * parts + operand.first % parts;
 }
 
-static void set_source(struct ronde_step *step, struct ronde_operand operand, uint32_t first)
+static void set_source(struct ronde_proto *proto, struct ronde_operand operand, uint32_t first)
 {
-    step->source = (uint8_t)operand.buffer;
-    step->source_chunk = first;
+    proto->step.source = (uint8_t)operand.buffer;
+    proto->source = (struct ronde_proto_operand){first, operand.run, operand.stride};
 }
 
-static void set_destination(struct ronde_step *step, struct ronde_operand operand, uint32_t first)
+static void set_destination(struct ronde_proto *proto, struct ronde_operand operand, uint32_t first)
 {
-    step->destination = (uint8_t)operand.buffer;
-    step->destination_chunk = first;
+    proto->step.destination = (uint8_t)operand.buffer;
+    proto->destination = (struct ronde_proto_operand){first, operand.run, operand.stride};
 }
 
 static void make_receiver(const struct derive *derive, const struct ronde_fact *fact,
@@ -162,10 +162,10 @@ static void make_receiver(const struct derive *derive, const struct ronde_fact *
     proto->receive_peer =
         ronde_group_add(schedule, transfer->from, ronde_group_negate(schedule, transfer->to));
     proto->receive_tag = fact->tag;
-    set_destination(&proto->step, transfer->target,
+    set_destination(proto, transfer->target,
                     shifted(derive, transfer->target, transfer->to));
     if (transfer->reduces)
-        set_source(&proto->step, transfer->with, shifted(derive, transfer->with, transfer->to));
+        set_source(proto, transfer->with, shifted(derive, transfer->with, transfer->to));
 }
 
 static void make_sender(const struct derive *derive, const struct ronde_fact *fact,
@@ -176,24 +176,35 @@ static void make_sender(const struct derive *derive, const struct ronde_fact *fa
     proto->step.op = RONDE_STEP_SEND;
     if (fact->kind != RONDE_FACT_TRANSFER) {
         proto->step.op = fact->kind == RONDE_FACT_COPY ? RONDE_STEP_COPY : RONDE_STEP_REDUCE;
-        set_destination(&proto->step, transfer->target, transfer->target.first);
+        set_destination(proto, transfer->target, transfer->target.first);
     } else {
         proto->send_peer =
             ronde_group_add(schedule, transfer->to, ronde_group_negate(schedule, transfer->from));
         proto->send_tag = fact->tag;
     }
     proto->lane = transfer->from_lane;
-    set_source(&proto->step, transfer->source, transfer->source.first);
+    set_source(proto, transfer->source, transfer->source.first);
+}
+
+/** Steps of a position before any pass. */
+static uint32_t part_count(const struct derive *derive, uint32_t position)
+{
+    const struct ronde_proto_maker *maker = derive->builder->maker;
+    return maker ? maker->count(maker->self, position)
+                 : derive->first_part[position + 1] - derive->first_part[position];
 }
 
 static void make_protos(struct derive *derive, uint32_t position)
 {
     struct ronde_derivation *derivation = &derive->derivation;
     const uint32_t first = derive->first_part[position];
+    const struct ronde_proto_maker *maker = derive->builder->maker;
     derivation->cells.position = position;
     derivation->cells.block = position;
-    derivation->proto_count = derive->first_part[position + 1] - first;
-    for (uint32_t i = 0; i < derivation->proto_count; i++) {
+    derivation->proto_count = part_count(derive, position);
+    if (maker)
+        maker->make(maker->self, position, derivation->protos);
+    for (uint32_t i = 0; !maker && i < derivation->proto_count; i++) {
         const struct part part = derive->parts[first + i];
         const struct ronde_fact *fact = &derive->builder->facts[part.fact];
         struct ronde_proto *proto = &derivation->protos[i];
@@ -222,6 +233,7 @@ static uint64_t hash_program(const struct ronde_program *program)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     hash = hash_bytes(hash, program->steps, program->step_count * sizeof *program->steps);
+    hash = hash_bytes(hash, program->ranges, program->range_count * sizeof *program->ranges);
     hash = hash_bytes(hash, program->lane_first,
                       (program->lane_count + (size_t)1) * sizeof *program->lane_first);
     return hash_bytes(hash, program->connections,
@@ -232,8 +244,9 @@ static bool are_equal(const struct ronde_program *a, const struct ronde_program 
 {
     return a->step_count == b->step_count && a->lane_count == b->lane_count &&
            a->connection_count == b->connection_count &&
-           a->dependency_count == b->dependency_count &&
+           a->dependency_count == b->dependency_count && a->range_count == b->range_count &&
            memcmp(a->steps, b->steps, a->step_count * sizeof *a->steps) == 0 &&
+           memcmp(a->ranges, b->ranges, a->range_count * sizeof *a->ranges) == 0 &&
            memcmp(a->lane_first, b->lane_first,
                   (a->lane_count + (size_t)1) * sizeof *a->lane_first) == 0 &&
            memcmp(a->connections, b->connections,
@@ -271,12 +284,14 @@ static bool keep_program(struct derive *derive, uint32_t index)
     to->lane_first = ronde_arena_new(arena, from->lane_count + (size_t)1, sizeof *to->lane_first);
     to->connections = ronde_arena_new(arena, from->connection_count, sizeof *to->connections);
     to->dependencies = ronde_arena_new(arena, from->dependency_count, sizeof *to->dependencies);
-    if (!to->steps || !to->lane_first || !to->connections || !to->dependencies)
+    to->ranges = ronde_arena_new(arena, from->range_count, sizeof *to->ranges);
+    if (!to->steps || !to->lane_first || !to->connections || !to->dependencies || !to->ranges)
         return false;
     memcpy(to->steps, from->steps, from->step_count * sizeof *to->steps);
     memcpy(to->lane_first, from->lane_first,
            (from->lane_count + (size_t)1) * sizeof *to->lane_first);
     memcpy(to->connections, from->connections, from->connection_count * sizeof *to->connections);
+    memcpy(to->ranges, from->ranges, from->range_count * sizeof *to->ranges);
     if (from->dependency_count > 0)
         memcpy(to->dependencies, from->dependencies,
                from->dependency_count * sizeof *to->dependencies);
@@ -312,7 +327,8 @@ static uint32_t power_of_two_above(uint64_t count)
 
 static enum ronde_status find_lane_limit(struct derive *derive, struct ronde_error *error)
 {
-    uint32_t limit = 0;
+    const struct ronde_proto_maker *maker = derive->builder->maker;
+    uint32_t limit = maker && maker->lane_limit > 0 ? maker->lane_limit - 1 : 0;
     for (size_t i = 0; i < derive->builder->fact_count; i++) {
         const struct ronde_transfer *transfer = &derive->builder->facts[i].transfer;
         limit = transfer->from_lane > limit ? transfer->from_lane : limit;
@@ -324,6 +340,17 @@ static enum ronde_status find_lane_limit(struct derive *derive, struct ronde_err
     return RONDE_OK;
 }
 
+/** Whether any operand is strided; few are, and a ring of 16,384 should not pay for them. */
+static bool may_have_ranges(const struct derive *derive)
+{
+    const struct ronde_builder *builder = derive->builder;
+    for (size_t i = 0; i < builder->fact_count; i++)
+        if (builder->facts[i].transfer.source.run > 0 || builder->facts[i].transfer.with.run > 0 ||
+            builder->facts[i].transfer.target.run > 0)
+            return true;
+    return builder->maker != NULL;
+}
+
 /** Allocates what deriving the largest position needs. */
 static bool make_room(struct derive *derive)
 {
@@ -331,8 +358,8 @@ static bool make_room(struct derive *derive)
     struct ronde_arena *arena = derive->arena;
     uint32_t most = 1;
     for (uint32_t p = 0; p < derive->positions; p++)
-        if (derive->first_part[p + 1] - derive->first_part[p] > most)
-            most = derive->first_part[p + 1] - derive->first_part[p];
+        if (part_count(derive, p) > most)
+            most = part_count(derive, p);
     const size_t cells = derivation->cells.total > most ? derivation->cells.total : most;
     derivation->slot_count = power_of_two_above((uint64_t)most * 2);
     derivation->protos = ronde_arena_new(arena, most, sizeof *derivation->protos);
@@ -348,6 +375,8 @@ static bool make_room(struct derive *derive)
     program->lane_first = ronde_arena_new(arena, most + (size_t)1, sizeof *program->lane_first);
     program->connections =
         ronde_arena_new(arena, (size_t)most * 2, sizeof *program->connections);
+    program->ranges =
+        ronde_arena_new(arena, may_have_ranges(derive) ? (size_t)most * 2 : 0, sizeof *program->ranges);
     derive->slot_count = power_of_two_above(derive->positions);
     derive->program_slots =
         ronde_arena_new(arena, derive->slot_count, sizeof *derive->program_slots);
@@ -355,7 +384,8 @@ static bool make_room(struct derive *derive)
         memset(derive->program_slots, 0xff, derive->slot_count * sizeof *derive->program_slots);
     return derivation->protos && derivation->lane_scratch && derivation->cell_writer &&
            derivation->cell_readers && derivation->cell_next && derivation->slots &&
-           program->steps && program->lane_first && program->connections && derive->program_slots;
+           program->steps && program->lane_first && program->connections && program->ranges &&
+           derive->program_slots;
 }
 
 /** The programs move from a growing array into the arena. */

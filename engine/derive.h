@@ -9,9 +9,18 @@
 #include "place.h"
 #include "ronde/cursor.h"
 
-/** A step in the making; operands are contiguous, `step.flags` is empty. */
+/** Chunks of a step in the making: as ronde_operand, seen from the position. */
+struct ronde_proto_operand {
+    uint32_t first;  /**< chunk */
+    uint32_t run;    /**< 0 = contiguous */
+    uint32_t stride; /**< chunks from the start of a run to the next */
+};
+
+/** A step in the making; its chunks and flags are filled in last, from the operands here. */
 struct ronde_proto {
     struct ronde_step step;
+    struct ronde_proto_operand source;      /**< chunks of step.source */
+    struct ronde_proto_operand destination; /**< chunks of step.destination */
     uint32_t lane;         /**< the algorithm's number, later the compact one */
     uint32_t index;        /**< final step index */
     uint32_t send_peer;    /**< offset */
@@ -51,21 +60,30 @@ enum ronde_status ronde_derive_program(struct ronde_derivation *derivation,
 enum ronde_status ronde_derive_dependencies(struct ronde_derivation *derivation,
                                             struct ronde_error *error);
 
-/** Absolute chunk of item `item` of a contiguous operand. */
+/** Absolute chunk of item `item` of a proto's source or destination. */
 static inline uint32_t ronde_proto_chunk(const struct ronde_derivation *derivation,
-                                         enum ronde_buffer buffer, uint32_t first, uint32_t item)
+                                         const struct ronde_proto *proto, bool is_source,
+                                         uint32_t item)
 {
-    const uint64_t sum = (uint64_t)first + item;
+    const struct ronde_proto_operand *operand = is_source ? &proto->source : &proto->destination;
+    const uint8_t buffer = is_source ? proto->step.source : proto->step.destination;
+    const uint64_t sum =
+        operand->run == 0
+            ? (uint64_t)operand->first + item
+            : operand->first + (uint64_t)(item / operand->run) * operand->stride + item % operand->run;
     const uint32_t chunks = derivation->cells.chunks[buffer];
     return (uint32_t)(sum < chunks ? sum : sum % chunks);
 }
 
-/** Cell of an item under a placement. */
+/** Cell of such an item under a placement. */
 static inline uint32_t ronde_proto_cell(const struct ronde_derivation *derivation, bool in_place,
-                                        enum ronde_buffer buffer, uint32_t first, uint32_t item)
+                                        const struct ronde_proto *proto, bool is_source,
+                                        uint32_t item)
 {
-    return ronde_cell(derivation->builder->schedule, &derivation->cells, in_place, buffer,
-                      ronde_proto_chunk(derivation, buffer, first, item));
+    const uint8_t buffer = is_source ? proto->step.source : proto->step.destination;
+    return ronde_cell(derivation->builder->schedule, &derivation->cells, in_place,
+                      (enum ronde_buffer)buffer,
+                      ronde_proto_chunk(derivation, proto, is_source, item));
 }
 
 #endif

@@ -7,26 +7,25 @@ enum next_access { NEXT_NONE, NEXT_READ, NEXT_WRITE };
 
 static void set_writer(struct ronde_derivation *derivation, uint32_t proto)
 {
-    const struct ronde_step *step = &derivation->protos[proto].step;
-    if (!ronde_step_writes((enum ronde_step_op)step->op))
+    const struct ronde_proto *writer = &derivation->protos[proto];
+    if (!ronde_step_writes((enum ronde_step_op)writer->step.op))
         return;
-    for (uint32_t item = 0; item < step->chunk_count; item++)
-        derivation->cell_writer[ronde_proto_cell(derivation, true, (enum ronde_buffer)step->destination,
-                                                 step->destination_chunk, item)] = proto;
+    for (uint32_t item = 0; item < writer->step.chunk_count; item++)
+        derivation->cell_writer[ronde_proto_cell(derivation, true, writer, false, item)] = proto;
 }
 
 /** Whether `sender` passes on exactly what `receiver`, the step before it in its lane, has just stored. */
 static bool can_fuse(const struct ronde_derivation *derivation, uint32_t receiver, uint32_t sender)
 {
-    const struct ronde_step *from = &derivation->protos[receiver].step;
-    const struct ronde_step *to = &derivation->protos[sender].step;
-    if ((from->op != RONDE_STEP_RECV && from->op != RONDE_STEP_RRC) ||
-        from->destination != to->source || from->destination_chunk != to->source_chunk ||
-        from->chunk_count != to->chunk_count)
+    const struct ronde_proto *from = &derivation->protos[receiver];
+    const struct ronde_proto *to = &derivation->protos[sender];
+    if ((from->step.op != RONDE_STEP_RECV && from->step.op != RONDE_STEP_RRC) ||
+        from->step.destination != to->step.source ||
+        from->step.chunk_count != to->step.chunk_count || to->step.chunk_count == 0 ||
+        memcmp(&from->destination, &to->source, sizeof to->source) != 0)
         return false;
-    for (uint32_t item = 0; item < to->chunk_count; item++)
-        if (derivation->cell_writer[ronde_proto_cell(derivation, true, (enum ronde_buffer)to->source,
-                                                     to->source_chunk, item)] != receiver)
+    for (uint32_t item = 0; item < to->step.chunk_count; item++)
+        if (derivation->cell_writer[ronde_proto_cell(derivation, true, to, true, item)] != receiver)
             return false;
     return true;
 }
@@ -57,23 +56,24 @@ static void fuse(struct ronde_derivation *derivation)
 }
 
 /** Whether what a step stores is overwritten, or is scratch and forgotten, before anyone reads it. */
-static bool is_dead_store(const struct ronde_derivation *derivation, const struct ronde_step *step)
+static bool is_dead_store(const struct ronde_derivation *derivation,
+                          const struct ronde_proto *proto)
 {
-    for (uint32_t item = 0; item < step->chunk_count; item++) {
-        const uint8_t next = derivation->cell_next[ronde_proto_cell(
-            derivation, true, (enum ronde_buffer)step->destination, step->destination_chunk, item)];
-        if (next == NEXT_READ || (next == NEXT_NONE && step->destination != RONDE_SCRATCH))
+    for (uint32_t item = 0; item < proto->step.chunk_count; item++) {
+        const uint8_t next =
+            derivation->cell_next[ronde_proto_cell(derivation, true, proto, false, item)];
+        if (next == NEXT_READ || (next == NEXT_NONE && proto->step.destination != RONDE_SCRATCH))
             return false;
     }
     return true;
 }
 
-static void set_next(struct ronde_derivation *derivation, uint8_t buffer, uint32_t first,
-                     uint32_t count, enum next_access access)
+static void set_next(struct ronde_derivation *derivation, const struct ronde_proto *proto,
+                     bool is_source, enum next_access access)
 {
-    for (uint32_t item = 0; item < count; item++)
-        derivation->cell_next[ronde_proto_cell(derivation, true, (enum ronde_buffer)buffer, first,
-                                               item)] = (uint8_t)access;
+    for (uint32_t item = 0; item < proto->step.chunk_count; item++)
+        derivation->cell_next[ronde_proto_cell(derivation, true, proto, is_source, item)] =
+            (uint8_t)access;
 }
 
 /** rcs becomes rs and rrcs becomes rrs where the kept copy is never used. Backwards over the program. */
@@ -81,23 +81,21 @@ static void drop_dead_stores(struct ronde_derivation *derivation)
 {
     memset(derivation->cell_next, NEXT_NONE, derivation->cells.total);
     for (uint32_t i = derivation->proto_count; i-- > 0;) {
-        struct ronde_step *step = &derivation->protos[i].step;
-        if (derivation->protos[i].is_fused_away)
+        struct ronde_proto *proto = &derivation->protos[i];
+        struct ronde_step *step = &proto->step;
+        if (proto->is_fused_away)
             continue;
         const bool is_fused = step->op == RONDE_STEP_RCS || step->op == RONDE_STEP_RRCS;
-        if (is_fused && is_dead_store(derivation, step)) {
+        if (is_fused && is_dead_store(derivation, proto)) {
             step->op = step->op == RONDE_STEP_RCS ? RONDE_STEP_RS : RONDE_STEP_RRS;
             step->destination = RONDE_BUFFER_COUNT;
-            step->destination_chunk = 0;
         }
         if (ronde_step_writes((enum ronde_step_op)step->op))
-            set_next(derivation, step->destination, step->destination_chunk, step->chunk_count,
-                     NEXT_WRITE);
+            set_next(derivation, proto, false, NEXT_WRITE);
         if (step->op == RONDE_STEP_REDUCE)
-            set_next(derivation, step->destination, step->destination_chunk, step->chunk_count,
-                     NEXT_READ);
+            set_next(derivation, proto, false, NEXT_READ);
         if (ronde_step_reads_source((enum ronde_step_op)step->op))
-            set_next(derivation, step->source, step->source_chunk, step->chunk_count, NEXT_READ);
+            set_next(derivation, proto, true, NEXT_READ);
     }
 }
 
@@ -176,6 +174,35 @@ static void connect(struct ronde_derivation *derivation, const uint32_t *proto_o
     }
 }
 
+/** The chunk number a step stores for an operand: its first chunk, or that of a new range. */
+static uint32_t place_operand(struct ronde_program *program, const struct ronde_proto_operand *operand,
+                              struct ronde_step *step, uint8_t range_flag)
+{
+    if (operand->run == 0)
+        return operand->first;
+    struct ronde_range *range = &program->ranges[program->range_count];
+    *range = (struct ronde_range){operand->first, step->chunk_count, operand->run, operand->stride};
+    step->flags |= range_flag;
+    return program->range_count++;
+}
+
+/** Ranges in order of first use by steps, the source's before the destination's: the canonical order. */
+static void place_operands(struct ronde_derivation *derivation, const uint32_t *proto_of)
+{
+    struct ronde_program *program = &derivation->program;
+    program->range_count = 0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const struct ronde_proto *proto = &derivation->protos[proto_of[i]];
+        struct ronde_step *step = &program->steps[i];
+        if (ronde_step_reads_source((enum ronde_step_op)step->op))
+            step->source_chunk =
+                place_operand(program, &proto->source, step, RONDE_FLAG_SOURCE_RANGE);
+        if (ronde_step_writes((enum ronde_step_op)step->op))
+            step->destination_chunk =
+                place_operand(program, &proto->destination, step, RONDE_FLAG_DESTINATION_RANGE);
+    }
+}
+
 enum ronde_status ronde_derive_program(struct ronde_derivation *derivation,
                                        struct ronde_error *error)
 {
@@ -191,5 +218,6 @@ enum ronde_status ronde_derive_program(struct ronde_derivation *derivation,
         if (!derivation->protos[i].is_fused_away)
             proto_of[derivation->protos[i].index] = i;
     connect(derivation, proto_of);
+    place_operands(derivation, proto_of);
     return RONDE_OK;
 }

@@ -5,7 +5,7 @@
  * waits for, or that the lane is done. Whoever drives lanes (one thread for all, a thread per rank, a GPU block per
  * lane) decides what to do while a lane waits. The driver owns the structs below; load fills them in (loaded.h).
  *
- * Free of libc. The five macros are the machine: C defaults stand here, a GPU defines its own before including this.
+ * Free of libc. The macros are the machine: C defaults stand here, a GPU defines its own before including this.
  *
  * Counters only grow, over all runs of a loaded program, so that nobody resets what another still polls. A lane's
  * counter tells how many of its steps are over. All lanes run the same number of pieces, so one number, `first_piece`
@@ -14,6 +14,7 @@
 #ifndef RONDE_ENGINE_INTERP_H
 #define RONDE_ENGINE_INTERP_H
 
+#include "ronde/backend.h"
 #include "ronde/cursor.h"
 #include "ronde/split.h"
 
@@ -30,12 +31,32 @@
 #define RONDE_COPY(to, from, bytes) __builtin_memcpy((to), (from), (bytes))
 /** to[i] = local[i] o received[i]; `to` may be either operand exactly. */
 #define RONDE_COMBINE(frame, to, local, received, elements)                                        \
-    (frame)->reduce((to), (local), (received), (elements))
+    (frame)->kernels.combine((to), (local), (received), (elements))
+/** to[i] = raw[i] * factor; `to` may be `raw` exactly. */
+#define RONDE_SCALE(frame, to, raw, factor, elements)                                              \
+    (frame)->kernels.scale((to), (raw), (factor), (elements))
+/** to[i] = (raw[i] * factor) + other[i], rounded twice; `to` may be either operand exactly. */
+#define RONDE_SCALE_SUM(frame, to, raw, other, factor, elements)                                   \
+    (frame)->kernels.scale_sum((to), (raw), (other), (factor), (elements))
+/** to[i] = to[i] / ranks. */
+#define RONDE_DIVIDE(frame, to, elements) (frame)->kernels.divide((to), (frame)->ranks, (elements))
 #endif
 
 /** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
-typedef void (*ronde_reduce_kernel)(void *to, const void *local, const void *received,
-                                    uint64_t count);
+typedef void (*ronde_combine_kernel)(void *to, const void *local, const void *received,
+                                     uint64_t count);
+
+/** The loops over elements of one type, each rounding every result to that type. */
+struct ronde_kernels {
+    ronde_combine_kernel combine; /**< of the operator; avg and premul_sum combine as sum */
+    /** premul_sum: to[i] = raw[i] * *factor */
+    void (*scale)(void *to, const void *raw, const void *factor, uint64_t count);
+    /** premul_sum: to[i] = raw[i] * *factor + other[i] */
+    void (*scale_sum)(void *to, const void *raw, const void *other, const void *factor,
+                      uint64_t count);
+    /** avg: to[i] = to[i] / ranks */
+    void (*divide)(void *to, uint32_t ranks, uint64_t count);
+};
 
 /** A counter one side writes and others poll: alone on two cache lines, since CPUs prefetch lines in pairs. */
 struct ronde_counter {
@@ -70,14 +91,16 @@ struct ronde_wait {
 
 /** What is the same for all lanes during a run. */
 struct ronde_frame {
-    uint64_t count;             /**< elements of a block */
+    uint64_t count;             /**< elements of a block, or of the longest */
     uint64_t first_piece;       /**< pieces of all earlier runs */
     uint64_t piece_count;       /**< pieces of this run */
     uint64_t piece_elements;    /**< elements of a full piece */
     uint64_t slot_stride;       /**< bytes from slot to slot */
     uint32_t depth;             /**< slots of a connection */
     uint32_t element_bytes;     /**< of the element type */
-    ronde_reduce_kernel reduce; /**< of element type and operator */
+    uint32_t ranks;             /**< what avg divides by */
+    uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
+    struct ronde_kernels kernels; /**< of element type and operator */
     bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
 };
 
@@ -92,6 +115,9 @@ struct ronde_task {
     unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
     uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */
     uint64_t scratch_stride;                 /**< bytes from scratch chunk to scratch chunk */
+    const struct ronde_blocks *blocks[2]; /**< of input and output; NULL = blocks of `count`, one after another */
+    uint64_t weight_before; /**< of the channels before its own */
+    uint64_t factor;        /**< premul_sum: the bytes of the rank's factor */
     uint32_t first_lane;                     /**< index of its lane 0 among all lanes */
 };
 
@@ -245,6 +271,14 @@ RONDE_INTERP void ronde_end_advance(struct ronde_end *end, uint32_t depth)
     RONDE_RELEASE(end->mine, end->count);
 }
 
+/** Whether this position's chunks of a buffer are those of position 0, each further on by the same number. */
+RONDE_INTERP bool ronde_view_is_cyclic(const struct ronde_view *view, uint32_t buffer)
+{
+    const struct ronde_schedule *schedule = view->schedule;
+    return schedule->symmetry == RONDE_SYMMETRY_NONE || !schedule->rotates[buffer] ||
+           (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count < 2);
+}
+
 /** The chunks of a step's source or destination in `buffer`; the step has at least one. */
 RONDE_INTERP struct ronde_items ronde_items_open(struct ronde_lane *lane,
                                                  const struct ronde_step *step, uint32_t buffer,
@@ -257,8 +291,9 @@ RONDE_INTERP struct ronde_items ronde_items_open(struct ronde_lane *lane,
     const bool is_reordered = view->channel->order && buffer != RONDE_SCRATCH &&
                               chunks != view->schedule->chunks_per_block;
     struct ronde_items items = {0, 0, 0};
-    /* Shifting keeps contiguous chunks contiguous modulo the buffer, so most operands need no list. */
-    if (step->chunk_count == 1 || (!is_range && !is_reordered && step->chunk_count <= chunks)) {
+    /* Adding keeps contiguous chunks contiguous modulo the buffer, so most operands need no list. */
+    if (step->chunk_count == 1 || (!is_range && !is_reordered && step->chunk_count <= chunks &&
+                                   ronde_view_is_cyclic(view, buffer))) {
         items.first = ronde_view_item(view, step, is_source, chunks, 0);
         if (step->chunk_count > chunks - items.first)
             items.wrapped = step->chunk_count - (chunks - items.first);
@@ -301,30 +336,78 @@ RONDE_INTERP uint32_t ronde_act_rotation(const struct ronde_lane *lane,
     return wrapped == step->chunk_count ? 0 : wrapped;
 }
 
+/** Place that an item in scratch had in position 0's message, found among all of them: only xor and shapes need it. */
+RONDE_INTERP uint32_t ronde_act_stored_place(const struct ronde_act *act, uint32_t item)
+{
+    const struct ronde_view *view = &act->lane->task->view;
+    const struct ronde_step *step = act->step;
+    const bool is_source = act->buffer[1] == RONDE_SCRATCH;
+    const bool is_range =
+        (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE)) != 0;
+    const uint32_t first = is_source ? step->source_chunk : step->destination_chunk;
+    const uint32_t chunks = act->lane->task->chunks[RONDE_SCRATCH];
+    const uint32_t chunk = ronde_items_chunk(&act->items[is_source], item);
+    uint32_t stored = 0;
+    for (uint32_t k = 0; k < step->chunk_count; k++) {
+        stored = ronde_operand_item(view->program, is_range, first, chunks, k);
+        if (ronde_view_shift(view, RONDE_SCRATCH, chunks, stored) == chunk)
+            break;
+    }
+    uint32_t place = 0;
+    for (uint32_t k = 0; k < step->chunk_count; k++)
+        place += ronde_operand_item(view->program, is_range, first, chunks, k) < stored;
+    return place;
+}
+
+/** Place that an item of a step in scratch had in position 0's message. */
+RONDE_INTERP uint32_t ronde_act_first_place(const struct ronde_act *act, uint32_t item)
+{
+    const uint32_t count = act->step->chunk_count;
+    if (count > 1 && !ronde_view_is_cyclic(&act->lane->task->view, RONDE_SCRATCH))
+        return ronde_act_stored_place(act, item);
+    return act->rotation == 0 ? item : (item + count - act->rotation) % count;
+}
+
 /** Part of the block that an item of a step holds whose operands lie in scratch only, as the prover found it. */
 RONDE_INTERP uint32_t ronde_act_scratch_part(const struct ronde_act *act, uint32_t item)
 {
     const struct ronde_task *task = act->lane->task;
     const struct ronde_program *program = task->view.program;
-    const uint32_t count = act->step->chunk_count;
-    const uint32_t at = act->rotation == 0 ? item : (item + count - act->rotation) % count;
     const uint32_t part =
-        program->scratch_parts[program->scratch_part[act->step - program->steps] + at];
+        program->scratch_parts[program->scratch_part[act->step - program->steps] +
+                               ronde_act_first_place(act, item)];
     const uint32_t parts = task->view.schedule->chunks_per_block;
     /* Collectives of one block rotate its parts with the position; a block per rank keeps its parts. */
     return task->chunks[RONDE_IN] == parts ? ronde_view_shift(&task->view, RONDE_IN, parts, part)
                                            : part;
 }
 
-/** Part of the block that an item of a step moves. */
-RONDE_INTERP uint32_t ronde_act_part(const struct ronde_act *act, uint32_t item)
+/** Elements of a chunk of the input or output, from the start of its block. */
+RONDE_INTERP struct ronde_extent ronde_task_extent(const struct ronde_task *task, uint32_t buffer,
+                                                   uint32_t chunk)
 {
-    const uint32_t parts = act->lane->task->view.schedule->chunks_per_block;
-    if (ronde_buffer_has_parts(act->buffer[1]))
-        return ronde_items_chunk(&act->items[1], item) % parts;
-    if (ronde_buffer_has_parts(act->buffer[0]))
-        return ronde_items_chunk(&act->items[0], item) % parts;
-    return ronde_act_scratch_part(act, item);
+    const struct ronde_view *view = &task->view;
+    const uint32_t parts = view->schedule->chunks_per_block;
+    if (!task->blocks[buffer] || !task->blocks[buffer]->counts)
+        return task->parts[chunk % parts];
+    const struct ronde_slice slice = ronde_slice_between(
+        view->schedule, task->weight_before, view->channel->weight,
+        task->blocks[buffer]->counts[chunk / parts], task->frame->element_bytes);
+    return ronde_slice_chunk(&slice, chunk % parts);
+}
+
+/** Where a block of the input or output begins; NULL if it has no memory. */
+RONDE_INTERP unsigned char *ronde_task_block(const struct ronde_task *task, uint32_t buffer,
+                                             uint32_t block)
+{
+    const struct ronde_blocks *blocks = task->blocks[buffer];
+    if (blocks && blocks->pointers)
+        return (unsigned char *)blocks->pointers[block];
+    if (!task->base[buffer])
+        return 0;
+    const uint64_t element =
+        blocks && blocks->offsets ? blocks->offsets[block] : block * task->frame->count;
+    return task->base[buffer] + element * task->frame->element_bytes;
 }
 
 /** Where an operand's item begins in this piece; `skip` elements of its chunk belong to earlier pieces. */
@@ -332,26 +415,38 @@ RONDE_INTERP unsigned char *ronde_act_address(const struct ronde_act *act, bool 
                                               uint32_t item, uint64_t skip)
 {
     const struct ronde_task *task = act->lane->task;
-    const struct ronde_frame *frame = task->frame;
+    const uint64_t element_bytes = task->frame->element_bytes;
     const uint32_t buffer = act->buffer[is_source];
-    if (buffer == RONDE_BUFFER_COUNT || !task->base[buffer])
+    if (buffer == RONDE_BUFFER_COUNT)
         return 0;
     const uint32_t chunk = ronde_items_chunk(&act->items[is_source], item);
     if (buffer == RONDE_SCRATCH)
-        return task->base[buffer] + chunk * task->scratch_stride + skip * frame->element_bytes;
-    const uint32_t parts = task->view.schedule->chunks_per_block;
-    const uint64_t element = chunk / parts * frame->count + task->parts[chunk % parts].first + skip;
-    return task->base[buffer] + element * frame->element_bytes;
+        return task->base[buffer] + chunk * task->scratch_stride + skip * element_bytes;
+    unsigned char *const block =
+        ronde_task_block(task, buffer, chunk / task->view.schedule->chunks_per_block);
+    const uint64_t element = ronde_task_extent(task, buffer, chunk).first + skip;
+    return block ? block + element * element_bytes : 0;
+}
+
+/** Elements of an item, over all pieces: an operand in `in` or `out` says it, else what the prover saw in scratch. */
+RONDE_INTERP uint64_t ronde_act_elements(const struct ronde_act *act, uint32_t item)
+{
+    const struct ronde_task *task = act->lane->task;
+    for (int is_source = 1; is_source >= 0; is_source--) {
+        const uint32_t buffer = act->buffer[is_source];
+        if (ronde_buffer_has_parts(buffer))
+            return ronde_task_extent(task, buffer, ronde_items_chunk(&act->items[is_source], item))
+                .count;
+    }
+    return task->parts[ronde_act_scratch_part(act, item)].count;
 }
 
 /** Source, destination and length of an item in the lane's piece. */
 RONDE_INTERP struct ronde_segment ronde_act_segment(const struct ronde_act *act, uint32_t item)
 {
-    const struct ronde_task *task = act->lane->task;
-    struct ronde_extent whole = task->parts[ronde_act_part(act, item)];
-    whole.first = 0;
-    const struct ronde_extent piece =
-        ronde_extent_piece(whole, act->lane->piece, task->frame->piece_elements);
+    const struct ronde_extent whole = {0, ronde_act_elements(act, item)};
+    const struct ronde_extent piece = ronde_extent_piece(
+        whole, act->lane->piece, act->lane->task->frame->piece_elements);
     struct ronde_segment segment;
     segment.source = ronde_act_address(act, true, item, piece.first);
     segment.destination = ronde_act_address(act, false, item, piece.first);
@@ -359,22 +454,28 @@ RONDE_INTERP struct ronde_segment ronde_act_segment(const struct ronde_act *act,
     return segment;
 }
 
+/** Whether an operand's item has elements but no memory. */
+RONDE_INTERP bool ronde_act_lacks(const struct ronde_act *act, bool is_source, uint32_t item)
+{
+    const uint32_t buffer = act->buffer[is_source];
+    return buffer != RONDE_BUFFER_COUNT && ronde_act_elements(act, item) > 0 &&
+           !ronde_act_address(act, is_source, item, 0);
+}
+
 /** What a proof would have excluded: an operand without memory, or two operands of different lengths. */
 RONDE_INTERP enum ronde_reason ronde_act_fault(const struct ronde_act *act, uint32_t item)
 {
     const struct ronde_task *task = act->lane->task;
-    const uint32_t source = act->buffer[1];
-    const uint32_t destination = act->buffer[0];
-    if ((source != RONDE_BUFFER_COUNT && !task->base[source]) ||
-        (destination != RONDE_BUFFER_COUNT && !task->base[destination]))
+    if (ronde_act_lacks(act, true, item) || ronde_act_lacks(act, false, item))
         return RONDE_REASON_BUFFER;
-    if (!ronde_buffer_has_parts(source) || !ronde_buffer_has_parts(destination))
+    if (!ronde_buffer_has_parts(act->buffer[1]) || !ronde_buffer_has_parts(act->buffer[0]))
         return RONDE_REASON_NONE;
-    const uint32_t parts = task->view.schedule->chunks_per_block;
-    const uint32_t from = ronde_items_chunk(&act->items[1], item) % parts;
-    const uint32_t to = ronde_items_chunk(&act->items[0], item) % parts;
-    return task->parts[from].count == task->parts[to].count ? RONDE_REASON_NONE
-                                                            : RONDE_REASON_EXTENT;
+    const uint32_t from = ronde_items_chunk(&act->items[1], item);
+    const uint32_t to = ronde_items_chunk(&act->items[0], item);
+    return ronde_task_extent(task, act->buffer[1], from).count ==
+                   ronde_task_extent(task, act->buffer[0], to).count
+               ? RONDE_REASON_NONE
+               : RONDE_REASON_EXTENT;
 }
 
 /** Copies unless the data is there already, which is how in-place runs skip copies. */
@@ -384,38 +485,82 @@ RONDE_INTERP void ronde_act_copy(unsigned char *to, const unsigned char *from, u
         RONDE_COPY(to, from, bytes);
 }
 
+/** Whether the step carries a mark that the operator heeds. */
+RONDE_INTERP bool ronde_act_heeds(const struct ronde_act *act, uint32_t mark)
+{
+    return (act->step->flags & act->lane->task->frame->marks & mark) != 0;
+}
+
+/** Finishes a result that is complete: avg divides it. */
+RONDE_INTERP void ronde_act_complete(const struct ronde_act *act, unsigned char *to,
+                                     uint64_t elements)
+{
+    if (ronde_act_heeds(act, RONDE_FLAG_FINAL))
+        RONDE_DIVIDE(act->lane->task->frame, to, elements);
+}
+
+/** Moves the local operand on alone: premul_sum scales one that is raw, even onto itself. */
+RONDE_INTERP void ronde_act_take(const struct ronde_act *act, unsigned char *to,
+                                 const unsigned char *from, uint64_t elements)
+{
+    const struct ronde_task *task = act->lane->task;
+    if (ronde_act_heeds(act, RONDE_FLAG_RAW))
+        RONDE_SCALE(task->frame, to, from, &task->factor, elements);
+    else
+        ronde_act_copy(to, from, elements * task->frame->element_bytes);
+    ronde_act_complete(act, to, elements);
+}
+
+/**
+ * Combines the operand that the marks are about, a step's source, with another one. `to` <- source o other, but for
+ * `reduce`, whose source is the second operand: sums commute, and no other operator heeds marks.
+ */
+RONDE_INTERP void ronde_act_combine(const struct ronde_act *act, unsigned char *to,
+                                    const unsigned char *source, const unsigned char *other,
+                                    uint64_t elements)
+{
+    const struct ronde_task *task = act->lane->task;
+    if (ronde_act_heeds(act, RONDE_FLAG_RAW))
+        RONDE_SCALE_SUM(task->frame, to, source, other, &task->factor, elements);
+    else if (act->step->op == RONDE_STEP_REDUCE)
+        RONDE_COMBINE(task->frame, to, other, source, elements);
+    else
+        RONDE_COMBINE(task->frame, to, source, other, elements);
+    ronde_act_complete(act, to, elements);
+}
+
 /** Moves and combines one item. */
 RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct ronde_segment *segment)
 {
-    const struct ronde_frame *frame = act->lane->task->frame;
     const uint64_t elements = segment->elements;
-    const uint64_t bytes = elements * frame->element_bytes;
+    const uint64_t bytes = elements * act->lane->task->frame->element_bytes;
+    unsigned char *const destination = segment->destination;
     switch ((enum ronde_step_op)act->step->op) {
     case RONDE_STEP_SEND:
-        ronde_act_copy(act->sent, segment->source, bytes);
+        ronde_act_take(act, act->sent, segment->source, elements);
         break;
     case RONDE_STEP_RECV:
-        ronde_act_copy(segment->destination, act->received, bytes);
+        ronde_act_copy(destination, act->received, bytes);
         break;
     case RONDE_STEP_RCS:
         ronde_act_copy(act->sent, act->received, bytes);
-        ronde_act_copy(segment->destination, act->received, bytes);
+        ronde_act_copy(destination, act->received, bytes);
         break;
     case RONDE_STEP_RRC:
-        RONDE_COMBINE(frame, segment->destination, segment->source, act->received, elements);
+        ronde_act_combine(act, destination, segment->source, act->received, elements);
         break;
     case RONDE_STEP_RRS:
-        RONDE_COMBINE(frame, act->sent, segment->source, act->received, elements);
+        ronde_act_combine(act, act->sent, segment->source, act->received, elements);
         break;
     case RONDE_STEP_RRCS:
-        RONDE_COMBINE(frame, act->sent, segment->source, act->received, elements);
-        ronde_act_copy(segment->destination, act->sent, bytes);
+        ronde_act_combine(act, act->sent, segment->source, act->received, elements);
+        ronde_act_copy(destination, act->sent, bytes);
         break;
     case RONDE_STEP_COPY:
-        ronde_act_copy(segment->destination, segment->source, bytes);
+        ronde_act_take(act, destination, segment->source, elements);
         break;
     case RONDE_STEP_REDUCE:
-        RONDE_COMBINE(frame, segment->destination, segment->destination, segment->source, elements);
+        ronde_act_combine(act, destination, segment->source, destination, elements);
         break;
     case RONDE_STEP_RS:
     case RONDE_STEP_NOP:
@@ -439,8 +584,10 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
         if (segment.elements > 0)
             ronde_act_apply(act, &segment);
         act->moved += bytes;
-        act->received += act->received ? bytes : 0;
-        act->sent += act->sent ? bytes : 0;
+        if (act->received)
+            act->received += bytes;
+        if (act->sent)
+            act->sent += bytes;
     }
 }
 

@@ -6,6 +6,12 @@
 #define DEFAULT_DEPTH 8u
 
 /* The longest chunk of any channel decides; the shorter ones send empty pieces at the end. */
+static uint64_t pieces_for(uint64_t pieces, uint64_t elements, uint64_t piece_elements)
+{
+    const uint64_t needed = elements / piece_elements + (elements % piece_elements != 0);
+    return needed > pieces ? needed : pieces;
+}
+
 uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count,
                            uint32_t dtype_bytes, uint64_t slot_bytes)
 {
@@ -13,10 +19,19 @@ uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count
     uint64_t pieces = 1;
     for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
         const struct ronde_slice slice = ronde_slice_of(schedule, channel, count, dtype_bytes);
-        const uint64_t most = ronde_slice_chunk_max(&slice);
-        const uint64_t needed = most / piece_elements + (most % piece_elements != 0);
-        pieces = needed > pieces ? needed : pieces;
+        pieces = pieces_for(pieces, ronde_slice_chunk_max(&slice), piece_elements);
     }
+    return pieces;
+}
+
+uint64_t ronde_piece_count_v(const struct ronde_schedule *schedule, uint64_t count,
+                             uint32_t dtype_bytes, uint64_t slot_bytes)
+{
+    const uint64_t piece_elements = ronde_piece_bytes(schedule, slot_bytes) / dtype_bytes;
+    uint64_t pieces = 1;
+    for (uint32_t channel = 0; channel < schedule->channel_count; channel++)
+        pieces = pieces_for(pieces, ronde_chunk_most(schedule, channel, count, dtype_bytes),
+                            piece_elements);
     return pieces;
 }
 
@@ -39,6 +54,12 @@ static enum ronde_status check_kind(const struct ronde_schedule *schedule,
     if (reduces && (unsigned)launch->op >= RONDE_OP_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: op %u, there are %u",
                           (unsigned)launch->op, (unsigned)RONDE_OP_COUNT);
+    if (!reduces && (launch->op == RONDE_AVG || launch->op == RONDE_PREMUL_SUM))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "launch: op %s, %s reduces nothing",
+                          ronde_op_text(launch->op), ronde_collective_text(schedule->collective));
+    if (reduces && launch->op == RONDE_PREMUL_SUM && !launch->factors)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "launch: factors is NULL, premul_sum needs one per rank");
     return RONDE_OK;
 }
 
@@ -64,18 +85,142 @@ static enum ronde_status check_sizes(const struct ronde_schedule *schedule,
     return RONDE_OK;
 }
 
-/* A buffer array and, where the collective uses them, its entries. */
-static enum ronde_status check_buffers(const struct ronde_schedule *schedule, const char *name,
-                                       void *const *buffers, bool at_root, struct ronde_error *error)
+/* One of a collective's two buffers, as a launch describes it. */
+struct side {
+    const char *name;
+    void *const *buffers;
+    const struct ronde_blocks *blocks; /* per rank, or NULL */
+    uint32_t block_count;
+    bool at_root; /* only the root has it */
+};
+
+static struct side side_of(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
+                           bool is_input)
 {
-    for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
-        if (at_root && rank != schedule->root)
-            continue;
-        if (!buffers || !buffers[rank])
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    const uint32_t ranks = schedule->ranks;
+    if (is_input)
+        return (struct side){"in", launch->in, launch->in_blocks,
+                             ronde_collective_in_blocks(schedule->collective, ranks),
+                             traits->in_at_root};
+    return (struct side){"out", launch->out, launch->out_blocks,
+                         ronde_collective_out_blocks(schedule->collective, ranks),
+                         traits->out_at_root};
+}
+
+/* Elements of a block of a rank. */
+static uint64_t count_of(const struct side *side, const struct ronde_launch *launch, uint32_t rank,
+                         uint32_t block)
+{
+    const uint64_t *counts = side->blocks ? side->blocks[rank].counts : NULL;
+    return counts ? counts[block] : launch->count;
+}
+
+/* A table of blocks: where each is, and that it is no longer than the launch says. *out_varies: some is shorter. */
+static enum ronde_status check_table(const struct side *side, const struct ronde_launch *launch,
+                                     uint32_t rank, bool *out_varies, struct ronde_error *error)
+{
+    const struct ronde_blocks *blocks = &side->blocks[rank];
+    for (uint32_t b = 0; b < side->block_count; b++) {
+        const uint64_t count = count_of(side, launch, rank, b);
+        if (count > launch->count)
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "launch: %s of rank %u is NULL, %s needs it", name, rank,
-                              ronde_collective_text(schedule->collective));
+                              "launch: block %u of %s of rank %u has %llu elements, count is %llu",
+                              b, side->name, rank, (unsigned long long)count,
+                              (unsigned long long)launch->count);
+        if (count > 0 && blocks->pointers && !blocks->pointers[b])
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "launch: block %u of %s of rank %u is NULL and has %llu elements", b,
+                              side->name, rank, (unsigned long long)count);
+        *out_varies |= count != launch->count;
     }
+    if (blocks->counts && !blocks->offsets && !blocks->pointers)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "launch: blocks of %s of rank %u have counts, but neither offsets nor "
+                          "pointers",
+                          side->name, rank);
+    return RONDE_OK;
+}
+
+/* A buffer of every rank that has one: memory, or a table that says where each block is. */
+static enum ronde_status check_side(const struct ronde_schedule *schedule, const struct side *side,
+                                    const struct ronde_launch *launch, bool *out_varies,
+                                    struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t rank = 0; rank < schedule->ranks && status == RONDE_OK; rank++) {
+        if (side->at_root && rank != schedule->root)
+            continue;
+        const bool has_pointers = side->blocks && side->blocks[rank].pointers;
+        if (!has_pointers && (!side->buffers || !side->buffers[rank]))
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "launch: %s of rank %u is NULL, %s needs it", side->name, rank,
+                              ronde_collective_text(schedule->collective));
+        if (side->blocks)
+            status = check_table(side, launch, rank, out_varies, error);
+    }
+    return status;
+}
+
+/* An output block and the input block that goes into it, each by the table of the rank that owns it. */
+struct pair {
+    uint32_t to_rank;
+    uint32_t to_block;
+    uint32_t from_rank;
+    uint32_t from_block;
+};
+
+static enum ronde_status check_pair(const struct ronde_schedule *schedule,
+                                    const struct ronde_launch *launch, struct pair pair,
+                                    struct ronde_error *error)
+{
+    const struct side in = side_of(schedule, launch, true);
+    const struct side out = side_of(schedule, launch, false);
+    const uint64_t from = count_of(&in, launch, pair.from_rank, pair.from_block);
+    const uint64_t to = count_of(&out, launch, pair.to_rank, pair.to_block);
+    if (from == to)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "launch: block %u of in of rank %u has %llu elements, block %u of out of rank "
+                      "%u has %llu",
+                      pair.from_block, pair.from_rank, (unsigned long long)from, pair.to_block,
+                      pair.to_rank, (unsigned long long)to);
+}
+
+/* Every input block is as long as every output block it goes into. */
+static enum ronde_status check_lengths(const struct ronde_schedule *schedule,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    const struct side out = side_of(schedule, launch, false);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
+        if (out.at_root && rank != schedule->root)
+            continue;
+        for (uint32_t from = 0; from < schedule->ranks && status == RONDE_OK; from++) {
+            const bool is_source = schedule->collective == RONDE_SEND_RECV
+                                       ? ronde_schedule_source(schedule, rank) == from
+                                       : !traits->in_at_root || from == schedule->root;
+            const struct pair pair = {rank, traits->out_per_rank ? from : 0, from,
+                                      traits->in_per_rank ? rank : 0};
+            if (is_source)
+                status = check_pair(schedule, launch, pair, error);
+        }
+    }
+    return status;
+}
+
+/* Where a collective has no form in place, the two buffers of a rank must not be one. */
+static enum ronde_status check_sharing(const struct ronde_schedule *schedule,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
+    if (ronde_collective_traits(schedule->collective)->has_in_place || !launch->in || !launch->out)
+        return RONDE_OK;
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
+        if (launch->in[rank] && launch->in[rank] == launch->out[rank])
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "launch: in and out of rank %u are the same memory, %s cannot run in place",
+                              rank, ronde_collective_text(schedule->collective));
     return RONDE_OK;
 }
 
@@ -85,14 +230,24 @@ enum ronde_status ronde_launch_check(const struct ronde_schedule *schedule,
     enum ronde_status status = check_kind(schedule, launch, error);
     if (status == RONDE_OK)
         status = check_sizes(schedule, launch, error);
-    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
     const bool has_data = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
     if (status != RONDE_OK || !has_data || launch->count == 0)
         return status;
-    status = check_buffers(schedule, "in", launch->in, traits->in_at_root, error);
+    const struct side in = side_of(schedule, launch, true);
+    const struct side out = side_of(schedule, launch, false);
+    bool varies = false;
+    status = check_side(schedule, &in, launch, &varies, error);
     if (status == RONDE_OK)
-        status = check_buffers(schedule, "out", launch->out, traits->out_at_root, error);
-    return status;
+        status = check_side(schedule, &out, launch, &varies, error);
+    if (status == RONDE_OK)
+        status = check_sharing(schedule, launch, error);
+    if (status != RONDE_OK || !varies)
+        return status;
+    if (schedule->v_form == RONDE_V_NONE)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "launch: blocks differ in length, and %s %s puts blocks where others belong",
+                          ronde_collective_text(schedule->collective), schedule->algorithm);
+    return check_lengths(schedule, launch, error);
 }
 
 enum ronde_status ronde_backend_run_once(const struct ronde_backend *backend, void *self,

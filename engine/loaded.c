@@ -175,6 +175,7 @@ static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t chann
     task->progress = loaded->progress + place->lane;
     task->parts = loaded->parts + (size_t)channel * schedule->chunks_per_block;
     task->waits = waits;
+    task->weight_before = ronde_weight_before(schedule, channel);
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         task->chunks[buffer] =
             ronde_schedule_chunks(schedule, task->view.program, (enum ronde_buffer)buffer);
@@ -226,14 +227,14 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
     loaded->mem = mem;
     loaded->arena = ronde_arena_create(mem);
     count_parts(loaded);
-    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded)) {
+    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded) ||
+        !ronde_loaded_connect(loaded)) {
         const unsigned long long ends = loaded->end_count;
         ronde_loaded_destroy(loaded);
         return ronde_fail(error, RONDE_NO_MEMORY,
                           "no memory to load the schedule: %u ranks, %llu connection ends",
                           schedule->ranks, ends);
     }
-    ronde_loaded_connect(loaded);
     *out_loaded = loaded;
     return RONDE_OK;
 }

@@ -3,6 +3,7 @@
  *
  * Shared by the backends that reach all ranks' memory (host, cpu). Loading depends on the schedule only; preparing a
  * run depends on the launch and allocates only when a run needs more slots or scratch than every earlier one.
+ * Not a public header, yet exported: hw may be a shared library of its own.
  */
 #ifndef RONDE_ENGINE_LOADED_H
 #define RONDE_ENGINE_LOADED_H
@@ -52,28 +53,28 @@ struct ronde_loaded {
  * Loads a schedule. Owner: the caller destroys *out_loaded. Errors: NO_MEMORY; UNSUPPORTED for a step in scratch whose
  * extent no proof has established.
  */
-enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
-                                      const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
-                                      struct ronde_error *error);
+RONDE_API enum ronde_status
+ronde_loaded_create(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
+                    struct ronde_loaded **out_loaded, struct ronde_error *error);
 
 /** Frees what create and prepare took; NULL is allowed. */
-void ronde_loaded_destroy(struct ronde_loaded *loaded);
+RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 
 /**
  * Sets up a run of a launch that ronde_launch_check accepted. `default_slot_bytes` stands in for a launch without.
  * Slots are only as long as the messages of this count need. Errors: NO_MEMORY.
  */
-enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
-                                       const struct ronde_launch *launch,
-                                       uint64_t default_slot_bytes, struct ronde_error *error);
+RONDE_API enum ronde_status
+ronde_loaded_prepare(struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                     uint64_t default_slot_bytes, struct ronde_error *error);
 
 /** Ends a run: all its lanes were done, or it was abandoned. */
-void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete);
+RONDE_API void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete);
 
 /** Writes "rank 3 lane 0 step 5 piece 2 of channel 0 waits for ...", at most RONDE_LANE_TEXT_BYTES. */
-void ronde_lane_describe(const struct ronde_lane *lane, char *text);
+RONDE_API void ronde_lane_describe(const struct ronde_lane *lane, char *text);
 
 /** First lane of a rank among all lanes; rank = ranks gives the end. */
-uint32_t ronde_loaded_first_lane(const struct ronde_loaded *loaded, uint32_t rank);
+RONDE_API uint32_t ronde_loaded_first_lane(const struct ronde_loaded *loaded, uint32_t rank);
 
 #endif

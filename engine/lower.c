@@ -343,7 +343,8 @@ enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_mode
     if (has_room) {
         ronde_model_deal(model, dealt, mine);
         lower_placement(&lowering, false, mine, min_depth);
-        lower_placement(&lowering, true, mine, min_depth);
+        if (ronde_placements(schedule) > 1)
+            lower_placement(&lowering, true, mine, min_depth);
     }
     ronde_arena_destroy(arena);
     return has_room ? RONDE_OK

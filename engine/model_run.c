@@ -13,6 +13,7 @@ struct ronde_run {
     bool *is_stacked;    /**< per lane */
     uint32_t *waiter;    /**< per lane: first lane that waits for it */
     uint32_t *next_waiter; /**< per lane: the next in that list */
+    bool *is_parked;     /**< per lane: it is in such a list, and only in one */
     uint32_t done;       /**< steps */
 };
 
@@ -29,8 +30,9 @@ bool ronde_model_make_run(struct ronde_model *model)
     run->is_stacked = ronde_arena_new(model->arena, lanes, sizeof *run->is_stacked);
     run->waiter = ronde_arena_new(model->arena, lanes, sizeof *run->waiter);
     run->next_waiter = ronde_arena_new(model->arena, lanes, sizeof *run->next_waiter);
+    run->is_parked = ronde_arena_new(model->arena, lanes, sizeof *run->is_parked);
     if (!run->next || !run->passed || !run->stack || !run->is_stacked || !run->waiter ||
-        !run->next_waiter)
+        !run->next_waiter || !run->is_parked)
         return false;
     model->run = run;
     return true;
@@ -54,6 +56,7 @@ static void start(struct ronde_model *model, uint32_t depth)
     memset(run->passed, 0, model->end_base[model->actors] * sizeof *run->passed);
     memset(run->is_stacked, 0, lanes * sizeof *run->is_stacked);
     memset(run->waiter, 0xff, lanes * sizeof *run->waiter);
+    memset(run->is_parked, 0, lanes * sizeof *run->is_parked);
     for (uint32_t actor = model->actors; actor-- > 0;) {
         const struct ronde_program *program = ronde_model_view(model, actor).program;
         for (uint32_t lane = program->lane_count; lane-- > 0;) {
@@ -124,6 +127,7 @@ static void finish_step(const struct runner *runner, const struct ronde_step *st
     while (run->waiter[runner->lane] != RONDE_NONE) {
         const uint32_t waiter = run->waiter[runner->lane];
         run->waiter[runner->lane] = run->next_waiter[waiter];
+        run->is_parked[waiter] = false;
         wake(run, waiter);
     }
 }
@@ -137,9 +141,10 @@ static uint32_t guarding_lane(const struct runner *runner)
                : RONDE_NONE;
 }
 
-/** Parks a lane until another has moved. */
+/** Parks a lane until another has moved; a message that arrives meanwhile does not change what it waits for. */
 static void park(struct ronde_run *run, uint32_t lane, uint32_t behind)
 {
+    run->is_parked[lane] = true;
     run->next_waiter[lane] = run->waiter[behind];
     run->waiter[behind] = lane;
 }
@@ -150,7 +155,8 @@ static void run_lane(const struct runner *runner)
     struct ronde_run *run = runner->model->run;
     const struct ronde_program *program = runner->view.program;
     const uint32_t local = runner->lane - runner->model->lane_base[runner->actor];
-    while (run->next[runner->lane] < program->lane_first[local + 1]) {
+    while (!run->is_parked[runner->lane] &&
+           run->next[runner->lane] < program->lane_first[local + 1]) {
         const struct ronde_step *step = &program->steps[run->next[runner->lane]];
         const uint32_t unmet = unmet_lane(runner, step);
         if (unmet != RONDE_NONE) {
@@ -212,6 +218,7 @@ bool ronde_model_resume(struct ronde_model *model)
     struct ronde_run *run = model->run;
     const uint32_t lanes = model->lane_base[model->actors];
     memset(run->waiter, 0xff, lanes * sizeof *run->waiter);
+    memset(run->is_parked, 0, lanes * sizeof *run->is_parked);
     for (uint32_t lane = lanes; lane-- > 0;)
         wake(run, lane);
     return work_off(model);
@@ -285,6 +292,8 @@ uint32_t ronde_model_min_depth(struct ronde_model *model)
         else
             low = middle;
     }
+    /* What comes next reads the order of a whole run, and the last try may have been one that stalled. */
+    (void)ronde_model_complete(model, high);
     return high;
 }
 

@@ -61,6 +61,17 @@ bool ronde_step_writes(enum ronde_step_op op)
     return row_of(op)->writes;
 }
 
+static const char *const v_form_texts[] = {
+#define V_FORM_TEXT(name, text) text,
+    RONDE_V_FORM_LIST(V_FORM_TEXT)
+#undef V_FORM_TEXT
+};
+
+const char *ronde_v_form_text(enum ronde_v_form v_form)
+{
+    return (uint32_t)v_form < RONDE_V_FORM_COUNT ? v_form_texts[v_form] : "?";
+}
+
 const char *ronde_finding_text(enum ronde_finding_code code)
 {
     return (uint32_t)code < RONDE_FINDING_COUNT ? finding_texts[code] : "?";

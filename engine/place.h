@@ -3,6 +3,7 @@
  *
  * In place (NCCL): all_reduce, broadcast and reduce share the whole buffer; the input of all_gather and of gather's root
  * is its own block of the output; the output of reduce_scatter and of scatter's root is its own block of the input.
+ * all_to_all and send_recv have no form in place: nothing is shared, and there is one placement to look at.
  */
 #ifndef RONDE_ENGINE_PLACE_H
 #define RONDE_ENGINE_PLACE_H
@@ -34,6 +35,12 @@ static inline struct ronde_cells ronde_cells_of(const struct ronde_schedule *sch
     return cells;
 }
 
+/** Placements of a collective that have to be looked at: 0 is out of place, 1 in place. */
+static inline unsigned ronde_placements(const struct ronde_schedule *schedule)
+{
+    return ronde_collective_traits(schedule->collective)->has_in_place ? 2 : 1;
+}
+
 /** Output chunk that shares memory with an input chunk in place, or RONDE_NONE. */
 static inline uint32_t ronde_place_alias(const struct ronde_schedule *schedule,
                                          const struct ronde_cells *cells, uint32_t in_chunk)
@@ -41,6 +48,8 @@ static inline uint32_t ronde_place_alias(const struct ronde_schedule *schedule,
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
     const uint32_t parts = schedule->chunks_per_block;
     const bool is_other = traits->has_root && cells->position != 0;
+    if (!traits->has_in_place)
+        return RONDE_NONE;
     if (traits->in_per_rank == traits->out_per_rank)
         return in_chunk;
     if (is_other)

@@ -3,6 +3,7 @@
 #include "engine/reduce.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Slots start on cache lines; single ones, so that the slots of short messages stay close together. */
 #define SLOT_ALIGNMENT 64u
@@ -19,11 +20,41 @@ static struct ronde_slice slice_of(const struct ronde_loaded *loaded, uint32_t c
                           loaded->frame.element_bytes);
 }
 
-/* Bytes of the longest chunk of a channel. */
+/* Bytes of the longest chunk of a channel, whatever the lengths of the blocks. */
 static uint64_t chunk_bytes(const struct ronde_loaded *loaded, uint32_t channel)
 {
-    const struct ronde_slice slice = slice_of(loaded, channel);
-    return ronde_slice_chunk_max(&slice) * loaded->frame.element_bytes;
+    const struct ronde_frame *frame = &loaded->frame;
+    return ronde_chunk_most(loaded->schedule, channel, frame->count, frame->element_bytes) *
+           frame->element_bytes;
+}
+
+/* Pieces of a launch. Without data there is nothing to run, except for a barrier, whose messages are empty anyway. */
+static uint64_t piece_count(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                            uint64_t slot_bytes)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    const struct ronde_frame *frame = &loaded->frame;
+    const bool has_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
+    if (has_blocks && launch->count == 0)
+        return 0;
+    return launch->in_blocks || launch->out_blocks
+               ? ronde_piece_count_v(schedule, frame->count, frame->element_bytes, slot_bytes)
+               : ronde_piece_count(schedule, frame->count, frame->element_bytes, slot_bytes);
+}
+
+/* The operator's loops and the mark it heeds. Collectives that do not reduce may leave the operator unset. */
+static void fill_operator(struct ronde_frame *frame, const struct ronde_schedule *schedule,
+                          const struct ronde_launch *launch)
+{
+    frame->ranks = schedule->ranks;
+    frame->marks = 0;
+    if (!ronde_collective_traits(schedule->collective)->reduces)
+        return;
+    frame->kernels = ronde_kernels_find(launch->dtype, launch->op);
+    if (launch->op == RONDE_PREMUL_SUM)
+        frame->marks = RONDE_FLAG_RAW;
+    else if (launch->op == RONDE_AVG)
+        frame->marks = RONDE_FLAG_FINAL;
 }
 
 /* Slots need not be longer than the longest message of this count, which matters with many connections. */
@@ -52,15 +83,8 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->element_bytes = ronde_dtype_bytes(launch->dtype);
     frame->first_piece = loaded->pieces_done;
     frame->piece_elements = piece_bytes / frame->element_bytes;
-    /* Without data there is nothing to run, except for a barrier, whose messages are empty anyway. */
-    frame->piece_count =
-        has_blocks && launch->count == 0
-            ? 0
-            : ronde_piece_count(schedule, frame->count, frame->element_bytes, slot_bytes);
-    /* Collectives that do not reduce may leave the operator unset; their steps never use the kernel. */
-    frame->reduce = ronde_collective_traits(schedule->collective)->reduces
-                        ? ronde_reduce_find(launch->dtype, launch->op)
-                        : NULL;
+    frame->piece_count = piece_count(loaded, launch, slot_bytes);
+    fill_operator(frame, schedule, launch);
     return slot_stride(loaded, piece_bytes);
 }
 
@@ -92,15 +116,27 @@ static uint64_t scratch_bytes(const struct ronde_loaded *loaded)
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
+/* What a task reads and writes: the rank's buffers, where their blocks lie, and the factor of its input. */
+static void set_buffers(struct ronde_task *task, const struct ronde_launch *launch)
+{
+    const uint32_t rank = task->view.rank;
+    task->base[RONDE_IN] = launch->in ? launch->in[rank] : NULL;
+    task->base[RONDE_OUT] = launch->out ? launch->out[rank] : NULL;
+    task->blocks[RONDE_IN] = launch->in_blocks ? &launch->in_blocks[rank] : NULL;
+    task->blocks[RONDE_OUT] = launch->out_blocks ? &launch->out_blocks[rank] : NULL;
+    if (task->frame->marks == RONDE_FLAG_RAW) {
+        const size_t bytes = task->frame->element_bytes;
+        memcpy(&task->factor, (const unsigned char *)launch->factors + rank * bytes, bytes);
+    }
+}
+
 /* Points tasks at the caller's buffers and at their own scratch. */
 static void set_memories(struct ronde_loaded *loaded, const struct ronde_launch *launch)
 {
     unsigned char *scratch = loaded->scratch.start;
     for (uint32_t t = 0; t < loaded->task_count; t++) {
         struct ronde_task *task = &loaded->tasks[t];
-        const uint32_t rank = task->view.rank;
-        task->base[RONDE_IN] = launch->in ? launch->in[rank] : NULL;
-        task->base[RONDE_OUT] = launch->out ? launch->out[rank] : NULL;
+        set_buffers(task, launch);
         task->base[RONDE_SCRATCH] = scratch;
         task->scratch_stride = scratch_stride(loaded, t % loaded->schedule->channel_count);
         scratch += task->chunks[RONDE_SCRATCH] * task->scratch_stride;

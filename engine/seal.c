@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "barrier.h"
+#include "blocks.h"
 #include "check.h"
 #include "hash.h"
 #include "lower.h"
@@ -60,6 +61,7 @@ static enum ronde_status prepare(struct ronde_schedule *schedule, struct ronde_p
 {
     memset(proof, 0, sizeof *proof);
     proof->ok = true;
+    schedule->v_form = RONDE_V_NONE;
     const enum ronde_status status =
         ronde_check(schedule, ronde_arena_mem(schedule->arena), proof, error);
     if (status != RONDE_OK || !proof->ok)
@@ -87,6 +89,8 @@ static enum ronde_status prove_model(struct ronde_schedule *schedule, struct ron
         return RONDE_OK;
     }
     enum ronde_status status = ronde_prove_values(schedule, model, proof, error);
+    if (status == RONDE_OK && proof->ok)
+        status = ronde_prove_blocks(schedule, model, error);
     if (status == RONDE_OK && proof->ok && schedule->collective == RONDE_BARRIER)
         status = ronde_prove_barrier(schedule, model, proof, error);
     if (status == RONDE_OK && proof->ok)
@@ -133,6 +137,38 @@ static bool is_expandable(const struct ronde_schedule *schedule, struct ronde_pr
     return false;
 }
 
+/** Whether chunks of a buffer have the same numbers at all positions, whatever the order. */
+static bool is_numbered_alike(const struct ronde_schedule *schedule,
+                              const struct ronde_program *program, uint8_t buffer)
+{
+    const enum ronde_buffer which = (enum ronde_buffer)buffer;
+    return buffer == RONDE_BUFFER_COUNT ||
+           (!schedule->rotates[buffer] &&
+            (which == RONDE_SCRATCH || ronde_schedule_chunks(schedule, program, which) ==
+                                           schedule->chunks_per_block));
+}
+
+/**
+ * Whether neither a position nor an order changes which chunk of a message is which: messages are sorted by absolute
+ * chunk, so those of several chunks must lie where all positions number them alike.
+ */
+static bool has_fixed_messages(const struct ronde_schedule *schedule)
+{
+    if (schedule->max_chunk_count == 1)
+        return true;
+    for (uint32_t i = 0; i < schedule->program_count; i++) {
+        const struct ronde_program *program = &schedule->programs[i];
+        for (uint32_t s = 0; s < program->step_count; s++) {
+            const struct ronde_step *step = &program->steps[s];
+            if (step->chunk_count > 1 &&
+                (!is_numbered_alike(schedule, program, step->source) ||
+                 !is_numbered_alike(schedule, program, step->destination)))
+                return false;
+        }
+    }
+    return true;
+}
+
 /**
  * Proves in positions, which covers every order, unless messages of several chunks are sorted by what an order does to
  * them: then every channel is proved under its own.
@@ -140,16 +176,18 @@ static bool is_expandable(const struct ronde_schedule *schedule, struct ronde_pr
 static enum ronde_status prove(struct ronde_schedule *schedule, bool may_quotient,
                                struct ronde_proof *proof, struct ronde_error *error)
 {
+    const bool is_fixed = has_fixed_messages(schedule);
+    schedule->v_form = ronde_v_form_of(schedule->collective);
     bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE ||
-                        !ronde_values_fit_quotient(schedule) || schedule->max_chunk_count > 1;
+                        !ronde_values_fit_quotient(schedule) || !is_fixed;
     enum ronde_status status = RONDE_OK;
     if (!is_undecided)
         status = prove_order(schedule, true, NULL, proof, &is_undecided, error);
     if (status != RONDE_OK || !is_undecided || !is_expandable(schedule, proof))
         return status;
-    const uint32_t orders = schedule->max_chunk_count > 1 ? schedule->channel_count : 1;
+    const uint32_t orders = is_fixed ? 1 : schedule->channel_count;
     for (uint32_t k = 0; k < orders && status == RONDE_OK && proof->ok; k++)
-        status = prove_order(schedule, false, schedule->max_chunk_count > 1 ? &schedule->channels[k] : NULL, proof,
+        status = prove_order(schedule, false, is_fixed ? NULL : &schedule->channels[k], proof,
                              &is_undecided, error);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Elements are zeroed here, since a list is used again without being freed. */
 void *text_list_add(const struct ronde_mem *mem, struct text_list *list, size_t element_bytes)
 {
     if (!ronde_mem_grow(mem, &list->items, &list->capacity, (size_t)list->count + 1, element_bytes))
@@ -20,6 +21,7 @@ void text_list_free(const struct ronde_mem *mem, struct text_list *list, size_t 
     memset(list, 0, sizeof *list);
 }
 
+/* Capacity is kept: a text of many small programs allocates as one of their largest. */
 void text_draft_start(struct text_draft *draft, uint32_t scratch_chunks)
 {
     memset(&draft->program, 0, sizeof draft->program);
@@ -110,6 +112,7 @@ static bool resolve_after(const struct text_draft *draft, struct text_lexer *lex
     return true;
 }
 
+/* The dependencies of a lane, in the order of its steps. */
 static bool resolve_lane(struct text_draft *draft, struct text_lexer *lexer, uint32_t lane)
 {
     const struct ronde_program *program = &draft->program;

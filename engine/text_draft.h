@@ -17,6 +17,25 @@ extern const char *const text_buffer_words[RONDE_BUFFER_COUNT];
 /** Takes the word of a buffer or fails. */
 bool text_need_buffer(struct text_lexer *lexer, enum ronde_buffer *out_buffer);
 
+/** How the peers of a schedule are written. */
+enum text_peer_form {
+    TEXT_PEER_SIGNED,  /**< "+1", "-1": an offset modulo ranks */
+    TEXT_PEER_SHAPED,  /**< "(0,-1)": an offset per digit of the shape */
+    TEXT_PEER_XOR,     /**< "^1" */
+    TEXT_PEER_ABSOLUTE /**< "@5": a position */
+};
+
+/** The form that follows from the header. */
+static inline enum text_peer_form text_peer_form(const struct ronde_schedule *schedule)
+{
+    if (schedule->absolute_peers)
+        return TEXT_PEER_ABSOLUTE;
+    if (schedule->symmetry == RONDE_SYMMETRY_XOR)
+        return TEXT_PEER_XOR;
+    const bool is_shaped = schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count > 1;
+    return is_shaped ? TEXT_PEER_SHAPED : TEXT_PEER_SIGNED;
+}
+
 /** A growing array of one element size. */
 struct text_list {
     void *items;

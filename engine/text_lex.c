@@ -52,6 +52,7 @@ static void lex_number(struct text_lexer *lexer)
     lexer->length = (size_t)(at - lexer->start);
 }
 
+/* A word goes on as far as letters and digits do. */
 static void lex_word(struct text_lexer *lexer)
 {
     const char *at = lexer->start;
@@ -61,6 +62,7 @@ static void lex_word(struct text_lexer *lexer)
     lexer->length = (size_t)(at - lexer->start);
 }
 
+/* One character, or one of the two arrows. */
 static void lex_symbol(struct text_lexer *lexer)
 {
     const char first = *lexer->start;
@@ -159,6 +161,7 @@ bool text_need_number(struct text_lexer *lexer, const char *what, uint32_t least
     return true;
 }
 
+/* Reads past the end of the current token: a name may hold what is a token of its own elsewhere. */
 bool text_need_name(struct text_lexer *lexer, const char *what, char *out, size_t size)
 {
     const char *at = lexer->start;
@@ -209,6 +212,7 @@ bool text_need_list(struct text_lexer *lexer, const char *what, uint32_t bound,
     return true;
 }
 
+/* The first failure counts; "path:line: " is what editors jump to. */
 static bool fail_at(struct text_lexer *lexer, uint32_t line, const char *format, va_list arguments)
 {
     char message[RONDE_ERROR_MESSAGE_BYTES];

@@ -25,6 +25,7 @@ struct text_out {
 
 static void put(struct text_out *out, const char *format, ...) RONDE_FORMAT(2, 3);
 
+/* Appends a formatted piece of at most PIECE_BYTES. */
 static void put(struct text_out *out, const char *format, ...)
 {
     if (out->is_short ||
@@ -54,6 +55,7 @@ static uint32_t run_end(const uint32_t *numbers, uint32_t count, uint32_t first)
     return end;
 }
 
+/* A list with its longer runs written short, as text_need_list reads it. */
 static void put_list(struct text_out *out, const uint32_t *numbers, uint32_t count)
 {
     for (uint32_t i = 0; i < count;) {
@@ -67,6 +69,7 @@ static void put_list(struct text_out *out, const uint32_t *numbers, uint32_t cou
     }
 }
 
+/* The one plain channel that most schedules have goes unsaid. */
 static void put_channels(struct text_out *out, const struct ronde_schedule *schedule)
 {
     const struct ronde_channel *channels = schedule->channels;
@@ -82,17 +85,37 @@ static void put_channels(struct text_out *out, const struct ronde_schedule *sche
     }
 }
 
-static void put_rotation(struct text_out *out, const struct ronde_schedule *schedule)
+/* Shape and symmetry. A shape means nothing elsewhere and is not printed there. */
+static void put_symmetry(struct text_out *out, const struct ronde_schedule *schedule)
 {
     if (schedule->symmetry == RONDE_SYMMETRY_NONE)
         return;
-    put(out, "rotate");
+    if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count > 0) {
+        put(out, "shape");
+        for (uint32_t i = 0; i < schedule->shape_count; i++)
+            put(out, " %" PRIu32, schedule->shape[i]);
+        put(out, "\n");
+    }
+    put(out, schedule->symmetry == RONDE_SYMMETRY_XOR ? "xor" : "rotate");
     for (uint32_t buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         if (schedule->rotates[buffer])
             put(out, " %s", text_buffer_words[buffer]);
     put(out, "\n");
 }
 
+/* In the order of destinations, of which there is one each. */
+static void put_pairs(struct text_out *out, const struct ronde_schedule *schedule)
+{
+    if (!schedule->source_of)
+        return;
+    put(out, "pairs");
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
+        if (schedule->source_of[rank] != RONDE_NONE)
+            put(out, " %" PRIu32 " -> %" PRIu32, schedule->source_of[rank], rank);
+    put(out, "\n");
+}
+
+/* Everything above the programs, in the order of enum text_header_word. */
 static void put_header(struct text_out *out, const struct ronde_schedule *schedule)
 {
     put(out, "ronde 1\n");
@@ -101,9 +124,10 @@ static void put_header(struct text_out *out, const struct ronde_schedule *schedu
     put(out, "ranks %" PRIu32 "\n", schedule->ranks);
     if (schedule->root != 0)
         put(out, "root %" PRIu32 "\n", schedule->root);
+    put_pairs(out, schedule);
     if (schedule->chunks_per_block != 1)
         put(out, "chunks %" PRIu32 "\n", schedule->chunks_per_block);
-    put_rotation(out, schedule);
+    put_symmetry(out, schedule);
     if (schedule->absolute_peers)
         put(out, "peers absolute\n");
     if (!schedule->allow_dead_work)
@@ -113,12 +137,14 @@ static void put_header(struct text_out *out, const struct ronde_schedule *schedu
     put_channels(out, schedule);
 }
 
+/* A strided operand says its count even if that is 1: without it, it would not read as strided. */
 static void put_range(struct text_out *out, const char *buffer, const struct ronde_range *range)
 {
     put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
         range->first, range->count, range->run, range->stride);
 }
 
+/* A plain operand. */
 static void put_chunks(struct text_out *out, const char *buffer, uint32_t first, uint32_t count)
 {
     if (count == 1)
@@ -127,6 +153,7 @@ static void put_chunks(struct text_out *out, const char *buffer, uint32_t first,
         put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
 }
 
+/* Source, then destination; "rs" has neither and says how much passes through. */
 static void put_operands(struct text_out *out, const struct ronde_program *program,
                          const struct ronde_step *step)
 {
@@ -149,17 +176,49 @@ static void put_operands(struct text_out *out, const struct ronde_program *progr
     }
 }
 
-/* The shorter way round; half way is positive. */
-static void put_peer(struct text_out *out, const struct ronde_schedule *schedule, uint32_t peer)
+/* An offset modulo a radix the shorter way round; half way is positive. */
+static void put_offset(struct text_out *out, const char *plus, uint32_t offset, uint32_t radix)
 {
-    if (schedule->absolute_peers)
-        put(out, "@%" PRIu32, peer);
-    else if (peer <= schedule->ranks / 2)
-        put(out, "+%" PRIu32, peer);
+    if (offset <= radix / 2)
+        put(out, "%s%" PRIu32, plus, offset);
     else
-        put(out, "-%" PRIu32, schedule->ranks - peer);
+        put(out, "-%" PRIu32, radix - offset);
 }
 
+/* An offset digit by digit, slowest first. */
+static void put_shaped_peer(struct text_out *out, const struct ronde_schedule *schedule,
+                            uint32_t peer)
+{
+    uint32_t place = schedule->ranks;
+    for (uint32_t i = 0; i < schedule->shape_count; i++) {
+        const uint32_t radix = schedule->shape[i];
+        place /= radix;
+        put(out, i == 0 ? "(" : ",");
+        put_offset(out, "", peer / place % radix, radix);
+    }
+    put(out, ")");
+}
+
+/* A peer in the form the header asks for. */
+static void put_peer(struct text_out *out, const struct ronde_schedule *schedule, uint32_t peer)
+{
+    switch (text_peer_form(schedule)) {
+    case TEXT_PEER_ABSOLUTE:
+        put(out, "@%" PRIu32, peer);
+        break;
+    case TEXT_PEER_XOR:
+        put(out, "^%" PRIu32, peer);
+        break;
+    case TEXT_PEER_SHAPED:
+        put_shaped_peer(out, schedule, peer);
+        break;
+    case TEXT_PEER_SIGNED:
+        put_offset(out, "+", peer, schedule->ranks);
+        break;
+    }
+}
+
+/* One end of a connection; tag 0 goes unsaid. */
 static void put_connection(struct text_out *out, const struct ronde_schedule *schedule,
                            const char *arrow, const struct ronde_connection *connection)
 {
@@ -169,6 +228,7 @@ static void put_connection(struct text_out *out, const struct ronde_schedule *sc
         put(out, ":%" PRIu32, connection->tag);
 }
 
+/* Dependencies as lane and step within the lane, which is how a reader counts. */
 static void put_dependencies(struct text_out *out, const struct ronde_program *program,
                              const struct ronde_step *step)
 {
@@ -210,6 +270,7 @@ static void put_step(struct text_out *out, const struct ronde_schedule *schedule
     put(out, "\n");
 }
 
+/* The steps, lane after lane; a single lane needs no heading. */
 static void put_steps(struct text_out *out, const struct ronde_schedule *schedule,
                       const struct ronde_program *program)
 {
@@ -236,6 +297,7 @@ static void sort_positions(const struct ronde_schedule *schedule, uint32_t *firs
         places[firsts[schedule->program_of[position] + 1]++] = position;
 }
 
+/* The programs, each below an empty line. */
 static void put_programs(struct text_out *out, const struct ronde_schedule *schedule,
                          const uint32_t *firsts, const uint32_t *places)
 {

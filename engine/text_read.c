@@ -1,5 +1,5 @@
 /*
- * The reader of the text form: header, channels, programs; docs/schedule-format.md is its specification.
+ * The reader of the text form: lines to programs, and the text as a whole. docs/schedule-format.md specifies it.
  *
  * A text can be hostile, so memory and time follow its size: lists grow with the lines read, numbers are bounded before
  * they size anything, nothing recurs, and what is O(ranks) is made once or paid for out of a budget.
@@ -7,311 +7,14 @@
 #include "ronde/text.h"
 
 #include "seal.h"
-#include "text_draft.h"
+#include "text_reader.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Entries of all orders together that a text may ask for beyond one per byte: runs like 0-1048575 are short to write. */
-#define FREE_ORDER_ENTRIES ((uint64_t)1 << 22)
-
-struct text_reader;
-
-/* A word that begins a line of the header; `read` takes the rest of the line. */
-struct header_word {
-    const char *text;
-    bool (*read)(struct text_reader *reader);
-    bool may_repeat;
-};
-
-/* Rows of the header table that are asked for by name. */
-enum header_index {
-    HEADER_COLLECTIVE,
-    HEADER_ALGORITHM,
-    HEADER_RANKS,
-    HEADER_ROOT,
-    HEADER_CHUNKS,
-    HEADER_ROTATE,
-    HEADER_PEERS,
-    HEADER_STRICT,
-    HEADER_CLOBBERS,
-    HEADER_CHANNEL,
-    HEADER_COUNT
-};
-
-/* Everything known while a text is read. */
-struct text_reader {
-    struct text_lexer lexer;
-    const struct ronde_mem *mem;
-    struct ronde_schedule *schedule;
-    uint32_t header_lines[HEADER_COUNT]; /* where a word stood last, 0 if it did not */
-    struct text_list channels;           /* struct ronde_channel */
-    struct text_list programs;           /* struct ronde_program */
-    struct text_draft draft;             /* the open program, if there is one */
-    bool is_open;
-    uint32_t served; /* positions that have a program */
-    uint32_t *seen; /* per rank: 1 + the last channel whose order names it; made with the first order */
-    uint32_t *order;       /* of the channel being read */
-    uint32_t order_count;  /* entries read so far */
-    uint64_t order_budget; /* entries that may still be asked for */
-};
-
-/* --- header ---------------------------------------------------------------------------------------------------- */
-
-static bool read_collective(struct text_reader *reader)
-{
-    char name[32];
-    struct text_lexer at = reader->lexer; /* so that an unknown name is reported where it stands */
-    if (!text_need_name(&reader->lexer, "a collective", name, sizeof name))
-        return false;
-    if (!ronde_collective_parse(name, &reader->schedule->collective)) {
-        reader->lexer = at;
-        return text_fail(&reader->lexer, "unknown collective '%s'", name);
-    }
-    return true;
-}
-
-static bool read_algorithm(struct text_reader *reader)
-{
-    return text_need_name(&reader->lexer, "an algorithm's name", reader->schedule->algorithm,
-                          sizeof reader->schedule->algorithm);
-}
-
-static bool read_ranks(struct text_reader *reader)
-{
-    return text_need_number(&reader->lexer, "ranks", 1, RONDE_MAX_RANKS, &reader->schedule->ranks);
-}
-
-static bool read_root(struct text_reader *reader)
-{
-    return text_need_number(&reader->lexer, "root", 0, RONDE_MAX_RANKS - 1, &reader->schedule->root);
-}
-
-static bool read_chunks(struct text_reader *reader)
-{
-    return text_need_number(&reader->lexer, "chunks", 1, TEXT_MOST_CHUNKS,
-                            &reader->schedule->chunks_per_block);
-}
-
-static bool read_rotate(struct text_reader *reader)
-{
-    reader->schedule->symmetry = RONDE_SYMMETRY_ROTATE;
-    while (reader->lexer.kind != TEXT_END) {
-        enum ronde_buffer buffer;
-        if (!text_need_buffer(&reader->lexer, &buffer))
-            return false;
-        reader->schedule->rotates[buffer] = true;
-    }
-    return true;
-}
-
-static bool read_peers(struct text_reader *reader)
-{
-    reader->schedule->absolute_peers = text_take_word(&reader->lexer, "absolute");
-    return reader->schedule->absolute_peers || text_fail_expected(&reader->lexer, "'absolute'");
-}
-
-static bool read_strict(struct text_reader *reader)
-{
-    reader->schedule->allow_dead_work = false;
-    return true;
-}
-
-static bool read_clobbers(struct text_reader *reader)
-{
-    reader->schedule->clobbers = true;
-    return true;
-}
-
-static bool take_order_entry(void *self, struct text_lexer *lexer, uint32_t rank)
-{
-    struct text_reader *reader = self;
-    const uint32_t mark = reader->channels.count + 1;
-    if (reader->seen[rank] == mark)
-        return text_fail(lexer, "rank %" PRIu32 " is twice in the order", rank);
-    reader->seen[rank] = mark;
-    /* Ranks are distinct and below the number of ranks, so there are no more of them than entries. */
-    reader->order[reader->order_count++] = rank;
-    return true;
-}
-
-static bool read_order(struct text_reader *reader, struct ronde_channel *channel)
-{
-    struct text_lexer *lexer = &reader->lexer;
-    const uint32_t ranks = reader->schedule->ranks;
-    if (ranks > reader->order_budget)
-        return text_fail(lexer,
-                         "the orders of this and earlier channels have more entries than "
-                         "the text has bytes, and more than %" PRIu64,
-                         FREE_ORDER_ENTRIES);
-    reader->order_budget -= ranks;
-    if (!reader->seen)
-        reader->seen = ronde_mem_new(reader->mem, ranks, sizeof *reader->seen);
-    reader->order = ronde_arena_new(reader->schedule->arena, ranks, sizeof *reader->order);
-    reader->order_count = 0;
-    if (!reader->seen || !reader->order)
-        return text_fail_memory(lexer);
-    if (!text_need_list(lexer, "rank", ranks, take_order_entry, reader))
-        return false;
-    if (reader->order_count < ranks)
-        return text_fail(lexer, "the order has %" PRIu32 " of %" PRIu32 " ranks",
-                         reader->order_count, ranks);
-    channel->order = reader->order;
-    return true;
-}
-
-static bool read_channel(struct text_reader *reader)
-{
-    struct text_lexer *lexer = &reader->lexer;
-    struct ronde_channel channel = {.weight = 1};
-    if (reader->schedule->ranks == 0)
-        return text_fail(lexer, "'channel' must stand below 'ranks'");
-    if (text_take_word(lexer, "weight") &&
-        !text_need_number(lexer, "weight", 1, RONDE_NONE - 1, &channel.weight))
-        return false;
-    if (text_take_word(lexer, "order") && !read_order(reader, &channel))
-        return false;
-    struct ronde_channel *kept = text_list_add(reader->mem, &reader->channels, sizeof *kept);
-    if (!kept)
-        return text_fail_memory(lexer);
-    *kept = channel;
-    return true;
-}
-
-/* In the order of enum header_index. */
-static const struct header_word header_words[HEADER_COUNT] = {
-    {"collective", read_collective, false}, {"algorithm", read_algorithm, false},
-    {"ranks", read_ranks, false},           {"root", read_root, false},
-    {"chunks", read_chunks, false},         {"rotate", read_rotate, false},
-    {"peers", read_peers, false},           {"strict", read_strict, false},
-    {"clobbers", read_clobbers, false},     {"channel", read_channel, true},
-};
-
-static bool read_header_line(struct text_reader *reader, const struct header_word *word)
-{
-    struct text_lexer *lexer = &reader->lexer;
-    uint32_t *line = &reader->header_lines[word - header_words];
-    if (reader->is_open)
-        return text_fail(lexer, "'%s' must stand above the programs", word->text);
-    if (*line > 0 && !word->may_repeat)
-        return text_fail(lexer, "'%s' stands in line %" PRIu32 " already", word->text, *line);
-    *line = lexer->line;
-    text_lex_next(lexer);
-    return word->read(reader) && text_need_end(lexer);
-}
-
-/* --- what the lines of the header must be together ------------------------------------------------------------- */
-
-static bool check_chunks(struct text_reader *reader)
-{
-    const struct ronde_schedule *schedule = reader->schedule;
-    const uint32_t in = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    const uint32_t out = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    const uint64_t blocks = in > out ? in : out;
-    if (blocks * schedule->chunks_per_block <= TEXT_MOST_CHUNKS)
-        return true;
-    return text_fail_at(&reader->lexer, reader->header_lines[HEADER_CHUNKS],
-                        "%" PRIu64 " blocks of %" PRIu32 " chunks are more than %u chunks", blocks,
-                        schedule->chunks_per_block, TEXT_MOST_CHUNKS);
-}
-
-/* A buffer can rotate only if every position has as many of its chunks. */
-static bool check_rotates(struct text_reader *reader, uint32_t line, enum ronde_buffer buffer,
-                          const struct ronde_program *program)
-{
-    const struct ronde_schedule *schedule = reader->schedule;
-    const uint32_t chunks = ronde_schedule_chunks(schedule, program, buffer);
-    if (!schedule->rotates[buffer] || chunks % schedule->ranks == 0)
-        return true;
-    return text_fail_at(&reader->lexer, line,
-                        "'%s' has %" PRIu32 " chunks and cannot rotate over %" PRIu32 " ranks",
-                        text_buffer_words[buffer], chunks, schedule->ranks);
-}
-
-static bool check_symmetry(struct text_reader *reader)
-{
-    const uint32_t line = reader->header_lines[HEADER_ROTATE];
-    if (reader->schedule->symmetry == RONDE_SYMMETRY_NONE)
-        return true;
-    if (reader->schedule->absolute_peers)
-        return text_fail_at(&reader->lexer, line,
-                            "'rotate' and 'peers absolute' exclude each other");
-    return check_rotates(reader, line, RONDE_IN, NULL) &&
-           check_rotates(reader, line, RONDE_OUT, NULL);
-}
-
-/* The root is a rank, the collective has one, and it is at position 0 of every channel. */
-static bool check_root(struct text_reader *reader)
-{
-    const struct ronde_schedule *schedule = reader->schedule;
-    const uint32_t line = reader->header_lines[HEADER_ROOT];
-    const struct ronde_channel *channels = reader->channels.items;
-    if (schedule->root >= schedule->ranks)
-        return text_fail_at(&reader->lexer, line, "root %" PRIu32 " is not below ranks %" PRIu32,
-                            schedule->root, schedule->ranks);
-    if (!ronde_collective_traits(schedule->collective)->has_root)
-        return line == 0 || text_fail_at(&reader->lexer, line, "%s has no root",
-                                         ronde_collective_text(schedule->collective));
-    for (uint32_t k = 0; k < reader->channels.count; k++) {
-        const uint32_t first = channels[k].order ? channels[k].order[0] : 0;
-        if (first != schedule->root)
-            return text_fail(&reader->lexer,
-                             "the order of channel %" PRIu32 " begins with rank %" PRIu32
-                             ", not with the root %" PRIu32,
-                             k, first, schedule->root);
-    }
-    return true;
-}
-
-/* Gives what was not said its default: one channel. */
-static bool keep_channels(struct text_reader *reader)
-{
-    struct ronde_schedule *schedule = reader->schedule;
-    const struct ronde_channel usual = {.weight = 1};
-    if (reader->channels.count == 0) {
-        struct ronde_channel *only = text_list_add(reader->mem, &reader->channels, sizeof *only);
-        if (!only)
-            return text_fail_memory(&reader->lexer);
-        *only = usual;
-    }
-    schedule->channel_count = reader->channels.count;
-    schedule->channels =
-        ronde_arena_new(schedule->arena, schedule->channel_count, sizeof *schedule->channels);
-    if (!schedule->channels)
-        return text_fail_memory(&reader->lexer);
-    memcpy(schedule->channels, reader->channels.items,
-           schedule->channel_count * sizeof *schedule->channels);
-    return true;
-}
-
-static bool make_program_of(struct text_reader *reader)
-{
-    struct ronde_schedule *schedule = reader->schedule;
-    if (schedule->symmetry != RONDE_SYMMETRY_NONE)
-        return true;
-    schedule->program_of =
-        ronde_arena_new(schedule->arena, schedule->ranks, sizeof *schedule->program_of);
-    if (!schedule->program_of)
-        return text_fail_memory(&reader->lexer);
-    for (uint32_t position = 0; position < schedule->ranks; position++)
-        schedule->program_of[position] = RONDE_NONE;
-    return true;
-}
-
-/* Ends the header, at the first program or at the end of the text. */
-static bool finish_header(struct text_reader *reader)
-{
-    static const enum header_index needed[] = {HEADER_COLLECTIVE, HEADER_RANKS};
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-        if (reader->header_lines[needed[i]] == 0)
-            return text_fail(&reader->lexer, "no '%s' line above the programs",
-                             header_words[needed[i]].text);
-    return check_chunks(reader) && check_symmetry(reader) && keep_channels(reader) &&
-           check_root(reader) && make_program_of(reader);
-}
-
 /* --- programs -------------------------------------------------------------------------------------------------- */
 
+/* Each position is claimed once, which also bounds the work all lists of positions make together. */
 static bool take_position(void *self, struct text_lexer *lexer, uint32_t position)
 {
     struct text_reader *reader = self;
@@ -324,6 +27,7 @@ static bool take_position(void *self, struct text_lexer *lexer, uint32_t positio
     return true;
 }
 
+/* The rest of a "program" line. */
 static bool read_positions(struct text_reader *reader)
 {
     struct text_lexer *lexer = &reader->lexer;
@@ -345,12 +49,13 @@ static bool finish_program(struct text_reader *reader)
     return text_draft_finish(&reader->draft, &reader->lexer, reader->schedule->arena, program);
 }
 
+/* A "program" line ends the header, or the program before it. */
 static bool read_program(struct text_reader *reader)
 {
     struct text_lexer *lexer = &reader->lexer;
     uint32_t number;
     uint32_t scratch = 0;
-    if (!reader->is_open && !finish_header(reader))
+    if (!reader->is_open && !text_finish_header(reader))
         return false;
     if (!finish_program(reader))
         return false;
@@ -362,23 +67,23 @@ static bool read_program(struct text_reader *reader)
         return text_fail(lexer, "program %" PRIu32 " stands where program %" PRIu32 " is due",
                          number, reader->programs.count);
     if (number > 0 && reader->schedule->symmetry != RONDE_SYMMETRY_NONE)
-        return text_fail(lexer, "a rotating schedule has one program");
+        return text_fail(lexer, "a symmetric schedule has one program");
     if (text_take_word(lexer, "scratch") &&
         !text_need_number(lexer, "scratch", 0, TEXT_MOST_CHUNKS, &scratch))
         return false;
     text_draft_start(&reader->draft, scratch);
-    return check_rotates(reader, lexer->line, RONDE_SCRATCH, &reader->draft.program) &&
+    return text_check_rotates(reader, lexer->line, RONDE_SCRATCH, &reader->draft.program) &&
            read_positions(reader);
 }
 
 /* --- the text -------------------------------------------------------------------------------------------------- */
 
+/* Words of the header are looked for first, so that one in the wrong place is called that. */
 static bool read_line(struct text_reader *reader)
 {
     struct text_lexer *lexer = &reader->lexer;
-    for (size_t i = 0; i < HEADER_COUNT; i++)
-        if (text_is_word(lexer, header_words[i].text))
-            return read_header_line(reader, &header_words[i]);
+    if (text_is_header(reader))
+        return text_read_header(reader);
     if (text_is_word(lexer, "program"))
         return read_program(reader);
     if (!reader->is_open)
@@ -388,6 +93,7 @@ static bool read_line(struct text_reader *reader)
     return text_draft_step(&reader->draft, lexer);
 }
 
+/* The version comes before anything a later one may change. */
 static bool read_version(struct text_reader *reader)
 {
     struct text_lexer *lexer = &reader->lexer;
@@ -401,6 +107,7 @@ static bool read_version(struct text_reader *reader)
     return text_need_number(lexer, "version", 1, 1, &version) && text_need_end(lexer);
 }
 
+/* From a list that grew to an array of the right size. */
 static bool keep_programs(struct text_reader *reader)
 {
     struct ronde_schedule *schedule = reader->schedule;
@@ -419,7 +126,7 @@ static bool finish_text(struct text_reader *reader)
 {
     const struct ronde_schedule *schedule = reader->schedule;
     if (!reader->is_open)
-        return finish_header(reader) && text_fail(&reader->lexer, "no 'program' line");
+        return text_finish_header(reader) && text_fail(&reader->lexer, "no 'program' line");
     if (!finish_program(reader))
         return false;
     if (schedule->program_of && reader->served < schedule->ranks)
@@ -429,6 +136,7 @@ static bool finish_text(struct text_reader *reader)
     return keep_programs(reader);
 }
 
+/* Stops at the first error: later ones are mostly its echo. */
 static bool read_text(struct text_reader *reader)
 {
     if (!read_version(reader))
@@ -439,6 +147,7 @@ static bool read_text(struct text_reader *reader)
     return finish_text(reader);
 }
 
+/* What a text need not say. */
 static void reader_open(struct text_reader *reader, const char *text, size_t bytes,
                         const char *name, struct ronde_error *error)
 {
@@ -446,13 +155,14 @@ static void reader_open(struct text_reader *reader, const char *text, size_t byt
     text_lex_open(&reader->lexer, text, bytes, name, error);
     reader->draft.mem = reader->mem;
     reader->draft.schedule = schedule;
-    reader->order_budget = FREE_ORDER_ENTRIES + bytes;
+    reader->order_budget = TEXT_FREE_ORDER_ENTRIES + bytes;
     schedule->chunks_per_block = 1;
     /* People try things out; built-ins print 'strict'. */
     schedule->allow_dead_work = true;
     memcpy(schedule->algorithm, "custom", sizeof "custom");
 }
 
+/* The schedule stays: what was read lives in its arena. */
 static void reader_close(struct text_reader *reader)
 {
     text_draft_free(&reader->draft);

@@ -34,6 +34,7 @@ struct text_operand {
     struct ronde_range range;
 };
 
+/* The row of the operation, or NULL with an error. */
 static const struct step_word *take_step_word(struct text_lexer *lexer)
 {
     for (size_t i = 0; i < sizeof step_words / sizeof step_words[0]; i++)
@@ -111,6 +112,7 @@ static bool keep_operand(struct text_draft *draft, struct text_lexer *lexer,
     return true;
 }
 
+/* Fills in what a step has to say about its source. */
 static bool keep_source(struct text_draft *draft, struct text_lexer *lexer,
                         const struct text_operand *operand, struct ronde_step *step)
 {
@@ -124,6 +126,7 @@ static bool keep_source(struct text_draft *draft, struct text_lexer *lexer,
     return true;
 }
 
+/* The same for its destination; the message has as many chunks as either. */
 static bool keep_destination(struct text_draft *draft, struct text_lexer *lexer,
                              const struct text_operand *operand, struct ronde_step *step)
 {
@@ -160,40 +163,69 @@ static bool read_operands(struct text_draft *draft, struct text_lexer *lexer,
            (!writes || keep_destination(draft, lexer, &destination, step));
 }
 
-/* "@5": a position. */
-static bool read_absolute_peer(const struct text_draft *draft, struct text_lexer *lexer,
-                               uint32_t *out_peer)
+/* One digit of an offset, "2" or "-1", kept modulo its radix. */
+static bool read_digit(struct text_lexer *lexer, uint32_t radix, uint32_t *out_digit)
 {
-    if (!draft->schedule->absolute_peers)
-        return text_fail(lexer, "'@' needs the line 'peers absolute' above the programs");
-    return text_need_number(lexer, "peer", 0, draft->schedule->ranks - 1, out_peer);
-}
-
-/* "+1" or "-1": an offset, kept modulo ranks. */
-static bool read_relative_peer(const struct text_draft *draft, struct text_lexer *lexer,
-                               bool is_negative, uint32_t *out_peer)
-{
-    const uint32_t ranks = draft->schedule->ranks;
-    uint32_t offset;
-    if (draft->schedule->absolute_peers)
-        return text_fail(lexer, "peers are absolute here: '@' and a position");
-    if (!text_need_number(lexer, "peer offset", 0, ranks - 1, &offset))
+    const bool is_negative = text_take_symbol(lexer, '-');
+    uint32_t digit;
+    if (!text_need_number(lexer, "peer offset", 0, radix - 1, &digit))
         return false;
-    *out_peer = is_negative && offset > 0 ? ranks - offset : offset;
+    *out_digit = is_negative && digit > 0 ? radix - digit : digit;
     return true;
 }
 
+/* "(0,-1)", behind the parenthesis: an offset in every digit of the shape. */
+static bool read_shaped_peer(const struct ronde_schedule *schedule, struct text_lexer *lexer,
+                             uint32_t *out_peer)
+{
+    *out_peer = 0;
+    for (uint32_t i = 0; i < schedule->shape_count; i++) {
+        uint32_t digit;
+        if (i > 0 && !text_need_symbol(lexer, ','))
+            return false;
+        if (!read_digit(lexer, schedule->shape[i], &digit))
+            return false;
+        *out_peer = *out_peer * schedule->shape[i] + digit;
+    }
+    return text_need_symbol(lexer, ')');
+}
+
+/* "+1" or "-1". */
+static bool read_signed_peer(const struct ronde_schedule *schedule, struct text_lexer *lexer,
+                             uint32_t *out_peer)
+{
+    if (text_take_symbol(lexer, '+'))
+        return text_need_number(lexer, "peer offset", 0, schedule->ranks - 1, out_peer);
+    if (lexer->kind == TEXT_SYMBOL && *lexer->start == '-')
+        return read_digit(lexer, schedule->ranks, out_peer);
+    return text_fail_expected(lexer,
+                              "a peer such as '+1' or '-1' (or '@1' below 'peers absolute')");
+}
+
+/* How a peer is written follows from the header, so that a line says the same wherever it is copied to. */
 static bool read_peer(const struct text_draft *draft, struct text_lexer *lexer, uint32_t *out_peer)
 {
+    const struct ronde_schedule *schedule = draft->schedule;
+    const uint32_t last = schedule->ranks - 1;
     if (text_is_word(lexer, "group"))
         return text_fail(lexer, "connection kind 'group' is reserved and not part of version 1");
-    if (text_take_symbol(lexer, '@'))
-        return read_absolute_peer(draft, lexer, out_peer);
-    if (text_take_symbol(lexer, '+'))
-        return read_relative_peer(draft, lexer, false, out_peer);
-    if (text_take_symbol(lexer, '-'))
-        return read_relative_peer(draft, lexer, true, out_peer);
-    return text_fail_expected(lexer, "a peer such as '+1', '-1' or '@5'");
+    switch (text_peer_form(schedule)) {
+    case TEXT_PEER_ABSOLUTE:
+        return (text_take_symbol(lexer, '@') ||
+                text_fail_expected(lexer, "'@' and a position, since peers are absolute")) &&
+               text_need_number(lexer, "peer", 0, last, out_peer);
+    case TEXT_PEER_XOR:
+        return (text_take_symbol(lexer, '^') ||
+                text_fail_expected(lexer, "a peer such as '^1', since positions combine by xor")) &&
+               text_need_number(lexer, "peer offset", 0, last, out_peer);
+    case TEXT_PEER_SHAPED:
+        return (text_take_symbol(lexer, '(') ||
+                text_fail_expected(lexer, "a peer such as '(0,-1)', since there is a shape")) &&
+               read_shaped_peer(schedule, lexer, out_peer);
+    case TEXT_PEER_SIGNED:
+        break;
+    }
+    return read_signed_peer(schedule, lexer, out_peer);
 }
 
 /* One end of a connection, behind its arrow. */
@@ -259,6 +291,7 @@ static bool read_dependencies(struct text_draft *draft, struct text_lexer *lexer
     return true;
 }
 
+/* Fields that an operation does not use stay "none", as the builder leaves them. */
 bool text_draft_step(struct text_draft *draft, struct text_lexer *lexer)
 {
     struct ronde_step step = {.source = RONDE_BUFFER_COUNT,

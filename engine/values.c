@@ -457,6 +457,26 @@ static void run_once(struct symbolic *symbolic, bool in_place)
         check_outputs(symbolic);
 }
 
+/** Most cells and message items of all actors together, 32 bytes each. */
+#define MAX_VALUES ((uint64_t)1 << 26)
+
+/** Whether the values fit; a finding if not. */
+static bool are_values_few(const struct ronde_schedule *schedule, const struct ronde_model *model,
+                           struct ronde_proof *proof)
+{
+    uint64_t values = model->item_count;
+    for (uint32_t actor = 0; actor < model->actors; actor++)
+        values +=
+            ronde_cells_of(schedule, ronde_model_view(model, actor).program, 0, 0).total;
+    if (values <= MAX_VALUES)
+        return true;
+    ronde_find(proof, RONDE_FINDING_NOT_PROVED,
+               (struct ronde_place){NULL, RONDE_NONE, RONDE_NONE, RONDE_NONE},
+               "%llu chunks of all ranks and messages are more than the %llu that are followed",
+               (unsigned long long)values, (unsigned long long)MAX_VALUES);
+    return false;
+}
+
 /** Room for marks and parts: final states are temporary, parts stay with the schedule. */
 static bool make_notes(struct symbolic *symbolic, struct ronde_arena *arena)
 {
@@ -531,6 +551,8 @@ bool ronde_values_fit_quotient(const struct ronde_schedule *schedule)
 enum ronde_status ronde_prove_values(struct ronde_schedule *schedule, struct ronde_model *model,
                                      struct ronde_proof *proof, struct ronde_error *error)
 {
+    if (!are_values_few(schedule, model, proof))
+        return RONDE_OK;
     struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
     struct symbolic symbolic = {.schedule = schedule,
                                 .model = model,
@@ -552,7 +574,7 @@ enum ronde_status ronde_prove_values(struct ronde_schedule *schedule, struct ron
                                        : add_modulo_prime(symbolic.full[i], sum[i]);
         }
         run_once(&symbolic, false);
-        if (proof->ok)
+        if (proof->ok && symbolic.traits->has_in_place)
             run_once(&symbolic, true);
         if (proof->ok)
             keep_marks(&symbolic);

@@ -3,70 +3,108 @@
  *
  * In round i the positions whose numbers differ in bit i swap their whole sums and add them up, so
  * that after log2 N rounds everyone has everything. It has the fewest latencies of all, and sends
- * the whole block every time. N must be a power of two.
+ * the whole block every time. Where N is no power of two it is folded to one first (fold.h), which
+ * costs two messages more in a row.
  *
  *   round 0    0 <-> 1    2 <-> 3
  *   round 1    0 <-> 2    1 <-> 3
  *
- * Price (symbols in closed_form.h; a chunk is 1/C of the block; d = log2 N):
+ * Price (symbols in closed_form.h; a chunk is 1/C of the block; d = floor(log2 N)):
  *   T = L + sum over p of s(b_p) + d (f(b_p) + a + r(b_p))
- * One lane does everything, so pieces do not overlap. Exact for equal chunks, else an upper bound.
+ * and where N is folded, f + a + r to hand in and f + a + s to hand out are added to every piece.
+ * One lane does everything, so pieces do not overlap. Exact for equal chunks, else an upper bound;
+ * where N is folded, exact only if more than half of the members stand for two (N > 3/2 2^d): else
+ * no chain of messages that starts and ends with an extra changes members in every round.
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * recursive doubling of allreduce. All ranks add the same pairs of partial sums, so all get the
- * same bits. There other N are folded to a power of two first; we do not do that yet.
+ * same bits.
  */
 #include "catalogue.h"
 #include "closed_form.h"
+#include "fold.h"
 
-enum ronde_status ronde_all_reduce_recursive_doubling_supports(const struct ronde_request *request,
-                                                               struct ronde_error *why_not)
+/** Where a member's sum is when a round begins: who has taken nothing in yet has its input. */
+static struct ronde_operand sum_of(struct ronde_fold fold, uint32_t member, uint32_t bit)
 {
-    const uint32_t n = request->ranks;
-    if ((n & (n - 1)) != 0)
-        return ronde_fail(why_not, RONDE_UNSUPPORTED,
-                          "recursive_doubling needs a power of two, %u ranks are none", n);
-    return RONDE_OK;
+    const bool is_input = bit == 1 && member >= fold.extras;
+    return ronde_chunks(is_input ? RONDE_IN : RONDE_OUT, 0, 1);
 }
 
-static struct ronde_transfer half(uint32_t from, uint32_t to, struct ronde_operand sum)
+static void hand_in(struct ronde_fold fold, struct ronde_builder *builder)
 {
-    const struct ronde_transfer transfer = {
-        .from = from,
-        .to = to,
-        .source = sum,
-        .with = sum,
-        .target = ronde_chunks(RONDE_OUT, 0, 1),
-        .reduces = true,
-    };
-    return transfer;
+    for (uint32_t extra = 0; extra < fold.extras; extra++) {
+        const struct ronde_transfer transfer = {
+            .from = 2 * extra,
+            .to = 2 * extra + 1,
+            .source = ronde_chunks(RONDE_IN, 0, 1),
+            .with = ronde_chunks(RONDE_IN, 0, 1),
+            .target = ronde_chunks(RONDE_OUT, 0, 1),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+static void swap_sums(struct ronde_fold fold, uint32_t bit, struct ronde_builder *builder)
+{
+    ronde_builder_round_begin(builder);
+    for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
+        const uint32_t partner = member ^ bit;
+        const struct ronde_transfer transfer = {
+            .from = ronde_fold_position(fold, member),
+            .to = ronde_fold_position(fold, partner),
+            .source = sum_of(fold, member, bit),
+            .with = sum_of(fold, partner, bit),
+            .target = ronde_chunks(RONDE_OUT, 0, 1),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
+{
+    for (uint32_t extra = 0; extra < fold.extras; extra++) {
+        const struct ronde_transfer transfer = {
+            .from = 2 * extra + 1,
+            .to = 2 * extra,
+            .source = ronde_chunks(RONDE_OUT, 0, 1),
+            .target = ronde_chunks(RONDE_OUT, 0, 1),
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
 }
 
 void ronde_all_reduce_recursive_doubling_build(const struct ronde_request *request,
                                                struct ronde_builder *builder)
 {
-    const uint32_t n = request->ranks;
-    struct ronde_operand sum = ronde_chunks(RONDE_IN, 0, 1);
-    if (n == 1)
-        ronde_builder_copy(builder, 0, 0, sum, ronde_chunks(RONDE_OUT, 0, 1));
-    for (uint32_t bit = 1; bit < n; bit *= 2) {
-        ronde_builder_round_begin(builder);
-        for (uint32_t position = 0; position < n; position++) {
-            const struct ronde_transfer transfer = half(position, position ^ bit, sum);
-            ronde_builder_transfer(builder, &transfer);
-        }
-        ronde_builder_round_end(builder);
-        sum = ronde_chunks(RONDE_OUT, 0, 1);
-    }
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    if (fold.extras == 0)
+        ronde_builder_xor(builder, false, false, false);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    hand_in(fold, builder);
+    for (uint32_t bit = 1; bit < fold.members; bit *= 2)
+        swap_sums(fold, bit, builder);
+    hand_out(fold, builder);
 }
 
 struct ronde_price ronde_all_reduce_recursive_doubling_price(const struct ronde_request *request,
                                                              const struct ronde_load *load,
                                                              const struct ronde_network *network)
 {
-    const uint32_t rounds = ronde_log2_ceil(request->ranks);
+    const uint32_t rounds = ronde_log2_floor(request->ranks);
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    const uint32_t folds = fold.extras > 0 ? 1 : 0;
     const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
-    const struct ronde_lane_shape shape = {.steps = 1, .reducing = rounds, .messages = rounds};
-    return ronde_lane_price(load, network, cut, shape);
+    const struct ronde_lane_shape shape = {.steps = 1 + folds,
+                                           .reducing = rounds + folds,
+                                           .messages = rounds + 2 * folds};
+    struct ronde_price price = ronde_lane_price(load, network, cut, shape);
+    price.is_exact = price.is_exact && (folds == 0 || 2 * fold.extras > fold.members);
+    return price;
 }

@@ -115,17 +115,8 @@ void ronde_tree_build(const struct ronde_request *request, struct ronde_builder 
 
 /* --- price --------------------------------------------------------------------------------- */
 
-/** Costs of a piece in a tree. */
-struct tree_costs {
-    struct ronde_costs alone; /**< flows that share a port with other channels only */
-    double pair_ns;           /**< a flow that shares it with its sibling's */
-};
-
-/**
- * From the leaves until the root's child has sent the sum; the first children are the longest
- * chain.
- */
-static double up_ns(uint32_t n, const struct tree_costs *costs)
+/* The first children are the longest chain. */
+double ronde_tree_up_ns(uint32_t n, const struct ronde_tree_costs *costs)
 {
     const uint32_t top_level = ronde_log2_floor(n - 1);
     double time_ns = costs->alone.step_ns;
@@ -138,12 +129,11 @@ static double up_ns(uint32_t n, const struct tree_costs *costs)
     return time_ns + costs->alone.flow_ns;
 }
 
-/**
- * From the message's arrival at the root's child until the last leaf has it. In a full subtree the
- * second child's side is the longer one; where it is cut off, the first child's side of some
- * position on the right edge may be.
+/*
+ * In a full subtree the second child's side is the longer one; where it is cut off, the first
+ * child's side of some position on the right edge may be.
  */
-static double down_ns(uint32_t n, const struct tree_costs *costs)
+double ronde_tree_down_ns(uint32_t n, const struct ronde_tree_costs *costs)
 {
     const double send_ns = costs->alone.step_ns + costs->alone.flow_ns;
     const double alpha_ns = costs->alone.alpha_ns;
@@ -181,7 +171,7 @@ struct ronde_price ronde_tree_price(const struct ronde_request *request,
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct tree_costs costs = {
+    const struct ronde_tree_costs costs = {
         .alone = ronde_costs_of(network, pieces.bytes, channels),
         .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, 2 * channels),
     };
@@ -197,8 +187,8 @@ struct ronde_price ronde_tree_price(const struct ronde_request *request,
     const double port_ns =
         network->port_GBps > 0 ? load_of_port * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {
-        .first_ns = up_ns(n, &costs) + costs.alone.alpha_ns + lane_ns + costs.alone.alpha_ns +
-                    down_ns(n, &costs),
+        .first_ns = ronde_tree_up_ns(n, &costs) + costs.alone.alpha_ns + lane_ns + costs.alone.alpha_ns +
+                    ronde_tree_down_ns(n, &costs),
         .period_ns = lane_ns > port_ns ? lane_ns : port_ns,
         .credit_ns = (n == 2 ? leaf_ns : lane_ns) + costs.alone.alpha_ns + lane_ns,
         .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once),

@@ -2,7 +2,7 @@
 #ifndef RONDE_SCHEDULES_BINARY_TREE_H
 #define RONDE_SCHEDULES_BINARY_TREE_H
 
-#include "ronde/schedules.h"
+#include "closed_form.h"
 
 /** Children of a position; the first one's subtree is full and at least as deep as the second's. */
 struct ronde_tree_children {
@@ -18,6 +18,18 @@ uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
 
 /** States the pipelined all_reduce up and down one tree; n = 1 is a copy. */
 void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder);
+
+/** Costs of a piece in a tree. */
+struct ronde_tree_costs {
+    struct ronde_costs alone; /**< flows that share a port with other channels only */
+    double pair_ns;           /**< a flow that shares it with its sibling's */
+};
+
+/** ns from the leaves' start until the root's child has sent the sum; n > 1. */
+double ronde_tree_up_ns(uint32_t n, const struct ronde_tree_costs *costs);
+
+/** ns from a message's arrival at the root's child until the last leaf has stored it; n > 1. */
+double ronde_tree_down_ns(uint32_t n, const struct ronde_tree_costs *costs);
 
 /**
  * The price of all_reduce over `trees` trees (1 or 2) per channel of the request; see

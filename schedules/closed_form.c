@@ -24,7 +24,8 @@ struct ronde_pieces ronde_cut_load(const struct ronde_load *load, struct ronde_c
     const uint64_t longest =
         divide_up(divide_up(grains, cut.channels), cut.chunks) * RONDE_GRAIN_BYTES;
     const uint64_t chunk_bytes = longest < block_bytes ? longest : block_bytes;
-    const uint64_t whole_grains = load->slot_bytes / RONDE_GRAIN_BYTES;
+    const uint64_t whole_grains =
+        load->slot_bytes / (cut.widest ? cut.widest : 1) / RONDE_GRAIN_BYTES;
     const uint64_t piece_bytes =
         load->slot_bytes == 0 ? chunk_bytes : (whole_grains ? whole_grains : 1) * RONDE_GRAIN_BYTES;
     struct ronde_pieces pieces = {.depth = load->depth ? load->depth : DEFAULT_DEPTH};
@@ -63,29 +64,59 @@ struct ronde_costs ronde_costs_of(const struct ronde_network *network, double by
     return costs;
 }
 
-static double lane_piece_ns(const struct ronde_costs *costs, struct ronde_lane_shape shape)
+void ronde_work_add(struct ronde_lane_work *work, uint32_t chunks, struct ronde_lane_shape times)
 {
-    return shape.steps * costs->step_ns + shape.reducing * costs->reduce_ns +
-           shape.messages * (costs->flow_ns + costs->alpha_ns);
+    work->times.steps += times.steps;
+    work->times.reducing += times.reducing;
+    work->times.messages += times.messages;
+    work->chunks.steps += chunks * times.steps;
+    work->chunks.reducing += chunks * times.reducing;
+    work->chunks.messages += chunks * times.messages;
+}
+
+/** ns of `times` steps that handle `bytes` together. */
+static double steps_ns(const struct ronde_network *network, uint32_t times, double bytes,
+                       bool reduces)
+{
+    const double empty_ns = ronde_network_step_ns(network, 0, reduces);
+    return times * empty_ns + ronde_network_step_ns(network, bytes, reduces) - empty_ns;
+}
+
+double ronde_work_ns(const struct ronde_lane_work *work, const struct ronde_network *network,
+                     double bytes, uint32_t flows)
+{
+    return steps_ns(network, work->times.steps, bytes * work->chunks.steps, false) +
+           steps_ns(network, work->times.reducing, bytes * work->chunks.reducing, true) +
+           ronde_shared_flow_ns(network, bytes * work->chunks.messages, flows) +
+           work->times.messages * ronde_network_alpha_ns(network);
+}
+
+struct ronde_price ronde_work_price(const struct ronde_load *load,
+                                    const struct ronde_network *network, struct ronde_cut cut,
+                                    const struct ronde_lane_work *work)
+{
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    struct ronde_price price = {.is_exact = true};
+    if (pieces.count == 0)
+        return price;
+    price.time_ns =
+        network->time.launch_ns +
+        (double)(pieces.count - 1) * ronde_work_ns(work, network, pieces.bytes, cut.channels) +
+        ronde_work_ns(work, network, pieces.last_bytes, cut.channels);
+    /* In one piece the largest chunk alone makes the longest path: it takes part in every hop. */
+    price.is_exact = (pieces.is_even || (cut.widest <= 1 && pieces.is_reached && pieces.count == 1)) &&
+                     (work->times.messages == 0 ||
+                      ronde_is_unshared(network, pieces.bytes, cut.channels));
+    return price;
 }
 
 struct ronde_price ronde_lane_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
                                     struct ronde_lane_shape shape)
 {
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    struct ronde_price price = {.is_exact = true};
-    if (pieces.count == 0)
-        return price;
-    const struct ronde_costs full = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const struct ronde_costs last = ronde_costs_of(network, pieces.last_bytes, cut.channels);
-    price.time_ns = network->time.launch_ns +
-                    (double)(pieces.count - 1) * lane_piece_ns(&full, shape) +
-                    lane_piece_ns(&last, shape);
-    /* In one piece the largest chunk alone makes the longest path: it takes part in every hop. */
-    price.is_exact = (pieces.is_even || (pieces.is_reached && pieces.count == 1)) &&
-                     (shape.messages == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
-    return price;
+    struct ronde_lane_work work = {0};
+    ronde_work_add(&work, 1, shape);
+    return ronde_work_price(load, network, cut, &work);
 }
 
 struct ronde_price ronde_pipeline_price(const struct ronde_pieces *pieces,

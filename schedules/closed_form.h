@@ -19,6 +19,7 @@
 struct ronde_cut {
     uint32_t channels; /**< of equal weight */
     uint32_t chunks;   /**< per block and channel */
+    uint32_t widest;   /**< most chunks of any message; 0 = 1 */
 };
 
 /** A load, cut. */
@@ -42,7 +43,7 @@ struct ronde_costs {
 /** Channels a request asks for. */
 uint32_t ronde_request_channels(const struct ronde_request *request);
 
-/** Cuts a load by the split rule for steps of one chunk. */
+/** Cuts a load by the split rule. */
 struct ronde_pieces ronde_cut_load(const struct ronde_load *load, struct ronde_cut cut);
 
 /** Costs of a piece of `bytes` when `flows` flows share a port. */
@@ -78,6 +79,31 @@ struct ronde_lane_shape {
 struct ronde_price ronde_lane_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
                                     struct ronde_lane_shape shape);
+
+/**
+ * The same for messages of several chunks: a sum of hops of different widths. All costs grow linearly
+ * with bytes, so the sum needs only how many steps there are and how many chunks they handle.
+ */
+struct ronde_lane_work {
+    struct ronde_lane_shape times;  /**< steps and messages */
+    struct ronde_lane_shape chunks; /**< the same, each as often as it has chunks */
+};
+
+/** Adds hops of `chunks` chunks each. */
+void ronde_work_add(struct ronde_lane_work *work, uint32_t chunks, struct ronde_lane_shape times);
+
+/** ns of the work for one piece of `bytes` per chunk when `flows` flows share a port. */
+double ronde_work_ns(const struct ronde_lane_work *work, const struct ronde_network *network,
+                     double bytes, uint32_t flows);
+
+/**
+ * The price of one lane that does all its work for a piece before the next: L + sum over p of
+ * ronde_work_ns(b_p). Exact for equal chunks; else an upper bound, also in one piece, since a wide
+ * message has shorter chunks beside the largest.
+ */
+struct ronde_price ronde_work_price(const struct ronde_load *load,
+                                    const struct ronde_network *network, struct ronde_cut cut,
+                                    const struct ronde_lane_work *work);
 
 /** What a pipeline needs to know about its pieces. */
 struct ronde_pipeline {

@@ -183,6 +183,7 @@ static enum ronde_status run_survey(struct survey *survey, uint32_t ranks)
 
 /* On a shared host ports are no limit: what moves, moves by the copies of the steps. */
 enum ronde_status ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
+                                         uint64_t footprint_bytes,
                                          struct ronde_network *out_network, bool *out_is_uniform,
                                          struct ronde_error *error)
 {
@@ -194,7 +195,7 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
     if (status == RONDE_OK) {
         const struct ronde_shared_host *shared = &platform->facts.shared;
         const bool is_shared = shared->memory_GBps > 0 || shared->cores > 0;
-        out_network->time = platform->facts.time;
+        out_network->time = ronde_platform_time(platform, ranks, footprint_bytes);
         out_network->latency_ns = survey.longest_ns;
         out_network->port_GBps =
             isfinite(survey.slowest_GBps) && !is_shared ? survey.slowest_GBps : 0;

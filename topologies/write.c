@@ -60,6 +60,15 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
     memcpy(facts, list, sizeof list);
 }
 
+static bool is_curve(const struct ronde_curve *curve)
+{
+    for (uint32_t i = 0; i < curve->count && i < RONDE_MAX_CURVE; i++)
+        if (!isfinite(curve->bytes[i]) || !isfinite(curve->GBps[i]) || curve->GBps[i] <= 0 ||
+            curve->bytes[i] <= (i > 0 ? curve->bytes[i - 1] : 0))
+            return false;
+    return curve->count <= RONDE_MAX_CURVE;
+}
+
 /* Before the first byte: a refused calibration leaves an empty file, not half a one. */
 static enum ronde_status check(const struct ronde_calibration *calibration,
                                const struct fact *facts, struct ronde_error *error)
@@ -69,6 +78,10 @@ static enum ronde_status check(const struct ronde_calibration *calibration,
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
                               "calibration: %s is %g, expected a finite number >= 0", facts[i].name,
                               facts[i].value);
+    if (!is_curve(&calibration->copy_curve) || !is_curve(&calibration->gamma_curve))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "calibration: a curve needs at most %u ascending points and rates > 0",
+                          RONDE_MAX_CURVE);
     if (calibration->max_ranks == 0 || calibration->max_ranks > RONDE_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "calibration: %u ranks, expected 1 to %u",
                           calibration->max_ranks, RONDE_MAX_RANKS);
@@ -96,6 +109,16 @@ static void put_cluster(FILE *file, const struct ronde_calibration *calibration)
     fputs("/>\n", file);
 }
 
+static void put_curve(FILE *file, const char *name, const struct ronde_curve *curve)
+{
+    if (curve->count == 0)
+        return;
+    fprintf(file, "    <prop id=\"ronde.%s\" value=\"", name);
+    for (uint32_t i = 0; i < curve->count; i++)
+        fprintf(file, "%s%.17g:%.17g", i > 0 ? " " : "", curve->bytes[i], curve->GBps[i]);
+    fputs("\"/>\n", file);
+}
+
 /* The latency is not a prop but a property of the links; see put_cluster. */
 static void put_facts(FILE *file, const struct ronde_calibration *calibration,
                       const struct fact *facts)
@@ -104,6 +127,8 @@ static void put_facts(FILE *file, const struct ronde_calibration *calibration,
         if (strcmp(facts[i].name, "latency_ns") != 0)
             fprintf(file, "    <prop id=\"ronde.%s\" value=\"%.17g\"/>\n", facts[i].name,
                     facts[i].value);
+    put_curve(file, "copy_curve", &calibration->copy_curve);
+    put_curve(file, "gamma_curve", &calibration->gamma_curve);
     fprintf(file, "    <prop id=\"ronde.cores\" value=\"%u\"/>\n", calibration->shared.cores);
     fprintf(file, "    <prop id=\"ronde.slot_bytes\" value=\"%llu\"/>\n",
             (unsigned long long)calibration->slot_bytes);

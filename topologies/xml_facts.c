@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* How the value of a prop is read. */
-enum shape { NUMBER, INTEGER32, INTEGER64, TEXT, RANKS, REMARK };
+enum shape { NUMBER, INTEGER32, INTEGER64, TEXT, CURVE, RANKS, REMARK };
 
 /* One row per prop; offset is into the facts. REMARKs are for people and carry no meaning here. */
 static const struct {
@@ -23,6 +23,8 @@ static const struct {
     {"core_step_ns", NUMBER, offsetof(struct ronde_platform_facts, shared.core_step_ns)},
     {"cores", INTEGER32, offsetof(struct ronde_platform_facts, shared.cores)},
     {"slot_bytes", INTEGER64, offsetof(struct ronde_platform_facts, slot_bytes)},
+    {"copy_curve", CURVE, offsetof(struct ronde_platform_facts, copy_curve)},
+    {"gamma_curve", CURVE, offsetof(struct ronde_platform_facts, gamma_curve)},
     {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
     {"rank_hosts", RANKS, 0},
     {"measured_on", REMARK, 0},
@@ -78,6 +80,41 @@ static enum ronde_status store_number(struct ronde_reader *reader, const xmlNode
     return RONDE_OK;
 }
 
+/* One "bytes:GBps", moving *at behind it and the blanks that follow. */
+static bool read_point(const char **at, double *out_bytes, double *out_GBps)
+{
+    char text[64];
+    const size_t length = strcspn(*at, " ");
+    const char *colon = memchr(*at, ':', length);
+    if (!colon || length >= sizeof text)
+        return false;
+    memcpy(text, *at, length);
+    text[length] = '\0';
+    text[colon - *at] = '\0';
+    *at += length;
+    *at += strspn(*at, " ");
+    return ronde_parse_number(text, out_bytes) &&
+           ronde_parse_number(text + strlen(text) + 1, out_GBps) && *out_bytes > 0 && *out_GBps > 0;
+}
+
+/* Ascending points, or the prop is refused whole. */
+static enum ronde_status store_curve(struct ronde_reader *reader, const xmlNode *node, uint32_t row,
+                                     const char *value)
+{
+    struct ronde_curve curve = {0};
+    for (const char *at = value; *at != '\0'; curve.count++) {
+        const uint32_t i = curve.count;
+        if (i == RONDE_MAX_CURVE || !read_point(&at, &curve.bytes[i], &curve.GBps[i]) ||
+            (i > 0 && curve.bytes[i] <= curve.bytes[i - 1]))
+            return ronde_reader_fail(reader, node,
+                                     "ronde.%s is '%s', expected at most %u ascending points "
+                                     "'bytes:GBps' with blanks between them",
+                                     props[row].name, value, RONDE_MAX_CURVE);
+    }
+    memcpy((char *)&reader->platform->facts + props[row].offset, &curve, sizeof curve);
+    return RONDE_OK;
+}
+
 /* By shape; ranks are kept as text until all hosts are known. */
 static enum ronde_status store(struct ronde_reader *reader, const xmlNode *node, uint32_t row,
                                const char *value)
@@ -90,6 +127,8 @@ static enum ronde_status store(struct ronde_reader *reader, const xmlNode *node,
         return store_integer(reader, node, row, value);
     case TEXT:
         return store_text(reader, node, reader->platform->facts.measured_by, value);
+    case CURVE:
+        return store_curve(reader, node, row, value);
     case RANKS:
         reader->rank_hosts = value;
         return RONDE_OK;

@@ -225,15 +225,33 @@ static enum ronde_status fail_xml(struct ronde_reader *reader, const xmlError *f
     return ronde_reader_fail_line(reader, line, "not well-formed XML: %s", text);
 }
 
+/* What libxml2 tells nobody in particular, such as bytes that its character decoder refuses, belongs on no terminal. */
+static void ignore_message(void *context, const char *format, ...)
+{
+    (void)context;
+    (void)format;
+}
+
+/* Parses with the thread's message handler set aside: some of libxml2's messages ignore the options. */
+static xmlDoc *parse_quietly(xmlParserCtxt *context, const char *bytes, size_t count)
+{
+    const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+                        XML_PARSE_BIG_LINES | XML_PARSE_NOCDATA;
+    const xmlGenericErrorFunc handler = xmlGenericError;
+    void *handler_context = xmlGenericErrorContext;
+    xmlSetGenericErrorFunc(NULL, ignore_message);
+    xmlDoc *document = xmlCtxtReadMemory(context, bytes, (int)count, NULL, NULL, options);
+    xmlSetGenericErrorFunc(handler_context, handler);
+    return document;
+}
+
 /* Neither the DTD nor anything else is fetched: the checks are ours and work offline. */
 static enum ronde_status parse(struct ronde_reader *reader, const char *bytes, size_t count)
 {
     xmlParserCtxt *context = xmlNewParserCtxt();
     if (!context)
         return ronde_reader_no_memory(reader);
-    const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-                        XML_PARSE_BIG_LINES | XML_PARSE_NOCDATA;
-    xmlDoc *document = xmlCtxtReadMemory(context, bytes, (int)count, NULL, NULL, options);
+    xmlDoc *document = parse_quietly(context, bytes, count);
     enum ronde_status status;
     if (document && xmlDocGetRootElement(document))
         status = read_platform(reader, xmlDocGetRootElement(document));

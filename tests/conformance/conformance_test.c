@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Launches drawn for each schedule at 100 percent. */
-#define LAUNCHES_PER_SCHEDULE 200u
+/* Launches drawn for all schedules together at 100 percent, in equal parts. */
+#define LAUNCHES 40000u
 
 /* Below this percentage the sample is too small to meet all pairs. */
 #define PERCENT_FOR_PAIRS 40u
@@ -50,17 +50,18 @@ static struct state {
     uint64_t random;
     uint64_t launches;
     uint64_t too_large;
+    uint64_t planned; /* schedules there will be */
     uint64_t schedules;
     uint64_t unsupported;
+    uint64_t uneven;  /* launches with blocks of different lengths */
+    uint64_t refused; /* such launches of schedules that have no v-form */
     uint32_t failures;
 } state;
 
-static uint64_t scaled(uint64_t launches)
+static uint64_t percentage(void)
 {
     const char *text = getenv("RONDE_TEST_SCALE");
-    const uint64_t percent = text ? strtoull(text, NULL, 10) : 100;
-    const uint64_t many = launches * percent / 100;
-    return many > 0 ? many : 1;
+    return text ? strtoull(text, NULL, 10) : 100;
 }
 
 static void open_backends(void)
@@ -98,6 +99,7 @@ struct trial {
     const struct ronde_schedule *schedule;
     struct sample sample;
     struct buffers_shape shape;
+    bool is_as_drawn; /* nothing the sample asks for was left out */
     struct buffers actual;
     struct buffers expected;
 };
@@ -108,12 +110,12 @@ static void fail(const struct trial *trial, const struct bench *bench, const cha
     CU_FAIL("a launch went wrong");
     if (state.failures++ < FAILURES_SHOWN)
         suite_note(
-            "%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s depth %u slot %u: %s",
+            "%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s blocks %u depth %u slot %u: %s",
             bench->backend->name, ronde_collective_text(shape->collective),
             trial->schedule->algorithm, shape->ranks, trial->schedule->channel_count,
             trial->schedule->channels[0].order ? " ordered" : "", shape->root,
             (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
-            ronde_op_text(shape->op), shape->in_place ? " in place" : "",
+            ronde_op_text(shape->op), shape->in_place ? " in place" : "", (unsigned)shape->blocks,
             trial->sample.at[SAMPLE_DEPTH], trial->sample.at[SAMPLE_SLOT], text);
 }
 
@@ -123,17 +125,11 @@ static bool run_on(struct bench *bench, const struct trial *trial, uint64_t seed
 {
     buffers_fill(into);
     const bool is_least = trial->sample.at[SAMPLE_DEPTH] == 0;
-    const struct ronde_launch launch = {
-        .count = trial->shape.count,
-        .dtype = trial->shape.dtype,
-        .op = trial->shape.op,
-        .in = into->in,
-        .out = into->out,
-        .slot_bytes = trial->sample.at[SAMPLE_SLOT] == 0 ? 64 : 0,
-        .depth = is_least ? trial->schedule->proof.min_depth : 0,
-        .seed = seed,
-        .timeout_ns = UINT64_C(60000000000),
-    };
+    struct ronde_launch launch = buffers_launch(into);
+    launch.slot_bytes = trial->sample.at[SAMPLE_SLOT] == 0 ? 64 : 0;
+    launch.depth = is_least ? trial->schedule->proof.min_depth : 0;
+    launch.seed = seed;
+    launch.timeout_ns = UINT64_C(60000000000);
     struct ronde_result result;
     struct ronde_error error = {0};
     void *run;
@@ -174,11 +170,66 @@ static void run_trial(struct trial *trial)
                 compare(&state.benches[b], trial);
         }
         state.launches++;
-        if (ronde_collective_traits(trial->shape.collective)->reduces)
+        state.uneven += buffers_vary(&trial->shape);
+        if (trial->is_as_drawn)
             sample_met(&trial->sample);
     }
     buffers_destroy(&trial->actual);
     buffers_destroy(&trial->expected);
+}
+
+/* Every backend must refuse what the shape asks for, with a reason. */
+static void expect_refusal(struct trial *trial, const char *part)
+{
+    CU_ASSERT_FATAL(buffers_create(&trial->shape, &trial->actual));
+    const struct ronde_launch launch = buffers_launch(&trial->actual);
+    for (uint32_t b = 0; b < state.bench_count; b++) {
+        const struct bench *bench = &state.benches[b];
+        struct ronde_error error = {0};
+        const enum ronde_status status =
+            bench->backend->supports(bench->self, trial->schedule, &launch, &error);
+        CU_ASSERT_EQUAL(status, RONDE_UNSUPPORTED);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, part));
+        if (status != RONDE_UNSUPPORTED)
+            fail(trial, bench, "not refused");
+    }
+    buffers_destroy(&trial->actual);
+}
+
+/* Whether tables of a shape hold blocks of different lengths, and not only might. */
+static bool has_short_block(const struct buffers_shape *shape)
+{
+    struct buffers buffers;
+    CU_ASSERT_FATAL(buffers_create(shape, &buffers));
+    bool has = false;
+    const size_t blocks = ronde_collective_in_blocks(shape->collective, shape->ranks) +
+                          ronde_collective_out_blocks(shape->collective, shape->ranks);
+    for (size_t k = 0; buffers.counts && k < blocks * shape->ranks; k++)
+        has = has || buffers.counts[k] != shape->count;
+    buffers_destroy(&buffers);
+    return has;
+}
+
+/* Replaces what a sample asks for and the collective or the schedule does not have. */
+static void settle_shape(struct trial *trial)
+{
+    struct buffers_shape *shape = &trial->shape;
+    const struct ronde_collective_traits *traits = ronde_collective_traits(shape->collective);
+    const struct buffers_shape drawn = *shape;
+    const bool has_data = ronde_collective_in_blocks(shape->collective, shape->ranks) > 0;
+    shape->in_place = shape->in_place && traits->has_in_place;
+    if (!traits->reduces)
+        shape->op = RONDE_SUM;
+    if (!has_data)
+        shape->blocks = BUFFERS_ADJACENT;
+    if (buffers_vary(shape) && trial->schedule->v_form == RONDE_V_NONE) {
+        if (shape->count > 0 && shape->count < 100 && has_short_block(shape)) {
+            expect_refusal(trial, "blocks differ in length");
+            state.refused++;
+        }
+        shape->blocks = BUFFERS_SEPARATE;
+    }
+    trial->is_as_drawn = traits->reduces && shape->blocks == drawn.blocks;
 }
 
 /* Draws a launch of a schedule and runs it everywhere. */
@@ -195,9 +246,11 @@ static void sample_schedule(const struct ronde_schedule *schedule)
         .dtype = (enum ronde_dtype)sample->at[SAMPLE_DTYPE],
         .op = (enum ronde_op)sample->at[SAMPLE_OP],
         .in_place = sample->at[SAMPLE_PLACE] == 1,
+        .blocks = (enum buffers_blocks)sample->at[SAMPLE_BLOCKS],
         .data = (enum buffers_data)sample->at[SAMPLE_DATA],
         .seed = buffers_draw(&state.random),
     };
+    settle_shape(&trial);
     const bool may_be_large = buffers_draw(&state.random) % LARGE_ONE_IN == 0;
     if (buffers_bytes(&trial.shape) > (may_be_large ? LARGE_BYTES : USUAL_BYTES)) {
         state.too_large++;
@@ -214,11 +267,20 @@ static void try_schedule(const struct ronde_schedule *schedule)
         CU_ASSERT_FATAL(bench->backend->load(bench->self, schedule, &bench->program, &error) ==
                         RONDE_OK);
     }
-    const uint64_t launches = scaled(LAUNCHES_PER_SCHEDULE);
+    const uint64_t launches = percentage() * LAUNCHES / 100 / state.planned + 1;
     for (uint64_t k = 0; k < launches && state.failures < FAILURES_SHOWN; k++)
         sample_schedule(schedule);
     for (uint32_t b = 0; b < state.bench_count; b++)
         state.benches[b].backend->unload(state.benches[b].program);
+}
+
+/* What is done with every request there is. */
+typedef void (*visitor)(const struct ronde_algorithm *algorithm, const struct ronde_request *request);
+
+static void count_request(const struct ronde_algorithm *algorithm,
+                          const struct ronde_request *request)
+{
+    state.planned += algorithm->supports(request, NULL) == RONDE_OK;
 }
 
 static void try_request(const struct ronde_algorithm *algorithm, const struct ronde_request *request)
@@ -255,7 +317,8 @@ static void fill_order(uint32_t ranks, uint32_t *order)
 }
 
 /* Channels 1 and 2, and 2 again in another order where no root asks for a place of its own. */
-static void try_root(const struct ronde_algorithm *algorithm, uint32_t ranks, uint32_t root)
+static void visit_root(const struct ronde_algorithm *algorithm, uint32_t ranks, uint32_t root,
+                       visitor visit)
 {
     uint32_t order[RANKS_MAX];
     struct ronde_request request = {.collective = algorithm->collective,
@@ -263,17 +326,17 @@ static void try_root(const struct ronde_algorithm *algorithm, uint32_t ranks, ui
                                     .ranks = ranks,
                                     .root = root};
     for (request.channels = 1; request.channels <= 2; request.channels++)
-        try_request(algorithm, &request);
+        visit(algorithm, &request);
     if (ronde_collective_traits(algorithm->collective)->has_root)
         return;
     fill_order(ranks, order);
     request.order = order;
     request.channels = 2;
-    try_request(algorithm, &request);
+    visit(algorithm, &request);
 }
 
 /* All ranks and roots of an algorithm. */
-static void try_algorithm(const struct ronde_algorithm *algorithm)
+static void visit_algorithm(const struct ronde_algorithm *algorithm, visitor visit)
 {
     const bool has_root = ronde_collective_traits(algorithm->collective)->has_root;
     for (size_t r = 0; r < sizeof rank_values / sizeof rank_values[0]; r++) {
@@ -281,7 +344,7 @@ static void try_algorithm(const struct ronde_algorithm *algorithm)
         const uint32_t roots[3] = {0, ranks / 2, ranks - 1};
         for (uint32_t k = 0; k < (has_root ? 3u : 1u); k++)
             if (k == 0 || roots[k] != roots[k - 1])
-                try_root(algorithm, ranks, roots[k]);
+                visit_root(algorithm, ranks, roots[k], visit);
     }
 }
 
@@ -294,11 +357,16 @@ static void backends_give_what_collectives_define(void)
     uint32_t count;
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++)
-        try_algorithm(&algorithms[a]);
+        visit_algorithm(&algorithms[a], count_request);
+    for (uint32_t a = 0; a < count; a++)
+        visit_algorithm(&algorithms[a], try_request);
     suite_note(
         "%llu schedules, %llu refused with a reason; %llu launches, %llu left out as too large",
         (unsigned long long)state.schedules, (unsigned long long)state.unsupported,
         (unsigned long long)state.launches, (unsigned long long)state.too_large);
+    suite_note("%llu launches with blocks of different lengths, %llu refused for want of a v-form",
+               (unsigned long long)state.uneven, (unsigned long long)state.refused);
+    CU_ASSERT(state.uneven > 0 && state.refused > 0);
     close_backends();
 }
 
@@ -307,7 +375,7 @@ static void sample_covers_all_pairs(void)
     uint32_t missing;
     const uint32_t pairs = sample_pairs(&missing);
     suite_note("%u of %u pairs of values met", pairs - missing, pairs);
-    if (scaled(LAUNCHES_PER_SCHEDULE) < LAUNCHES_PER_SCHEDULE * PERCENT_FOR_PAIRS / 100) {
+    if (percentage() < PERCENT_FOR_PAIRS) {
         suite_skip("RONDE_TEST_SCALE below %u", PERCENT_FOR_PAIRS);
         return;
     }

@@ -15,6 +15,7 @@ uint32_t sample_values(enum sample_axis axis)
         [SAMPLE_DEPTH] = 2,
         [SAMPLE_SLOT] = 2,
         [SAMPLE_DATA] = 2,
+        [SAMPLE_BLOCKS] = BUFFERS_BLOCKS_COUNT,
     };
     return values[axis];
 }

@@ -25,8 +25,9 @@ static bool golden_path(char *path, size_t bytes, const struct ronde_algorithm *
 
 static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm)
 {
-    const struct ronde_request request = {
-        .collective = algorithm->collective, .algorithm = algorithm->name, .ranks = RANKS};
+    const struct ronde_request request = {.collective = algorithm->collective,
+                                          .algorithm = algorithm->name,
+                                          .ranks = RANKS};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     if (ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error) != RONDE_OK)
@@ -76,8 +77,9 @@ static void algorithms_print_what_they_printed(void)
         char *text = NULL;
         size_t bytes = 0;
         CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
-        CU_ASSERT_EQUAL_FATAL(
-            ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, NULL), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes,
+                                                   NULL),
+                              RONDE_OK);
         CU_ASSERT_EQUAL(strlen(text), bytes);
         compare_with_golden(&algorithms[i], text);
         compare_with_reading(schedule, text, bytes);
@@ -95,8 +97,8 @@ static void find_owner(const char *path, void *context)
     (void)context;
     for (uint32_t i = 0; i < count && !is_owned; i++) {
         char expected[512];
-        is_owned = golden_path(expected, sizeof expected, &algorithms[i]) &&
-                   strcmp(expected, path) == 0;
+        is_owned =
+            golden_path(expected, sizeof expected, &algorithms[i]) && strcmp(expected, path) == 0;
     }
     if (!is_owned)
         suite_note("%s belongs to no algorithm", path);

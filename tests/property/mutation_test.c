@@ -26,12 +26,15 @@ struct tally {
     unsigned disagreements;    /**< quotient and expansion differ */
 };
 
+/** Of each of some 300 schedules. */
+#define MUTANTS 300u
+
 /** Mutants per schedule, scaled down for sanitizers. */
 static unsigned mutants_per_schedule(void)
 {
     const char *scale = getenv("RONDE_TEST_SCALE");
     const double factor = scale ? atof(scale) : 1.0;
-    return factor > 0 && factor < 1 ? (unsigned)(2000 * factor) + 10 : 2000;
+    return factor > 0 && factor < 1 ? (unsigned)(MUTANTS * factor) + 10 : MUTANTS;
 }
 
 /** Whether one run gives the right bytes. */
@@ -77,8 +80,9 @@ static bool is_right(void *host, const struct ronde_schedule *schedule, bool in_
 static bool is_right_everywhere(void *host, const struct ronde_schedule *schedule, uint32_t depth,
                                 unsigned interleavings)
 {
+    const bool has_in_place = ronde_collective_traits(schedule->collective)->has_in_place;
     for (unsigned i = 0; i < interleavings; i++)
-        for (unsigned in_place = 0; in_place < 2; in_place++)
+        for (unsigned in_place = 0; in_place <= has_in_place; in_place++)
             if (!is_right(host, schedule, in_place == 1, depth + (i % 3 == 2 ? 7 : i % 3), i))
                 return false;
     return true;

@@ -20,19 +20,61 @@ uint64_t buffers_draw(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static size_t block_bytes(const struct buffers_shape *shape)
+bool buffers_vary(const struct buffers_shape *shape)
 {
-    return (size_t)shape->count * ronde_dtype_bytes(shape->dtype);
+    return shape->blocks == BUFFERS_UNEVEN || shape->blocks == BUFFERS_UNEVEN_SEPARATE;
+}
+
+static uint32_t block_count(const struct buffers_shape *shape, bool is_input)
+{
+    return is_input ? ronde_collective_in_blocks(shape->collective, shape->ranks)
+                    : ronde_collective_out_blocks(shape->collective, shape->ranks);
+}
+
+/* Elements between the starts of two blocks: tables leave a gap that nobody may touch. */
+static uint64_t block_stride(const struct buffers_shape *shape)
+{
+    return shape->count + (shape->blocks == BUFFERS_ADJACENT ? 0 : 1);
+}
+
+/* Elements from the start of a buffer to a block. */
+static uint64_t block_offset(const struct buffers_shape *shape, bool is_input, uint32_t block)
+{
+    const uint32_t place =
+        shape->blocks == BUFFERS_ADJACENT ? block : block_count(shape, is_input) - 1 - block;
+    return place * block_stride(shape);
+}
+
+/* Elements of what travels from a rank's input to a rank's output: a draw that both of them make alike. */
+static uint64_t block_length(const struct buffers_shape *shape, uint32_t from, uint32_t to)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(shape->collective);
+    const bool is_shift = shape->collective == RONDE_SEND_RECV;
+    if (!buffers_vary(shape))
+        return shape->count;
+    uint64_t random = shape->seed ^ 0x5bd1e995u;
+    if (traits->out_per_rank || is_shift)
+        random += from * UINT64_C(7919);
+    if (traits->in_per_rank)
+        random += to * UINT64_C(104729);
+    const uint64_t draw = buffers_draw(&random);
+    /* Empty blocks and full ones are where mistakes are. */
+    return draw % 4 == 0 ? 0 : draw % 4 == 1 ? shape->count : (draw >> 8) % (shape->count + 1);
+}
+
+static size_t side_bytes(const struct buffers_shape *shape, bool is_input)
+{
+    return block_count(shape, is_input) * block_stride(shape) * ronde_dtype_bytes(shape->dtype);
 }
 
 static size_t in_bytes(const struct buffers_shape *shape)
 {
-    return ronde_collective_in_blocks(shape->collective, shape->ranks) * block_bytes(shape);
+    return side_bytes(shape, true);
 }
 
 static size_t out_bytes(const struct buffers_shape *shape)
 {
-    return ronde_collective_out_blocks(shape->collective, shape->ranks) * block_bytes(shape);
+    return side_bytes(shape, false);
 }
 
 static size_t round_up(size_t bytes)
@@ -68,7 +110,9 @@ static size_t own_block(const struct buffers_shape *shape, uint32_t rank, bool i
     const bool is_part = is_input ? traits->out_per_rank && !traits->in_per_rank
                                   : traits->in_per_rank && !traits->out_per_rank;
     const bool is_shared = !traits->has_root || rank == shape->root;
-    return is_part && is_shared ? rank * block_bytes(shape) : 0;
+    return is_part && is_shared
+               ? block_offset(shape, !is_input, rank) * ronde_dtype_bytes(shape->dtype)
+               : 0;
 }
 
 /* Points a rank's buffers into its image. */
@@ -86,12 +130,99 @@ static void place(struct buffers *buffers, uint32_t rank)
     buffers->out[rank] = has_output(shape, rank) || shape->in_place ? out : NULL;
 }
 
-/* Small enough that 64 ranks neither overflow a float32 nor lose a bit: sums below 2^10, products up to 2^64. */
+/* Rank and block at the other end of a rank's block: the input's go to outputs, the output's come from inputs. */
+static uint64_t table_length(const struct buffers_shape *shape, bool is_input, uint32_t rank,
+                             uint32_t block)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(shape->collective);
+    if (is_input)
+        return block_length(shape, rank, traits->in_per_rank ? block : rank);
+    if (shape->collective == RONDE_SEND_RECV)
+        return block_length(shape, (rank + shape->ranks - 1) % shape->ranks, rank);
+    return block_length(shape, traits->out_per_rank ? block : rank, rank);
+}
+
+/* One rank's table; `at` is where its entries stand among those of all tables. */
+static void fill_table(struct buffers *buffers, bool is_input, uint32_t rank, size_t at)
+{
+    const struct buffers_shape *shape = &buffers->shape;
+    unsigned char *const buffer = is_input ? buffers->in[rank] : buffers->out[rank];
+    struct ronde_blocks *table = &buffers->tables[is_input ? 0 : 1][rank];
+    for (uint32_t block = 0; block < block_count(shape, is_input); block++) {
+        const uint64_t offset = block_offset(shape, is_input, block);
+        buffers->counts[at + block] = table_length(shape, is_input, rank, block);
+        buffers->offsets[at + block] = offset;
+        buffers->pointers[at + block] =
+            buffer && buffers->counts[at + block] > 0
+                ? buffer + offset * ronde_dtype_bytes(shape->dtype)
+                : NULL;
+    }
+    table->counts = buffers->counts + at;
+    table->offsets = buffers->offsets + at;
+    table->pointers = buffers->pointers + at;
+    const enum buffers_blocks kind = shape->blocks;
+    struct ronde_blocks *given = &buffers->given[is_input ? 0 : 1][rank];
+    given->counts = kind == BUFFERS_SEPARATE ? NULL : table->counts;
+    given->offsets = kind == BUFFERS_UNEVEN ? table->offsets : NULL;
+    given->pointers = kind == BUFFERS_UNEVEN ? NULL : table->pointers;
+}
+
+/* Tables of all ranks. */
+static bool make_tables(struct buffers *buffers)
+{
+    const struct buffers_shape *shape = &buffers->shape;
+    if (shape->blocks == BUFFERS_ADJACENT)
+        return true;
+    const size_t in = block_count(shape, true);
+    const size_t entries = (in + block_count(shape, false)) * shape->ranks + 1;
+    bool has_room = true;
+    for (int side = 0; side < 2; side++) {
+        buffers->tables[side] = calloc(shape->ranks, sizeof *buffers->tables[side]);
+        buffers->given[side] = calloc(shape->ranks, sizeof *buffers->given[side]);
+        has_room = has_room && buffers->tables[side] && buffers->given[side];
+    }
+    buffers->counts = calloc(entries, sizeof *buffers->counts);
+    buffers->offsets = calloc(entries, sizeof *buffers->offsets);
+    buffers->pointers = calloc(entries, sizeof *buffers->pointers);
+    if (!has_room || !buffers->counts || !buffers->offsets || !buffers->pointers)
+        return false;
+    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+        fill_table(buffers, true, rank, rank * in);
+        fill_table(buffers, false, rank, shape->ranks * in + rank * block_count(shape, false));
+    }
+    return true;
+}
+
+struct ronde_launch buffers_launch(const struct buffers *buffers)
+{
+    const bool has_pointers = buffers->shape.blocks == BUFFERS_SEPARATE ||
+                              buffers->shape.blocks == BUFFERS_UNEVEN_SEPARATE;
+    return (struct ronde_launch){.count = buffers->shape.count,
+                                 .dtype = buffers->shape.dtype,
+                                 .op = buffers->shape.op,
+                                 .in = has_pointers ? NULL : buffers->in,
+                                 .out = has_pointers ? NULL : buffers->out,
+                                 .in_blocks = buffers->given[0],
+                                 .out_blocks = buffers->given[1],
+                                 .factors = buffers->factors};
+}
+
+static bool is_unsigned(enum ronde_dtype dtype)
+{
+    return dtype == RONDE_UINT8 || dtype == RONDE_UINT32 || dtype == RONDE_UINT64;
+}
+
+/*
+ * Small enough that 33 ranks neither overflow a float nor lose a bit, with factors of 1 and 2: sums below 2^11, for
+ * bfloat16 below 2^8; products are powers of two. Integers wrap, which no order changes.
+ */
 static void fill_small(const struct buffers_shape *shape, uint64_t *random, unsigned char *element)
 {
     const uint64_t draw = buffers_draw(random);
-    const int value = shape->op == RONDE_PROD ? (int)(draw % 2) + 1 : (int)(draw % 16) + 1;
-    const bool is_negative = shape->dtype != RONDE_UINT8 && (draw >> 32) % 4 == 0;
+    const int most = shape->dtype == RONDE_BFLOAT16 ? 3 : 16;
+    const int value =
+        shape->op == RONDE_PROD ? (int)(draw % 2) + 1 : (int)(draw % (uint64_t)most) + 1;
+    const bool is_negative = !is_unsigned(shape->dtype) && (draw >> 32) % 4 == 0;
     reference_store(shape->dtype, element, is_negative ? -value : value);
 }
 
@@ -100,12 +231,27 @@ static void fill_bits(const struct buffers_shape *shape, uint64_t *random, unsig
 {
     const uint64_t draw = buffers_draw(random);
     const double value = ldexp((double)(draw >> 11), -52) - 1;
-    if (shape->dtype == RONDE_FLOAT32 && draw % 16 != 0)
-        *(float *)(void *)element = (float)value;
-    else if (shape->dtype == RONDE_FLOAT64 && draw % 16 != 0)
-        *(double *)(void *)element = value;
+    if (reference_is_floating(shape->dtype) && draw % 16 != 0)
+        reference_store(shape->dtype, element, value);
     else
         memcpy(element, &draw, ronde_dtype_bytes(shape->dtype));
+}
+
+/* Factors differ between ranks, so that one applied to another's data shows. */
+static bool make_factors(struct buffers *buffers)
+{
+    const struct buffers_shape *shape = &buffers->shape;
+    const uint32_t size = ronde_dtype_bytes(shape->dtype);
+    uint64_t random = ~shape->seed;
+    buffers->factors = calloc(shape->ranks, size);
+    for (uint32_t rank = 0; buffers->factors && rank < shape->ranks; rank++) {
+        unsigned char *const factor = (unsigned char *)buffers->factors + rank * size;
+        if (shape->data == BUFFERS_SMALL)
+            reference_store(shape->dtype, factor, (double)(buffers_draw(&random) % 2) + 1);
+        else
+            fill_bits(shape, &random, factor);
+    }
+    return buffers->factors != NULL;
 }
 
 static void fill_input(const struct buffers *buffers, uint32_t rank)
@@ -149,6 +295,10 @@ bool buffers_create(const struct buffers_shape *shape, struct buffers *out_buffe
     }
     for (uint32_t rank = 0; rank < shape->ranks; rank++)
         place(b, rank);
+    if (!make_tables(b) || !make_factors(b)) {
+        buffers_destroy(b);
+        return false;
+    }
     buffers_fill(b);
     return true;
 }
@@ -158,6 +308,14 @@ void buffers_destroy(struct buffers *buffers)
     free(buffers->images);
     free(buffers->in);
     free(buffers->out);
+    free(buffers->factors);
+    for (int side = 0; side < 2; side++) {
+        free(buffers->tables[side]);
+        free(buffers->given[side]);
+    }
+    free(buffers->counts);
+    free(buffers->offsets);
+    free(buffers->pointers);
     memset(buffers, 0, sizeof *buffers);
 }
 
@@ -174,8 +332,9 @@ bool buffers_expect(struct buffers *buffers)
                                         .count = shape->count,
                                         .dtype = shape->dtype,
                                         .op = shape->op,
-                                        .in = source.in,
-                                        .out = buffers->out};
+                                        .factors = source.factors,
+                                        .in = {source.in, source.tables[0]},
+                                        .out = {buffers->out, buffers->tables[1]}};
     reference_run(&reference);
     buffers_destroy(&source);
     return true;

@@ -18,15 +18,25 @@ enum buffers_data {
     BUFFERS_BITS /**< all mantissa bits and some odd values: the order of reduction shows */
 };
 
+/** How the blocks of a buffer lie. All but the first are told by tables; blocks then stand in descending order. */
+enum buffers_blocks {
+    BUFFERS_ADJACENT,        /**< of one length, one after another */
+    BUFFERS_SEPARATE,        /**< of one length, each by its own pointer */
+    BUFFERS_UNEVEN,          /**< of any lengths, gaps between them */
+    BUFFERS_UNEVEN_SEPARATE, /**< both */
+    BUFFERS_BLOCKS_COUNT     /**< number of kinds */
+};
+
 /** What memory is for. */
 struct buffers_shape {
     enum ronde_collective collective; /**< says how many blocks */
     uint32_t ranks;                   /**< how many */
     uint32_t root;                    /**< rank */
-    uint64_t count;                   /**< elements of a block */
+    uint64_t count;                   /**< elements of a block, or the most of any */
     enum ronde_dtype dtype;           /**< element type */
     enum ronde_op op;                 /**< operator */
     bool in_place;                    /**< NCCL's meaning */
+    enum buffers_blocks blocks;       /**< how they lie */
     enum buffers_data data;           /**< of the inputs */
     uint64_t seed;                    /**< of the inputs */
 };
@@ -41,7 +51,19 @@ struct buffers {
     unsigned char *images; /**< rank after rank */
     void **in;             /**< what a launch gets; NULL where a rank has no input */
     void **out;            /**< what a launch gets; NULL where a rank has no output */
+    void *factors;         /**< what premul_sum multiplies by, an element per rank */
+    struct ronde_blocks *tables[2]; /**< of in and out, per rank; NULL where blocks are adjacent */
+    struct ronde_blocks *given[2];  /**< the same, but only what the kind of table consists of: what a launch gets */
+    uint64_t *counts;               /**< of all tables */
+    uint64_t *offsets;              /**< of all tables */
+    void **pointers;                /**< of all tables */
 };
+
+/** The part of a launch that says where data is. */
+struct ronde_launch buffers_launch(const struct buffers *buffers);
+
+/** Whether blocks of a shape differ in length. */
+bool buffers_vary(const struct buffers_shape *shape);
 
 /** Bytes the images of a shape take. */
 size_t buffers_bytes(const struct buffers_shape *shape);

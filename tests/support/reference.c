@@ -3,43 +3,109 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert(RONDE_DTYPE_COUNT == 4 && RONDE_OP_COUNT == 4,
+_Static_assert(RONDE_DTYPE_COUNT == 10 && RONDE_OP_COUNT == 6,
                "the reference knows these types and operators");
+
+/* A floating type narrower than float32, by what it can hold; unlike the kernels', all done in whole numbers. */
+struct narrow {
+    int digits;        /* of a normal number, the leading one included */
+    int least;         /* exponent of the last digit of a subnormal number */
+    int exponent_bits; /* of the stored form */
+};
+
+static const struct narrow *narrow_of(enum ronde_dtype dtype)
+{
+    static const struct narrow float16 = {11, -24, 5};
+    static const struct narrow bfloat16 = {8, -133, 8};
+    if (dtype == RONDE_FLOAT16)
+        return &float16;
+    return dtype == RONDE_BFLOAT16 ? &bfloat16 : NULL;
+}
 
 bool reference_is_floating(enum ronde_dtype dtype)
 {
-    return dtype == RONDE_FLOAT32 || dtype == RONDE_FLOAT64;
+    return dtype == RONDE_FLOAT32 || dtype == RONDE_FLOAT64 || narrow_of(dtype);
 }
 
-static int64_t load_integer(enum ronde_dtype dtype, const void *element)
+static double load_narrow(const struct narrow *type, uint16_t bits)
 {
-    if (dtype == RONDE_UINT8)
-        return *(const uint8_t *)element;
-    return *(const int32_t *)element;
+    const int fraction_bits = type->digits - 1;
+    const int largest = (1 << type->exponent_bits) - 1;
+    const int exponent = bits >> fraction_bits & largest;
+    const int fraction = bits & ((1 << fraction_bits) - 1);
+    const double sign = bits >> 15 ? -1.0 : 1.0;
+    if (exponent == largest)
+        return fraction ? (double)NAN : sign * (double)INFINITY;
+    if (exponent == 0)
+        return sign * ldexp(fraction, type->least);
+    return sign * ldexp(fraction + (1 << fraction_bits), type->least + exponent - 1);
+}
+
+/* Rounds to nearest even: the last digit kept weighs 2^last. */
+static uint16_t store_narrow(const struct narrow *type, double value)
+{
+    const int fraction_bits = type->digits - 1;
+    const int infinity = ((1 << type->exponent_bits) - 1) << fraction_bits;
+    const int sign = signbit(value) ? 0x8000 : 0;
+    int exponent;
+    if (isnan(value))
+        return (uint16_t)(infinity | 1 << (fraction_bits - 1));
+    if (isinf(value) || value == 0)
+        return (uint16_t)(sign | (value == 0 ? 0 : infinity));
+    (void)frexp(value, &exponent);
+    const int last = exponent - type->digits > type->least ? exponent - type->digits : type->least;
+    const int digits = (int)nearbyint(ldexp(fabs(value), -last));
+    /* Digits that need one more carry into the exponent by themselves. */
+    const int stored = digits + ((last - type->least) << fraction_bits);
+    return (uint16_t)(sign | (stored < infinity ? stored : infinity));
+}
+
+/* Whether small values are sign-extended. */
+static bool is_signed(enum ronde_dtype dtype)
+{
+    return dtype == RONDE_INT8 || dtype == RONDE_INT32 || dtype == RONDE_INT64;
+}
+
+/* Whole numbers are held as 64 bits, sign-extended where the type has a sign. */
+static uint64_t load_integer(enum ronde_dtype dtype, const void *element)
+{
+    uint64_t value = 0;
+    const uint32_t bits = 8 * ronde_dtype_bytes(dtype);
+    memcpy(&value, element, ronde_dtype_bytes(dtype));
+    if (is_signed(dtype) && bits < 64 && value >> (bits - 1))
+        value |= UINT64_MAX << bits;
+    return value;
 }
 
 static void store_integer(enum ronde_dtype dtype, void *element, uint64_t value)
 {
-    if (dtype == RONDE_UINT8)
-        *(uint8_t *)element = (uint8_t)value;
-    else
-        *(int32_t *)element = (int32_t)(uint32_t)value;
+    memcpy(element, &value, ronde_dtype_bytes(dtype));
 }
 
 static double load_floating(enum ronde_dtype dtype, const void *element)
 {
+    uint16_t half = 0;
+    if (narrow_of(dtype))
+        memcpy(&half, element, sizeof half);
+    if (narrow_of(dtype))
+        return load_narrow(narrow_of(dtype), half);
     return dtype == RONDE_FLOAT32 ? (double)*(const float *)element : *(const double *)element;
 }
 
+/* 16-bit types are computed in float32: the value is rounded to that first. */
 static void store_floating(enum ronde_dtype dtype, void *element, double value)
 {
-    if (dtype == RONDE_FLOAT32)
+    const uint16_t half =
+        narrow_of(dtype) ? store_narrow(narrow_of(dtype), (double)(float)value) : 0;
+    if (narrow_of(dtype))
+        memcpy(element, &half, sizeof half);
+    else if (dtype == RONDE_FLOAT32)
         *(float *)element = (float)value;
     else
         *(double *)element = value;
 }
 
-void reference_store(enum ronde_dtype dtype, void *element, int value)
+void reference_store(enum ronde_dtype dtype, void *element, double value)
 {
     if (reference_is_floating(dtype))
         store_floating(dtype, element, value);
@@ -47,22 +113,37 @@ void reference_store(enum ronde_dtype dtype, void *element, int value)
         store_integer(dtype, element, (uint64_t)(int64_t)value);
 }
 
+double reference_load(enum ronde_dtype dtype, const void *element)
+{
+    if (reference_is_floating(dtype))
+        return load_floating(dtype, element);
+    const uint64_t value = load_integer(dtype, element);
+    return is_signed(dtype) ? (double)(int64_t)value : (double)value;
+}
+
 bool reference_is_nan(enum ronde_dtype dtype, const void *element)
 {
     return reference_is_floating(dtype) && isnan(load_floating(dtype, element));
 }
 
-static uint64_t combine_integers(enum ronde_op op, int64_t a, int64_t b)
+static bool is_less(enum ronde_dtype dtype, uint64_t a, uint64_t b)
+{
+    return is_signed(dtype) ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static uint64_t combine_integers(enum ronde_dtype dtype, enum ronde_op op, uint64_t a, uint64_t b)
 {
     switch (op) {
     case RONDE_SUM:
-        return (uint64_t)a + (uint64_t)b;
+    case RONDE_AVG:
+    case RONDE_PREMUL_SUM:
+        return a + b;
     case RONDE_PROD:
-        return (uint64_t)a * (uint64_t)b;
+        return a * b;
     case RONDE_MIN:
-        return (uint64_t)(a < b ? a : b);
+        return is_less(dtype, a, b) ? a : b;
     case RONDE_MAX:
-        return (uint64_t)(a > b ? a : b);
+        return is_less(dtype, a, b) ? b : a;
     case RONDE_OP_COUNT:
         break;
     }
@@ -85,6 +166,8 @@ static double combine_floatings(enum ronde_op op, double a, double b)
 {
     switch (op) {
     case RONDE_SUM:
+    case RONDE_AVG:
+    case RONDE_PREMUL_SUM:
         return a + b;
     case RONDE_PROD:
         return a * b;
@@ -108,36 +191,77 @@ void reference_combine(enum ronde_dtype dtype, enum ronde_op op, const void *loc
                                          load_floating(dtype, received)));
     else
         store_integer(dtype, out,
-                      combine_integers(op, load_integer(dtype, local),
+                      combine_integers(dtype, op, load_integer(dtype, local),
                                        load_integer(dtype, received)));
 }
 
-/* A block of some rank's buffer. */
-static unsigned char *block_of(const struct reference *r, void *const *buffers, uint32_t rank,
-                               uint32_t block)
+void reference_divide(enum ronde_dtype dtype, void *element, uint32_t ranks)
 {
-    const uint64_t bytes = r->count * ronde_dtype_bytes(r->dtype);
-    return (unsigned char *)buffers[rank] + block * bytes;
+    const uint64_t value = reference_is_floating(dtype) ? 0 : load_integer(dtype, element);
+    if (dtype == RONDE_FLOAT64)
+        *(double *)element /= ranks;
+    else if (reference_is_floating(dtype))
+        store_floating(dtype, element,
+                       (double)((float)load_floating(dtype, element) / (float)ranks));
+    else if (is_signed(dtype))
+        store_integer(dtype, element, (uint64_t)((int64_t)value / (int64_t)ranks));
+    else
+        store_integer(dtype, element, value / ranks);
+}
+
+/* A block of some rank's buffer. */
+static unsigned char *block_of(const struct reference *r, const struct reference_side *side,
+                               uint32_t rank, uint32_t block)
+{
+    const uint64_t offset =
+        side->blocks ? side->blocks[rank].offsets[block] : block * r->count;
+    return (unsigned char *)side->buffers[rank] + offset * ronde_dtype_bytes(r->dtype);
+}
+
+/* Elements of an output block, which are as many as those of the inputs that go into it. */
+static uint64_t count_of(const struct reference *r, uint32_t rank, uint32_t block)
+{
+    return r->out.blocks ? r->out.blocks[rank].counts[block] : r->count;
 }
 
 static void copy_block(const struct reference *r, uint32_t to_rank, uint32_t to_block,
                        uint32_t from_rank, uint32_t from_block)
 {
-    if (r->count > 0)
-        memcpy(block_of(r, r->out, to_rank, to_block), block_of(r, r->in, from_rank, from_block),
-               r->count * ronde_dtype_bytes(r->dtype));
+    const uint64_t count = count_of(r, to_rank, to_block);
+    if (count > 0)
+        memcpy(block_of(r, &r->out, to_rank, to_block), block_of(r, &r->in, from_rank, from_block),
+               count * ronde_dtype_bytes(r->dtype));
+}
+
+/* A rank's contribution: premul_sum multiplies it. */
+static void take(const struct reference *r, uint32_t rank, const unsigned char *from, void *to)
+{
+    const uint32_t size = ronde_dtype_bytes(r->dtype);
+    if (r->op == RONDE_PREMUL_SUM)
+        reference_combine(r->dtype, RONDE_PROD, from,
+                          (const unsigned char *)r->factors + rank * size, to);
+    else
+        memcpy(to, from, size);
 }
 
 /* One block of the output of a rank: the same block of all inputs, combined. */
 static void combine_blocks(const struct reference *r, uint32_t to_rank, uint32_t from_block)
 {
     const uint32_t size = ronde_dtype_bytes(r->dtype);
-    copy_block(r, to_rank, 0, 0, from_block);
-    unsigned char *to = r->count > 0 ? block_of(r, r->out, to_rank, 0) : NULL;
-    for (uint32_t rank = 1; rank < r->ranks; rank++)
-        for (uint64_t i = 0; i < r->count; i++)
-            reference_combine(r->dtype, r->op, to + i * size,
-                              block_of(r, r->in, rank, from_block) + i * size, to + i * size);
+    const uint64_t count = count_of(r, to_rank, 0);
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned char *const to = block_of(r, &r->out, to_rank, 0) + i * size;
+        uint64_t all;
+        uint64_t one;
+        take(r, 0, block_of(r, &r->in, 0, from_block) + i * size, &all);
+        for (uint32_t rank = 1; rank < r->ranks; rank++) {
+            take(r, rank, block_of(r, &r->in, rank, from_block) + i * size, &one);
+            reference_combine(r->dtype, r->op, &all, &one, &all);
+        }
+        if (r->op == RONDE_AVG)
+            reference_divide(r->dtype, &all, r->ranks);
+        memcpy(to, &all, size);
+    }
 }
 
 /* The output of one rank. */

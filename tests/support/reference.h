@@ -7,9 +7,15 @@
 #ifndef RONDE_TESTS_REFERENCE_H
 #define RONDE_TESTS_REFERENCE_H
 
-#include "ronde/collective.h"
+#include "ronde/backend.h"
 
-/** A collective on given memory. Buffers are arrays of one pointer per rank, aligned to the element type. */
+/** Inputs or outputs: one pointer per rank, aligned to the element type, and where the blocks lie in each. */
+struct reference_side {
+    void *const *buffers;              /**< per rank */
+    const struct ronde_blocks *blocks; /**< per rank, with counts and offsets; NULL = one after another */
+};
+
+/** A collective on given memory. */
 struct reference {
     enum ronde_collective collective; /**< what */
     uint32_t ranks;                   /**< how many */
@@ -17,8 +23,9 @@ struct reference {
     uint64_t count;                   /**< elements of a block */
     enum ronde_dtype dtype;           /**< element type */
     enum ronde_op op;                 /**< operator, where something is reduced */
-    void *const *in;                  /**< inputs; left alone */
-    void *const *out;                 /**< outputs; must not overlap the inputs */
+    const void *factors;              /**< premul_sum: an element per rank */
+    struct reference_side in;         /**< left alone */
+    struct reference_side out;        /**< must not overlap the inputs */
 };
 
 /** Writes the outputs the collective defines, and nothing else. */
@@ -28,8 +35,14 @@ void reference_run(const struct reference *reference);
 void reference_combine(enum ronde_dtype dtype, enum ronde_op op, const void *local,
                        const void *received, void *out);
 
-/** Stores a small integer as an element. */
-void reference_store(enum ronde_dtype dtype, void *element, int value);
+/** An element divided by a number of ranks, by the written rules: integers truncate toward zero. */
+void reference_divide(enum ronde_dtype dtype, void *element, uint32_t ranks);
+
+/** Stores a number as an element, rounded; integers wrap. */
+void reference_store(enum ronde_dtype dtype, void *element, double value);
+
+/** The number an element holds. */
+double reference_load(enum ronde_dtype dtype, const void *element);
 
 /** Whether an element is a NaN; false for integers. */
 bool reference_is_nan(enum ronde_dtype dtype, const void *element);

@@ -313,14 +313,10 @@ static void store_special(enum ronde_dtype dtype, uint32_t index, void *element)
 {
     static const double floats[] = {0.0, -0.0, 1.5, -2.25, INFINITY, -INFINITY, FLT_MAX, FLT_MIN};
     static const int32_t integers[] = {0, 1, -1, 7, INT_MAX, INT_MIN, 255, 128};
-    if (dtype == RONDE_UINT8)
-        *(uint8_t *)element = (uint8_t)integers[index % 8];
-    else if (dtype == RONDE_INT32)
-        *(int32_t *)element = integers[index % 8];
-    else if (dtype == RONDE_FLOAT32)
-        *(float *)element = index % 9 == 8 ? NAN : (float)floats[index % 9];
+    if (reference_is_floating(dtype))
+        reference_store(dtype, element, index % 9 == 8 ? (double)NAN : floats[index % 9]);
     else
-        *(double *)element = index % 9 == 8 ? (double)NAN : floats[index % 9];
+        reference_store(dtype, element, integers[index % 8]);
 }
 
 #define SPECIALS 81u
@@ -337,14 +333,27 @@ static void check_reduction(const struct ronde_schedule *schedule, enum ronde_dt
         store_special(dtype, i % 9, (char *)in[0] + i * size);
         store_special(dtype, i / 9, (char *)in[1] + i * size);
     }
+    uint64_t factors[2] = {0, 0};
+    for (uint32_t rank = 0; rank < 2; rank++)
+        reference_store(dtype, (char *)factors + rank * size, 3 - rank);
     const struct ronde_launch launch = {
-        .count = SPECIALS, .dtype = dtype, .op = op, .in = in, .out = out};
+        .count = SPECIALS, .dtype = dtype, .op = op, .in = in, .out = out, .factors = factors};
     struct ronde_result result;
     CU_ASSERT_FATAL(ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch, &result,
                                            &error) == RONDE_OK);
     for (uint32_t i = 0; i < SPECIALS; i++) {
         double wanted;
-        reference_combine(dtype, op, (char *)in[0] + i * size, (char *)in[1] + i * size, &wanted);
+        void *wanted_out[2] = {&wanted, &wanted};
+        void *one_in[2] = {(char *)in[0] + i * size, (char *)in[1] + i * size};
+        const struct reference reference = {.collective = RONDE_ALL_REDUCE,
+                                            .ranks = 2,
+                                            .count = 1,
+                                            .dtype = dtype,
+                                            .op = op,
+                                            .factors = factors,
+                                            .in = {one_in, NULL},
+                                            .out = {wanted_out, NULL}};
+        reference_run(&reference);
         for (int rank = 0; rank < 2; rank++) {
             const void *const got = (char *)out[rank] + i * size;
             const bool are_nan = reference_is_nan(dtype, got) && reference_is_nan(dtype, &wanted);
@@ -414,10 +423,10 @@ static void launch_check_names_field_value_and_bound(void)
     struct ronde_launch bad = good;
     CU_ASSERT_EQUAL(ronde_launch_check(schedule, &good, &error), RONDE_OK);
     bad.dtype = (enum ronde_dtype)RONDE_DTYPE_COUNT;
-    expect_refusal(schedule, &bad, "dtype 4, there are 4");
+    expect_refusal(schedule, &bad, "dtype 10, there are 10");
     bad = good;
     bad.op = (enum ronde_op)77;
-    expect_refusal(schedule, &bad, "op 77, there are 4");
+    expect_refusal(schedule, &bad, "op 77, there are 6");
     bad = good;
     bad.slot_bytes = 15;
     expect_refusal(schedule, &bad, "slot_bytes 15, at least 16");

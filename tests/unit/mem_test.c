@@ -1,8 +1,8 @@
 /** Memory and arenas: zeroed, aligned, apart from one another, overflow refused, everything given back. */
+#include "support/heap.h"
 #include "support/suite.h"
 
 #include "arena.h"
-#include "heap.h"
 
 #include <stdint.h>
 #include <string.h>

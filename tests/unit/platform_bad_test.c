@@ -1,7 +1,7 @@
 /* Platform files that must be refused: each known slip with its line, every beginning of a good file, random damage. */
+#include "support/heap.h"
 #include "support/suite.h"
 
-#include "heap.h"
 #include "platform_text.h"
 
 #include <stdio.h>

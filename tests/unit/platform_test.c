@@ -142,7 +142,7 @@ static void a_pair_without_route_is_named(void)
         CU_ASSERT_STRING_EQUAL(said, "l");
         platform_text_route(platform, 2, 1, said, sizeof said);
         CU_ASSERT_PTR_NOT_NULL(strstr(said, "no route from h2 to h1"));
-        CU_ASSERT_EQUAL(ronde_platform_network(platform, 3, &network, &is_uniform, &error),
+        CU_ASSERT_EQUAL(ronde_platform_network(platform, 3, 0, &network, &is_uniform, &error),
                         RONDE_BAD_INPUT);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "no route from h0 to h2"));
         ronde_platform_destroy(platform);
@@ -205,18 +205,18 @@ static void library_files_are_what_they_say(void)
     struct ronde_platform *crossbar = open_source("topologies/crossbar-64.xml");
     struct ronde_platform *tree = open_source("topologies/fat-tree-2to1-64.xml");
     if (crossbar && tree) {
-        CU_ASSERT_EQUAL(ronde_platform_network(crossbar, 64, &network, &is_uniform, &error),
+        CU_ASSERT_EQUAL(ronde_platform_network(crossbar, 64, 0, &network, &is_uniform, &error),
                         RONDE_OK);
         CU_ASSERT_EQUAL(network.port_GBps, 50);
         CU_ASSERT_EQUAL(network.latency_ns, 1000);
         CU_ASSERT(is_uniform);
-        CU_ASSERT_EQUAL(ronde_platform_network(tree, 64, &network, &is_uniform, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_platform_network(tree, 64, 0, &network, &is_uniform, &error), RONDE_OK);
         CU_ASSERT_EQUAL(network.port_GBps, 50);
         CU_ASSERT_EQUAL(network.latency_ns, 1260);
         CU_ASSERT_FALSE(is_uniform);
-        CU_ASSERT_EQUAL(ronde_platform_network(tree, 8, &network, &is_uniform, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_platform_network(tree, 8, 0, &network, &is_uniform, &error), RONDE_OK);
         CU_ASSERT(is_uniform);
-        CU_ASSERT_EQUAL(ronde_platform_network(tree, 65, &network, &is_uniform, &error),
+        CU_ASSERT_EQUAL(ronde_platform_network(tree, 65, 0, &network, &is_uniform, &error),
                         RONDE_BAD_INPUT);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "65 ranks, but it has 64 hosts"));
     }
@@ -320,7 +320,7 @@ static void shared_host_gives_fair_shares(void)
     struct ronde_platform *platform = read_good(text);
     if (!platform)
         return;
-    CU_ASSERT_EQUAL(ronde_platform_network(platform, 8, &network, &is_uniform, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_platform_network(platform, 8, 0, &network, &is_uniform, NULL), RONDE_OK);
     CU_ASSERT_FALSE(is_uniform);
     CU_ASSERT_DOUBLE_EQUAL(network.time.step_ns, 60 + 40 * 4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(network.time.copy_GBps, 16.0 / (2 * 8), 1e-12);
@@ -328,7 +328,7 @@ static void shared_host_gives_fair_shares(void)
     CU_ASSERT_EQUAL(network.time.lane_GBps, 0);
     CU_ASSERT_EQUAL(network.port_GBps, 0);
     CU_ASSERT_EQUAL(network.latency_ns, 77.7);
-    CU_ASSERT_EQUAL(ronde_platform_network(platform, 1, &network, &is_uniform, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_platform_network(platform, 1, 0, &network, &is_uniform, NULL), RONDE_OK);
     CU_ASSERT(is_uniform);
     CU_ASSERT_EQUAL(network.time.step_ns, 100);
     CU_ASSERT_DOUBLE_EQUAL(network.time.copy_GBps, 8, 1e-12);

@@ -250,6 +250,88 @@ static void every_field_is_read(void)
     check_canonical(rich, rich);
 }
 
+/* Recursive doubling: partners differ in one bit, so every position runs the program of position 0. */
+static void xor_symmetry_is_read_and_printed(void)
+{
+    static const char text[] = "ronde 1\n"
+                               "collective all_reduce\n"
+                               "algorithm custom\n"
+                               "ranks 4\n"
+                               "xor\n"
+                               "\n"
+                               "program 0\n"
+                               "    send in[0] -> ^1\n"
+                               "    rrcs in[0] out[0] <- ^1 -> ^2\n"
+                               "    rrc out[0] out[0] <- ^2\n";
+    struct ronde_schedule *schedule = read_text(text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+    CU_ASSERT_EQUAL(schedule->symmetry, RONDE_SYMMETRY_XOR);
+    CU_ASSERT_PTR_NULL(schedule->program_of);
+    CU_ASSERT_EQUAL(schedule->programs[0].connections[0].peer, 1);
+    ronde_schedule_destroy(schedule);
+    check_canonical(text, text);
+}
+
+/* Every position of a 2 by 3 torus sends its block to the five others; offsets are added digit by digit. */
+static void shapes_are_read_and_printed(void)
+{
+    check_canonical("ronde 1\ncollective all_gather\nranks 6\nrotate out\nshape 2 3\nprogram 0\n"
+                    "send in[0] -> (0,1)\nsend in[0] -> (0,2)\nsend in[0] -> (1,0)\n"
+                    "send in[0] -> (-1,-2)\nsend in[0] -> (1,2)\ncopy in[0] out[0]\n"
+                    "recv out[2] <- (0,2)\nrecv out[1] <- (0,1)\nrecv out[3] <- (1,0)\n"
+                    "recv out[5] <- (1,2)\nrecv out[4] <- (1,1)\n",
+                    "ronde 1\n"
+                    "collective all_gather\n"
+                    "algorithm custom\n"
+                    "ranks 6\n"
+                    "shape 2 3\n"
+                    "rotate out\n"
+                    "\n"
+                    "program 0\n"
+                    "    send in[0] -> (0,1)\n"
+                    "    send in[0] -> (0,-1)\n"
+                    "    send in[0] -> (1,0)\n"
+                    "    send in[0] -> (1,1)\n"
+                    "    send in[0] -> (1,-1)\n"
+                    "    copy in[0] out[0]\n"
+                    "    recv out[2] <- (0,-1)\n"
+                    "    recv out[1] <- (0,1)\n"
+                    "    recv out[3] <- (1,0)\n"
+                    "    recv out[5] <- (1,-1)\n"
+                    "    recv out[4] <- (1,1)\n");
+}
+
+static void pairs_are_read_and_printed(void)
+{
+    static const char text[] = "ronde 1\n"
+                               "collective send_recv\n"
+                               "algorithm custom\n"
+                               "ranks 3\n"
+                               "pairs 2 -> 0 0 -> 2\n"
+                               "\n"
+                               "program 0 positions 0\n"
+                               "    send in[0] -> -1\n"
+                               "    recv out[0] <- -1\n"
+                               "\n"
+                               "program 1 positions 1\n"
+                               "\n"
+                               "program 2 positions 2\n"
+                               "    send in[0] -> +1\n"
+                               "    recv out[0] <- +1\n";
+    struct ronde_schedule *schedule = read_text(text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule->source_of);
+    CU_ASSERT_EQUAL(schedule->source_of[0], 2);
+    CU_ASSERT_EQUAL(schedule->source_of[1], RONDE_NONE);
+    CU_ASSERT_EQUAL(schedule->source_of[2], 0);
+    ronde_schedule_destroy(schedule);
+    check_canonical(text, text);
+    /* "pairs" alone: nobody receives, which is not the same as saying nothing. */
+    check_canonical("ronde 1\ncollective send_recv\nranks 2\npairs\nprogram 0 positions 0 1\n",
+                    "ronde 1\ncollective send_recv\nalgorithm custom\nranks 2\npairs\n\n"
+                    "program 0 positions 0 1\n");
+}
+
 /* Connections get their numbers in order of first use, whatever sorting does to find equal ones. */
 static void connections_are_numbered_by_first_use(void)
 {
@@ -323,8 +405,9 @@ static void algorithms_round_trip(void)
 
 static void a_large_ring_is_small_and_round_trips(void)
 {
-    const struct ronde_request request = {
-        .collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = 16384};
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = "ring",
+                                          .ranks = 16384};
     const struct ronde_algorithm *ring = ronde_algorithm_find(RONDE_ALL_REDUCE, "ring", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(ring);
     CU_ASSERT_TRUE(round_trip(&request, ring));
@@ -387,7 +470,7 @@ static void malformed_files_are_refused_by_line(void)
     unsigned rejected = 0;
     const unsigned files = files_walk("tests/invalid", ".ronde", check_refusal, &rejected);
     suite_note("%u files, %u of them well-formed and rejected", files, rejected);
-    CU_ASSERT_TRUE(files >= 100);
+    CU_ASSERT_TRUE(files >= 130);
     CU_ASSERT_TRUE(rejected >= 7);
 }
 
@@ -463,6 +546,9 @@ int main(void)
         {"aliases_become_operations", aliases_become_operations},
         {"offsets_and_runs_are_printed_short", offsets_and_runs_are_printed_short},
         {"every_field_is_read", every_field_is_read},
+        {"xor_symmetry_is_read_and_printed", xor_symmetry_is_read_and_printed},
+        {"shapes_are_read_and_printed", shapes_are_read_and_printed},
+        {"pairs_are_read_and_printed", pairs_are_read_and_printed},
         {"connections_are_numbered_by_first_use", connections_are_numbered_by_first_use},
         {"algorithms_round_trip", algorithms_round_trip},
         {"a_large_ring_is_small_and_round_trips", a_large_ring_is_small_and_round_trips},

@@ -3,6 +3,11 @@
  *
  * Order of calls: probe, open, (supports), load, run, test/wait/abort, unload, close. An open backend belongs to one
  * thread unless it says otherwise. A loaded program may be run many times, one run at a time; run allocates nothing.
+ *
+ * Groups. A communicator is a list of members: rank r of a launch is whoever's buffers stand at index r of `in` and
+ * `out` (ronde_group_pick copies them out of a world's). Several programs may run at once, of disjoint or overlapping
+ * groups: from one thread, whose test and wait each move only the run they are given, or each from a thread of its own.
+ * Runs never wait for each other, so no order of calls can deadlock; they must not write the same memory.
  */
 #ifndef RONDE_BACKEND_H
 #define RONDE_BACKEND_H
@@ -13,13 +18,28 @@
 extern "C" {
 #endif
 
+/**
+ * Where the blocks of one buffer of one rank lie when they are not `count` elements each, one after another: PyTorch's
+ * uneven splits (counts, offsets) and its lists of tensors (pointers). Alignment as for buffers. Blocks that are written
+ * must not overlap; in place, a block that input and output share has one length.
+ */
+struct ronde_blocks {
+    const uint64_t *counts;  /**< elements of each block, at most the launch's count; NULL = count each */
+    const uint64_t *offsets; /**< elements from the start of the buffer to each block; NULL = pointers says where */
+    void *const *pointers;   /**< start of each block, buffer ignored; entries of empty blocks may be NULL */
+};
+
 /** What is not part of the schedule. Buffers are arrays of one pointer per rank, promised to be dtype-aligned only. */
 struct ronde_launch {
-    uint64_t count;        /**< elements of a block; 0 returns at once, except for barrier */
+    uint64_t count; /**< elements of a block; with counts, of the longest block of any rank, the same on all ranks
+                         (pieces follow it). 0 returns at once, except for barrier */
     enum ronde_dtype dtype; /**< element type */
-    enum ronde_op op;      /**< reduction operator; ignored where nothing is reduced */
+    enum ronde_op op;      /**< reduction operator; where nothing is reduced sum, prod, min and max are ignored */
     void *const *in;       /**< per rank: its input; may be NULL entries where the collective reads none */
     void *const *out;      /**< per rank: its output; NULL entries where the collective writes none */
+    const struct ronde_blocks *in_blocks;  /**< per rank: the blocks of its input, or NULL: all alike */
+    const struct ronde_blocks *out_blocks; /**< per rank: the blocks of its output, or NULL: all alike */
+    const void *factors;   /**< premul_sum: an element per rank, which its input is multiplied by; read by run */
     uint64_t slot_bytes;   /**< bytes of a connection's slot; 0 = the backend's default; at least 16 */
     uint32_t depth;        /**< slots of a connection; 0 = max(8, proof.min_depth); less than min_depth is refused */
     uint64_t seed;         /**< host: order of the random interleaving; 0 = in order. Results never depend on it */
@@ -81,11 +101,21 @@ ronde_backend_run_once(const struct ronde_backend *backend, void *self,
 
 /**
  * Checks what every backend refuses alike: unknown dtype or op, slot_bytes below 16, depth below the schedule's
- * minimum, missing buffers. Errors: BAD_ARGUMENT naming the field, its value and the bound.
+ * minimum, missing buffers or factors, blocks that are too long or disagree between ranks. Reads all tables of blocks.
+ * Errors: BAD_ARGUMENT naming the field, its value and the bound; UNSUPPORTED for avg and premul_sum where nothing is
+ * reduced, and for blocks of different lengths where the schedule has no v-form.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_launch_check(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
                    struct ronde_error *error);
+
+/** Pointers of a group's members, picked from those of a world: out_picked[r] = world[members[r]]. */
+static inline void ronde_group_pick(void *const *world, const uint32_t *members, uint32_t ranks,
+                                    void **out_picked)
+{
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        out_picked[rank] = world[members[rank]];
+}
 
 /** The depth a launch runs with: its own, or max(8, proof.min_depth). */
 RONDE_API uint32_t ronde_launch_depth(const struct ronde_schedule *schedule,

@@ -32,11 +32,16 @@ struct ronde_request {
                                            for the rank before it */
 };
 
-/** Contiguous chunks of a buffer, modulo its size. */
+/**
+ * Chunks of a buffer, modulo its size: contiguous, or in runs `stride` apart (item i is first + i / run * stride +
+ * i % run). A message carries its chunks in ascending absolute order whatever the order here.
+ */
 struct ronde_operand {
     enum ronde_buffer buffer; /**< which memory */
     uint32_t first;           /**< chunk */
-    uint32_t count;           /**< chunks */
+    uint32_t count;           /**< chunks; 0 only in a barrier, whose messages are empty */
+    uint32_t run;             /**< chunks of a run; 0 = contiguous */
+    uint32_t stride;          /**< chunks from the start of a run to the next */
 };
 
 /** A message between two positions and what becomes of it. */
@@ -61,6 +66,18 @@ static inline struct ronde_operand ronde_chunks(enum ronde_buffer buffer, uint32
     operand.buffer = buffer;
     operand.first = first;
     operand.count = count;
+    operand.run = 0;
+    operand.stride = 0;
+    return operand;
+}
+
+/** A strided operand in one expression: `count` chunks in runs of `run`, `stride` apart. */
+static inline struct ronde_operand ronde_chunk_runs(enum ronde_buffer buffer, uint32_t first,
+                                                    uint32_t count, uint32_t run, uint32_t stride)
+{
+    struct ronde_operand operand = ronde_chunks(buffer, first, count);
+    operand.run = run;
+    operand.stride = stride;
     return operand;
 }
 

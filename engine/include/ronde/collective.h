@@ -43,7 +43,13 @@ enum ronde_collective {
     X(UINT8, "uint8", 1)                                                                           \
     X(INT32, "int32", 4)                                                                           \
     X(FLOAT32, "float32", 4)                                                                       \
-    X(FLOAT64, "float64", 8)
+    X(FLOAT64, "float64", 8)                                                                       \
+    X(INT8, "int8", 1)                                                                             \
+    X(UINT32, "uint32", 4)                                                                         \
+    X(INT64, "int64", 8)                                                                           \
+    X(UINT64, "uint64", 8)                                                                         \
+    X(FLOAT16, "float16", 2)                                                                       \
+    X(BFLOAT16, "bfloat16", 2)
 
 /** Element types. */
 enum ronde_dtype {
@@ -58,9 +64,16 @@ enum ronde_dtype {
     X(SUM, "sum")                                                                                  \
     X(PROD, "prod")                                                                                \
     X(MIN, "min")                                                                                  \
-    X(MAX, "max")
+    X(MAX, "max")                                                                                  \
+    X(AVG, "avg")                                                                                  \
+    X(PREMUL_SUM, "premul_sum")
 
-/** Reduction operators. Every application rounds to the element type; min and max return the non-NaN operand. */
+/**
+ * Reduction operators. Every application rounds to the element type (16-bit floats: computed in float32, rounded once
+ * to nearest even), integers wrap. min and max return the operand that is not NaN, and order -0 before +0. avg is the
+ * sum divided by the number of ranks, rounded again; integers truncate toward zero. premul_sum multiplies every rank's
+ * input by that rank's factor (ronde_launch), rounds, then sums.
+ */
 enum ronde_op {
 #define RONDE_ENUMERATOR(name, text) RONDE_##name,
     RONDE_OP_LIST(RONDE_ENUMERATOR)
@@ -76,6 +89,8 @@ struct ronde_collective_traits {
     bool reduces;      /**< results combine the blocks of all ranks */
     bool in_at_root;   /**< only the root's input is read (broadcast, scatter) */
     bool out_at_root;  /**< only the root's output is written (gather, reduce) */
+    bool has_in_place; /**< input and output may share memory; all_to_all and send_recv would overwrite what is still to
+                            be sent, and NCCL leaves it undefined */
 };
 
 /** The traits of a collective; never NULL for a valid one. barrier has no data: both buffers hold 0 blocks. */
@@ -98,10 +113,17 @@ RONDE_API uint32_t ronde_dtype_bytes(enum ronde_dtype dtype);
 
 /** Reads a collective's name; false if there is none such. allreduce, all-reduce and all_reduce are the same. */
 RONDE_API bool ronde_collective_parse(const char *text, enum ronde_collective *out);
-/** Reads an element type's name; accepts NCCL's (float, double, int) and short ones (f32, i32, u8). */
+/** Reads an element type's name; accepts NCCL's (char, half, float, double, int) and short ones (f32, i32, u8, bf16). */
 RONDE_API bool ronde_dtype_parse(const char *text, enum ronde_dtype *out);
 /** Reads an operator's name. */
 RONDE_API bool ronde_op_parse(const char *text, enum ronde_op *out);
+
+/** Stores a number as an element: rounded once to nearest even, integers truncated; one out of range is the caller's. */
+RONDE_API void ronde_element_store(enum ronde_dtype dtype, void *element, double value);
+/** The number an element holds; 64-bit integers round to double. */
+RONDE_API double ronde_element_load(enum ronde_dtype dtype, const void *element);
+/** Whether the type has fractions, infinities and NaN. */
+RONDE_API bool ronde_dtype_is_floating(enum ronde_dtype dtype);
 
 #ifdef __cplusplus
 }

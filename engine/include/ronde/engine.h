@@ -7,6 +7,7 @@
 #include "ronde/backend.h"
 #include "ronde/builder.h"
 #include "ronde/collective.h"
+#include "ronde/compose.h"
 #include "ronde/cursor.h"
 #include "ronde/dag.h"
 #include "ronde/ir.h"

@@ -127,6 +127,20 @@ enum ronde_symmetry {
     RONDE_SYMMETRY_XOR     /**< position p: peers xor p, block digits xor p; ranks a power of two */
 };
 
+/** enumerator, text: what a schedule asks of blocks of different lengths (v-forms). */
+#define RONDE_V_FORM_LIST(X)                                                                       \
+    X(NONE, "none")                 /* blocks must be equally long */                              \
+    X(KNOWN_TO_ALL, "known_to_all") /* every rank knows the length of every block */               \
+    X(DIRECT, "direct")             /* a rank knows those of its own input and output */
+
+/** Kinds of v-form. */
+enum ronde_v_form {
+#define RONDE_ENUMERATOR(name, text) RONDE_V_##name,
+    RONDE_V_FORM_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_V_FORM_COUNT /**< number of kinds */
+};
+
 /** Most digits of a mixed-radix rotation (node, local; or the axes of a torus). */
 #define RONDE_MAX_SHAPE 4
 
@@ -222,6 +236,7 @@ struct ronde_schedule {
     uint32_t *program_of;        /**< per position, index into programs; NULL when symmetric (program 0) */
     uint32_t max_chunk_count;    /**< largest chunk_count of any step, at least 1 */
     uint32_t max_lane_count;     /**< largest lane_count of any program */
+    enum ronde_v_form v_form;    /**< whether blocks may differ in length (set by prove) */
     struct ronde_proof proof;
     uint64_t hash;               /**< of the canonical content: equal hash, equal schedule */
     struct ronde_arena *arena;   /**< owns everything above */
@@ -239,6 +254,8 @@ RONDE_API bool ronde_step_reduces(enum ronde_step_op op);
 RONDE_API bool ronde_step_sends(enum ronde_step_op op);
 /** Whether it writes its destination operand. */
 RONDE_API bool ronde_step_writes(enum ronde_step_op op);
+/** Printed name of a kind of v-form; "?" if out of range. */
+RONDE_API const char *ronde_v_form_text(enum ronde_v_form v_form);
 /** Printed name of a violation kind. */
 RONDE_API const char *ronde_finding_text(enum ronde_finding_code code);
 

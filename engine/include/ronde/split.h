@@ -43,24 +43,38 @@ struct ronde_slice {
     uint32_t chunks;      /**< m: chunks the slice is cut into */
 };
 
+/** Sum of the weights of the channels before `channel` (an index). */
+static inline uint64_t ronde_weight_before(const struct ronde_schedule *schedule, uint32_t channel)
+{
+    uint64_t before = 0;
+    for (uint32_t k = 0; k < channel; k++)
+        before += schedule->channels[k].weight;
+    return before;
+}
+
+/** The slice of a channel of `weight` after channels of `before` in all, for a block of `count` elements. */
+static inline struct ronde_slice ronde_slice_between(const struct ronde_schedule *schedule,
+                                                     uint64_t before, uint32_t weight,
+                                                     uint64_t count, uint32_t dtype_bytes)
+{
+    struct ronde_slice slice;
+    slice.grain_count = RONDE_GRAIN_BYTES / dtype_bytes;
+    const uint64_t grains = count / slice.grain_count + (count % slice.grain_count != 0);
+    slice.first_grain = ronde_scale(grains, before, schedule->weight_total);
+    slice.grains =
+        ronde_scale(grains, before + weight, schedule->weight_total) - slice.first_grain;
+    slice.count = count;
+    slice.chunks = schedule->chunks_per_block;
+    return slice;
+}
+
 /** The slice of `channel` (an index) for a block of `count` elements of `dtype_bytes`. */
 static inline struct ronde_slice ronde_slice_of(const struct ronde_schedule *schedule,
                                                 uint32_t channel, uint64_t count,
                                                 uint32_t dtype_bytes)
 {
-    struct ronde_slice slice;
-    uint64_t before = 0;
-    for (uint32_t k = 0; k < channel; k++)
-        before += schedule->channels[k].weight;
-    slice.grain_count = RONDE_GRAIN_BYTES / dtype_bytes;
-    const uint64_t grains = count / slice.grain_count + (count % slice.grain_count != 0);
-    slice.first_grain = ronde_scale(grains, before, schedule->weight_total);
-    slice.grains = ronde_scale(grains, before + schedule->channels[channel].weight,
-                               schedule->weight_total) -
-                   slice.first_grain;
-    slice.count = count;
-    slice.chunks = schedule->chunks_per_block;
-    return slice;
+    return ronde_slice_between(schedule, ronde_weight_before(schedule, channel),
+                               schedule->channels[channel].weight, count, dtype_bytes);
 }
 
 /** Elements of chunk part `part` (0 .. m-1) of a slice, relative to the start of the block. */
@@ -85,6 +99,22 @@ static inline uint64_t ronde_slice_chunk_max(const struct ronde_slice *slice)
     return elements < slice->count ? elements : slice->count;
 }
 
+/**
+ * Most elements any chunk of `channel` holds for any block of at most `count` elements. A channel's slice may shrink by
+ * a grain as the block grows (weights 3, 2, 3: 5 grains give the second 2, 6 grains 1), so the longest block is not
+ * enough to size slots by.
+ */
+static inline uint64_t ronde_chunk_most(const struct ronde_schedule *schedule, uint32_t channel,
+                                        uint64_t count, uint32_t dtype_bytes)
+{
+    struct ronde_slice slice = ronde_slice_of(schedule, channel, count, dtype_bytes);
+    const uint64_t grains = count / slice.grain_count + (count % slice.grain_count != 0);
+    const ronde_wide share = (ronde_wide)grains * schedule->channels[channel].weight;
+    slice.grains =
+        (uint64_t)((share + schedule->weight_total - 1) / schedule->weight_total);
+    return ronde_slice_chunk_max(&slice);
+}
+
 /** Bytes of a full piece of one chunk: slot_bytes / most chunks of any step, rounded down to 16, at least 16. */
 static inline uint64_t ronde_piece_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes)
 {
@@ -96,6 +126,10 @@ static inline uint64_t ronde_piece_bytes(const struct ronde_schedule *schedule, 
 /** Pieces of a run: max(1, the most any chunk of any channel needs); the same on all ranks. */
 RONDE_API uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count,
                                      uint32_t dtype_bytes, uint64_t slot_bytes);
+
+/** The same where blocks have any lengths up to `count` elements. */
+RONDE_API uint64_t ronde_piece_count_v(const struct ronde_schedule *schedule, uint64_t count,
+                                       uint32_t dtype_bytes, uint64_t slot_bytes);
 
 /** The part of `extent` that piece `piece` of `piece_count_elements` elements each holds; empty when it has run out. */
 static inline struct ronde_extent ronde_extent_piece(struct ronde_extent extent, uint64_t piece,

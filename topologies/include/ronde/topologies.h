@@ -24,10 +24,25 @@ struct ronde_shared_host {
     double core_step_ns; /**< ronde.core_step_ns: core time of a step, where it differs from step_ns */
 };
 
+/** Most points of a curve. */
+#define RONDE_MAX_CURVE 16u
+
+/**
+ * A rate that depends on how much memory a core works on: caches are faster than what lies behind them. Between two
+ * points the cost per byte is interpolated over the logarithm of the bytes; beyond the ends it stays.
+ */
+struct ronde_curve {
+    uint32_t count;                /**< points; 0 = no curve, the plain constant holds for all sizes */
+    double bytes[RONDE_MAX_CURVE]; /**< working set of a core, ascending */
+    double GBps[RONDE_MAX_CURVE];  /**< rate there, > 0 */
+};
+
 /** Facts of a platform file that are not links. */
 struct ronde_platform_facts {
     struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
     struct ronde_shared_host shared; /**< all zero where ports are the model */
+    struct ronde_curve copy_curve;   /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
+    struct ronde_curve gamma_curve;  /**< ronde.gamma_curve: the same for gamma_GBps */
     uint32_t hosts; /**< hosts, in file order (or as ronde.rank_hosts lists them) */
     uint64_t slot_bytes; /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
     char measured_by[128]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
@@ -83,17 +98,30 @@ ronde_platform_route(const struct ronde_platform *platform, uint32_t src, uint32
 /**
  * The flat network `ranks` ranks see: the slowest rate and longest latency of any pair's route; on a shared host the
  * fair share of cores and memory. *out_is_uniform tells whether every pair sees exactly these numbers, unshared.
+ * `footprint_bytes` as for ronde_platform_time; 0 = the plain constants.
  * Errors: as ronde_platform_route; BAD_INPUT for more ranks than hosts.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
-                       struct ronde_network *out_network, bool *out_is_uniform,
+                       uint64_t footprint_bytes, struct ronde_network *out_network, bool *out_is_uniform,
                        struct ronde_error *error);
+
+/**
+ * The costs for a load: the file's constants, with curves looked up at the working set of a core, which is the
+ * footprint of a rank (bytes of its input and output) times the ranks a core serves.
+ */
+RONDE_API struct ronde_time_params ronde_platform_time(const struct ronde_platform *platform,
+                                                       uint32_t ranks, uint64_t footprint_bytes);
+
+/** The rate of a curve at a working set; `otherwise` where it has no points. */
+RONDE_API double ronde_curve_GBps(const struct ronde_curve *curve, double bytes, double otherwise);
 
 /** What calibration found on one shared-memory machine; spreads are (p95 - median) / median. */
 struct ronde_calibration {
     struct ronde_time_params time;   /**< costs */
     struct ronde_shared_host shared; /**< sharing */
+    struct ronde_curve copy_curve;   /**< of copy_GBps over working sets; may be empty */
+    struct ronde_curve gamma_curve;  /**< of gamma_GBps; may be empty */
     double latency_ns;               /**< between two ranks */
     uint32_t max_ranks;              /**< hosts to write */
     uint64_t slot_bytes;             /**< slot the constants were measured with */

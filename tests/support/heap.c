@@ -1,5 +1,5 @@
 /* A counting, failing allocator. See heap.h. */
-#include "heap.h"
+#include "support/heap.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -51,6 +51,10 @@ static void *heap_resize(void *self, void *old, size_t old_bytes, size_t new_byt
     const size_t request = heap->requests++;
     if (request == heap->refuse_at || (request > heap->refuse_at && !heap->refuse_once))
         return NULL;
+    if (heap->limit_bytes > 0 && new_bytes > heap->limit_bytes - heap->live_bytes) {
+        heap->over_limit++;
+        return NULL;
+    }
     void *block = take(heap, new_bytes);
     if (block && old)
         memcpy(block, old, old_bytes < new_bytes ? old_bytes : new_bytes);

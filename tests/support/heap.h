@@ -15,6 +15,8 @@ struct heap {
     size_t refuse_at;   /**< number of the first request that fails; SIZE_MAX for none */
     bool refuse_once;   /**< only that one fails, else all from there on */
     size_t wrong_sizes; /**< blocks handed back with another size than they were got with */
+    size_t limit_bytes; /**< a request that would take live_bytes beyond this fails; 0 for no limit */
+    size_t over_limit; /**< requests that failed for it */
 };
 
 /** A heap whose request number `refuse_at`, counted from 0, is the first to fail. */

@@ -1,0 +1,55 @@
+/**
+ * Values of options: texts to numbers, each refused in one line that names the value and the bound.
+ */
+#ifndef RONDE_CLI_VALUES_H
+#define RONDE_CLI_VALUES_H
+
+#include "ronde/builder.h"
+
+/** Rank counts one -N can name: enough for 2..1025. */
+#define RONDE_MAX_RANK_COUNTS 1024u
+/** Ranks a list of pairs can name; more belong into a schedule file. */
+#define RONDE_MAX_PAIRED_RANKS 4096u
+
+/** A grid of ranks, slowest digit first. */
+struct ronde_grid {
+    uint32_t radix[RONDE_MAX_SHAPE]; /**< nodes, ranks of a node; the axes of a torus */
+    uint32_t count;                  /**< digits; 0 = not given */
+};
+
+/** Who sends to whom. */
+struct ronde_pairs {
+    uint32_t source_of[RONDE_MAX_PAIRED_RANKS]; /**< per rank, RONDE_NONE where nobody sends to it */
+    uint32_t ranks; /**< one more than the highest rank named; 0 = not given */
+};
+
+/** A whole number between bounds, nothing after it. `what` names it in errors. Errors: BAD_ARGUMENT. */
+RONDE_MUST_CHECK enum ronde_status ronde_number_parse(const char *what, const char *text,
+                                                      uint64_t low, uint64_t high, uint64_t *out,
+                                                      struct ronde_error *error);
+
+/** The same for 32 bits. Errors: BAD_ARGUMENT. */
+RONDE_MUST_CHECK enum ronde_status ronde_count_parse(const char *what, const char *text,
+                                                     uint32_t low, uint32_t *out,
+                                                     struct ronde_error *error);
+
+/** Reads a size: 8, 4K, 1.5M, 64KiB; powers of 1024. Errors: BAD_ARGUMENT for junk, signs, fractions of a byte, overflow. */
+RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes,
+                                                    struct ronde_error *error);
+
+/** Reads rank counts: 8, 2,4,8 or 2..33. Errors: BAD_ARGUMENT for anything outside 1 .. RONDE_MAX_RANKS. */
+RONDE_MUST_CHECK enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks,
+                                                     uint32_t *out_count, struct ronde_error *error);
+
+/** Reads a shape: 4x8, 2x4x4. Errors: BAD_ARGUMENT for digits of 0, too many digits or ranks. */
+RONDE_MUST_CHECK enum ronde_status ronde_shape_parse(const char *text, struct ronde_grid *out_shape,
+                                                     struct ronde_error *error);
+
+/** Ranks of a shape: the product of its digits, at most RONDE_MAX_RANKS. */
+uint32_t ronde_shape_ranks(const struct ronde_grid *shape);
+
+/** Reads pairs: 0>1,2>3, source first. Errors: BAD_ARGUMENT for junk, ranks too high, a rank that would receive twice. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_pairs_parse(const char *text, struct ronde_pairs *out_pairs, struct ronde_error *error);
+
+#endif

@@ -1,0 +1,66 @@
+/**
+ * all_gather, hierarchical.
+ *
+ * Ranks are nodes x local ones. The ranks of equal local number on all nodes gather their blocks in
+ * a ring of their own; then a ring inside each node passes on these bundles. Every block enters a
+ * node once, and all its ranks share the work. The two rings sit in two lanes, so that a piece goes
+ * round the node while the next one crosses the network.
+ *
+ *   nodes (0 1) (2 3), lane 0:   0 -> 2: b0       2 -> 0: b2       1 -> 3: b1       3 -> 1: b3
+ *                      lane 1:   0 -> 1: b0 b2    1 -> 0: b1 b3    2 -> 3: b0 b2    3 -> 2: b1 b3
+ *
+ * Shape: the request's two digits, nodes x local; else local is the largest divisor of N up to 8.
+ *
+ * Price (symbols in closed_form.h; K nodes of q ranks; a chunk is 1/C of a block, rounded up to 16
+ * bytes; x = K b):
+ *   T = L + t0 + t1 + (P-1) max(t0, t1, port)           port = C (N-1) b / port_GBps
+ *   t0 = s(b) + (K-1) (f(b) + a + s(b))                 t1 = s(x) + (q-1) (f(x) + a + s(x))
+ * without t0 for one node, t1 for one rank a node. The own block is copied in a lane of its own,
+ * which is never the longer one. Exact for equal pieces where lanes do not slow one another down (P
+ * = 1, or lanes slower than their share of a port); else steady state and fill, an upper bound of
+ * the longest path. N = 1: L + sum of s(b_p).
+ *
+ * Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane
+ * communication", IEEE Cluster 2020, full-lane allgather, with rings on both levels. Overlapping
+ * them piece by piece is ours.
+ */
+#include "axes.h"
+#include "catalogue.h"
+
+/** Lanes of the rings, in the order pieces walk through them, and of the local copy. */
+enum { NETWORK_LANE, NODE_LANE, COPY_LANE };
+
+static struct ronde_axes axes_of(const struct ronde_request *request)
+{
+    struct ronde_axes axes = ronde_axes_of_nodes(request);
+    axes.gather_lane[0] = NODE_LANE;
+    axes.gather_lane[1] = NETWORK_LANE;
+    return axes;
+}
+
+void ronde_all_gather_hierarchical_build(const struct ronde_request *request,
+                                         struct ronde_builder *builder)
+{
+    const struct ronde_axes axes = axes_of(request);
+    const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
+    ronde_builder_rotate(builder, false, true, false);
+    ronde_axes_declare_nodes(&axes, request, builder);
+    ronde_builder_copy(builder, 0, COPY_LANE, own, ronde_chunks(RONDE_OUT, 0, 1));
+    ronde_axes_gather(&axes, own, builder);
+}
+
+struct ronde_price ronde_all_gather_hierarchical_price(const struct ronde_request *request,
+                                                       const struct ronde_load *load,
+                                                       const struct ronde_network *network)
+{
+    const struct ronde_axes axes = axes_of(request);
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+                                  .chunks = 1,
+                                  .widest = axes.radix[0] > 1 ? axes.radix[1] : 1};
+    struct ronde_lane_work stages[COPY_LANE] = {{{0}, {0}}};
+    ronde_axes_add_gather(&axes, 1, &stages[NETWORK_LANE]);
+    ronde_axes_add_gather(&axes, 0, &stages[NODE_LANE]);
+    if (request->ranks == 1)
+        ronde_work_add(&stages[NODE_LANE], 1, (struct ronde_lane_shape){.steps = 1});
+    return ronde_axes_stages_price(load, network, cut, stages, COPY_LANE);
+}

@@ -1,0 +1,72 @@
+/**
+ * all_reduce, direct (two-step all-pairs).
+ *
+ * The block is cut into N chunks. Everybody sends every chunk straight to its owner, who adds up
+ * what comes in; then every owner sends the sum to everybody. There are two latencies however many
+ * ranks there are, and each port carries the least data possible, but 2(N-1) messages have to be
+ * started one after another: best for middle blocks where all ranks see one another, as in a node.
+ *
+ *   step 1    0 -> 1: c1    1 -> 2: c2    2 -> 3: c3    3 -> 0: c0      add
+ *   step 2    0 -> 2: c2    1 -> 3: c3    2 -> 0: c0    3 -> 1: c1      add
+ *   step 3    0 -> 3: c3    1 -> 0: c0    2 -> 1: c1    3 -> 2: c2      add
+ *   step 4    0 -> 1: c0    1 -> 2: c1    2 -> 3: c2    3 -> 0: c3      keep
+ *    ...
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/(C N) of the block, rounded up to 16 bytes):
+ *   T = L + P (E + (N-1) (s(b) + f(b))) + a + s(b)
+ *   E = a + max(s + f + (N-1) r, (N-1) (s + f) + r)        until a chunk is summed up, of b
+ * and in one slot (D = 1) a piece takes at least E + s + f + a + s. Exact for equal pieces. N = 1:
+ * L + sum over p of s(b_p).
+ *
+ * Source: Microsoft, MSCCL tools, examples/mscclang/allreduce_a100_allpairs.py, 2021 (two-step
+ * all-pairs); M. Cowan, S. Maleki, M. Musuvathi, O. Saarikivi, Y. Xiong, "MSCCLang: Microsoft
+ * collective communication language", ASPLOS 2023. There a thread block serves each peer; we send
+ * from one lane, so that no port carries two messages.
+ */
+#include "all_pairs.h"
+#include "catalogue.h"
+
+void ronde_all_reduce_direct_build(const struct ronde_request *request,
+                                   struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
+    ronde_builder_chunks(builder, n);
+    ronde_builder_rotate(builder, true, true, false);
+    if (n == 1)
+        ronde_builder_copy(builder, 0, RONDE_PAIRS_COPY, ronde_chunks(RONDE_IN, 0, 1), own);
+    for (uint32_t to = 1; to < n; to++) {
+        struct ronde_transfer message = ronde_pairs_message(to);
+        message.source = ronde_chunks(RONDE_IN, to, 1);
+        message.with = ronde_chunks(to == 1 ? RONDE_IN : RONDE_OUT, to, 1);
+        message.target = ronde_chunks(RONDE_OUT, to, 1);
+        message.reduces = true;
+        ronde_builder_transfer(builder, &message);
+    }
+    for (uint32_t to = 1; to < n; to++) {
+        struct ronde_transfer message = ronde_pairs_message(to);
+        message.source = message.target = own;
+        ronde_builder_transfer(builder, &message);
+    }
+}
+
+struct ronde_price ronde_all_reduce_direct_price(const struct ronde_request *request,
+                                                 const struct ronde_load *load,
+                                                 const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = n};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const double sum_ns = ronde_pairs_ns(&costs, n, costs.reduce_ns);
+    const struct ronde_pipeline pipeline = {
+        .first_ns = sum_ns + ronde_pairs_ns(&costs, n, costs.step_ns),
+        .period_ns = sum_ns + (n - 1) * send_ns,
+        .credit_ns = sum_ns + send_ns + costs.alpha_ns + costs.step_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

@@ -1,0 +1,77 @@
+/**
+ * all_reduce, hierarchical.
+ *
+ * Ranks are nodes x local ones. A ring inside each node reduce_scatters the block, so that every
+ * local rank has a part of the node's sum; the ranks of equal local number on all nodes all_reduce
+ * that part in a ring of their own; a ring inside each node gathers the parts. Only the least data
+ * possible leaves a node, and all its ranks share the work. The three rings sit in three lanes, so
+ * that a piece crosses the network while the next one is still in its node.
+ *
+ *   nodes (0 1) (2 3), lane 0:   0 -> 1: c2 c3    1 -> 0: c0 c1    2 -> 3: c2 c3    3 -> 2: c0 c1
+ *                      lane 1:   0 -> 2: c1       2 -> 0: c0       1 -> 3: c3       3 -> 1: c2
+ *                                0 -> 2: c0       2 -> 0: c1       1 -> 3: c2       3 -> 1: c3
+ *                      lane 2:   0 -> 1: c0 c1    1 -> 0: c2 c3    2 -> 3: c0 c1    3 -> 2: c2 c3
+ *
+ * Shape: the request's two digits, nodes x local; else local is the largest divisor of N up to 8.
+ *
+ * Price (symbols in closed_form.h; K nodes of q ranks; a chunk is 1/(C N) of the block, rounded up
+ * to 16 bytes; x = K b):
+ *   T = L + t0 + t1 + t2 + (P-1) max(t0, t1, t2, port)
+ *   t0 = s(x) + (q-1) (f(x) + a + r(x))                 t2 = s(x) + (q-1) (f(x) + a + s(x))
+ *   t1 = s(b) + (K-1) (2 (f(b) + a) + r(b) + s(b))      port = 2 C (N-1) b / port_GBps
+ * without t1 for one node, t0 and t2 for one rank a node. Exact for equal pieces where lanes do not
+ * slow one another down (P = 1, or lanes slower than their share of a port); else steady state and
+ * fill, an upper bound of the longest path. N = 1: L + sum of s(b_p).
+ *
+ * Source: M. Cho, U. Finkler, D. Kung, H. Hunter, "BlueConnect: decomposing all-reduce for deep learning
+ * on heterogeneous network hierarchy", SysML 2019, with rings on both levels. The three lanes are
+ * ours.
+ */
+#include "axes.h"
+#include "catalogue.h"
+
+/** Lanes, in the order pieces walk through them. */
+enum { SCATTER_LANE, NETWORK_LANE, GATHER_LANE, LANES };
+
+static struct ronde_axes axes_of(const struct ronde_request *request)
+{
+    struct ronde_axes axes = ronde_axes_of_nodes(request);
+    axes.scatter_lane[0] = SCATTER_LANE;
+    axes.scatter_lane[1] = axes.gather_lane[1] = NETWORK_LANE;
+    axes.gather_lane[0] = GATHER_LANE;
+    return axes;
+}
+
+void ronde_all_reduce_hierarchical_build(const struct ronde_request *request,
+                                         struct ronde_builder *builder)
+{
+    const struct ronde_axes axes = axes_of(request);
+    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
+    ronde_builder_chunks(builder, request->ranks);
+    ronde_builder_rotate(builder, true, true, false);
+    ronde_axes_declare_nodes(&axes, request, builder);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, NETWORK_LANE, ronde_chunks(RONDE_IN, 0, 1), own);
+    ronde_axes_scatter(&axes, builder);
+    ronde_axes_gather(&axes, own, builder);
+}
+
+struct ronde_price ronde_all_reduce_hierarchical_price(const struct ronde_request *request,
+                                                       const struct ronde_load *load,
+                                                       const struct ronde_network *network)
+{
+    const struct ronde_axes axes = axes_of(request);
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+                                  .chunks = request->ranks,
+                                  .widest = axes.radix[0] > 1 ? axes.radix[1] : 1};
+    const uint32_t hops = axes.radix[1] - 1;
+    struct ronde_lane_work stages[LANES] = {{{0}, {0}}};
+    ronde_axes_add_scatter(&axes, 0, &stages[SCATTER_LANE]);
+    ronde_axes_add_gather(&axes, 0, &stages[GATHER_LANE]);
+    /* In the ring of nodes scattering turns into gathering in one step. */
+    if (hops > 0 || request->ranks == 1)
+        ronde_work_add(&stages[NETWORK_LANE], 1,
+                       (struct ronde_lane_shape){
+                           .steps = 1 + hops, .reducing = hops, .messages = 2 * hops});
+    return ronde_axes_stages_price(load, network, cut, stages, LANES);
+}

@@ -1,0 +1,136 @@
+/**
+ * all_reduce, Rabenseifner's algorithm.
+ *
+ * Recursive halving: positions whose numbers differ in the highest bit swap the half of the block
+ * that the other one shall keep and add up their own, then the next bit halves that half, until
+ * everyone owns the sum of one chunk. Recursive doubling takes the same way back and gathers them.
+ * It sends as little as the ring in 2 log2 N messages, so it is good for large blocks on networks
+ * that do not mind distance. Where N is no power of two it is folded to one first (fold.h).
+ *
+ *   round 0    0 -> 2: c2 c3    2 -> 0: c0 c1    1 -> 3: c2 c3    3 -> 1: c0 c1     add
+ *   round 1    0 -> 1: c1       1 -> 0: c0       2 -> 3: c3       3 -> 2: c2        add
+ *   round 2    0 -> 1: c0       1 -> 0: c1       2 -> 3: c2       3 -> 2: c3        keep
+ *   round 3    0 -> 2: c0 c1    2 -> 0: c2 c3    1 -> 3: c0 c1    3 -> 1: c2 c3     keep
+ *
+ * Price (symbols in closed_form.h; M members, the largest power of two up to N; a chunk is 1/(C M)
+ * of the block, rounded up to 16 bytes; w runs over M/2, M/4, .. 1, the chunks of a message):
+ *   T = L + sum over p, w of 2 s(w b_p) + 2 (f(w b_p) + a) + r(w b_p) + s(w b_p),  less s(b_p)
+ * since the last round of halving and the first of doubling are one step. Where N is folded, s + f +
+ * a + r of M b_p to hand in and s + f + a + s to hand out are added to every piece. Exact for equal
+ * chunks, else an upper bound. N = 1: L + sum of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * Rabenseifner's algorithm of allreduce; first in R. Rabenseifner, "Optimization of collective reduction
+ * operations", ICCS 2004, LNCS 3036, pages 1-9. MPICH halves from the lowest bit; we go from the
+ * highest as the paper does, so that chunks stay in order.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+#include "fold.h"
+
+/** First of the `width` chunks that a member keeps when halving has come to that width. */
+static uint32_t kept_by(uint32_t member, uint32_t width)
+{
+    return member & ~(width - 1);
+}
+
+/** Halves: partners `width` apart swap what the other one keeps. */
+static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+{
+    const bool is_first = width == fold.members / 2;
+    ronde_builder_round_begin(builder);
+    for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
+        const uint32_t partner = member ^ width;
+        const uint32_t first = kept_by(partner, width);
+        const bool is_input = is_first && member >= fold.extras;
+        const bool is_partners_input = is_first && partner >= fold.extras;
+        const struct ronde_transfer transfer = {
+            .from = ronde_fold_position(fold, member),
+            .to = ronde_fold_position(fold, partner),
+            .source = ronde_chunks(is_input ? RONDE_IN : RONDE_OUT, first, width),
+            .with = ronde_chunks(is_partners_input ? RONDE_IN : RONDE_OUT, first, width),
+            .target = ronde_chunks(RONDE_OUT, first, width),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+/** Doubles: partners `width` apart swap all they have. */
+static void double_up(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+{
+    ronde_builder_round_begin(builder);
+    for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
+        const struct ronde_operand chunks =
+            ronde_chunks(RONDE_OUT, kept_by(member, width), width);
+        const struct ronde_transfer transfer = {
+            .from = ronde_fold_position(fold, member),
+            .to = ronde_fold_position(fold, member ^ width),
+            .source = chunks,
+            .target = chunks,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+static void fold_whole_blocks(struct ronde_fold fold, bool is_out, struct ronde_builder *builder)
+{
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, fold.members);
+    const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, fold.members);
+    for (uint32_t extra = 0; extra < fold.extras; extra++) {
+        const struct ronde_transfer transfer = {
+            .from = 2 * extra + is_out,
+            .to = 2 * extra + !is_out,
+            .source = is_out ? output : input,
+            .with = input,
+            .target = output,
+            .reduces = !is_out,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+void ronde_all_reduce_rabenseifner_build(const struct ronde_request *request,
+                                         struct ronde_builder *builder)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    ronde_builder_chunks(builder, fold.members);
+    if (fold.extras == 0)
+        ronde_builder_xor(builder, true, true, false);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    fold_whole_blocks(fold, false, builder);
+    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
+        halve(fold, width, builder);
+    for (uint32_t width = 1; width < fold.members; width *= 2)
+        double_up(fold, width, builder);
+    fold_whole_blocks(fold, true, builder);
+}
+
+struct ronde_price ronde_all_reduce_rabenseifner_price(const struct ronde_request *request,
+                                                       const struct ronde_load *load,
+                                                       const struct ronde_network *network)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    const struct ronde_cut cut = {
+        .channels = ronde_request_channels(request),
+        .chunks = fold.members,
+        .widest = fold.extras > 0 ? fold.members : fold.members / 2,
+    };
+    struct ronde_lane_work work = {0};
+    if (fold.extras > 0)
+        ronde_work_add(&work, fold.members,
+                       (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
+    for (uint32_t width = fold.members / 2; width > 1; width /= 2)
+        ronde_work_add(&work, width,
+                       (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
+    /* The turning point, or the copy of a lone rank. */
+    const struct ronde_lane_shape turn = {.steps = 2, .reducing = 1, .messages = 2};
+    const struct ronde_lane_shape copy = {.steps = 1};
+    ronde_work_add(&work, 1, request->ranks == 1 ? copy : turn);
+    return ronde_work_price(load, network, cut, &work);
+}

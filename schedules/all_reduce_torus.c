@@ -1,0 +1,63 @@
+/**
+ * all_reduce, torus.
+ *
+ * Positions form a grid with rings along its axes. Rings along the first axis reduce_scatter the
+ * block, rings along the next one what is left of it, and so on; the same way back gathers. It
+ * sends as little as one ring through all, in far fewer messages, and only to neighbours.
+ *
+ *   2 x 2:  0 - 1     0 -> 2: c2 c3    2 -> 0: c0 c1    1 -> 3: c2 c3    3 -> 1: c0 c1     add
+ *           |   |     0 -> 1: c1       1 -> 0: c0       2 -> 3: c3       3 -> 2: c2        add
+ *           2 - 3     0 -> 1: c0       1 -> 0: c1       2 -> 3: c2       3 -> 2: c3        keep
+ *                     0 -> 2: c0 c1    2 -> 0: c2 c3    1 -> 3: c0 c1    3 -> 1: c2 c3     keep
+ *
+ * Shape: the request's, of up to four axes, slowest first; else the most square one of two axes,
+ * which for a prime N is one ring.
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/(C N) of the block, rounded up to 16 bytes; an axis
+ * has q positions and bundles of w chunks, w the product of the later axes):
+ *   T = L + sum over p, axes of (q-1) (2 (f(w b_p) + a) + r(w b_p) + s(w b_p)) + 2 s(w b_p)
+ * less s(b_p) where scattering turns into gathering. One lane does everything, so neither pieces nor
+ * axes overlap. Exact for equal chunks, else an upper bound. N = 1: L + sum of s(b_p).
+ *
+ * Source: H. Mikami, H. Suganuma, P. U-chupala, Y. Tanaka, Y. Kageyama, "Massively distributed SGD:
+ * ImageNet/ResNet-50 training in a flash", arXiv:1811.05233, 2018, section 3.2 (2D-Torus
+ * all-reduce); M. Barnett, R. Littlefield, D. Payne, R. van de Geijn, "Global combine algorithms for
+ * 2-D meshes with wormhole routing", Journal of Parallel and Distributed Computing 24(2), 1995,
+ * pages 191-201. Several channels all start with the same axis; other orders need a channel order.
+ */
+#include "axes.h"
+#include "catalogue.h"
+
+void ronde_all_reduce_torus_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const struct ronde_axes axes = ronde_axes_of_torus(request);
+    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
+    ronde_builder_chunks(builder, request->ranks);
+    ronde_builder_rotate(builder, true, true, false);
+    ronde_builder_rotate_shape(builder, axes.radix, axes.count);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1), own);
+    ronde_axes_scatter(&axes, builder);
+    ronde_axes_gather(&axes, own, builder);
+}
+
+struct ronde_price ronde_all_reduce_torus_price(const struct ronde_request *request,
+                                                const struct ronde_load *load,
+                                                const struct ronde_network *network)
+{
+    const struct ronde_axes axes = ronde_axes_of_torus(request);
+    struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = request->ranks};
+    struct ronde_lane_work work = {0};
+    for (uint32_t axis = 0; axis < axes.count; axis++) {
+        const uint32_t bundle = ronde_axes_bundle(&axes, axis);
+        if (axes.radix[axis] > 1 && bundle > cut.widest)
+            cut.widest = bundle;
+        ronde_axes_add_scatter(&axes, axis, &work);
+        ronde_axes_add_gather(&axes, axis, &work);
+    }
+    /* The turning point is one step, not two; a lone rank makes a copy. */
+    const bool is_alone = request->ranks == 1;
+    work.times.steps = is_alone ? 1 : work.times.steps - 1;
+    work.chunks.steps = is_alone ? 1 : work.chunks.steps - 1;
+    return ronde_work_price(load, network, cut, &work);
+}

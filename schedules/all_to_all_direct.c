@@ -1,0 +1,70 @@
+/**
+ * all_to_all, direct.
+ *
+ * Every position sends its blocks one after another, first to the position behind it, then to the one
+ * two behind, without waiting for what it receives, which another lane takes in. At any time the
+ * positions send along one shift, so that ports carry one message each, and latency is paid once. One
+ * slot per peer is enough, at the price of a connection to everyone.
+ *
+ *   send lane of 0       -> 1: b1     -> 2: b2     -> 3: b3
+ *   receive lane of 0    own block, then <- 3, <- 2, <- 1
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block):
+ *   T = L + (N-1) (s(b) + f(b)) + a + s(b) + (P-1) max((N-1) (s(b) + f(b)), N s(b))
+ * Where D slots are too few, every D pieces take at least credit, 2 s + f + a for N = 2, and at most
+ * 3 s + f + a more than the sends for larger N: an upper bound then. Exact for equal pieces otherwise.
+ * N = 1: L + sum over p of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * section 4.3: all receives and sends posted at once, spread over the ranks.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+
+/** The receive lane copies the own block first: nothing arrives so early. */
+enum { SEND_LANE, RECEIVE_LANE };
+
+void ronde_all_to_all_direct_build(const struct ronde_request *request,
+                                   struct ronde_builder *builder)
+{
+    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
+    ronde_builder_rotate(builder, true, true, false);
+    ronde_builder_copy(builder, 0, RECEIVE_LANE, ronde_chunks(RONDE_IN, 0, 1), own);
+    for (uint32_t offset = 1; offset < request->ranks; offset++) {
+        const struct ronde_transfer transfer = {
+            .from = 0,
+            .to = offset,
+            .from_lane = SEND_LANE,
+            .to_lane = RECEIVE_LANE,
+            .source = ronde_chunks(RONDE_IN, offset, 1),
+            .target = own, /* block 0 of the receiver: that of position 0 */
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+struct ronde_price ronde_all_to_all_direct_price(const struct ronde_request *request,
+                                                 const struct ronde_load *load,
+                                                 const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const double sends_ns = (n - 1) * (costs.step_ns + costs.flow_ns);
+    const double receives_ns = n * costs.step_ns;
+    const double hop_ns = costs.step_ns + costs.flow_ns + costs.alpha_ns + costs.step_ns;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = sends_ns + costs.alpha_ns + costs.step_ns,
+        .period_ns = sends_ns > receives_ns ? sends_ns : receives_ns,
+        .credit_ns = n > 2 ? hop_ns + costs.step_ns : hop_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
+    };
+    struct ronde_price price = ronde_pipeline_price(&pieces, network, &pipeline);
+    const bool has_slots = pipeline.credit_ns <= pieces.depth * pipeline.period_ns;
+    price.is_exact = price.is_exact && (n == 2 || has_slots || pieces.count <= pieces.depth);
+    return price;
+}

@@ -1,0 +1,87 @@
+/**
+ * broadcast, double binary tree.
+ *
+ * Two binary trees below the root carry half of the block each, so that who is a busy inner node of
+ * one is a leaf of the other. An inner position passes on to its first child as it receives, and
+ * serves the second in a lane of its own. Latency grows with log2 N and every port sends the block
+ * once, so it is good from middle sizes on.
+ *
+ *     tree 1: 0        tree 2: 0        first half of the block in tree 1, second in tree 2:
+ *             |                |        rank 2 is inner in tree 1 only, rank 3 in tree 2 only
+ *             2                3
+ *            / \              / \
+ *           1   3            2   1
+ *
+ * Price (symbols in closed_form.h; b a piece of a chunk of 1/(2C) of the block; k = floor(log2(N-1))
+ * levels below the root's child):
+ *   T = L + first(b) + (P-1) period(b)
+ *   first  = s + f2 + a + k (2 (s + f) + a) + s    the root's flows share a port: f2 = b / min(lane,
+ *                                                  port / 2C); always the second child
+ *   period = max(s + f, 2 C b / port_GBps)         a lane, or a port that serves two children
+ * for full trees; where the right edge is cut off the longest chain counts, as in all_reduce_tree.c.
+ * Where D slots are too few, D pieces take at least 2 (s + f) + a (s + f + a + s for N = 2). Exact
+ * where flows do not slow one another down, else steady state and fill.
+ *
+ * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
+ * and scan", Parallel Computing 35(12), 2009, pages 581-594. The paper colours edges so that ports
+ * never collide; like NCCL we leave that to the slots.
+ */
+#include "catalogue.h"
+#include "rooted_tree.h"
+
+/** Lane of the root's local copy; inner positions have a lane per child. */
+enum { FIRST_LANE, SECOND_LANE, COPY_LANE = 1 };
+
+/** A position passes the block to its children. */
+static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t position)
+{
+    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
+    for (uint32_t i = 0; i < children.count; i++) {
+        const struct ronde_transfer transfer = {
+            .from = position,
+            .to = children.at[i],
+            .from_lane = i == 0 ? FIRST_LANE : SECOND_LANE,
+            .to_lane = FIRST_LANE,
+            .source = ronde_chunks(position == 0 ? RONDE_IN : RONDE_OUT, 0, 1),
+            .target = ronde_chunks(RONDE_OUT, 0, 1),
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+void ronde_broadcast_double_tree_build(const struct ronde_request *request,
+                                       struct ronde_builder *builder)
+{
+    ronde_rooted_trees_declare(request, builder);
+    ronde_rooted_tree_walk(request->ranks, false, builder, state_children);
+    ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1),
+                       ronde_chunks(RONDE_OUT, 0, 1));
+}
+
+struct ronde_price ronde_broadcast_double_tree_price(const struct ronde_request *request,
+                                                     const struct ronde_load *load,
+                                                     const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const uint32_t channels = ronde_request_channels(request);
+    const struct ronde_cut cut = {.channels = 2 * channels, .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_tree_costs costs = {
+        .alone = ronde_costs_of(network, pieces.bytes, channels),
+        .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, 2 * channels),
+    };
+    const double step_ns = costs.alone.step_ns;
+    const double alpha_ns = costs.alone.alpha_ns;
+    const double send_ns = step_ns + costs.alone.flow_ns;
+    const double port_ns =
+        network->port_GBps > 0 ? 2 * channels * pieces.bytes / network->port_GBps : 0;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = step_ns + costs.pair_ns + alpha_ns + ronde_tree_down_ns(n, &costs),
+        .period_ns = send_ns > port_ns ? send_ns : port_ns,
+        .credit_ns = send_ns + alpha_ns + (n > 2 ? send_ns : step_ns),
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, 2 * channels),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

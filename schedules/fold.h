@@ -1,0 +1,43 @@
+/**
+ * The fold: how algorithms for powers of two serve any number of ranks.
+ *
+ * Of N positions the first 2(N - M) pair up, M being the largest power of two that is not above N:
+ * the even one of a pair hands its data to the odd one, its neighbour, and rests until the result
+ * comes back. M members are left. Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
+ * collective communication operations in MPICH", International Journal of High Performance Computing
+ * Applications 19(1), 2005, pages 49-66, section 4.4.
+ */
+#ifndef RONDE_SCHEDULES_FOLD_H
+#define RONDE_SCHEDULES_FOLD_H
+
+#include "ronde/builder.h"
+
+/** Who works and who rests. */
+struct ronde_fold {
+    uint32_t members; /**< M: a power of two */
+    uint32_t extras;  /**< N - M positions that rest; extra i is position 2i, its member i is 2i + 1 */
+};
+
+/** The fold of so many ranks. */
+struct ronde_fold ronde_fold_of(uint32_t ranks);
+
+/** Position of a member. */
+uint32_t ronde_fold_position(struct ronde_fold fold, uint32_t member);
+
+/**
+ * First block of a member where positions own blocks: a pair's two lie side by side, so that the
+ * blocks of neighbouring members do. For member M the number of blocks, N.
+ */
+uint32_t ronde_fold_first(struct ronde_fold fold, uint32_t member);
+
+/** The blocks of members first .. first + count - 1, as chunks of a buffer with a block per rank. */
+struct ronde_operand ronde_fold_blocks(struct ronde_fold fold, enum ronde_buffer buffer,
+                                       uint32_t first, uint32_t count);
+
+/**
+ * Members that state facts: all, or 0 alone where nobody rests. Partners differ in one bit, so that
+ * without extras exclusive or carries one member's program to the others.
+ */
+uint32_t ronde_fold_speakers(struct ronde_fold fold);
+
+#endif

@@ -1,0 +1,109 @@
+/**
+ * gather, binomial tree.
+ *
+ * Scatter backwards: every position collects the blocks of the positions below it in scratch, its own
+ * first, nearest children first, and sends them on as one message, until the root has all. Few
+ * messages and few latencies make it good for small blocks; a large block travels through up to log2 N
+ * ranks.
+ *
+ *   round 0    1 -> 0: b1    3 -> 2: b3
+ *   round 1    2 -------> 0: b2 b3
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block; w runs over 1, 2, 4, .. N/2, the blocks
+ * of a message):
+ *   T = L + first + (P-1) period
+ *   first  = sum over w of 2 s(w b) + f(w b) + a        up the last children
+ *   period = max(s(N/2 b) + f(N/2 b) + sum over w < N/2 of s(w b), C (N-1) b / port_GBps)
+ *                                                       the last child's lane, or the root's port
+ * as written for powers of two. Else the subtree of the last position is cut off, there is less to
+ * send, and the longest chain counts. Where D slots are too few, D pieces take at least s + f + a + s
+ * of the widest message. Exact for equal pieces of powers of two where flows to the same rank do not
+ * slow one another down (P = 1, or lanes slower than their share of a port), else an upper bound of
+ * the longest path. N = 1: L + sum over p of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * section 4.5, the gather of their reduce. We add pieces.
+ */
+#include "binomial.h"
+#include "catalogue.h"
+
+/** Lane of the copies of own blocks: they are over before the first message arrives. */
+enum { TREE_LANE, COPY_LANE };
+
+/** A position that collects others' blocks puts its own among them. */
+static void keep_own(const struct ronde_request *request, uint32_t position,
+                     struct ronde_builder *builder)
+{
+    const bool is_root = position == 0;
+    ronde_builder_copy(builder, position, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1),
+                       is_root ? ronde_chunks(RONDE_OUT, 0, 1)
+                               : ronde_binomial_kept(request, position, 1));
+}
+
+/** A subtree hands in its blocks. */
+static void hand_in(const struct ronde_request *request, uint32_t parent, uint32_t distance,
+                    struct ronde_builder *builder)
+{
+    const uint32_t child = parent + distance;
+    const uint32_t size = ronde_binomial_size(request->ranks, child, distance);
+    const struct ronde_operand kept = ronde_binomial_kept(request, child, size);
+    const struct ronde_transfer transfer = {
+        .from = child,
+        .to = parent,
+        .from_lane = TREE_LANE,
+        .to_lane = TREE_LANE,
+        .source = size == 1 ? ronde_chunks(RONDE_IN, 0, 1) : kept,
+        .target = parent == 0 ? ronde_chunks(RONDE_OUT, child, size) : kept,
+    };
+    ronde_builder_transfer(builder, &transfer);
+}
+
+void ronde_gather_binomial_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    ronde_builder_scratch(builder, n);
+    keep_own(request, 0, builder);
+    for (uint32_t position = 2; position + 1 < n; position += 2)
+        keep_own(request, position, builder);
+    for (uint32_t distance = 1; distance < n; distance *= 2)
+        for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance)
+            hand_in(request, parent, distance, builder);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+struct ronde_price ronde_gather_binomial_price(const struct ronde_request *request,
+                                               const struct ronde_load *load,
+                                               const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const uint32_t widest = ronde_binomial_widest(n);
+    const struct ronde_cut cut = {
+        .channels = ronde_request_channels(request), .chunks = 1, .widest = widest};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_binomial tree = {
+        .network = network, .bytes = pieces.bytes, .flows = cut.channels, .is_weighted = true};
+    const bool is_full = (n & (n - 1)) == 0;
+    /* From the second piece on all children send when they like. */
+    const uint32_t at_once = pieces.count > 1 ? ronde_log2_ceil(n) : is_full ? 1 : 2;
+    const double lane_ns = larger(ronde_binomial_root_ns(&tree, true, n),
+                                  ronde_binomial_inner_ns(&tree, n));
+    const double port_ns =
+        network->port_GBps > 0 ? (n - 1) * cut.channels * pieces.bytes / network->port_GBps : 0;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = ronde_binomial_up_ns(&tree, n),
+        .period_ns = larger(lane_ns, port_ns),
+        .credit_ns = ronde_binomial_send_ns(&tree, widest) + ronde_network_alpha_ns(network) +
+                     ronde_binomial_receive_ns(&tree, widest),
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once * cut.channels),
+    };
+    struct ronde_price price = ronde_pipeline_price(&pieces, network, &pipeline);
+    price.is_exact = price.is_exact && (is_full || pieces.count == 1);
+    return price;
+}

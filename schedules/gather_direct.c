@@ -1,0 +1,71 @@
+/**
+ * gather, direct.
+ *
+ * Everyone sends the root their block, and the root takes them in, one after another. Nothing travels
+ * twice and nobody needs memory for the blocks of others, so it is best for large blocks; all flows
+ * meet in the root's port.
+ *
+ *   1 -> 0: b1    2 -> 0: b2    3 -> 0: b3       at once; taken in from 1 to 3
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block):
+ *   T = L + s(b) + g(b) + a + (N-1) s(b) + (P-1) max((N-1) s(b), s(b) + f(b), C (N-1) b / port_GBps)
+ * where all flows share the root's port: g = b / min(lane, port / (C (N-1))). Where D slots are too
+ * few, D pieces take at least s + f + a + s. Exact for equal pieces where flows do not slow one
+ * another down (N = 2, or lanes slower than their share), else fill and steady state. N = 1: L + sum
+ * over p of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * the linear algorithm they measure against.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+
+/** Lane of the root's local copy, so that it delays nobody. */
+enum { RECEIVE_LANE, COPY_LANE };
+
+void ronde_gather_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
+    for (uint32_t position = 1; position < request->ranks; position++) {
+        const struct ronde_transfer transfer = {
+            .from = position,
+            .to = 0,
+            .from_lane = RECEIVE_LANE,
+            .to_lane = RECEIVE_LANE,
+            .source = input,
+            .target = ronde_chunks(RONDE_OUT, position, 1),
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_copy(builder, 0, COPY_LANE, input, ronde_chunks(RONDE_OUT, 0, 1));
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+struct ronde_price ronde_gather_direct_price(const struct ronde_request *request,
+                                             const struct ronde_load *load,
+                                             const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const uint32_t flows = (n - 1) * cut.channels;
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const double port_ns =
+        network->port_GBps > 0 ? flows * pieces.bytes / network->port_GBps : 0;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = costs.step_ns + ronde_shared_flow_ns(network, pieces.bytes, flows) +
+                    costs.alpha_ns + (n - 1) * costs.step_ns,
+        .period_ns = larger(larger((n - 1) * costs.step_ns, send_ns), port_ns),
+        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, flows),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

@@ -1,0 +1,106 @@
+/**
+ * reduce, binomial tree.
+ *
+ * Broadcast backwards: every position adds up the sums of its children, nearest first, and passes the
+ * total on to its parent in the step that adds the last one. The number of ranks that still have
+ * something to hand in halves every round. Few messages and few latencies make it good for small
+ * blocks.
+ *
+ *   round 0    1 -> 0    3 -> 2
+ *   round 1    2 -------> 0
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of the block; d = log2 N):
+ *   T = L + first + (P-1) period
+ *   first  = s + f + a + r + (d-1) (f + a + r)
+ *   period = max(d r, (d-1) r + f, C d b / port_GBps)    the root's lane, its last child's, its port
+ * as written for powers of two above 2 (s + f instead of (d-1) r + f for N = 2). Else the subtree of
+ * the last position is cut off, and what the root's last child has to wait for counts. Where D slots
+ * are too few, D pieces take at least credit: a send, a, and the step that receives. Exact for equal
+ * pieces of powers of two where flows to the same rank do not slow one another down (P = 1, or lanes
+ * slower than their share of a port), else an upper bound of the longest path. N = 1: L + sum over p
+ * of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * section 4.5, binomial tree of reduce. We add pieces, and adding is part of passing on.
+ */
+#include "binomial.h"
+#include "catalogue.h"
+
+/** Where a position keeps its sum: only the root has an output. */
+static struct ronde_operand sum_of(uint32_t position)
+{
+    return ronde_chunks(position == 0 ? RONDE_OUT : RONDE_SCRATCH, 0, 1);
+}
+
+void ronde_reduce_binomial_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
+    ronde_builder_scratch(builder, 1);
+    if (n == 1)
+        ronde_builder_copy(builder, 0, 0, input, sum_of(0));
+    for (uint32_t distance = 1; distance < n; distance *= 2)
+        for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance) {
+            const uint32_t child = parent + distance;
+            const bool is_leaf = ronde_binomial_size(n, child, distance) == 1;
+            const struct ronde_transfer transfer = {
+                .from = child,
+                .to = parent,
+                .source = is_leaf ? input : sum_of(child),
+                .with = distance == 1 ? input : sum_of(parent),
+                .target = sum_of(parent),
+                .reduces = true,
+            };
+            ronde_builder_transfer(builder, &transfer);
+        }
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/** From the start of a send until its slot is free again, where that takes longest. */
+static double credit_ns(uint32_t n, const struct ronde_costs *costs)
+{
+    const double leaf_ns = costs->step_ns + costs->flow_ns;
+    const double inner_ns = costs->reduce_ns + costs->flow_ns;
+    if (n < 4)
+        return leaf_ns + costs->alpha_ns + costs->reduce_ns;
+    /* From 8 on, the last child of some inner position is an inner one, too. */
+    if (n >= 8)
+        return inner_ns + costs->alpha_ns + inner_ns;
+    return inner_ns + costs->alpha_ns + larger(leaf_ns, costs->reduce_ns);
+}
+
+struct ronde_price ronde_reduce_binomial_price(const struct ronde_request *request,
+                                               const struct ronde_load *load,
+                                               const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const struct ronde_binomial tree = {
+        .network = network, .bytes = pieces.bytes, .flows = cut.channels, .reduces = true};
+    const bool is_full = (n & (n - 1)) == 0;
+    const uint32_t rounds = ronde_log2_ceil(n);
+    /* From the second piece on all children send when they like. */
+    const uint32_t at_once = pieces.count > 1 ? rounds : is_full ? 1 : 2;
+    const double lane_ns = larger(ronde_binomial_root_ns(&tree, true, n),
+                                  ronde_binomial_inner_ns(&tree, n));
+    const double port_ns =
+        network->port_GBps > 0 ? rounds * cut.channels * pieces.bytes / network->port_GBps : 0;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = ronde_binomial_up_ns(&tree, n),
+        .period_ns = larger(lane_ns, port_ns),
+        .credit_ns = credit_ns(n, &costs),
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once * cut.channels),
+    };
+    struct ronde_price price = ronde_pipeline_price(&pieces, network, &pipeline);
+    price.is_exact = price.is_exact && (is_full || pieces.count == 1);
+    return price;
+}

@@ -1,0 +1,123 @@
+/**
+ * reduce, double binary tree.
+ *
+ * Sums of half of the block each flow up two binary trees to the root, so that who is a busy inner
+ * node of one is a leaf of the other. An inner position takes in its first child in one lane, its
+ * second in another, which passes the sum on as it adds. Latency grows with log2 N and every port
+ * receives the block once, so it is good from middle sizes on.
+ *
+ *     tree 1: 0        tree 2: 0        first half of the block in tree 1, second in tree 2:
+ *             |                |        rank 2 is inner in tree 1 only, rank 3 in tree 2 only
+ *             2                3
+ *            / \              / \       rank 2:  rrc (from 1) | rrs (from 3, to 0)
+ *           1   3            2   1
+ *
+ * Price (symbols in closed_form.h; b a piece of a chunk of 1/(2C) of the block; k = floor(log2(N-1))
+ * levels below the root's child):
+ *   T = L + first(b) + (P-1) period(b)
+ *   first  = s + k (f2 + a + 2 r) + f2 + a + r     siblings share a port, and the root's children do:
+ *                                                  f2 = b / min(lane, port / 2C)
+ *   period = max(r + f, 2 C b / port_GBps)         the slowest lane, or a port with two children;
+ *                                                  for N = 2 the lane is max(s + f, r)
+ * for full trees; an only child costs f + a + r instead of f2 + a + 2 r. Where D slots are too few, D
+ * pieces take at least credit: a send, a, and the step that receives. Exact where flows do not slow
+ * one another down, else steady state and fill.
+ *
+ * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
+ * and scan", Parallel Computing 35(12), 2009, pages 581-594.
+ */
+#include "catalogue.h"
+#include "rooted_tree.h"
+
+/** Lane of a position that passes its sum on: that of its last child. */
+static uint32_t sum_lane(const struct ronde_tree_children *children)
+{
+    return children->count > 0 ? children->count - 1 : 0;
+}
+
+/** Where a position keeps its sum: only the root has an output. */
+static struct ronde_operand sum_of(uint32_t position)
+{
+    return ronde_chunks(position == 0 ? RONDE_OUT : RONDE_SCRATCH, 0, 1);
+}
+
+/** A position takes in what its children send. */
+static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t position)
+{
+    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
+    for (uint32_t i = 0; i < children.count; i++) {
+        const uint32_t child = children.at[i];
+        const struct ronde_tree_children below = ronde_tree_children_of(n, child);
+        const struct ronde_transfer transfer = {
+            .from = child,
+            .to = position,
+            .from_lane = sum_lane(&below),
+            .to_lane = i,
+            .source = below.count == 0 ? input : sum_of(child),
+            .with = i == 0 ? input : sum_of(position),
+            .target = sum_of(position),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+void ronde_reduce_double_tree_build(const struct ronde_request *request,
+                                    struct ronde_builder *builder)
+{
+    ronde_rooted_trees_declare(request, builder);
+    ronde_builder_scratch(builder, 1);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    ronde_rooted_tree_walk(request->ranks, true, builder, state_children);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/** From the start of a send until its slot is free again, where that takes longest. */
+static double credit_ns(uint32_t n, const struct ronde_costs *costs)
+{
+    const double leaf_ns = costs->step_ns + costs->flow_ns;
+    const double inner_ns = costs->reduce_ns + costs->flow_ns;
+    /* Inner positions whose last child is an inner one, too: the first such trees are those of 5, 7, 8. */
+    const bool has_inner_last_child = n == 5 || n > 6;
+    if (n == 2)
+        return leaf_ns + costs->alpha_ns + costs->reduce_ns;
+    if (has_inner_last_child)
+        return inner_ns + costs->alpha_ns + inner_ns;
+    return inner_ns + costs->alpha_ns + larger(leaf_ns, costs->reduce_ns);
+}
+
+struct ronde_price ronde_reduce_double_tree_price(const struct ronde_request *request,
+                                                  const struct ronde_load *load,
+                                                  const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const uint32_t channels = ronde_request_channels(request);
+    const struct ronde_cut cut = {.channels = 2 * channels, .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_tree_costs costs = {
+        .alone = ronde_costs_of(network, pieces.bytes, channels),
+        .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, 2 * channels),
+    };
+    const double reduce_ns = costs.alone.reduce_ns;
+    const double lane_ns = n == 2 ? larger(costs.alone.step_ns + costs.alone.flow_ns, reduce_ns)
+                                  : reduce_ns + costs.alone.flow_ns;
+    const double port_ns =
+        network->port_GBps > 0 ? 2 * channels * pieces.bytes / network->port_GBps : 0;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = ronde_tree_up_ns(n, &costs) - costs.alone.flow_ns + costs.pair_ns +
+                    costs.alone.alpha_ns + reduce_ns,
+        .period_ns = larger(lane_ns, port_ns),
+        .credit_ns = credit_ns(n, &costs.alone),
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, 2 * channels),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

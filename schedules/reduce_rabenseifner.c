@@ -1,0 +1,149 @@
+/**
+ * reduce, Rabenseifner's algorithm.
+ *
+ * Recursive halving: positions whose numbers differ in the highest bit swap the half of the block
+ * that the other one shall keep and add up their own, then the next bit halves that half, until
+ * everyone owns the sum of one chunk. A binomial tree gathers the chunks at the root. It sends about
+ * the block twice in 2 log2 N messages and adds as little as possible, so it is good for large blocks.
+ *
+ *   round 0    0 -> 2: c2 c3    2 -> 0: c0 c1    1 -> 3: c2 c3    3 -> 1: c0 c1     add
+ *   round 1    0 -> 1: c1       1 -> 0: c0       2 -> 3: c3       3 -> 2: c2        add
+ *   gather     1 -> 0: c1       3 -> 2: c3       then 2 -> 0: c2 c3
+ *
+ * Where N is no power of two, the first 2(N-M) positions pair up before: the odd one hands its block
+ * to the even one and is done; M members, the largest power of two below N, are left.
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/(C M) of the block, rounded up to 16 bytes; w runs
+ * over M/2, M/4, .. 1):
+ *   T <= L + sum over p, w of [s(w b_p) + f(w b_p) + a + r(w b_p)] + [s + f + a + s of w b_p] - s(b_p)
+ * plus s + f + a + r of M b_p where N is folded. One step adds the last chunk and sends it on, hence -
+ * s; with one slot (D = 1) it waits r(b_p) for its partner to do so. Exact for equal chunks in one piece; from the second piece on those who are done early begin the
+ * next one early, and this is an upper bound. N = 1: L + sum over p of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * section 4.5, Rabenseifner's algorithm of reduce.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+#include "fold.h"
+
+/** Position of a member. Unlike fold.h's, the even one of a pair stays: the root is one of them. */
+static uint32_t position_of(struct ronde_fold fold, uint32_t member)
+{
+    return member < fold.extras ? 2 * member : member + fold.extras;
+}
+
+/** Where a member keeps its sums: only the root has an output. */
+static enum ronde_buffer sums_of(uint32_t member)
+{
+    return member == 0 ? RONDE_OUT : RONDE_SCRATCH;
+}
+
+static void fold_blocks(struct ronde_fold fold, struct ronde_builder *builder)
+{
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, fold.members);
+    for (uint32_t member = 0; member < fold.extras; member++) {
+        const struct ronde_transfer transfer = {
+            .from = position_of(fold, member) + 1,
+            .to = position_of(fold, member),
+            .source = input,
+            .with = input,
+            .target = ronde_chunks(sums_of(member), 0, fold.members),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+/** What a member has of some chunks when halving has come to `width`: input, or sums. */
+static struct ronde_operand held_by(struct ronde_fold fold, uint32_t member, uint32_t first,
+                                    uint32_t width)
+{
+    const bool is_input = width == fold.members / 2 && member >= fold.extras;
+    return ronde_chunks(is_input ? RONDE_IN : sums_of(member), first, width);
+}
+
+/** Halves: partners `width` apart swap what the other one keeps. */
+static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+{
+    ronde_builder_round_begin(builder);
+    for (uint32_t member = 0; member < fold.members; member++) {
+        const uint32_t partner = member ^ width;
+        const uint32_t first = partner & ~(width - 1);
+        const struct ronde_transfer transfer = {
+            .from = position_of(fold, member),
+            .to = position_of(fold, partner),
+            .source = held_by(fold, member, first, width),
+            .with = held_by(fold, partner, first, width),
+            .target = ronde_chunks(sums_of(partner), first, width),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+/** Members `width` behind the others hand in the chunks they have collected. */
+static void gather(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+{
+    for (uint32_t parent = 0; parent < fold.members; parent += 2 * width) {
+        const uint32_t child = parent + width;
+        const struct ronde_transfer transfer = {
+            .from = position_of(fold, child),
+            .to = position_of(fold, parent),
+            .source = ronde_chunks(sums_of(child), child, width),
+            .target = ronde_chunks(sums_of(parent), child, width),
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+void ronde_reduce_rabenseifner_build(const struct ronde_request *request,
+                                     struct ronde_builder *builder)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    ronde_builder_chunks(builder, fold.members);
+    ronde_builder_scratch(builder, fold.members);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    fold_blocks(fold, builder);
+    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
+        halve(fold, width, builder);
+    for (uint32_t width = 1; width < fold.members; width *= 2)
+        gather(fold, width, builder);
+}
+
+struct ronde_price ronde_reduce_rabenseifner_price(const struct ronde_request *request,
+                                                   const struct ronde_load *load,
+                                                   const struct ronde_network *network)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    const struct ronde_cut cut = {
+        .channels = ronde_request_channels(request),
+        .chunks = fold.members,
+        .widest = fold.extras > 0 ? fold.members : fold.members / 2,
+    };
+    struct ronde_lane_work work = {0};
+    if (fold.extras > 0)
+        ronde_work_add(&work, fold.members,
+                       (struct ronde_lane_shape){.steps = 1, .reducing = 1, .messages = 1});
+    for (uint32_t width = fold.members / 2; width > 1; width /= 2)
+        ronde_work_add(&work, width,
+                       (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
+    /*
+     * The turning point, or the copy of a lone rank. With a single slot, what is sent on waits until
+     * the partner has taken in what it was sent before.
+     */
+    const uint32_t waits = ronde_cut_load(load, cut).depth == 1 ? 2 : 1;
+    const struct ronde_lane_shape turn = {.steps = 2, .reducing = waits, .messages = 2};
+    const struct ronde_lane_shape copy = {.steps = 1};
+    ronde_work_add(&work, 1, request->ranks == 1 ? copy : turn);
+    struct ronde_price price = ronde_work_price(load, network, cut, &work);
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    /* A root that folds alone keeps its partner waiting anyway. */
+    const bool is_late_root = pieces.depth == 1 && fold.extras == 1;
+    price.is_exact = price.is_exact && (request->ranks == 1 || (pieces.count <= 1 && !is_late_root));
+    return price;
+}

@@ -1,0 +1,59 @@
+/**
+ * reduce_scatter, direct.
+ *
+ * Everybody sends every block straight to its owner, who adds up what comes in. There is one latency
+ * on the way of every block, and each port carries the least data possible, but N-1 messages have to
+ * be started one after another.
+ *
+ *   step 1    0 -> 1: b1    1 -> 2: b2    2 -> 3: b3    3 -> 0: b0
+ *   step 2    0 -> 2: b2    1 -> 3: b3    2 -> 0: b0    3 -> 1: b1
+ *   step 3    0 -> 3: b3    1 -> 0: b0    2 -> 1: b1    3 -> 2: b2
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block, rounded up to 16 bytes):
+ *   T = L + a + max(s + f + (N-1) r, (N-1) (s + f) + r) + (P-1) (N-1) max(s + f, r)      of b
+ * where D slots are too few, D pieces take at least s + f + a + r. Exact for equal pieces. N = 1: L
+ * + sum over p of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * pairwise exchange of reduce_scatter. There a receive belongs to every send; we let sends run ahead.
+ */
+#include "all_pairs.h"
+#include "catalogue.h"
+
+void ronde_reduce_scatter_direct_build(const struct ronde_request *request,
+                                       struct ronde_builder *builder)
+{
+    const struct ronde_operand sum = ronde_chunks(RONDE_OUT, 0, 1);
+    ronde_builder_rotate(builder, true, false, false);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, RONDE_PAIRS_COPY, ronde_chunks(RONDE_IN, 0, 1), sum);
+    for (uint32_t to = 1; to < request->ranks; to++) {
+        struct ronde_transfer message = ronde_pairs_message(to);
+        message.source = ronde_chunks(RONDE_IN, to, 1);
+        message.with = to == 1 ? message.source : sum;
+        message.target = sum;
+        message.reduces = true;
+        ronde_builder_transfer(builder, &message);
+    }
+}
+
+struct ronde_price ronde_reduce_scatter_direct_price(const struct ronde_request *request,
+                                                     const struct ronde_load *load,
+                                                     const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const struct ronde_pairs pairs = {
+        .first_ns = ronde_pairs_ns(&costs, n, costs.reduce_ns),
+        .send_ns = (n - 1) * send_ns,
+        .receive_ns = (n - 1) * costs.reduce_ns,
+        .message_ns = send_ns + costs.alpha_ns + costs.reduce_ns,
+    };
+    return ronde_pairs_price(&pieces, network, cut, &pairs);
+}

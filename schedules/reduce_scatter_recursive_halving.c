@@ -1,0 +1,158 @@
+/**
+ * reduce_scatter, recursive halving.
+ *
+ * Positions whose numbers differ in the highest bit swap the half of the blocks that the other one
+ * shall keep and add up their own, then the next bit halves that half, until everyone has the sum
+ * of its own block. It sends the least data possible in log2 N messages. Where N is no power of two
+ * it is folded to one first (fold.h): the even one of a pair hands in all its blocks, and gets its
+ * own one back in the end.
+ *
+ *   round 0    0 -> 2: b2 b3    2 -> 0: b0 b1    1 -> 3: b2 b3    3 -> 1: b0 b1
+ *   round 1    0 -> 1: b1       1 -> 0: b0       2 -> 3: b3       3 -> 2: b2
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block, rounded up to 16 bytes; w runs over
+ * N/2, N/4, .. 1, the chunks of a message):
+ *   T = L + sum over p, w of s(w b_p) + f(w b_p) + a + r(w b_p)
+ * Exact for equal chunks, else an upper bound. Where N is folded, w is the most blocks that a
+ * message of its round has, s + f + a + r of N b_p to hand in and s + f + a + s of b_p to hand out
+ * are added, and the price is an upper bound: no chain of messages is the longest in every round.
+ * N = 1: L + sum of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * recursive halving of reduce_scatter.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+#include "fold.h"
+
+/** Lane of the copy out of scratch, so that the extra's block need not wait for it. */
+enum { HALVING_LANE, COPY_LANE };
+
+/*
+ * The input must stay as it is, so partial sums sit in scratch. It has room for the half that is
+ * left after the first round, or for all blocks of a member that took in an extra's. Programs are
+ * stored per position: the exclusive or of positions would carry one to all, but needs scratch for
+ * the half that is never there.
+ */
+static uint32_t scratch_blocks(uint32_t ranks)
+{
+    return ronde_fold_of(ranks).extras > 0 ? ranks : ranks / 2;
+}
+
+/** The blocks of members as they lie in scratch. */
+static struct ronde_operand partial_sums(struct ronde_fold fold, uint32_t first, uint32_t count)
+{
+    struct ronde_operand sums = ronde_fold_blocks(fold, RONDE_SCRATCH, first, count);
+    sums.first %= scratch_blocks(fold.members + fold.extras);
+    return sums;
+}
+
+/** The blocks of members in a round: of the first one, who has taken nothing in yet has its input. */
+static struct ronde_operand blocks_of(struct ronde_fold fold, bool is_input, uint32_t first,
+                                      uint32_t count)
+{
+    return is_input ? ronde_fold_blocks(fold, RONDE_IN, first, count)
+                    : partial_sums(fold, first, count);
+}
+
+static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+{
+    const bool is_first = width == fold.members / 2;
+    ronde_builder_round_begin(builder);
+    for (uint32_t member = 0; member < fold.members; member++) {
+        const uint32_t partner = member ^ width;
+        const uint32_t first = partner & ~(width - 1);
+        const bool is_done = width == 1 && partner >= fold.extras;
+        const struct ronde_transfer transfer = {
+            .from = ronde_fold_position(fold, member),
+            .to = ronde_fold_position(fold, partner),
+            .from_lane = HALVING_LANE,
+            .to_lane = HALVING_LANE,
+            .source = blocks_of(fold, is_first && member >= fold.extras, first, width),
+            .with = blocks_of(fold, is_first && partner >= fold.extras, first, width),
+            .target = is_done ? ronde_chunks(RONDE_OUT, 0, 1) : partial_sums(fold, first, width),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+static void hand_in(struct ronde_fold fold, struct ronde_builder *builder)
+{
+    for (uint32_t extra = 0; extra < fold.extras; extra++) {
+        const struct ronde_transfer transfer = {
+            .from = 2 * extra,
+            .to = 2 * extra + 1,
+            .from_lane = HALVING_LANE,
+            .to_lane = HALVING_LANE,
+            .source = blocks_of(fold, true, 0, fold.members),
+            .with = blocks_of(fold, true, 0, fold.members),
+            .target = partial_sums(fold, 0, fold.members),
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+/** A member that stood for two passes one block on and keeps the other. */
+static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
+{
+    for (uint32_t extra = 0; extra < fold.extras; extra++) {
+        const struct ronde_transfer transfer = {
+            .from = 2 * extra + 1,
+            .to = 2 * extra,
+            .from_lane = HALVING_LANE,
+            .to_lane = HALVING_LANE,
+            .source = ronde_chunks(RONDE_SCRATCH, 2 * extra, 1),
+            .target = ronde_chunks(RONDE_OUT, 0, 1),
+        };
+        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_copy(builder, 2 * extra + 1, COPY_LANE,
+                           ronde_chunks(RONDE_SCRATCH, 2 * extra + 1, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    }
+}
+
+void ronde_reduce_scatter_recursive_halving_build(const struct ronde_request *request,
+                                                  struct ronde_builder *builder)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    if (request->ranks == 1) {
+        ronde_builder_copy(builder, 0, HALVING_LANE, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+        return;
+    }
+    ronde_builder_scratch(builder, scratch_blocks(request->ranks));
+    hand_in(fold, builder);
+    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
+        halve(fold, width, builder);
+    hand_out(fold, builder);
+}
+
+struct ronde_price
+ronde_reduce_scatter_recursive_halving_price(const struct ronde_request *request,
+                                             const struct ronde_load *load,
+                                             const struct ronde_network *network)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+                                  .chunks = 1,
+                                  .widest = scratch_blocks(request->ranks)};
+    const struct ronde_lane_shape swap = {.steps = 1, .reducing = 1, .messages = 1};
+    const struct ronde_lane_shape give = {.steps = 2, .messages = 1};
+    struct ronde_lane_work work = {0};
+    if (request->ranks == 1)
+        ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
+    if (fold.extras > 0) {
+        ronde_work_add(&work, request->ranks, swap);
+        ronde_work_add(&work, 1, give);
+    }
+    /* The first members stand for two, so their blocks are the most. */
+    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
+        ronde_work_add(&work, ronde_fold_first(fold, width), swap);
+    struct ronde_price price = ronde_work_price(load, network, cut, &work);
+    price.is_exact = price.is_exact && fold.extras == 0;
+    return price;
+}

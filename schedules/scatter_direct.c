@@ -1,0 +1,60 @@
+/**
+ * scatter, direct.
+ *
+ * The root sends everyone their block, one after another. Nothing travels twice and nobody needs
+ * memory for the blocks of others, so it is best for large blocks; its N-1 sends are the root's alone.
+ *
+ *   0 -> 1: b1, then 0 -> 2: b2, then 0 -> 3: b3
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block):
+ *   T = L + (N-1) (s(b) + f(b)) + a + s(b) + (P-1) (N-1) (s(b) + f(b))
+ * unless D slots are too few: every D pieces take at least s + f + a + s, and the rest of P - 1 at
+ * the pace above. Exact for equal pieces, since no port ever carries two messages. N = 1: L + sum over
+ * p of s(b_p).
+ *
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+ * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
+ * the linear algorithm they measure against.
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+
+/** Lane of the root's local copy, so that nobody waits for it. */
+enum { SEND_LANE, COPY_LANE };
+
+void ronde_scatter_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
+    for (uint32_t position = 1; position < request->ranks; position++) {
+        const struct ronde_transfer transfer = {
+            .from = 0,
+            .to = position,
+            .from_lane = SEND_LANE,
+            .to_lane = SEND_LANE,
+            .source = ronde_chunks(RONDE_IN, position, 1),
+            .target = output,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1), output);
+}
+
+struct ronde_price ronde_scatter_direct_price(const struct ronde_request *request,
+                                              const struct ronde_load *load,
+                                              const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = (n - 1) * send_ns + costs.alpha_ns + costs.step_ns,
+        .period_ns = (n - 1) * send_ns,
+        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

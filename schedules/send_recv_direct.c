@@ -1,0 +1,105 @@
+/**
+ * send_recv, direct.
+ *
+ * Every rank sends its block to the ranks that want it and receives the one it wants: by default that
+ * of the rank before it, which makes everyone send to the next; else whatever pairs the request
+ * lists. Sending and receiving sit in two lanes, so that neither waits for the other.
+ *
+ *   the shift    0 -> 1    1 -> 2    2 -> 3    3 -> 0
+ *   pairs        0 -> 2, then 0 -> 3         ranks without a source keep their output as it is
+ *
+ * Price (symbols in closed_form.h; a chunk is 1/C of the block; m messages of the busiest sender, 1
+ * for the shift):
+ *   T = L + m (s(b) + f(b)) + a + s(b) + (P-1) m (s(b) + f(b))
+ * unless D slots are too few: every D pieces take at least s + f + a + s. Exact for equal pieces of
+ * the shift; for listed pairs too, unless nobody sends. N = 1: L + sum over p of s(b_p).
+ *
+ * Source: NVIDIA, nccl-tests, src/sendrecv.cu (the shift).
+ */
+#include "catalogue.h"
+#include "closed_form.h"
+
+enum { SEND_LANE, RECEIVE_LANE };
+
+enum ronde_status ronde_send_recv_direct_supports(const struct ronde_request *request,
+                                                  struct ronde_error *why_not)
+{
+    if (request->order)
+        return ronde_fail(why_not, RONDE_UNSUPPORTED,
+                          "send_recv names ranks, and takes no order of positions");
+    for (uint32_t rank = 0; request->source_of && rank < request->ranks; rank++)
+        if (request->source_of[rank] >= request->ranks && request->source_of[rank] != RONDE_NONE)
+            return ronde_fail(why_not, RONDE_UNSUPPORTED,
+                              "rank %u wants what rank %u has, there are %u ranks", rank,
+                              request->source_of[rank], request->ranks);
+    return RONDE_OK;
+}
+
+static void state_pair(struct ronde_builder *builder, uint32_t from, uint32_t to)
+{
+    const struct ronde_transfer transfer = {
+        .from = from,
+        .to = to,
+        .from_lane = SEND_LANE,
+        .to_lane = RECEIVE_LANE,
+        .source = ronde_chunks(RONDE_IN, 0, 1),
+        .target = ronde_chunks(RONDE_OUT, 0, 1),
+    };
+    if (from == to)
+        ronde_builder_copy(builder, from, RECEIVE_LANE, transfer.source, transfer.target);
+    else
+        ronde_builder_transfer(builder, &transfer);
+}
+
+void ronde_send_recv_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    if (!request->source_of) {
+        ronde_builder_rotate(builder, false, false, false);
+        state_pair(builder, 0, request->ranks > 1 ? 1 : 0);
+        return;
+    }
+    for (uint32_t rank = 0; rank < request->ranks; rank++)
+        if (request->source_of[rank] != RONDE_NONE)
+            state_pair(builder, request->source_of[rank], rank);
+}
+
+/** Messages of the busiest sender; without memory to count, the most there can be. */
+static uint32_t most_sent(const struct ronde_request *request)
+{
+    const uint32_t n = request->ranks;
+    if (!request->source_of)
+        return n > 1 ? 1 : 0;
+    uint32_t *sent = ronde_mem_new(ronde_mem_default(), n, sizeof *sent);
+    uint32_t most = sent ? 0 : n - 1;
+    for (uint32_t rank = 0; sent && rank < n; rank++) {
+        const uint32_t source = request->source_of[rank];
+        if (source != RONDE_NONE && source != rank && ++sent[source] > most)
+            most = sent[source];
+    }
+    ronde_mem_free(ronde_mem_default(), sent, n, sizeof *sent);
+    return most;
+}
+
+struct ronde_price ronde_send_recv_direct_price(const struct ronde_request *request,
+                                                const struct ronde_load *load,
+                                                const struct ronde_network *network)
+{
+    const uint32_t messages = most_sent(request);
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (messages == 0) {
+        struct ronde_price price = ronde_lane_price(load, network, cut,
+                                                    (struct ronde_lane_shape){.steps = 1});
+        price.is_exact = price.is_exact && !request->source_of;
+        return price;
+    }
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = messages * send_ns + costs.alpha_ns + costs.step_ns,
+        .period_ns = messages * send_ns,
+        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

@@ -1,0 +1,38 @@
+/**
+ * What is done with an arbitrary input, as functions: libFuzzer calls them (libfuzzer/), and so does an ordinary test
+ * that replays the corpus (fuzz_test.c). An input is never wrong; what the library makes of it can be.
+ */
+#ifndef RONDE_TESTS_FUZZ_TARGET_H
+#define RONDE_TESTS_FUZZ_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What became of an input. */
+struct fuzz_verdict {
+    bool is_accepted;    /**< it was read and proved */
+    unsigned runs;       /**< launches of it that were run and compared */
+    char complaint[512]; /**< what the library did wrong; "" if nothing */
+};
+
+/**
+ * Reads bytes as a schedule. A refusal must carry a reason. What is accepted must print as a text that reads back as
+ * the same schedule and, up to 16 ranks and 4096 steps, run on `host` in random interleavings with no more slots than
+ * the prover asks for, and leave exactly what the collective defines. Nothing may leak.
+ */
+void fuzz_schedule(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
+ * Reads bytes as a platform file. A refusal must carry a reason; of what is accepted every number must be usable: facts
+ * finite, routes within their bounds, prices of a small network not NaN. Nothing may leak.
+ */
+void fuzz_platform(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
+ * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by
+ * a little, words exchanged, bytes changed. Returns the new length, at most `capacity`. The same seed does the same.
+ */
+size_t fuzz_mutate_text(unsigned char *data, size_t bytes, size_t capacity, uint64_t seed);
+
+#endif
