@@ -96,9 +96,11 @@ static enum ronde_status show_operation(struct ronde_show *show, const char *nam
         found++;
     if (found == count) {
         const char *nearest = ronde_nearest(name, names, count);
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown operation \"%s\"; %s%s", name,
-                          nearest ? "did you mean " : "see ronde demo --help",
-                          nearest ? nearest : "");
+        if (nearest)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "unknown operation \"%s\"; did you mean %s?", name, nearest);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "unknown operation \"%s\"; see ronde demo --help", name);
     }
     if (strcmp(name, "all") != 0)
         return show_compositions(show, name, error);

@@ -347,7 +347,7 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
 {
     struct ronde_dag_index index = {0};
     const struct ronde_dag_shape shape = {
-        .pieces = load->slot_bytes == 0 || walk->schedule->collective == RONDE_BARRIER
+        .pieces = load->slot_bytes == 0
                       ? 1
                       : ronde_piece_count(walk->schedule, load->count,
                                           ronde_dtype_bytes(load->dtype), load->slot_bytes),

@@ -17,6 +17,9 @@ uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count
 {
     const uint64_t piece_elements = ronde_piece_bytes(schedule, slot_bytes) / dtype_bytes;
     uint64_t pieces = 1;
+    /* A barrier has no blocks to cut, whatever the count. */
+    if (ronde_collective_in_blocks(schedule->collective, schedule->ranks) == 0)
+        return pieces;
     for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
         const struct ronde_slice slice = ronde_slice_of(schedule, channel, count, dtype_bytes);
         pieces = pieces_for(pieces, ronde_slice_chunk_max(&slice), piece_elements);

@@ -75,6 +75,9 @@ struct ronde_price ronde_reduce_scatter_ring_price(const struct ronde_request *r
                                                    const struct ronde_network *network);
 
 /* reduce_scatter_recursive_halving.c */
+enum ronde_status
+ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
+                                                struct ronde_error *why_not);
 void ronde_reduce_scatter_recursive_halving_build(const struct ronde_request *request,
                                                   struct ronde_builder *builder);
 struct ronde_price

@@ -40,6 +40,24 @@ static uint32_t scratch_blocks(uint32_t ranks)
     return ronde_fold_of(ranks).extras > 0 ? ranks : ranks / 2;
 }
 
+/*
+ * Messages are sorted by rank at both ends, and partial sums by position: an order must not turn two
+ * blocks that lie in scratch together.
+ */
+enum ronde_status
+ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
+                                                struct ronde_error *why_not)
+{
+    const uint32_t *order = request->order;
+    for (uint32_t q = 1; order && q < request->ranks; q++)
+        if (q % scratch_blocks(request->ranks) != 0 && order[q] < order[q - 1])
+            return ronde_fail(why_not, RONDE_UNSUPPORTED,
+                              "recursive_halving sorts blocks by rank: rank %u at position %u of the "
+                              "order comes after rank %u",
+                              order[q], q, order[q - 1]);
+    return RONDE_OK;
+}
+
 /** The blocks of members as they lie in scratch. */
 static struct ronde_operand partial_sums(struct ronde_fold fold, uint32_t first, uint32_t count)
 {

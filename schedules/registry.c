@@ -1,4 +1,5 @@
 /** The table of algorithms, and compile: from a request to a proved schedule. */
+#include "axes.h"
 #include "binomial.h"
 #include "catalogue.h"
 #include "closed_form.h"
@@ -30,7 +31,8 @@ static const struct ronde_algorithm table[] = {
      ronde_supports_any, ronde_all_reduce_rabenseifner_build, ronde_all_reduce_rabenseifner_price},
     {RONDE_ALL_REDUCE, "hierarchical",
      "rings inside nodes and between them, one after another, piece by piece",
-     ronde_supports_any, ronde_all_reduce_hierarchical_build, ronde_all_reduce_hierarchical_price},
+     ronde_axes_supports_nodes, ronde_all_reduce_hierarchical_build,
+     ronde_all_reduce_hierarchical_price},
     {RONDE_ALL_REDUCE, "torus", "rings along the axes of a grid",
      ronde_supports_any, ronde_all_reduce_torus_build, ronde_all_reduce_torus_price},
     {RONDE_ALL_REDUCE, "direct",
@@ -44,7 +46,7 @@ static const struct ronde_algorithm table[] = {
      ronde_supports_any, ronde_reduce_scatter_ring_build, ronde_reduce_scatter_ring_price},
     {RONDE_REDUCE_SCATTER, "recursive_halving",
      "halves the blocks to one's own; least data in log2 N messages",
-     ronde_supports_any, ronde_reduce_scatter_recursive_halving_build,
+     ronde_reduce_scatter_recursive_halving_supports, ronde_reduce_scatter_recursive_halving_build,
      ronde_reduce_scatter_recursive_halving_price},
     {RONDE_REDUCE_SCATTER, "direct", "every block straight to its owner; one latency",
      ronde_supports_any, ronde_reduce_scatter_direct_build, ronde_reduce_scatter_direct_price},
@@ -59,7 +61,8 @@ static const struct ronde_algorithm table[] = {
     {RONDE_ALL_GATHER, "direct", "every block straight to all ranks; one latency",
      ronde_supports_any, ronde_all_gather_direct_build, ronde_all_gather_direct_price},
     {RONDE_ALL_GATHER, "hierarchical", "rings between nodes, then inside them, piece by piece",
-     ronde_supports_any, ronde_all_gather_hierarchical_build, ronde_all_gather_hierarchical_price},
+     ronde_axes_supports_nodes, ronde_all_gather_hierarchical_build,
+     ronde_all_gather_hierarchical_price},
     {RONDE_BROADCAST, "binomial",
      "the ranks that have the data double every round; best for small blocks", ronde_supports_any,
      ronde_broadcast_binomial_build, ronde_broadcast_binomial_price},

@@ -3,6 +3,8 @@
 
 #include "support/built_with.h"
 
+#include "ronde/collective.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +119,6 @@ static void impossible_ranks_are_refused(void)
     }
     expect_refusal("check all_reduce -a ring", 2, "-N is missing");
     expect_refusal("compile broadcast -a binomial -N 4 -r 4", 2, "root 4");
-    expect_refusal("compile all_reduce -a recursive_doubling -N 6", 2, "power of two");
 }
 
 static void one_rank_works(void)
@@ -143,6 +144,47 @@ static void compiled_text_is_read_back(void)
     CU_ASSERT(run(arguments).code == 0);
     snprintf(arguments, sizeof arguments, "check \"%s\"", path);
     expect(arguments, 0, "all_reduce ring on 4 ranks: proved");
+}
+
+static void shapes_imply_the_ranks(void)
+{
+    expect("check all_reduce -a hierarchical --shape 4x8", 0, "hierarchical on 32 ranks: proved");
+    expect("check all_reduce -a torus --shape 2x3x4", 0, "torus on 24 ranks: proved");
+    expect("compile all_reduce -a torus --shape 3x2", 0, "rotate in out shape 3x2");
+    expect("run all_reduce -a torus --shape 2x3 --backend host -b 64 -e 64 -n 1 -w 0", 0, "0 OK");
+    expect_refusal("check all_reduce -a torus --shape 4x8 -N 31", 2, "32 ranks, not of 31");
+    expect_refusal("check all_reduce -a torus --shape 4x0", 2, "digit 0 is outside");
+    expect_refusal("check all_reduce -a torus --shape 4x", 2, "digit \"\"");
+    expect_refusal("check all_reduce -a torus --shape 1x2x1x2x1", 2, "more than 4 digits");
+    expect_refusal("check all_reduce -a torus --shape 2048x1024", 2, "more than 1048576 ranks");
+    expect_refusal("check all_reduce -a hierarchical --shape 2x2x2", 3, "2 digits");
+}
+
+static void pairs_say_who_sends_to_whom(void)
+{
+    expect("compile send_recv -N 4 --pairs '0>1,2>3'", 0, "pairs 0 -> 1 2 -> 3");
+    expect("run send_recv -N 5 --pairs '0>1,0>2,4>0' --backend host -b 64 -e 64 -n 1 -w 0", 0,
+           "0 OK");
+    expect("run send_recv -N 5 --pairs '3>1,1>3' --backend " BACKEND " -b 64 -e 4K -n 1 -w 0", 0,
+           "0 OK");
+    expect_refusal("check send_recv -N 4 --pairs '0>1,2>1'", 2, "rank 1 receives from 0 already");
+    expect_refusal("check send_recv -N 4 --pairs '0>4'", 2, "name rank 4, there are 4 ranks");
+    expect_refusal("check send_recv -N 4 --pairs 0,1", 2, "\"0\" is not source>destination");
+    expect_refusal("check send_recv -N 4 --pairs '0>'", 2, "pairs: rank \"\"");
+    expect_refusal("check send_recv -N 4 --pairs '0>4096'", 2, "4096 is outside 0 .. 4095");
+    expect_refusal("check send_recv -N 5000 --pairs '0>1'", 2, "5000 ranks, at most 4096");
+    expect_refusal("check all_gather -N 4 --pairs '0>1'", 2, "for send_recv, not for all_gather");
+}
+
+static void survey_options_stand_together_or_not_at_all(void)
+{
+    expect_refusal("check all_reduce -N 4 --markdown", 2, "go with --all");
+    expect_refusal("check all_reduce -N 4 --verbose", 2, "go with --all");
+    expect_refusal("check --all -a ring", 2, "--all excludes -a");
+    expect_refusal("check --all --expand", 2, "--all excludes -a and --expand");
+    expect_refusal("check --all --markdown --csv", 2, "--markdown excludes");
+    expect_refusal("check --all nothing", 2, "unknown collective");
+    expect_refusal("check --all -N 2,3 -r 2", 2, "root 2 is not below 2 ranks");
 }
 
 /* Everybody keeps its own input: well-formed, and not the sum. */
@@ -171,8 +213,37 @@ static void unreadable_schedules_name_file_and_line(void)
     expect_refusal(arguments, 2, "cli_empty.ronde");
 }
 
+/* Every type with every operator, on host against the definition and on the real thing against host. */
+static void every_type_and_operator_comes_out_right(void)
+{
+    static const char *const backends[] = {"host", BACKEND};
+    for (uint32_t d = 0; d < RONDE_DTYPE_COUNT; d++)
+        for (uint32_t o = 0; o < RONDE_OP_COUNT; o++)
+            for (size_t b = 0; b < 2; b++) {
+                char arguments[256];
+                snprintf(arguments, sizeof arguments,
+                         "run all_reduce -N 3 -d %s -o %s --backend %s -b 300 -e 300 -n 1 -w 0",
+                         ronde_dtype_text((enum ronde_dtype)d), ronde_op_text((enum ronde_op)o),
+                         backends[b]);
+                expect(arguments, 0, "# Out of bounds values : 0 OK");
+            }
+    expect_refusal("run broadcast -N 3 -o avg --backend host -e 8", 3, "broadcast reduces nothing");
+}
+
+/* Where in place would overwrite what is still to be sent there is no such column. */
+static void collectives_without_a_form_in_place_run_out_of_place(void)
+{
+    expect("run all_to_all -N 3 --backend " BACKEND " -b 64 -e 64 -n 1 -w 0", 0, "N/A");
+    expect("run all_to_all -N 3 --backend host -b 64 -e 64 -n 1 -w 0", 0, "0 OK");
+    const struct outcome outcome =
+        run("run send_recv -N 3 --backend host -b 64 -e 64 -n 1 -w 0 --csv");
+    CU_ASSERT(strstr(outcome.text, ",false,") != NULL && !strstr(outcome.text, ",true,"));
+}
+
 static void run_checks_against_host(void)
 {
+    expect("run all_reduce -N 2 --backend host -b 64 -e 64 -n 1 -w 0", 0,
+           "checked against the collective's definition");
     expect("run all_reduce -a tree -N 3 --backend " BACKEND " -b 8 -e 4K -f 8 -n 3 -w 1", 0,
            "# Out of bounds values : 0 OK");
     expect("run all_gather -N 3 --backend " BACKEND " -b 8 -e 4K -f 8 -n 2 -w 0 -d uint8", 0,
@@ -311,10 +382,17 @@ int main(void)
         {"impossible_ranks_are_refused", impossible_ranks_are_refused},
         {"one_rank_works", one_rank_works},
         {"check_tells_the_account", check_tells_the_account},
+        {"shapes_imply_the_ranks", shapes_imply_the_ranks},
+        {"pairs_say_who_sends_to_whom", pairs_say_who_sends_to_whom},
+        {"survey_options_stand_together_or_not_at_all",
+         survey_options_stand_together_or_not_at_all},
         {"compiled_text_is_read_back", compiled_text_is_read_back},
         {"a_wrong_schedule_is_rejected_with_exit_1", a_wrong_schedule_is_rejected_with_exit_1},
         {"unreadable_schedules_name_file_and_line", unreadable_schedules_name_file_and_line},
         {"run_checks_against_host", run_checks_against_host},
+        {"every_type_and_operator_comes_out_right", every_type_and_operator_comes_out_right},
+        {"collectives_without_a_form_in_place_run_out_of_place",
+         collectives_without_a_form_in_place_run_out_of_place},
         {"platform_files_that_cannot_be_used_are_refused",
          platform_files_that_cannot_be_used_are_refused},
         {"engines_agree_on_a_crossbar", engines_agree_on_a_crossbar},

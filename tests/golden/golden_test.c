@@ -27,7 +27,9 @@ static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm)
 {
     const struct ronde_request request = {.collective = algorithm->collective,
                                           .algorithm = algorithm->name,
-                                          .ranks = RANKS};
+                                          .ranks = RANKS,
+                                          .shape_count = 2,
+                                          .shape = {2, 2}};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     if (ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error) != RONDE_OK)

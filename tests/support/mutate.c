@@ -39,9 +39,11 @@ static bool change_chunk(const struct ronde_schedule *schedule, struct ronde_pro
         return false;
     const uint32_t chunks = ronde_schedule_chunks(
         schedule, program, (enum ronde_buffer)(is_source ? step->source : step->destination));
+    const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
     if (chunks == 0)
         return false;
-    *(is_source ? &step->source_chunk : &step->destination_chunk) = below(random, chunks);
+    uint32_t *chunk = is_source ? &step->source_chunk : &step->destination_chunk;
+    *(step->flags & flag ? &program->ranges[*chunk].first : chunk) = below(random, chunks);
     return true;
 }
 
@@ -207,6 +209,70 @@ bool mutate(struct ronde_schedule *schedule, enum mutate_kind kind, uint64_t *ra
     return false;
 }
 
+/** Whether chunks in this order, starting anywhere, are runs of one length a stride apart. */
+static bool are_runs(const uint32_t *items, uint32_t count, uint32_t start, uint32_t chunks,
+                     struct ronde_range *out_range)
+{
+    const uint32_t first = items[start];
+    uint32_t run = 1;
+    while (run < count && items[(start + run) % count] == (first + run) % chunks)
+        run++;
+    const uint32_t next = items[(start + run) % count];
+    *out_range =
+        (struct ronde_range){first, count, run, run < count ? (next + chunks - first) % chunks : run};
+    for (uint32_t i = 0; i < count; i++)
+        if (items[(start + i) % count] !=
+            (first + (uint64_t)(i / run) * out_range->stride + i % run) % chunks)
+            return false;
+    return true;
+}
+
+/** An operand as it is at the position of a view, as a range; false if no range describes it. */
+static bool describe(const struct ronde_view *view, const struct ronde_step *step, bool is_source,
+                     struct ronde_range *out_range)
+{
+    const enum ronde_buffer buffer =
+        (enum ronde_buffer)(is_source ? step->source : step->destination);
+    const uint32_t chunks = ronde_schedule_chunks(view->schedule, view->program, buffer);
+    uint32_t *items = ronde_mem_new(ronde_mem_default(), step->chunk_count, sizeof *items);
+    bool is_found = false;
+    if (items)
+        ronde_view_chunks(view, step, is_source, chunks, items);
+    for (uint32_t start = 0; items && start < step->chunk_count && !is_found; start++)
+        is_found = are_runs(items, step->chunk_count, start, chunks, out_range);
+    ronde_mem_free(ronde_mem_default(), items, step->chunk_count, sizeof *items);
+    return is_found;
+}
+
+/** Writes an operand of the step as it is at a position; one that needs a range appends it. */
+static bool unroll_operand(const struct ronde_view *view, const struct ronde_step *stored,
+                           bool is_source, struct ronde_program *program, struct ronde_step *step)
+{
+    const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
+    struct ronde_range range;
+    if (stored->chunk_count == 0)
+        return true;
+    if (!describe(view, stored, is_source, &range))
+        return false;
+    const bool is_strided = range.run < range.count;
+    step->flags = (uint8_t)(is_strided ? step->flags | flag : step->flags & ~flag);
+    *(is_source ? &step->source_chunk : &step->destination_chunk) =
+        is_strided ? program->range_count : range.first;
+    if (is_strided)
+        program->ranges[program->range_count++] = range;
+    return true;
+}
+
+static bool unroll_step(const struct ronde_view *view, const struct ronde_step *stored,
+                        struct ronde_program *program, struct ronde_step *step)
+{
+    const enum ronde_step_op op = (enum ronde_step_op)stored->op;
+    *step = *stored;
+    return (!ronde_step_reads_source(op) || unroll_operand(view, stored, true, program, step)) &&
+           (!ronde_step_writes(op) || unroll_operand(view, stored, false, program, step));
+}
+
+/** The program of one position: peers become offsets modulo ranks, operands what they are there. */
 static bool unroll_position(struct ronde_schedule *copy, const struct ronde_schedule *schedule,
                             uint32_t position)
 {
@@ -214,29 +280,24 @@ static bool unroll_position(struct ronde_schedule *copy, const struct ronde_sche
     *program = copy->programs[0];
     const struct ronde_channel identity = {1, NULL, NULL};
     const struct ronde_view view = {schedule, &identity, &schedule->programs[0], position, position};
-    const struct ronde_step *stored = schedule->programs[0].steps;
+    const struct ronde_program *stored = &schedule->programs[0];
+    const uint32_t n = schedule->ranks;
+    program->range_count = 0;
     program->steps = ronde_arena_new(copy->arena, program->step_count, sizeof *program->steps);
+    program->ranges =
+        ronde_arena_new(copy->arena, 2 * (size_t)program->step_count, sizeof *program->ranges);
     program->connections =
         ronde_arena_new(copy->arena, program->connection_count, sizeof *program->connections);
-    if (!program->steps || !program->connections)
+    if (!program->steps || !program->ranges || !program->connections)
         return false;
-    memcpy(program->connections, schedule->programs[0].connections,
-           program->connection_count * sizeof *program->connections);
-    for (uint32_t i = 0; i < program->step_count; i++) {
-        struct ronde_step *step = &program->steps[i];
-        *step = stored[i];
-        if (step->source < RONDE_BUFFER_COUNT)
-            step->source_chunk = ronde_view_shift(
-                &view, (enum ronde_buffer)step->source,
-                ronde_schedule_chunks(schedule, program, (enum ronde_buffer)step->source),
-                step->source_chunk);
-        if (step->destination < RONDE_BUFFER_COUNT)
-            step->destination_chunk = ronde_view_shift(
-                &view, (enum ronde_buffer)step->destination,
-                ronde_schedule_chunks(schedule, program, (enum ronde_buffer)step->destination),
-                step->destination_chunk);
+    for (uint32_t i = 0; i < program->connection_count; i++) {
+        program->connections[i] = stored->connections[i];
+        program->connections[i].peer = (ronde_view_peer_position(&view, i) + n - position) % n;
     }
-    return true;
+    bool is_made = true;
+    for (uint32_t i = 0; i < program->step_count && is_made; i++)
+        is_made = unroll_step(&view, &stored->steps[i], program, &program->steps[i]);
+    return is_made;
 }
 
 struct ronde_schedule *mutate_unroll(const struct ronde_schedule *schedule)
@@ -257,6 +318,7 @@ struct ronde_schedule *mutate_unroll(const struct ronde_schedule *schedule)
         copy->program_of = program_of;
         copy->symmetry = RONDE_SYMMETRY_NONE;
         memset(copy->rotates, 0, sizeof copy->rotates);
+        copy->shape_count = 0;
     }
     for (uint32_t position = schedule->ranks; is_made && position-- > 0;) {
         program_of[position] = position;

@@ -33,7 +33,10 @@ const char *mutate_text(enum mutate_kind kind);
 /** Breaks a raw schedule in one random place; false if it offers none for this kind. */
 bool mutate(struct ronde_schedule *schedule, enum mutate_kind kind, uint64_t *random);
 
-/** A raw copy with one program per position instead of a symmetry; NULL when there is no memory. */
+/**
+ * A raw copy with one program per position instead of a symmetry; the symmetry stays where operands of several chunks
+ * would not be ranges any more. NULL when there is no memory.
+ */
 struct ronde_schedule *mutate_unroll(const struct ronde_schedule *schedule);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "support/suite.h"
 
+#include "figures.h"
 #include "ronde/schedules.h"
 #include "schedules/binary_tree.h"
 
@@ -69,6 +70,31 @@ static void programs_are_fused_to_what_the_files_say(void)
     check_program(RONDE_ALL_REDUCE, "tree", 3, 2, "rrs | rcs");
     check_program(RONDE_ALL_REDUCE, "double_tree", 4, 2, "rrc | rrs | rcs | send");
     check_program(RONDE_ALL_REDUCE, "recursive_doubling", 8, 5, "send rrcs rrcs rrc");
+    check_program(RONDE_ALL_REDUCE, "recursive_doubling", 6, 0, "send recv");
+    check_program(RONDE_ALL_REDUCE, "recursive_doubling", 6, 1, "rrcs rrcs rrcs");
+    check_program(RONDE_ALL_REDUCE, "rabenseifner", 4, 1, "send rrc send rrcs recv send recv");
+    check_program(RONDE_ALL_REDUCE, "rabenseifner", 3, 1, "rrc send rrcs recv send");
+    check_program(RONDE_ALL_REDUCE, "torus", 6, 0, "send rrc send rrs rrcs rcs recv send recv");
+    check_program(RONDE_ALL_REDUCE, "hierarchical", 22, 0,
+                  "send rrc | send rrs rrs rrs rrs rrs rrs rrs rrs rrcs rcs rcs rcs rcs rcs rcs "
+                  "rcs rcs rcs recv | send recv");
+    check_program(RONDE_ALL_REDUCE, "direct", 3, 0, "send send send send | rrc rrc recv recv");
+    check_program(RONDE_ALL_REDUCE, "direct_one_step", 4, 2, "send send send | rrc recv rrc reduce");
+    check_program(RONDE_ALL_REDUCE, "direct_one_step", 5, 0,
+                  "send send send send | rrc rrc rrc rrc");
+    check_program(RONDE_ALL_REDUCE, "direct_one_step", 5, 3,
+                  "send send send send | recv rrc rrc reduce rrc");
+    check_program(RONDE_ALL_REDUCE, "direct_one_step", 5, 4,
+                  "send send send send | recv rrc rrc rrc reduce copy");
+    check_program(RONDE_REDUCE_SCATTER, "recursive_halving", 4, 3, "send rrc send rrc");
+    check_program(RONDE_REDUCE_SCATTER, "recursive_halving", 3, 0, "send recv");
+    check_program(RONDE_REDUCE_SCATTER, "recursive_halving", 3, 1, "rrc send rrc send | copy");
+    check_program(RONDE_REDUCE_SCATTER, "direct", 3, 0, "send send | rrc rrc");
+    check_program(RONDE_ALL_GATHER, "recursive_doubling", 4, 0, "send recv send recv | copy");
+    check_program(RONDE_ALL_GATHER, "recursive_doubling", 3, 1, "recv send recv send | copy");
+    check_program(RONDE_ALL_GATHER, "bruck", 5, 0, "send recv send recv send recv | copy");
+    check_program(RONDE_ALL_GATHER, "direct", 3, 0, "send send | recv recv | copy");
+    check_program(RONDE_ALL_GATHER, "hierarchical", 10, 0, "send recv | send rcs rcs rcs recv | copy");
     check_program(RONDE_BROADCAST, "binomial", 8, 0, "send send send | copy");
     check_program(RONDE_BROADCAST, "binomial", 8, 4, "rcs send");
     check_program(RONDE_BROADCAST, "binomial", 8, 7, "recv");
@@ -82,50 +108,6 @@ static void one_rank_is_a_copy(void)
         check_program(algorithms[a].collective, algorithms[a].name, 1, 0, "copy");
 }
 
-/** What an algorithm must need, per channel. Chunks are those of the algorithm. */
-struct figures {
-    uint64_t messages;
-    uint64_t most_sent; /**< chunks by any rank */
-    uint32_t critical_path;
-    uint32_t min_depth;
-};
-
-static uint32_t log2_up(uint32_t n)
-{
-    uint32_t exponent = 0;
-    while ((1u << exponent) < n)
-        exponent++;
-    return exponent;
-}
-
-static struct figures figures_of(const struct ronde_algorithm *algorithm, uint32_t n)
-{
-    const uint32_t all_reduce = algorithm->collective == RONDE_ALL_REDUCE ? 2 : 1;
-    struct figures figures = {.min_depth = 1};
-    if (strcmp(algorithm->name, "ring") == 0) {
-        figures.most_sent = all_reduce * (n - 1);
-        figures.messages = n * figures.most_sent;
-        figures.critical_path = all_reduce * (n - 1);
-        figures.min_depth = figures.most_sent > 1 ? 2 : 1; /* one message needs one slot */
-    } else if (strcmp(algorithm->name, "recursive_doubling") == 0) {
-        figures.most_sent = figures.critical_path = log2_up(n);
-        figures.messages = n * figures.most_sent;
-    } else if (strcmp(algorithm->name, "binomial") == 0) {
-        figures.messages = n - 1;
-        figures.most_sent = log2_up(n);
-        /* the deepest position is the one below n with the most bits */
-        for (uint32_t p = 0; p < n; p++) {
-            const uint32_t hops = (uint32_t)__builtin_popcount(p);
-            figures.critical_path = hops > figures.critical_path ? hops : figures.critical_path;
-        }
-    } else {
-        figures.messages = 2 * (n - 1);
-        figures.most_sent = n > 3 ? 3 : n - 1;
-        figures.critical_path = 2 * log2_up(n);
-    }
-    return figures;
-}
-
 static void check_figures(const struct ronde_algorithm *algorithm, uint32_t ranks)
 {
     const struct ronde_request request = {.collective = algorithm->collective,
@@ -133,7 +115,8 @@ static void check_figures(const struct ronde_algorithm *algorithm, uint32_t rank
                                           .ranks = ranks};
     struct ronde_proof proof;
     struct ronde_schedule *schedule = compile(&request, &proof);
-    const struct figures figures = figures_of(algorithm, ranks);
+    struct figures figures = {0};
+    CU_ASSERT(figures_find(algorithm, ranks, &figures));
     CU_ASSERT(proof.ok);
     CU_ASSERT_EQUAL(proof.messages, figures.messages);
     CU_ASSERT_EQUAL(proof.sent_chunks_max, figures.most_sent);
@@ -143,8 +126,9 @@ static void check_figures(const struct ronde_algorithm *algorithm, uint32_t rank
     CU_ASSERT(!proof.rank_dependent_bits);
     if (proof.messages != figures.messages || proof.sent_chunks_max != figures.most_sent ||
         proof.critical_path != figures.critical_path || proof.min_depth != figures.min_depth)
-        suite_note("%s on %u ranks: %llu messages, %llu sent, path %u, depth %u", algorithm->name,
-                   ranks, (unsigned long long)proof.messages,
+        suite_note("%s %s on %u ranks: %llu messages, %llu sent, path %u, depth %u",
+                   ronde_collective_text(algorithm->collective), algorithm->name, ranks,
+                   (unsigned long long)proof.messages,
                    (unsigned long long)proof.sent_chunks_max, proof.critical_path, proof.min_depth);
     ronde_schedule_destroy(schedule);
 }
@@ -171,9 +155,9 @@ static void binary_tree_is_a_tree(void)
         for (uint32_t p = 0; p < n; p++) {
             const struct ronde_tree_children children = ronde_tree_children_of(n, p);
             uint32_t depth = 0;
-            for (uint32_t q = p; q != 0 && depth <= log2_up(n); depth++)
+            for (uint32_t q = p; q != 0 && depth <= figures_log2_up(n); depth++)
                 q = ronde_tree_parent_of(n, q);
-            CU_ASSERT(depth <= log2_up(n));
+            CU_ASSERT(depth <= figures_log2_up(n));
             CU_ASSERT_EQUAL(children.count > 0, p % 2 == 0);
             for (uint32_t c = 0; c < children.count; c++)
                 CU_ASSERT_EQUAL(ronde_tree_parent_of(n, children.at[c]), p);
@@ -251,8 +235,62 @@ static void impossible_requests_are_refused_with_the_bound(void)
     request.channels = 1025;
     refuse(request, RONDE_BAD_ARGUMENT, "channels 1025 is above 1024");
     request.channels = 1;
-    request.algorithm = "recursive_doubling";
-    refuse(request, RONDE_UNSUPPORTED, "needs a power of two, 6 ranks are none");
+    request.algorithm = "hierarchical";
+    request.shape_count = 3;
+    refuse(request, RONDE_UNSUPPORTED, "needs a shape of 2 digits, nodes x local, not of 3");
+    request.shape_count = 2;
+    request.shape[0] = request.shape[1] = 2;
+    refuse(request, RONDE_UNSUPPORTED, "shape 2 x 2 is not that of 6 ranks");
+    request.algorithm = "torus";
+    refuse(request, RONDE_BAD_ARGUMENT, "a shape of 2 digits multiplies to 4, not to 6 ranks");
+    request.shape_count = 0;
+    request.algorithm = "direct_one_step";
+    request.ranks = 1025;
+    refuse(request, RONDE_UNSUPPORTED, "needs 1025 programs; up to 1024 are possible");
+}
+
+/* Blocks that travel together must come out of scratch in the order of their ranks. */
+static void recursive_halving_takes_orders_that_turn_no_message(void)
+{
+    const uint32_t halves[] = {1, 3, 0, 2}, turned[] = {1, 0, 2, 3}, rotated[] = {1, 2, 0};
+    struct ronde_request request = {.collective = RONDE_REDUCE_SCATTER,
+                                    .algorithm = "recursive_halving",
+                                    .ranks = 4,
+                                    .order = halves};
+    struct ronde_schedule *schedule = compile(&request, NULL);
+    CU_ASSERT_EQUAL(schedule->channels[0].order[1], 3);
+    ronde_schedule_destroy(schedule);
+    request.order = turned;
+    refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 1 of the order comes after rank 1");
+    request.order = rotated;
+    request.ranks = 3;
+    refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 2 of the order comes after rank 2");
+}
+
+/* A user's shape, and the order that puts a node's ranks side by side. */
+static void shapes_place_rings(void)
+{
+    struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                    .algorithm = "torus",
+                                    .ranks = 24,
+                                    .shape_count = 3,
+                                    .shape = {2, 3, 4}};
+    struct ronde_proof proof;
+    struct ronde_schedule *schedule = compile(&request, &proof);
+    CU_ASSERT_EQUAL(schedule->shape_count, 3);
+    CU_ASSERT_EQUAL(proof.critical_path, 2 * (1 + 2 + 3));
+    CU_ASSERT_EQUAL(proof.sent_chunks_max, 2 * 23);
+    ronde_schedule_destroy(schedule);
+    request.algorithm = "hierarchical";
+    request.shape_count = 2;
+    request.shape[0] = 6; /* nodes of 4 */
+    request.shape[1] = 4;
+    schedule = compile(&request, &proof);
+    CU_ASSERT_EQUAL(proof.critical_path, 2 * (5 + 3));
+    CU_ASSERT_EQUAL(schedule->channels[0].order[0], 0);
+    CU_ASSERT_EQUAL(schedule->channels[0].order[1], 4); /* the same local rank of the next node */
+    CU_ASSERT_EQUAL(schedule->channels[0].order[6], 1); /* the next local rank */
+    ronde_schedule_destroy(schedule);
 }
 
 static void unknown_names_are_refused_with_the_known_ones(void)
@@ -260,7 +298,8 @@ static void unknown_names_are_refused_with_the_known_ones(void)
     struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "rign", .ranks = 4};
     refuse(request, RONDE_BAD_ARGUMENT,
            "all_reduce has no algorithm 'rign'; it has: ring, tree, double_tree, "
-           "recursive_doubling (did you mean ring?)");
+           "recursive_doubling, rabenseifner, hierarchical, torus, direct, direct_one_step (did you "
+           "mean ring?)");
     request.algorithm = "double-tree";
     refuse(request, RONDE_BAD_ARGUMENT, "(did you mean double_tree?)");
     request.algorithm = "a name that is longer than any name of an algorithm can ever be";
@@ -269,7 +308,7 @@ static void unknown_names_are_refused_with_the_known_ones(void)
     refuse(request, RONDE_BAD_ARGUMENT, "no algorithm ''");
     request.collective = RONDE_BARRIER;
     request.algorithm = "ring";
-    refuse(request, RONDE_BAD_ARGUMENT, "barrier has no algorithm 'ring'; it has: none yet");
+    refuse(request, RONDE_BAD_ARGUMENT, "barrier has no algorithm 'ring'; it has: dissemination, tree");
 }
 
 /** An allocator that knows how much is in use. */
@@ -322,6 +361,9 @@ int main(void)
         {"roots_and_orders_move_positions_only", roots_and_orders_move_positions_only},
         {"impossible_requests_are_refused_with_the_bound",
          impossible_requests_are_refused_with_the_bound},
+        {"recursive_halving_takes_orders_that_turn_no_message",
+         recursive_halving_takes_orders_that_turn_no_message},
+        {"shapes_place_rings", shapes_place_rings},
         {"unknown_names_are_refused_with_the_known_ones",
          unknown_names_are_refused_with_the_known_ones},
         {"ring_on_16384_ranks_compiles_in_16_megabytes",

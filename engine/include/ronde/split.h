@@ -123,7 +123,7 @@ static inline uint64_t ronde_piece_bytes(const struct ronde_schedule *schedule, 
     return share < RONDE_GRAIN_BYTES ? RONDE_GRAIN_BYTES : share;
 }
 
-/** Pieces of a run: max(1, the most any chunk of any channel needs); the same on all ranks. */
+/** Pieces of a run: max(1, the most any chunk of any channel needs); the same on all ranks. 1 for a barrier. */
 RONDE_API uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count,
                                      uint32_t dtype_bytes, uint64_t slot_bytes);
 
