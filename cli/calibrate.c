@@ -31,7 +31,8 @@
 #define MANY_MESSAGES 1056u
 
 /* Sizes of streams, bytes: from within the private caches to beyond any. */
-static const uint64_t stream_bytes[] = {64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20, 64u << 20};
+static const uint64_t stream_bytes[] = {64u << 10, 256u << 10, 1u << 20,
+                                        4u << 20,  16u << 20,  64u << 20};
 #define STREAMS (sizeof stream_bytes / sizeof stream_bytes[0])
 
 /* A probe in its surroundings. */
@@ -136,7 +137,7 @@ struct summary {
     double spread;
 };
 
-/* The median of the sizes is the constant, as one rate has to do for all of them. */
+/* The median of the sizes is the constant; the curve beside it has every size. */
 static struct summary summarise(double *values, size_t count)
 {
     const struct ronde_stats stats = ronde_stats_of(values, count);
@@ -211,17 +212,17 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
     struct ronde_calibration *fit = &report->calibration;
     double costs[STREAMS], spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
-        costs[i] = fmax((raw->reduce[i].median - raw->crowd[i].median) / (double)stream_bytes[i],
-                        1e-6);
+        costs[i] =
+            fmax((raw->reduce[i].median - raw->crowd[i].median) / (double)stream_bytes[i], 1e-6);
         spread = worst_of(spread, ronde_stats_spread(&raw->reduce[i]));
         fit->gamma_curve.bytes[i] = 2.5 * (double)stream_bytes[i];
         fit->gamma_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->gamma_curve.count = STREAMS;
     fit->time.gamma_GBps = 1.0 / summarise(costs, STREAMS).median;
-    report->constants[5] = (struct ronde_constant){
-        "gamma_GBps", "GB/s", fit->time.gamma_GBps, spread,
-        "the same into a sum, every core at once, beyond the copy"};
+    report->constants[5] =
+        (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, spread,
+                                "the same into a sum, every core at once, beyond the copy"};
 }
 
 /*
@@ -245,8 +246,8 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
                                 "the best of them on every core at once, bytes read and written"};
     report->constants[7] =
         (struct ronde_constant){"cores", "", fit->shared.cores, 0.0, "usable by this process"};
-    report->constants[8] = (struct ronde_constant){
-        "slot_bytes", "B", (double)fit->slot_bytes, 0.0, "what the streams were cut into"};
+    report->constants[8] = (struct ronde_constant){"slot_bytes", "B", (double)fit->slot_bytes, 0.0,
+                                                   "what the streams were cut into"};
 }
 
 /* What makes the file say where its numbers come from. */

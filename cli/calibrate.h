@@ -11,9 +11,8 @@
  *                on one core, every core at once               per piece = 2 * (core_step +
  * b/copy), 4 b of memory
  *   reduce       the same into a reduction                     per piece = that + b/gamma
- * A copy between cores is slower than one within a core, but the model has one rate: the
- * geometric mean, whose spread
- * covers both.
+ * Streams of several sizes give a curve of rates over the working set of a core. A copy between cores is slower than
+ * one within a core, but the model has one rate per size: the geometric mean, whose spread covers both.
  */
 #ifndef RONDE_CLI_CALIBRATE_H
 #define RONDE_CLI_CALIBRATE_H

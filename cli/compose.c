@@ -124,14 +124,15 @@ static void take_largest(const struct ronde_sheet *from, const struct ronde_shee
 
 /*
  * What each rank concludes from everybody's largest value and the largest of all: who has it. The
- * lowest of those that do, so that all conclude the same.
+ * lowest of those that do, so that all conclude the same; N where nobody has it, which is wrong.
  */
 static void conclude_owner(const struct ronde_sheet *gathered, const struct ronde_sheet *largest,
                            const struct ronde_sheet *owner)
 {
     for (uint32_t rank = 0; rank < gathered->ranks; rank++) {
         uint32_t first = 0;
-        while (ronde_sheet_get(gathered, rank, first) != ronde_sheet_get(largest, rank, 0))
+        while (first < gathered->ranks &&
+               ronde_sheet_get(gathered, rank, first) != ronde_sheet_get(largest, rank, 0))
             first++;
         ronde_sheet_set(owner, rank, 0, first);
     }

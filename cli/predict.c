@@ -81,8 +81,8 @@ enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast, c
                                         struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const struct ronde_time_params params = ronde_platform_time(
-        forecast->platform, forecast->schedule->ranks, footprint_of(forecast));
+    const struct ronde_time_params params =
+        ronde_platform_time(forecast->platform, forecast->schedule->ranks, footprint_of(forecast));
     struct ronde_sim_result result = {0};
     struct ronde_dag *dag = NULL;
     enum ronde_status status =

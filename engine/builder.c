@@ -17,14 +17,15 @@ static enum ronde_status check_request(const struct ronde_request *request,
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "collective %u does not exist",
                           (unsigned)request->collective);
     if (request->root >= request->ranks)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below ranks %u",
-                          request->root, request->ranks);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below ranks %u", request->root,
+                          request->ranks);
     uint64_t product = 1;
     for (uint32_t i = 0; i < request->shape_count && i < RONDE_MAX_SHAPE; i++)
         product = product > RONDE_MAX_RANKS ? product : product * request->shape[i];
     if (request->shape_count > RONDE_MAX_SHAPE ||
         (request->shape_count > 0 && product != request->ranks))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %u digits multiplies to %llu, not to %u ranks",
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "a shape of %u digits multiplies to %llu, not to %u ranks",
                           request->shape_count, (unsigned long long)product, request->ranks);
     return RONDE_OK;
 }
@@ -71,8 +72,8 @@ static bool compose_order(struct ronde_builder *builder, const uint32_t *order,
     if (!composed)
         return false;
     for (uint32_t q = 0; q < ranks; q++)
-        composed[q] = builder->base_order && order[q] < ranks ? builder->base_order[order[q]]
-                                                              : order[q];
+        composed[q] =
+            builder->base_order && order[q] < ranks ? builder->base_order[order[q]] : order[q];
     *out_order = composed;
     return true;
 }
@@ -99,15 +100,13 @@ static void fill_header(struct ronde_schedule *schedule, const struct ronde_requ
     snprintf(schedule->algorithm, sizeof schedule->algorithm, "%s",
              request->algorithm ? request->algorithm : "custom");
     schedule->ranks = request->ranks;
-    schedule->root =
-        ronde_collective_traits(request->collective)->has_root ? request->root : 0;
+    schedule->root = ronde_collective_traits(request->collective)->has_root ? request->root : 0;
     schedule->chunks_per_block = 1;
 }
 
 enum ronde_status ronde_builder_create(const struct ronde_request *request,
                                        const struct ronde_mem *mem,
-                                       struct ronde_builder **out_builder,
-                                       struct ronde_error *error)
+                                       struct ronde_builder **out_builder, struct ronde_error *error)
 {
     *out_builder = NULL;
     enum ronde_status status = check_request(request, error);
@@ -118,8 +117,8 @@ enum ronde_status ronde_builder_create(const struct ronde_request *request,
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a builder");
     builder->mem = mem;
     status = ronde_raw_create(mem, &builder->schedule, error);
-    if (status == RONDE_OK && (!make_base_order(builder, request) ||
-                               !copy_sources(builder->schedule, request)))
+    if (status == RONDE_OK &&
+        (!make_base_order(builder, request) || !copy_sources(builder->schedule, request)))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
                             request->ranks);
     if (status != RONDE_OK) {
@@ -168,8 +167,7 @@ void ronde_builder_fail(struct ronde_builder *builder, enum ronde_status status,
 static bool is_open(struct ronde_builder *builder, const char *what)
 {
     if (builder->error.status == RONDE_OK && builder->fact_count > 0)
-        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "%s must be declared before any fact",
-                           what);
+        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "%s must be declared before any fact", what);
     return builder->error.status == RONDE_OK;
 }
 
@@ -255,6 +253,13 @@ static bool is_signal(const struct ronde_builder *builder)
     return builder->schedule->collective == RONDE_BARRIER;
 }
 
+/** Chunks from the first of a strided operand to its last. */
+static uint64_t span_of(struct ronde_operand operand)
+{
+    const uint32_t last = operand.count - 1;
+    return (uint64_t)(last / operand.run) * operand.stride + last % operand.run + 1;
+}
+
 /**
  * Refuses an operand that does not fit its buffer, or that names a chunk twice: runs must not overlap, nor the last one
  * reach round to the first.
@@ -270,11 +275,11 @@ static bool check_operand(struct ronde_builder *builder, const char *what,
                            "fact %zu: %s chunks %u+%u do not fit the %u of the buffer",
                            builder->fact_count, what, operand.first, operand.count, chunks);
     else if (operand.run > 0 && operand.run < operand.count &&
-             (operand.stride < operand.run ||
-              (uint64_t)((operand.count - 1) / operand.run) * operand.stride + operand.run > chunks))
-        ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
-                           "fact %zu: %s runs of %u chunks, %u apart, meet among the %u of the buffer",
-                           builder->fact_count, what, operand.run, operand.stride, chunks);
+             (operand.stride < operand.run || span_of(operand) > chunks))
+        ronde_builder_fail(
+            builder, RONDE_BAD_ARGUMENT,
+            "fact %zu: %s runs of %u chunks, %u apart, meet among the %u of the buffer",
+            builder->fact_count, what, operand.run, operand.stride, chunks);
     return builder->error.status == RONDE_OK;
 }
 
@@ -380,16 +385,20 @@ static void add_local(struct ronde_builder *builder, enum ronde_fact_kind kind,
 void ronde_builder_copy(struct ronde_builder *builder, uint32_t position, uint32_t lane,
                         struct ronde_operand source, struct ronde_operand target)
 {
-    const struct ronde_transfer local = {
-        .from = position, .from_lane = lane, .source = source, .target = target};
+    const struct ronde_transfer local = {.from = position,
+                                         .from_lane = lane,
+                                         .source = source,
+                                         .target = target};
     add_local(builder, RONDE_FACT_COPY, &local);
 }
 
 void ronde_builder_reduce(struct ronde_builder *builder, uint32_t position, uint32_t lane,
                           struct ronde_operand source, struct ronde_operand target)
 {
-    const struct ronde_transfer local = {
-        .from = position, .from_lane = lane, .source = source, .target = target};
+    const struct ronde_transfer local = {.from = position,
+                                         .from_lane = lane,
+                                         .source = source,
+                                         .target = target};
     add_local(builder, RONDE_FACT_REDUCE, &local);
 }
 

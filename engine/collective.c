@@ -12,11 +12,11 @@ struct dtype_alias {
 
 /* NCCL's names and the short ones. NCCL's "char" is int8 wherever C's is unsigned, too. */
 static const struct dtype_alias dtype_aliases[] = {
-    {"char", RONDE_INT8},     {"i8", RONDE_INT8},        {"u8", RONDE_UINT8},
-    {"int", RONDE_INT32},     {"i32", RONDE_INT32},      {"u32", RONDE_UINT32},
-    {"i64", RONDE_INT64},     {"u64", RONDE_UINT64},     {"half", RONDE_FLOAT16},
-    {"f16", RONDE_FLOAT16},   {"bf16", RONDE_BFLOAT16},  {"float", RONDE_FLOAT32},
-    {"f32", RONDE_FLOAT32},   {"double", RONDE_FLOAT64}, {"f64", RONDE_FLOAT64},
+    {"char", RONDE_INT8},   {"i8", RONDE_INT8},        {"u8", RONDE_UINT8},
+    {"int", RONDE_INT32},   {"i32", RONDE_INT32},      {"u32", RONDE_UINT32},
+    {"i64", RONDE_INT64},   {"u64", RONDE_UINT64},     {"half", RONDE_FLOAT16},
+    {"f16", RONDE_FLOAT16}, {"bf16", RONDE_BFLOAT16},  {"float", RONDE_FLOAT32},
+    {"f32", RONDE_FLOAT32}, {"double", RONDE_FLOAT64}, {"f64", RONDE_FLOAT64},
 };
 
 static const char *const collective_texts[] = {
@@ -46,10 +46,7 @@ static const char *const op_texts[] = {
 /* Designated by enumerator, so that a collective added to the list without traits reads as "nothing". */
 static const struct ronde_collective_traits traits[RONDE_COLLECTIVE_COUNT] = {
     [RONDE_BROADCAST] = {.has_root = true, .in_at_root = true, .has_in_place = true},
-    [RONDE_SCATTER] = {.in_per_rank = true,
-                       .has_root = true,
-                       .in_at_root = true,
-                       .has_in_place = true},
+    [RONDE_SCATTER] = {.in_per_rank = true, .has_root = true, .in_at_root = true, .has_in_place = true},
     [RONDE_GATHER] = {.out_per_rank = true,
                       .has_root = true,
                       .out_at_root = true,

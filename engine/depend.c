@@ -12,8 +12,8 @@ struct ronde_reader {
 /** The walk over one program. */
 struct walk {
     struct ronde_derivation *derivation;
-    uint32_t lane;       /**< of the current step */
-    uint32_t *wanted;    /**< per lane: one more than the last step the current one conflicts with */
+    uint32_t lane;    /**< of the current step */
+    uint32_t *wanted; /**< per lane: one more than the last step the current one conflicts with */
     uint32_t reader_count;
 };
 
@@ -126,9 +126,9 @@ static bool settle(struct walk *walk, const struct ronde_proto *proto)
                 continue;
             bool is_implied = false;
             for (uint32_t other = 0; other < lanes && pass == 0 && !is_implied; other++)
-                is_implied = other != lane && walk->wanted[other] != 0 &&
-                             derivation->clock[(size_t)(walk->wanted[other] - 1) * lanes + lane] >=
-                                 end;
+                is_implied =
+                    other != lane && walk->wanted[other] != 0 &&
+                    derivation->clock[(size_t)(walk->wanted[other] - 1) * lanes + lane] >= end;
             if (is_implied)
                 continue;
             if (!add_dependency(derivation, step, end - 1))
@@ -157,8 +157,7 @@ enum ronde_status ronde_derive_dependencies(struct ronde_derivation *derivation,
         return RONDE_OK;
     void *clock = derivation->clock;
     if (!ronde_mem_grow(derivation->builder->mem, &clock, &derivation->clock_capacity,
-                        (size_t)program->step_count * program->lane_count,
-                        sizeof *derivation->clock))
+                        (size_t)program->step_count * program->lane_count, sizeof *derivation->clock))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the clocks of %u lanes",
                           program->lane_count);
     derivation->clock = clock;

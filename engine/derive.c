@@ -60,8 +60,7 @@ static bool assign_tags(struct derive *derive)
     struct ronde_builder *builder = derive->builder;
     if (derive->derivation.lane_limit < 2)
         return true;
-    struct ronde_fact **facts =
-        ronde_arena_new(derive->arena, builder->fact_count, sizeof *facts);
+    struct ronde_fact **facts = ronde_arena_new(derive->arena, builder->fact_count, sizeof *facts);
     if (!facts)
         return false;
     size_t count = 0;
@@ -100,10 +99,8 @@ static size_t round_end(const struct ronde_builder *builder, size_t first)
 static bool collect_parts(struct derive *derive)
 {
     const struct ronde_builder *builder = derive->builder;
-    uint32_t *first =
-        ronde_arena_new(derive->arena, (size_t)derive->positions + 2, sizeof *first);
-    derive->parts =
-        ronde_arena_new(derive->arena, builder->fact_count * 2, sizeof *derive->parts);
+    uint32_t *first = ronde_arena_new(derive->arena, (size_t)derive->positions + 2, sizeof *first);
+    derive->parts = ronde_arena_new(derive->arena, builder->fact_count * 2, sizeof *derive->parts);
     if (!first || !derive->parts)
         return false;
     for (size_t i = 0; i < builder->fact_count; i++) {
@@ -135,8 +132,8 @@ static uint32_t shifted(const struct derive *derive, struct ronde_operand operan
     if (schedule->symmetry == RONDE_SYMMETRY_NONE || !schedule->rotates[operand.buffer])
         return operand.first;
     const uint32_t parts = derive->derivation.cells.chunks[operand.buffer] / schedule->ranks;
-    const uint32_t digit = ronde_group_add(schedule, operand.first / parts,
-                                           ronde_group_negate(schedule, to));
+    const uint32_t digit =
+        ronde_group_add(schedule, operand.first / parts, ronde_group_negate(schedule, to));
     return digit * parts + operand.first % parts;
 }
 
@@ -162,8 +159,7 @@ static void make_receiver(const struct derive *derive, const struct ronde_fact *
     proto->receive_peer =
         ronde_group_add(schedule, transfer->from, ronde_group_negate(schedule, transfer->to));
     proto->receive_tag = fact->tag;
-    set_destination(proto, transfer->target,
-                    shifted(derive, transfer->target, transfer->to));
+    set_destination(proto, transfer->target, shifted(derive, transfer->target, transfer->to));
     if (transfer->reduces)
         set_source(proto, transfer->with, shifted(derive, transfer->with, transfer->to));
 }
@@ -249,11 +245,10 @@ static bool are_equal(const struct ronde_program *a, const struct ronde_program 
            memcmp(a->ranges, b->ranges, a->range_count * sizeof *a->ranges) == 0 &&
            memcmp(a->lane_first, b->lane_first,
                   (a->lane_count + (size_t)1) * sizeof *a->lane_first) == 0 &&
-           memcmp(a->connections, b->connections,
-                  a->connection_count * sizeof *a->connections) == 0 &&
-           (a->dependency_count == 0 ||
-            memcmp(a->dependencies, b->dependencies,
-                   a->dependency_count * sizeof *a->dependencies) == 0);
+           memcmp(a->connections, b->connections, a->connection_count * sizeof *a->connections) ==
+               0 &&
+           (a->dependency_count == 0 || memcmp(a->dependencies, b->dependencies,
+                                               a->dependency_count * sizeof *a->dependencies) == 0);
 }
 
 /** Whether fusing left any step that keeps something in scratch. */
@@ -368,15 +363,13 @@ static bool make_room(struct derive *derive)
     derivation->cell_writer = ronde_arena_new(arena, 2 * cells, sizeof *derivation->cell_writer);
     derivation->cell_readers = ronde_arena_new(arena, 2 * cells, sizeof *derivation->cell_readers);
     derivation->cell_next = ronde_arena_new(arena, cells, sizeof *derivation->cell_next);
-    derivation->slots =
-        ronde_arena_new(arena, derivation->slot_count, sizeof *derivation->slots);
+    derivation->slots = ronde_arena_new(arena, derivation->slot_count, sizeof *derivation->slots);
     struct ronde_program *program = &derivation->program;
     program->steps = ronde_arena_new(arena, most, sizeof *program->steps);
     program->lane_first = ronde_arena_new(arena, most + (size_t)1, sizeof *program->lane_first);
-    program->connections =
-        ronde_arena_new(arena, (size_t)most * 2, sizeof *program->connections);
-    program->ranges =
-        ronde_arena_new(arena, may_have_ranges(derive) ? (size_t)most * 2 : 0, sizeof *program->ranges);
+    program->connections = ronde_arena_new(arena, (size_t)most * 2, sizeof *program->connections);
+    program->ranges = ronde_arena_new(arena, may_have_ranges(derive) ? (size_t)most * 2 : 0,
+                                      sizeof *program->ranges);
     derive->slot_count = power_of_two_above(derive->positions);
     derive->program_slots =
         ronde_arena_new(arena, derive->slot_count, sizeof *derive->program_slots);
@@ -410,8 +403,7 @@ static enum ronde_status derive_positions(struct derive *derive, struct ronde_er
         schedule->program_of =
             ronde_arena_new(schedule->arena, schedule->ranks, sizeof *schedule->program_of);
         if (!schedule->program_of)
-            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u positions",
-                              schedule->ranks);
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u positions", schedule->ranks);
     }
     for (uint32_t position = 0; position < derive->positions; position++) {
         uint32_t index = 0;
@@ -448,10 +440,10 @@ enum ronde_status ronde_derive(struct ronde_builder *builder, struct ronde_error
     derive.derivation.builder = builder;
     derive.derivation.cells = ronde_cells_of(schedule, &shape, 0, 0);
     enum ronde_status status = find_lane_limit(&derive, error);
-    if (status == RONDE_OK && (!derive.arena || !assign_tags(&derive) ||
-                               !collect_parts(&derive) || !make_room(&derive)))
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to derive %u programs",
-                            derive.positions);
+    if (status == RONDE_OK &&
+        (!derive.arena || !assign_tags(&derive) || !collect_parts(&derive) || !make_room(&derive)))
+        status =
+            ronde_fail(error, RONDE_NO_MEMORY, "no memory to derive %u programs", derive.positions);
     if (status == RONDE_OK)
         status = derive_positions(&derive, error);
     if (!settle_programs(&derive, status == RONDE_OK) && status == RONDE_OK)

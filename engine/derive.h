@@ -21,20 +21,20 @@ struct ronde_proto {
     struct ronde_step step;
     struct ronde_proto_operand source;      /**< chunks of step.source */
     struct ronde_proto_operand destination; /**< chunks of step.destination */
-    uint32_t lane;         /**< the algorithm's number, later the compact one */
-    uint32_t index;        /**< final step index */
-    uint32_t send_peer;    /**< offset */
-    uint32_t send_tag;     /**< of its connection */
-    uint32_t receive_peer; /**< offset */
-    uint32_t receive_tag;  /**< of its connection */
-    bool is_fused_away;    /**< its work is done by the step before it in its lane */
+    uint32_t lane;                          /**< the algorithm's number, later the compact one */
+    uint32_t index;                         /**< final step index */
+    uint32_t send_peer;                     /**< offset */
+    uint32_t send_tag;                      /**< of its connection */
+    uint32_t receive_peer;                  /**< offset */
+    uint32_t receive_tag;                   /**< of its connection */
+    bool is_fused_away; /**< its work is done by the step before it in its lane */
 };
 
 /** Room for deriving any position of a schedule, reused from position to position. */
 struct ronde_derivation {
     const struct ronde_builder *builder;
     struct ronde_arena *arena; /**< temporary */
-    struct ronde_cells cells; /**< of the position being derived */
+    struct ronde_cells cells;  /**< of the position being derived */
     uint32_t proto_count;
     struct ronde_proto *protos;   /**< in program order */
     uint32_t lane_limit;          /**< one more than the largest lane number of any fact */
@@ -67,10 +67,10 @@ static inline uint32_t ronde_proto_chunk(const struct ronde_derivation *derivati
 {
     const struct ronde_proto_operand *operand = is_source ? &proto->source : &proto->destination;
     const uint8_t buffer = is_source ? proto->step.source : proto->step.destination;
-    const uint64_t sum =
-        operand->run == 0
-            ? (uint64_t)operand->first + item
-            : operand->first + (uint64_t)(item / operand->run) * operand->stride + item % operand->run;
+    const uint64_t sum = operand->run == 0
+                             ? (uint64_t)operand->first + item
+                             : operand->first + (uint64_t)(item / operand->run) * operand->stride +
+                                   item % operand->run;
     const uint32_t chunks = derivation->cells.chunks[buffer];
     return (uint32_t)(sum < chunks ? sum : sum % chunks);
 }

@@ -33,8 +33,7 @@ static bool can_fuse(const struct ronde_derivation *derivation, uint32_t receive
 /** receive + send of the same chunks becomes one step, so that a hop needs no trip through memory. */
 static void fuse(struct ronde_derivation *derivation)
 {
-    memset(derivation->cell_writer, 0xff,
-           derivation->cells.total * sizeof *derivation->cell_writer);
+    memset(derivation->cell_writer, 0xff, derivation->cells.total * sizeof *derivation->cell_writer);
     uint32_t *last = derivation->lane_scratch;
     memset(last, 0xff, derivation->lane_limit * sizeof *last);
     for (uint32_t i = 0; i < derivation->proto_count; i++) {
@@ -56,8 +55,7 @@ static void fuse(struct ronde_derivation *derivation)
 }
 
 /** Whether what a step stores is overwritten, or is scratch and forgotten, before anyone reads it. */
-static bool is_dead_store(const struct ronde_derivation *derivation,
-                          const struct ronde_proto *proto)
+static bool is_dead_store(const struct ronde_derivation *derivation, const struct ronde_proto *proto)
 {
     for (uint32_t item = 0; item < proto->step.chunk_count; item++) {
         const uint8_t next =
@@ -167,16 +165,17 @@ static void connect(struct ronde_derivation *derivation, const uint32_t *proto_o
         step->receive = RONDE_NONE;
         step->send = RONDE_NONE;
         if (ronde_step_receives((enum ronde_step_op)step->op))
-            step->receive = connection_index(derivation, proto->receive_peer, proto->receive_tag,
-                                             false);
+            step->receive =
+                connection_index(derivation, proto->receive_peer, proto->receive_tag, false);
         if (ronde_step_sends((enum ronde_step_op)step->op))
             step->send = connection_index(derivation, proto->send_peer, proto->send_tag, true);
     }
 }
 
 /** The chunk number a step stores for an operand: its first chunk, or that of a new range. */
-static uint32_t place_operand(struct ronde_program *program, const struct ronde_proto_operand *operand,
-                              struct ronde_step *step, uint8_t range_flag)
+static uint32_t place_operand(struct ronde_program *program,
+                              const struct ronde_proto_operand *operand, struct ronde_step *step,
+                              uint8_t range_flag)
 {
     if (operand->run == 0)
         return operand->first;

@@ -3,183 +3,12 @@
  *
  * It is resumable and never blocks: ronde_lane_poll executes at most one step and says whether it progressed, what it
  * waits for, or that the lane is done. Whoever drives lanes (one thread for all, a thread per rank, a GPU block per
- * lane) decides what to do while a lane waits. The driver owns the structs below; load fills them in (loaded.h).
- *
- * Free of libc. The macros are the machine: C defaults stand here, a GPU defines its own before including this.
- *
- * Counters only grow, over all runs of a loaded program, so that nobody resets what another still polls. A lane's
- * counter tells how many of its steps are over. All lanes run the same number of pieces, so one number, `first_piece`
- * (pieces of all earlier runs), turns a step of this run into a counter value of any lane.
+ * lane) decides what to do while a lane waits. Free of libc; machine.h says what it runs on.
  */
 #ifndef RONDE_ENGINE_INTERP_H
 #define RONDE_ENGINE_INTERP_H
 
-#include "ronde/backend.h"
-#include "ronde/cursor.h"
-#include "ronde/split.h"
-
-#include <stdint.h>
-
-#ifndef RONDE_INTERP
-/** What stands before every function. */
-#define RONDE_INTERP static inline
-/** Reads a counter; whatever was written before its release is visible afterwards. */
-#define RONDE_ACQUIRE(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
-/** Publishes a counter after everything written so far. */
-#define RONDE_RELEASE(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
-/** Copies bytes between places that do not overlap. */
-#define RONDE_COPY(to, from, bytes) __builtin_memcpy((to), (from), (bytes))
-/** to[i] = local[i] o received[i]; `to` may be either operand exactly. */
-#define RONDE_COMBINE(frame, to, local, received, elements)                                        \
-    (frame)->kernels.combine((to), (local), (received), (elements))
-/** to[i] = raw[i] * factor; `to` may be `raw` exactly. */
-#define RONDE_SCALE(frame, to, raw, factor, elements)                                              \
-    (frame)->kernels.scale((to), (raw), (factor), (elements))
-/** to[i] = (raw[i] * factor) + other[i], rounded twice; `to` may be either operand exactly. */
-#define RONDE_SCALE_SUM(frame, to, raw, other, factor, elements)                                   \
-    (frame)->kernels.scale_sum((to), (raw), (other), (factor), (elements))
-/** to[i] = to[i] / ranks. */
-#define RONDE_DIVIDE(frame, to, elements) (frame)->kernels.divide((to), (frame)->ranks, (elements))
-#endif
-
-/** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
-typedef void (*ronde_combine_kernel)(void *to, const void *local, const void *received,
-                                     uint64_t count);
-
-/** The loops over elements of one type, each rounding every result to that type. */
-struct ronde_kernels {
-    ronde_combine_kernel combine; /**< of the operator; avg and premul_sum combine as sum */
-    /** premul_sum: to[i] = raw[i] * *factor */
-    void (*scale)(void *to, const void *raw, const void *factor, uint64_t count);
-    /** premul_sum: to[i] = raw[i] * *factor + other[i] */
-    void (*scale_sum)(void *to, const void *raw, const void *other, const void *factor,
-                      uint64_t count);
-    /** avg: to[i] = to[i] / ranks */
-    void (*divide)(void *to, uint32_t ranks, uint64_t count);
-};
-
-/** A counter one side writes and others poll: alone on two cache lines, since CPUs prefetch lines in pairs. */
-struct ronde_counter {
-    uint64_t value;       /**< only grows */
-    uint64_t padding[15]; /**< up to 128 bytes */
-};
-
-/** The shared part of a connection. */
-struct ronde_fifo {
-    struct ronde_counter posted; /**< messages ever sent; written by the sender */
-    struct ronde_counter freed;  /**< messages ever consumed; written by the receiver */
-};
-
-/** One end of a connection, private to the lane that uses it. */
-struct ronde_end {
-    uint64_t *mine;         /**< the counter this end writes */
-    const uint64_t *theirs; /**< the counter the other end writes */
-    unsigned char *slots;   /**< depth slots of slot_stride bytes */
-    uint64_t *lengths;      /**< bytes of the message in each slot, written by the sender */
-    uint64_t count;         /**< value of *mine */
-    uint64_t seen;          /**< value of *theirs when last read: spares a trip to the other core */
-    uint64_t slot;          /**< next slot: count modulo depth, without the division */
-    uint64_t padding;       /**< up to a cache line */
-};
-
-/** A dependency in the form that is polled. */
-struct ronde_wait {
-    uint32_t lane;  /**< whose counter */
-    uint32_t after; /**< steps of that lane, from its first, that must be over in the same piece */
-    uint32_t steps; /**< steps of that lane per piece */
-};
-
-/** What is the same for all lanes during a run. */
-struct ronde_frame {
-    uint64_t count;             /**< elements of a block, or of the longest */
-    uint64_t first_piece;       /**< pieces of all earlier runs */
-    uint64_t piece_count;       /**< pieces of this run */
-    uint64_t piece_elements;    /**< elements of a full piece */
-    uint64_t slot_stride;       /**< bytes from slot to slot */
-    uint32_t depth;             /**< slots of a connection */
-    uint32_t element_bytes;     /**< of the element type */
-    uint32_t ranks;             /**< what avg divides by */
-    uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
-    struct ronde_kernels kernels; /**< of element type and operator */
-    bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
-};
-
-/** What the lanes of one (rank, channel) share. */
-struct ronde_task {
-    struct ronde_view view;           /**< its program */
-    const struct ronde_frame *frame;  /**< of the run */
-    struct ronde_end *ends;           /**< one per connection of the program */
-    struct ronde_counter *progress;   /**< one per lane: steps over since load */
-    const struct ronde_wait *waits;   /**< one per entry of program->dependencies */
-    const struct ronde_extent *parts; /**< m entries: elements of each part of the channel's slice */
-    unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
-    uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */
-    uint64_t scratch_stride;                 /**< bytes from scratch chunk to scratch chunk */
-    const struct ronde_blocks *blocks[2]; /**< of input and output; NULL = blocks of `count`, one after another */
-    uint64_t weight_before; /**< of the channels before its own */
-    uint64_t factor;        /**< premul_sum: the bytes of the rank's factor */
-    uint32_t first_lane;                     /**< index of its lane 0 among all lanes */
-};
-
-/** Why a lane does not go on. */
-enum ronde_reason {
-    RONDE_REASON_NONE,       /**< it does */
-    RONDE_REASON_DEPENDENCY, /**< waits for a step of another lane; `about` is an entry of dependencies */
-    RONDE_REASON_MESSAGE, /**< waits for a message; `about` is a connection */
-    RONDE_REASON_SLOT,    /**< waits for a free slot; `about` is a connection */
-    RONDE_REASON_LENGTH,  /**< a message is longer or shorter than the step expects (checks only) */
-    RONDE_REASON_EXTENT, /**< source and destination hold different numbers of elements (checks only) */
-    RONDE_REASON_BUFFER /**< an operand lies in a buffer the caller did not give (checks only) */
-};
-
-/** A lane and how far it is. */
-struct ronde_lane {
-    struct ronde_task *task; /**< where it belongs */
-    uint32_t index;          /**< lane of the task's program */
-    uint32_t first;          /**< its first step */
-    uint32_t end;            /**< one past its last step */
-    uint32_t step;           /**< the step to execute next */
-    uint64_t piece;          /**< of this run */
-    uint64_t done;           /**< value of its progress counter */
-    uint32_t *sorted[2]; /**< room for the chunks of a destination and of a source, max_chunk_count each */
-    enum ronde_reason reason; /**< why the last poll did not progress */
-    uint32_t about;           /**< what it is about */
-    uint64_t padding[8];      /**< up to two cache lines: neighbours may belong to another thread */
-};
-
-/** What a poll found. */
-enum ronde_poll {
-    RONDE_POLL_PROGRESSED, /**< one step was executed */
-    RONDE_POLL_BLOCKED,    /**< nothing could be done; lane->reason says what is missing */
-    RONDE_POLL_DONE,       /**< all pieces are over */
-    RONDE_POLL_WRONG       /**< the step contradicts its message or buffers (checks only) */
-};
-
-/** The chunks of an operand in message order. */
-struct ronde_items {
-    const uint32_t *sorted; /**< the list, or NULL when the two numbers say it */
-    uint32_t first;         /**< chunk of the first item that has not wrapped */
-    uint32_t wrapped; /**< items that wrapped around the end of the buffer: chunks 0 .. wrapped-1, sent first */
-};
-
-/** Source and destination of one item of a step. */
-struct ronde_segment {
-    unsigned char *source;      /**< NULL if the step has none */
-    unsigned char *destination; /**< NULL if the step has none */
-    uint64_t elements;          /**< of this piece */
-};
-
-/** A step that is being executed. */
-struct ronde_act {
-    struct ronde_lane *lane;       /**< by whom */
-    const struct ronde_step *step; /**< what */
-    uint32_t buffer[2];            /**< of destination and source, indexed by is_source */
-    struct ronde_items items[2];   /**< the chunks of each */
-    uint32_t rotation; /**< scratch only: by how much message order is rotated against position 0 */
-    const unsigned char *received; /**< rest of the message in the received slot, or NULL */
-    unsigned char *sent;           /**< rest of the slot to send, or NULL */
-    uint64_t moved;                /**< bytes of each operand so far */
-};
+#include "engine/machine.h"
 
 /** Operations by what they do, a bit each: the operation decides which fields of a step mean something. */
 #define RONDE_BIT_SOURCE(name, text, source, receives, reduces, sends, writes)                     \
@@ -410,72 +239,75 @@ RONDE_INTERP unsigned char *ronde_task_block(const struct ronde_task *task, uint
     return task->base[buffer] + element * task->frame->element_bytes;
 }
 
-/** Where an operand's item begins in this piece; `skip` elements of its chunk belong to earlier pieces. */
-RONDE_INTERP unsigned char *ronde_act_address(const struct ronde_act *act, bool is_source,
-                                              uint32_t item, uint64_t skip)
+/** Where an item of an operand lies, over all pieces. */
+struct ronde_span {
+    unsigned char *start; /**< NULL if there is no such operand, or no memory */
+    uint64_t elements;    /**< 0 in scratch, whose chunks hold what was put there */
+};
+
+/** Finds an item of an operand. */
+RONDE_INTERP struct ronde_span ronde_act_span(const struct ronde_act *act, bool is_source,
+                                              uint32_t item)
 {
     const struct ronde_task *task = act->lane->task;
-    const uint64_t element_bytes = task->frame->element_bytes;
     const uint32_t buffer = act->buffer[is_source];
+    struct ronde_span span = {0, 0};
     if (buffer == RONDE_BUFFER_COUNT)
-        return 0;
+        return span;
     const uint32_t chunk = ronde_items_chunk(&act->items[is_source], item);
-    if (buffer == RONDE_SCRATCH)
-        return task->base[buffer] + chunk * task->scratch_stride + skip * element_bytes;
+    if (buffer == RONDE_SCRATCH) {
+        span.start = task->base[buffer] + chunk * task->scratch_stride;
+        return span;
+    }
+    const struct ronde_extent extent = ronde_task_extent(task, buffer, chunk);
     unsigned char *const block =
         ronde_task_block(task, buffer, chunk / task->view.schedule->chunks_per_block);
-    const uint64_t element = ronde_task_extent(task, buffer, chunk).first + skip;
-    return block ? block + element * element_bytes : 0;
+    span.start = block ? block + extent.first * task->frame->element_bytes : 0;
+    span.elements = extent.count;
+    return span;
 }
 
 /** Elements of an item, over all pieces: an operand in `in` or `out` says it, else what the prover saw in scratch. */
-RONDE_INTERP uint64_t ronde_act_elements(const struct ronde_act *act, uint32_t item)
+RONDE_INTERP uint64_t ronde_act_elements(const struct ronde_act *act, uint32_t item,
+                                         const struct ronde_span *source,
+                                         const struct ronde_span *destination)
 {
-    const struct ronde_task *task = act->lane->task;
-    for (int is_source = 1; is_source >= 0; is_source--) {
-        const uint32_t buffer = act->buffer[is_source];
-        if (ronde_buffer_has_parts(buffer))
-            return ronde_task_extent(task, buffer, ronde_items_chunk(&act->items[is_source], item))
-                .count;
-    }
-    return task->parts[ronde_act_scratch_part(act, item)].count;
+    if (ronde_buffer_has_parts(act->buffer[1]))
+        return source->elements;
+    if (ronde_buffer_has_parts(act->buffer[0]))
+        return destination->elements;
+    return act->lane->task->parts[ronde_act_scratch_part(act, item)].count;
 }
 
 /** Source, destination and length of an item in the lane's piece. */
 RONDE_INTERP struct ronde_segment ronde_act_segment(const struct ronde_act *act, uint32_t item)
 {
-    const struct ronde_extent whole = {0, ronde_act_elements(act, item)};
-    const struct ronde_extent piece = ronde_extent_piece(
-        whole, act->lane->piece, act->lane->task->frame->piece_elements);
+    const struct ronde_frame *frame = act->lane->task->frame;
+    const struct ronde_span source = ronde_act_span(act, true, item);
+    const struct ronde_span destination = ronde_act_span(act, false, item);
+    const struct ronde_extent whole = {0, ronde_act_elements(act, item, &source, &destination)};
+    const struct ronde_extent piece =
+        ronde_extent_piece(whole, act->lane->piece, frame->piece_elements);
+    const uint64_t skip = piece.first * frame->element_bytes;
     struct ronde_segment segment;
-    segment.source = ronde_act_address(act, true, item, piece.first);
-    segment.destination = ronde_act_address(act, false, item, piece.first);
+    segment.source = source.start ? source.start + skip : 0;
+    segment.destination = destination.start ? destination.start + skip : 0;
     segment.elements = piece.count;
     return segment;
-}
-
-/** Whether an operand's item has elements but no memory. */
-RONDE_INTERP bool ronde_act_lacks(const struct ronde_act *act, bool is_source, uint32_t item)
-{
-    const uint32_t buffer = act->buffer[is_source];
-    return buffer != RONDE_BUFFER_COUNT && ronde_act_elements(act, item) > 0 &&
-           !ronde_act_address(act, is_source, item, 0);
 }
 
 /** What a proof would have excluded: an operand without memory, or two operands of different lengths. */
 RONDE_INTERP enum ronde_reason ronde_act_fault(const struct ronde_act *act, uint32_t item)
 {
-    const struct ronde_task *task = act->lane->task;
-    if (ronde_act_lacks(act, true, item) || ronde_act_lacks(act, false, item))
+    const struct ronde_span source = ronde_act_span(act, true, item);
+    const struct ronde_span destination = ronde_act_span(act, false, item);
+    const uint64_t elements = ronde_act_elements(act, item, &source, &destination);
+    if (elements > 0 && ((act->buffer[1] != RONDE_BUFFER_COUNT && !source.start) ||
+                         (act->buffer[0] != RONDE_BUFFER_COUNT && !destination.start)))
         return RONDE_REASON_BUFFER;
     if (!ronde_buffer_has_parts(act->buffer[1]) || !ronde_buffer_has_parts(act->buffer[0]))
         return RONDE_REASON_NONE;
-    const uint32_t from = ronde_items_chunk(&act->items[1], item);
-    const uint32_t to = ronde_items_chunk(&act->items[0], item);
-    return ronde_task_extent(task, act->buffer[1], from).count ==
-                   ronde_task_extent(task, act->buffer[0], to).count
-               ? RONDE_REASON_NONE
-               : RONDE_REASON_EXTENT;
+    return source.elements == destination.elements ? RONDE_REASON_NONE : RONDE_REASON_EXTENT;
 }
 
 /** Copies unless the data is there already, which is how in-place runs skip copies. */

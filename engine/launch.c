@@ -183,11 +183,12 @@ static enum ronde_status check_pair(const struct ronde_schedule *schedule,
     const uint64_t to = count_of(&out, launch, pair.to_rank, pair.to_block);
     if (from == to)
         return RONDE_OK;
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "launch: block %u of in of rank %u has %llu elements, block %u of out of rank "
-                      "%u has %llu",
-                      pair.from_block, pair.from_rank, (unsigned long long)from, pair.to_block,
-                      pair.to_rank, (unsigned long long)to);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "launch: block %u of in of rank %u has %llu elements, block %u of out of rank "
+        "%u has %llu",
+        pair.from_block, pair.from_rank, (unsigned long long)from, pair.to_block, pair.to_rank,
+        (unsigned long long)to);
 }
 
 /* Every input block is as long as every output block it goes into. */
@@ -221,9 +222,10 @@ static enum ronde_status check_sharing(const struct ronde_schedule *schedule,
         return RONDE_OK;
     for (uint32_t rank = 0; rank < schedule->ranks; rank++)
         if (launch->in[rank] && launch->in[rank] == launch->out[rank])
-            return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "launch: in and out of rank %u are the same memory, %s cannot run in place",
-                              rank, ronde_collective_text(schedule->collective));
+            return ronde_fail(
+                error, RONDE_BAD_ARGUMENT,
+                "launch: in and out of rank %u are the same memory, %s cannot run in place", rank,
+                ronde_collective_text(schedule->collective));
     return RONDE_OK;
 }
 
@@ -247,9 +249,10 @@ enum ronde_status ronde_launch_check(const struct ronde_schedule *schedule,
     if (status != RONDE_OK || !varies)
         return status;
     if (schedule->v_form == RONDE_V_NONE)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "launch: blocks differ in length, and %s %s puts blocks where others belong",
-                          ronde_collective_text(schedule->collective), schedule->algorithm);
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "launch: blocks differ in length, and %s %s puts blocks where others belong",
+            ronde_collective_text(schedule->collective), schedule->algorithm);
     return check_lengths(schedule, launch, error);
 }
 

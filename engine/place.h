@@ -15,7 +15,7 @@ struct ronde_cells {
     uint32_t chunks[RONDE_BUFFER_COUNT]; /**< of each buffer */
     uint32_t total;                      /**< cells; an aliased input cell stays unused */
     uint32_t position;                   /**< of the rank; 0 is the root */
-    uint32_t block;                      /**< the rank's own block: its number under the order in use */
+    uint32_t block; /**< the rank's own block: its number under the order in use */
 };
 
 /** The cells of the rank at a position that runs a program and owns a block. */
@@ -28,8 +28,7 @@ static inline struct ronde_cells ronde_cells_of(const struct ronde_schedule *sch
     cells.position = position;
     cells.block = block;
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++) {
-        cells.chunks[buffer] =
-            ronde_schedule_chunks(schedule, program, (enum ronde_buffer)buffer);
+        cells.chunks[buffer] = ronde_schedule_chunks(schedule, program, (enum ronde_buffer)buffer);
         cells.total += cells.chunks[buffer];
     }
     return cells;

@@ -13,6 +13,7 @@
 #define RONDE_ENGINE_REDUCE_H
 
 #include "engine/half.h"
+#include "engine/half_x86.h"
 #include "engine/interp.h"
 
 #include <stddef.h>
@@ -222,6 +223,7 @@ static inline struct ronde_kernels ronde_kernels_find(enum ronde_dtype dtype, en
 #undef RONDE_KERNEL_ROW
     struct ronde_kernels kernels = others[dtype];
     kernels.combine = combine[dtype][op];
+    ronde_x86_replace(&kernels, dtype, op);
     return kernels;
 }
 

@@ -144,8 +144,8 @@ static bool is_numbered_alike(const struct ronde_schedule *schedule,
     const enum ronde_buffer which = (enum ronde_buffer)buffer;
     return buffer == RONDE_BUFFER_COUNT ||
            (!schedule->rotates[buffer] &&
-            (which == RONDE_SCRATCH || ronde_schedule_chunks(schedule, program, which) ==
-                                           schedule->chunks_per_block));
+            (which == RONDE_SCRATCH ||
+             ronde_schedule_chunks(schedule, program, which) == schedule->chunks_per_block));
 }
 
 /**
@@ -160,9 +160,8 @@ static bool has_fixed_messages(const struct ronde_schedule *schedule)
         const struct ronde_program *program = &schedule->programs[i];
         for (uint32_t s = 0; s < program->step_count; s++) {
             const struct ronde_step *step = &program->steps[s];
-            if (step->chunk_count > 1 &&
-                (!is_numbered_alike(schedule, program, step->source) ||
-                 !is_numbered_alike(schedule, program, step->destination)))
+            if (step->chunk_count > 1 && (!is_numbered_alike(schedule, program, step->source) ||
+                                          !is_numbered_alike(schedule, program, step->destination)))
                 return false;
         }
     }
@@ -226,10 +225,9 @@ enum ronde_status ronde_seal_unproved(struct ronde_schedule *schedule, uint32_t 
     return proof->ok ? RONDE_OK : reject(proof, error);
 }
 
-enum ronde_status ronde_schedule_prove_expansion(const struct ronde_schedule *schedule,
-                                                 const struct ronde_mem *mem,
-                                                 struct ronde_proof *out_proof,
-                                                 struct ronde_error *error)
+enum ronde_status
+ronde_schedule_prove_expansion(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
+                               struct ronde_proof *out_proof, struct ronde_error *error)
 {
     struct ronde_schedule *copy = NULL;
     enum ronde_status status = ronde_raw_copy(schedule, mem, &copy, error);

@@ -31,16 +31,14 @@ static uint32_t blocks_to_send(uint32_t n, uint32_t have)
     return have < n - have ? have : n - have;
 }
 
-void ronde_all_gather_bruck_build(const struct ronde_request *request,
-                                  struct ronde_builder *builder)
+void ronde_all_gather_bruck_build(const struct ronde_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
     ronde_builder_rotate(builder, false, true, false);
     ronde_builder_copy(builder, 0, COPY_LANE, own, ronde_chunks(RONDE_OUT, 0, 1));
     for (uint32_t have = 1; have < n; have *= 2) {
-        const struct ronde_operand blocks =
-            ronde_chunks(RONDE_OUT, 0, blocks_to_send(n, have));
+        const struct ronde_operand blocks = ronde_chunks(RONDE_OUT, 0, blocks_to_send(n, have));
         const struct ronde_transfer transfer = {
             .from = 0,
             .to = n - have,

@@ -24,9 +24,9 @@
  * Exact for equal pieces, P <= D; else an upper bound, with D pieces taking at least (N-1) (s + f) +
  * a + work. N = 1: L + sum over p of s(b_p).
  *
- * Source: Microsoft, MSCCL++, one-shot all-pairs all_reduce (apps/nccl, allreduce kernels), 2023; A.
- * Shah et al., "MSCCL++: rethinking GPU communication abstractions for cutting-edge AI applications",
- * arXiv:2504.09014, 2025. The tree over exclusive or is ours.
+ * Source: Microsoft, MSCCL tools, examples/mscclang/allreduce_1step.py, 2021; A. Shah et al.,
+ * "MSCCL++: rethinking GPU communication abstractions for cutting-edge AI applications",
+ * arXiv:2504.09014, 2025 (one-phase all-pairs). The tree over exclusive or is ours.
  */
 #include "all_pairs.h"
 #include "catalogue.h"
@@ -45,9 +45,8 @@ enum ronde_status ronde_all_reduce_direct_one_step_supports(const struct ronde_r
     const uint32_t n = request->ranks;
     if (!is_power_of_two(n) && n > MOST_UNEVEN_RANKS)
         return ronde_fail(why_not, RONDE_UNSUPPORTED,
-                          "direct_one_step on %u ranks, no power of two, needs %u programs; up to %u "
-                          "are possible",
-                          n, n, MOST_UNEVEN_RANKS);
+                          "direct_one_step needs a program for each of %u ranks, more than %u", n,
+                          MOST_UNEVEN_RANKS);
     return RONDE_OK;
 }
 
@@ -70,13 +69,13 @@ static void take_leaf(uint32_t leaf, uint32_t leaves, struct ronde_builder *buil
     struct ronde_transfer message = ronde_pairs_message(leaf);
     message.source = ronde_chunks(RONDE_IN, 0, 1);
     message.with = ronde_chunks(leaf == 1 ? RONDE_IN : RONDE_SCRATCH, 0, 1);
-    message.target = leaf + 1 == leaves ? ronde_chunks(RONDE_OUT, 0, 1)
-                                        : ronde_chunks(RONDE_SCRATCH, sums, 1);
+    message.target =
+        leaf + 1 == leaves ? ronde_chunks(RONDE_OUT, 0, 1) : ronde_chunks(RONDE_SCRATCH, sums, 1);
     message.reduces = sums > 0;
     ronde_builder_transfer(builder, &message);
     for (uint32_t level = 1; level < sums; level++)
-        ronde_builder_reduce(builder, 0, RONDE_PAIRS_RECEIVE,
-                             ronde_chunks(RONDE_SCRATCH, level, 1), message.target);
+        ronde_builder_reduce(builder, 0, RONDE_PAIRS_RECEIVE, ronde_chunks(RONDE_SCRATCH, level, 1),
+                             message.target);
 }
 
 static void build_tree(uint32_t n, struct ronde_builder *builder)
@@ -115,8 +114,7 @@ static void build_chain(uint32_t n, struct ronde_builder *builder)
             ronde_builder_reduce(builder, position, RONDE_PAIRS_RECEIVE,
                                  ronde_chunks(RONDE_IN, 0, 1), sum);
         for (uint32_t step = 1; step < n; step++) {
-            const struct ronde_transfer message =
-                add_in_order(position, (position + step) % n, n);
+            const struct ronde_transfer message = add_in_order(position, (position + step) % n, n);
             ronde_builder_transfer(builder, &message);
         }
     }

@@ -71,7 +71,8 @@ struct ronde_price ronde_all_reduce_hierarchical_price(const struct ronde_reques
     /* In the ring of nodes scattering turns into gathering in one step. */
     if (hops > 0 || request->ranks == 1)
         ronde_work_add(&stages[NETWORK_LANE], 1,
-                       (struct ronde_lane_shape){
-                           .steps = 1 + hops, .reducing = hops, .messages = 2 * hops});
+                       (struct ronde_lane_shape){.steps = 1 + hops,
+                                                 .reducing = hops,
+                                                 .messages = 2 * hops});
     return ronde_axes_stages_price(load, network, cut, stages, LANES);
 }

@@ -63,8 +63,7 @@ static void double_up(struct ronde_fold fold, uint32_t width, struct ronde_build
 {
     ronde_builder_round_begin(builder);
     for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
-        const struct ronde_operand chunks =
-            ronde_chunks(RONDE_OUT, kept_by(member, width), width);
+        const struct ronde_operand chunks = ronde_chunks(RONDE_OUT, kept_by(member, width), width);
         const struct ronde_transfer transfer = {
             .from = ronde_fold_position(fold, member),
             .to = ronde_fold_position(fold, member ^ width),

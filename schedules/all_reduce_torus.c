@@ -20,7 +20,7 @@
  * axes overlap. Exact for equal chunks, else an upper bound. N = 1: L + sum of s(b_p).
  *
  * Source: H. Mikami, H. Suganuma, P. U-chupala, Y. Tanaka, Y. Kageyama, "Massively distributed SGD:
- * ImageNet/ResNet-50 training in a flash", arXiv:1811.05233, 2018, section 3.2 (2D-Torus
+ * ImageNet/ResNet-50 training in a flash", arXiv:1811.05233, 2018 (2D-Torus
  * all-reduce); M. Barnett, R. Littlefield, D. Payne, R. van de Geijn, "Global combine algorithms for
  * 2-D meshes with wormhole routing", Journal of Parallel and Distributed Computing 24(2), 1995,
  * pages 191-201. Several channels all start with the same axis; other orders need a channel order.

@@ -1,10 +1,11 @@
 /**
  * all_to_all, Bruck's algorithm.
  *
- * A block for the rank i places on is put into slot i of scratch. In round k everyone sends all slots
- * whose number has bit k set, in one message, to the position 2^k behind it, into the same slots:
- * after ceil(log2 N) rounds every block has travelled the sum of its bits, which is i. It has the
- * fewest messages of all, and sends every block log2 N / 2 times, so it is best for small blocks.
+ * A block for the rank i places on is put into slot i of scratch. In round k everyone sends all
+ * slots whose number has bit k set, in one message, to the position 2^k behind it, into the same
+ * slots: after ceil(log2 N) rounds every block has travelled the sum of its bits, which is i. It
+ * has the fewest messages of all, and sends every block log2 N / 2 times, so it is best for small
+ * blocks.
  *
  *   slot of 0      1        2        3        round 0: 1 and 3 to the next
  *     for          1        2        3        round 1: 2 and 3 to the one after it
@@ -12,15 +13,15 @@
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of a block; w_k slots have bit k set):
  *   T = L + sum over p of 2 (N-1) s(b_p) + sum over k of 2 s(w_k b_p) + f(w_k b_p) + a
- * The first and the last term are the blocks on their way into scratch and out of it, one by one: they
- * go in in the order of destinations and come out in the opposite order of sources. The own block is
- * copied in a lane of its own, which is never the longer one. Exact for equal chunks. N = 1: L + sum
- * of s(b_p).
+ * The first and the last term are the blocks on their way into scratch and out of it, one by one:
+ * they go in in the order of destinations and come out in the opposite order of sources. The own
+ * block is copied in a lane of its own, which is never the longer one. Exact for equal chunks. N =
+ * 1: L + sum of s(b_p).
  *
- * Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all
- * communications in multiport message-passing systems", IEEE Transactions on Parallel and Distributed
- * Systems 8(11), 1997, pages 1143-1156, section 3 with one port and radix 2. Their first phase rotates
- * the blocks and their last reverses them; ours do both in passing.
+ * Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for
+ * all-to-all communications in multiport message-passing systems", IEEE Transactions on Parallel
+ * and Distributed Systems 8(11), 1997, pages 1143-1156, section 3 with one port and radix 2. Their
+ * first phase rotates the blocks and their last reverses them; ours do both in passing.
  */
 #include "catalogue.h"
 #include "closed_form.h"

@@ -1,23 +1,23 @@
 /**
  * all_to_all, direct.
  *
- * Every position sends its blocks one after another, first to the position behind it, then to the one
- * two behind, without waiting for what it receives, which another lane takes in. At any time the
- * positions send along one shift, so that ports carry one message each, and latency is paid once. One
- * slot per peer is enough, at the price of a connection to everyone.
+ * Every position sends its blocks one after another, first to the position behind it, then to the
+ * one two behind, without waiting for what it receives, which another lane takes in. At any time
+ * the positions send along one shift, so that ports carry one message each, and latency is paid
+ * once. One slot per peer is enough, at the price of a connection to everyone.
  *
  *   send lane of 0       -> 1: b1     -> 2: b2     -> 3: b3
  *   receive lane of 0    own block, then <- 3, <- 2, <- 1
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of a block):
  *   T = L + (N-1) (s(b) + f(b)) + a + s(b) + (P-1) max((N-1) (s(b) + f(b)), N s(b))
- * Where D slots are too few, every D pieces take at least credit, 2 s + f + a for N = 2, and at most
- * 3 s + f + a more than the sends for larger N: an upper bound then. Exact for equal pieces otherwise.
- * N = 1: L + sum over p of s(b_p).
+ * Where D slots are too few, every D pieces take at least credit, 2 s + f + a for N = 2, and at
+ * most 3 s + f + a more than the sends for larger N: an upper bound then. Exact for equal pieces
+ * otherwise. N = 1: L + sum over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * section 4.3: all receives and sends posted at once, spread over the ranks.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, section 4.3: all receives and sends posted at once, spread over the ranks.
  */
 #include "catalogue.h"
 #include "closed_form.h"

@@ -10,8 +10,8 @@
  *   rank 0 now has the blocks of 0 and 1 for 0 and 2:
  *                        0 -> 2: (0 1) b2   2 -> 0: (2 3) b0   1 -> 3: (0 1) b3   3 -> 1: (2 3) b1
  *
- * Shape: the request's two digits, nodes x local; else local is the largest divisor of N up to 8. With
- * one node or one rank a node it is pairwise.
+ * Shape: the request's two digits, nodes x local; else local is the largest divisor of N up to 8.
+ * With one node or one rank a node it is pairwise.
  *
  * Price (symbols in closed_form.h; K nodes of q ranks; a chunk is 1/C of a block):
  *   T = L + sum over p of (q-1) (2 s(K b_p) + f(K b_p) + a) + (K-1) (2 s(q b_p) + f(q b_p) + a)
@@ -50,7 +50,7 @@ static uint32_t rank_at(const struct ronde_request *request, uint32_t position)
     return request->order ? request->order[position] : position;
 }
 
-/* Messages are sorted by rank at both ends, so that an order must not turn two of a message round. */
+/* Messages are sorted by rank at both ends, so an order must not turn two blocks of one round. */
 enum ronde_status ronde_all_to_all_hierarchical_supports(const struct ronde_request *request,
                                                          struct ronde_error *why_not)
 {
@@ -63,10 +63,11 @@ enum ronde_status ronde_all_to_all_hierarchical_supports(const struct ronde_requ
         const bool is_below =
             p >= grid.local && rank_at(request, p) < rank_at(request, p - grid.local);
         if (is_behind || is_below)
-            return ronde_fail(why_not, RONDE_UNSUPPORTED,
-                              "hierarchical sorts blocks by rank: rank %u at position %u of the order "
-                              "is below one before it in its node or of its local number",
-                              rank_at(request, p), p);
+            return ronde_fail(
+                why_not, RONDE_UNSUPPORTED,
+                "hierarchical sorts blocks by rank: rank %u at position %u of the order "
+                "is below one before it in its node or of its local number",
+                rank_at(request, p), p);
     }
     return RONDE_OK;
 }
@@ -95,7 +96,7 @@ static void exchange_flat(struct grid grid, struct ronde_builder *builder)
     ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1), own);
 }
 
-/** The blocks for ranks of a local number on all nodes; in scratch, from a local rank to all nodes. */
+/** Blocks for a local number on all nodes; in scratch, those from a local rank to all nodes. */
 static struct ronde_operand rail(struct grid grid, enum ronde_buffer buffer, uint32_t local)
 {
     return ronde_chunk_runs(buffer, local, grid.nodes, 1, grid.local);

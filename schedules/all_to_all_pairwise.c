@@ -3,7 +3,8 @@
  *
  * In round k every position sends its block for the position k behind it and receives the one from
  * the position k before it. A round is a shift of all ranks, so that no port ever carries two
- * messages, and a rank has one partner at a time. It sends the least data possible in N-1 latencies.
+ * messages, and a rank has one partner at a time. It sends the least data possible in N-1
+ * latencies.
  *
  *   round 1    0 -> 1 -> 2 -> 3 -> 0
  *   round 2    0 -> 2 -> 0    1 -> 3 -> 1
@@ -14,9 +15,9 @@
  * The own block is copied in a lane of its own, which is never the longer one. Exact for equal
  * chunks. N = 1: L + sum of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * section 4.3, pairwise exchange for long messages.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, section 4.3, pairwise exchange for long messages.
  */
 #include "catalogue.h"
 #include "closed_form.h"

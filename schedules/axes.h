@@ -61,8 +61,7 @@ void ronde_axes_add_gather(const struct ronde_axes *axes, uint32_t axis,
  * for all of a piece where that is longer. Exact for equal pieces whose flows share nothing.
  */
 struct ronde_price ronde_axes_stages_price(const struct ronde_load *load,
-                                           const struct ronde_network *network,
-                                           struct ronde_cut cut,
+                                           const struct ronde_network *network, struct ronde_cut cut,
                                            const struct ronde_lane_work *stages,
                                            uint32_t stage_count);
 

@@ -12,8 +12,8 @@
  *   T = L + ceil(log2 N) (2 s(0) + a)
  * Exact.
  *
- * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", International
- * Journal of Parallel Programming 17(1), 1988, pages 1-17.
+ * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization",
+ * International Journal of Parallel Programming 17(1), 1988, pages 1-17.
  */
 #include "catalogue.h"
 #include "closed_form.h"

@@ -1,9 +1,9 @@
 /**
  * barrier, binary tree.
  *
- * Signals flow up NCCL's binary tree to position 0, each position waiting for its children first, and
- * down again. It needs about twice the rounds of dissemination and only 2(N-1) messages, which is
- * better where messages share a wire.
+ * Signals flow up NCCL's binary tree to position 0, each position waiting for its children first,
+ * and down again. It needs about twice the rounds of dissemination and only 2(N-1) messages, which
+ * is better where messages share a wire.
  *
  *        0          up:   1 -> 2, 3 -> 2, then 2 -> 0
  *        |          down: 0 -> 2, then 2 -> 1, then 2 -> 3
@@ -16,12 +16,12 @@
  *   T = L + s + k (a + 3 s)             up: both children arrive at once, and the sum goes on
  *         + a + 2 s + a                 the root turns round
  *         + k (3 s + a) + s             down, always the second child
- * as written for full trees (N = 2^(k+1)); else the longest chain along the right edge counts. Exact.
- * N = 1: L.
+ * as written for full trees (N = 2^(k+1)); else the longest chain along the right edge counts.
+ * Exact. N = 1: L.
  *
  * Source: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
- * multiprocessors", ACM Transactions on Computer Systems 9(1), 1991, pages 21-65, section 3.4, on the
- * tree of NVIDIA's NCCL, src/graph/trees.cc.
+ * multiprocessors", ACM Transactions on Computer Systems 9(1), 1991, pages 21-65, section 3.4, on
+ * the tree of NVIDIA's NCCL, src/graph/trees.cc.
  */
 #include "catalogue.h"
 #include "rooted_tree.h"
@@ -46,7 +46,7 @@ static void state_down(struct ronde_builder *builder, uint32_t n, uint32_t posit
     }
 }
 
-/* One lane: that a position has been waited for is what lets it signal, and nothing else says so. */
+/* One lane: its order is all that makes a position wait before it signals. */
 void ronde_barrier_tree_build(const struct ronde_request *request, struct ronde_builder *builder)
 {
     ronde_rooted_tree_walk(request->ranks, true, builder, state_up);
@@ -115,7 +115,7 @@ struct ronde_price ronde_barrier_tree_price(const struct ronde_request *request,
     if (n == 1)
         return price;
     const uint32_t child = ronde_tree_children_of(n, 0).at[0];
-    price.time_ns += up_ns(n, child, &costs) + costs.alpha_ns + 2 * costs.step_ns +
-                     costs.alpha_ns + down_ns(n, child, &costs);
+    price.time_ns += up_ns(n, child, &costs) + costs.alpha_ns + 2 * costs.step_ns + costs.alpha_ns +
+                     down_ns(n, child, &costs);
     return price;
 }

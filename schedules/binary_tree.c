@@ -187,8 +187,8 @@ struct ronde_price ronde_tree_price(const struct ronde_request *request,
     const double port_ns =
         network->port_GBps > 0 ? load_of_port * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {
-        .first_ns = ronde_tree_up_ns(n, &costs) + costs.alone.alpha_ns + lane_ns + costs.alone.alpha_ns +
-                    ronde_tree_down_ns(n, &costs),
+        .first_ns = ronde_tree_up_ns(n, &costs) + costs.alone.alpha_ns + lane_ns +
+                    costs.alone.alpha_ns + ronde_tree_down_ns(n, &costs),
         .period_ns = lane_ns > port_ns ? lane_ns : port_ns,
         .credit_ns = (n == 2 ? leaf_ns : lane_ns) + costs.alone.alpha_ns + lane_ns,
         .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once),

@@ -94,8 +94,8 @@ double ronde_binomial_up_ns(const struct ronde_binomial *tree, uint32_t n)
     double time_ns = 0;
     uint32_t inner = 1;
     while (depth-- > 0) {
-        const double arrival_ns = time_ns + ronde_binomial_send_ns(tree, inner) +
-                                  ronde_network_alpha_ns(tree->network);
+        const double arrival_ns =
+            time_ns + ronde_binomial_send_ns(tree, inner) + ronde_network_alpha_ns(tree->network);
         time_ns = later(full_up_ns(tree, last_distance(sizes[depth])), arrival_ns) +
                   ronde_binomial_receive_ns(tree, inner);
         inner = sizes[depth];
@@ -108,8 +108,8 @@ double ronde_binomial_root_ns(const struct ronde_binomial *tree, bool is_upwards
     double time_ns = 0;
     for (uint32_t distance = 1; distance < n; distance *= 2) {
         const uint32_t size = ronde_binomial_size(n, distance, distance);
-        time_ns += is_upwards ? ronde_binomial_receive_ns(tree, size)
-                              : ronde_binomial_send_ns(tree, size);
+        time_ns +=
+            is_upwards ? ronde_binomial_receive_ns(tree, size) : ronde_binomial_send_ns(tree, size);
     }
     return time_ns;
 }
@@ -135,11 +135,12 @@ enum ronde_status ronde_binomial_supports(const struct ronde_request *request,
 {
     for (uint32_t q = 0; request->order && q < request->ranks; q++)
         if (request->order[q] != rank_of(request, q))
-            return ronde_fail(why_not, RONDE_UNSUPPORTED,
-                              "binomial %s moves blocks of neighbouring ranks together: position %u "
-                              "of the order is rank %u instead of %u",
-                              ronde_collective_text(request->collective), q, request->order[q],
-                              rank_of(request, q));
+            return ronde_fail(
+                why_not, RONDE_UNSUPPORTED,
+                "binomial %s moves blocks of neighbouring ranks together: position %u "
+                "of the order is rank %u instead of %u",
+                ronde_collective_text(request->collective), q, request->order[q],
+                rank_of(request, q));
     return RONDE_OK;
 }
 

@@ -1,9 +1,10 @@
 /**
  * Binomial trees over positions, and what a piece takes through them.
  *
- * The children of position p are p + d for d = 1, 2, 4, .. up to its lowest set bit (any, for 0), as far
- * as they are below n. A subtree is the positions from its top on, so that scatter and gather move
- * contiguous blocks. Where n is no power of two only the last subtree of every size is cut off.
+ * The children of position p are p + d for d = 1, 2, 4, .. up to its lowest set bit (any, for 0),
+ * as far as they are below n. A subtree is the positions from its top on, so that scatter and
+ * gather move contiguous blocks. Where n is no power of two only the last subtree of every size is
+ * cut off.
  */
 #ifndef RONDE_SCHEDULES_BINOMIAL_H
 #define RONDE_SCHEDULES_BINOMIAL_H
@@ -22,7 +23,7 @@ struct ronde_binomial {
     double bytes;     /**< of a piece of one block */
     uint32_t flows;   /**< that share a port: one per channel */
     bool is_weighted; /**< a message carries the blocks of the subtree, else one block */
-    bool reduces;     /**< what comes up is added, and passed on by the step that adds the last of it */
+    bool reduces; /**< what comes up is added, and passed on by the step that adds the last of it */
 };
 
 /** ns from the root's first send until the last position has received, n positions. */
@@ -37,7 +38,7 @@ double ronde_binomial_root_ns(const struct ronde_binomial *tree, bool is_upwards
 /** ns the lane of the busiest other position is busy with a piece on its way up, n > 1. */
 double ronde_binomial_inner_ns(const struct ronde_binomial *tree, uint32_t n);
 
-/** ns of a message from a subtree of `size`: the step, unless it is the one that adds, and the flow. */
+/** ns of a message from a subtree of `size`: the flow, and the step unless it also adds. */
 double ronde_binomial_send_ns(const struct ronde_binomial *tree, uint32_t size);
 
 /** ns of the step that takes such a message in. */
@@ -51,8 +52,8 @@ enum ronde_status ronde_binomial_supports(const struct ronde_request *request,
                                           struct ronde_error *why_not);
 
 /**
- * The blocks of `count` positions from `first` on, as chunks of a scratch with a chunk per rank. The
- * chunk of a block is numbered like its rank, so that messages are sorted alike at both ends.
+ * The blocks of `count` positions from `first` on, as chunks of a scratch with a chunk per rank.
+ * The chunk of a block is numbered like its rank, so that messages are sorted alike at both ends.
  */
 struct ronde_operand ronde_binomial_kept(const struct ronde_request *request, uint32_t first,
                                          uint32_t count);

@@ -11,9 +11,9 @@
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of the block):
  *   T = L + (N-1) (s(b) + f(b) + a) + s(b) + (P-1) (s(b) + f(b))
- * unless D slots are too few: every D pieces take at least credit = 2 (s + f) + a (s + f + a + s for
- * N = 2), and then P - 1 followers take floor((P-1) / D) credit + ((P-1) mod D) (s + f). Exact for
- * equal pieces, since no port ever carries two messages. N = 1: L + sum over p of s(b_p).
+ * unless D slots are too few: every D pieces take at least credit = 2 (s + f) + a (s + f + a + s
+ * for N = 2), and then P - 1 followers take floor((P-1) / D) credit + ((P-1) mod D) (s + f). Exact
+ * for equal pieces, since no port ever carries two messages. N = 1: L + sum over p of s(b_p).
  *
  * Source: J. Watts, R. van de Geijn, "A pipelined broadcast for multidimensional meshes", Parallel
  * Processing Letters 5(2), 1995, pages 281-292, on a line. We count slots too.

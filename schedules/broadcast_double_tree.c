@@ -12,19 +12,19 @@
  *            / \              / \
  *           1   3            2   1
  *
- * Price (symbols in closed_form.h; b a piece of a chunk of 1/(2C) of the block; k = floor(log2(N-1))
- * levels below the root's child):
+ * Price (symbols in closed_form.h; b a piece of a chunk of 1/(2C) of the block; k =
+ * floor(log2(N-1)) levels below the root's child):
  *   T = L + first(b) + (P-1) period(b)
  *   first  = s + f2 + a + k (2 (s + f) + a) + s    the root's flows share a port: f2 = b / min(lane,
  *                                                  port / 2C); always the second child
  *   period = max(s + f, 2 C b / port_GBps)         a lane, or a port that serves two children
- * for full trees; where the right edge is cut off the longest chain counts, as in all_reduce_tree.c.
- * Where D slots are too few, D pieces take at least 2 (s + f) + a (s + f + a + s for N = 2). Exact
- * where flows do not slow one another down, else steady state and fill.
+ * for full trees; where the right edge is cut off the longest chain counts, as in
+ * all_reduce_tree.c. Where D slots are too few, D pieces take at least 2 (s + f) + a (s + f + a + s
+ * for N = 2). Exact where flows do not slow one another down, else steady state and fill.
  *
- * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
- * and scan", Parallel Computing 35(12), 2009, pages 581-594. The paper colours edges so that ports
- * never collide; like NCCL we leave that to the slots.
+ * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast,
+ * reduction and scan", Parallel Computing 35(12), 2009, pages 581-594. The paper colours edges so
+ * that ports never collide; like NCCL we leave that to the slots.
  */
 #include "catalogue.h"
 #include "rooted_tree.h"

@@ -1,10 +1,11 @@
 /**
  * broadcast, scatter and all_gather.
  *
- * The block is cut into N chunks. A binomial tree scatters them, so that position p has chunk p, and
- * Bruck's all_gather brings everyone the rest: in round i a position sends what it has, its own chunk
- * and those that follow, to the position 2^i before it. Nobody but the root sends much more than the
- * block once, so it is good for large blocks; the root has everything and is left out as a receiver.
+ * The block is cut into N chunks. A binomial tree scatters them, so that position p has chunk p,
+ * and Bruck's all_gather brings everyone the rest: in round i a position sends what it has, its own
+ * chunk and those that follow, to the position 2^i before it. Nobody but the root sends much more
+ * than the block once, so it is good for large blocks; the root has everything and is left out as a
+ * receiver.
  *
  *   scatter      0 -> 2: c2 c3     0 -> 1: c1     2 -> 3: c3
  *   round 0      1 <- 2: c2        2 <- 3: c3     3 <- 0: c0
@@ -14,15 +15,16 @@
  * over N/2, N/4, .. 1, then u over 1, 2, 4, .. and the rest, which add up to N-1):
  *   T <= L + sum over p of [sum over w of s(w b_p) + f(w b_p) + a + s(w b_p)]
  *                        + [sum over u of s(u b_p) + f(u b_p) + a + s(u b_p)]
- * as written for powers of two; else the longest chain of the scatter counts. An upper bound: the last
- * leaf sends on as it receives, the root neither waits nor receives, and pieces overlap where a
- * position is not on the longest path. N = 1: L + sum over p of s(b_p), exact.
+ * as written for powers of two; else the longest chain of the scatter counts. An upper bound: the
+ * last leaf sends on as it receives, the root neither waits nor receives, and pieces overlap where
+ * a position is not on the longest path. N = 1: L + sum over p of s(b_p), exact.
  *
- * Source: M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne, J. Watts, "Interprocessor collective
- * communication library (InterCom)", Scalable High Performance Computing Conference 1994, pages 357-364;
- * R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
- * International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66, section
- * 4.2. They gather by a ring or by recursive doubling; Bruck's rounds need as few messages for any N.
+ * Source: M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne, J. Watts, "Interprocessor
+ * collective communication library (InterCom)", Scalable High Performance Computing Conference
+ * 1994, pages 357-364; R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective
+ * communication operations in MPICH", International Journal of High Performance Computing
+ * Applications 19(1), 2005, pages 49-66, section 4.2. They gather by a ring or by recursive
+ * doubling; Bruck's rounds need as few messages for any N.
  */
 #include "binomial.h"
 #include "catalogue.h"
@@ -99,18 +101,21 @@ struct ronde_price ronde_broadcast_scatter_allgather_price(const struct ronde_re
                                                            const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {
-        .channels = ronde_request_channels(request), .chunks = n, .widest = n};
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+                                  .chunks = n,
+                                  .widest = n};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_binomial tree = {
-        .network = network, .bytes = pieces.bytes, .flows = cut.channels, .is_weighted = true};
+    const struct ronde_binomial tree = {.network = network,
+                                        .bytes = pieces.bytes,
+                                        .flows = cut.channels,
+                                        .is_weighted = true};
     struct ronde_price price = {.is_exact = pieces.count == 0};
     if (pieces.count == 0)
         return price;
-    const double piece_ns = ronde_binomial_down_ns(&tree, n) +
-                            gather_ns(n, network, pieces.bytes, cut.channels);
+    const double piece_ns =
+        ronde_binomial_down_ns(&tree, n) + gather_ns(n, network, pieces.bytes, cut.channels);
     price.time_ns = network->time.launch_ns + (double)pieces.count * piece_ns;
     return price;
 }

@@ -75,15 +75,13 @@ struct ronde_price ronde_reduce_scatter_ring_price(const struct ronde_request *r
                                                    const struct ronde_network *network);
 
 /* reduce_scatter_recursive_halving.c */
-enum ronde_status
-ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
-                                                struct ronde_error *why_not);
+enum ronde_status ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
+                                                                  struct ronde_error *why_not);
 void ronde_reduce_scatter_recursive_halving_build(const struct ronde_request *request,
                                                   struct ronde_builder *builder);
-struct ronde_price
-ronde_reduce_scatter_recursive_halving_price(const struct ronde_request *request,
-                                             const struct ronde_load *load,
-                                             const struct ronde_network *network);
+struct ronde_price ronde_reduce_scatter_recursive_halving_price(const struct ronde_request *request,
+                                                                const struct ronde_load *load,
+                                                                const struct ronde_network *network);
 
 /* reduce_scatter_direct.c */
 void ronde_reduce_scatter_direct_build(const struct ronde_request *request,
@@ -134,8 +132,7 @@ struct ronde_price ronde_broadcast_binomial_price(const struct ronde_request *re
                                                   const struct ronde_network *network);
 
 /* broadcast_chain.c */
-void ronde_broadcast_chain_build(const struct ronde_request *request,
-                                 struct ronde_builder *builder);
+void ronde_broadcast_chain_build(const struct ronde_request *request, struct ronde_builder *builder);
 struct ronde_price ronde_broadcast_chain_price(const struct ronde_request *request,
                                                const struct ronde_load *load,
                                                const struct ronde_network *network);
@@ -155,8 +152,7 @@ struct ronde_price ronde_broadcast_scatter_allgather_price(const struct ronde_re
                                                            const struct ronde_network *network);
 
 /* reduce_binomial.c */
-void ronde_reduce_binomial_build(const struct ronde_request *request,
-                                 struct ronde_builder *builder);
+void ronde_reduce_binomial_build(const struct ronde_request *request, struct ronde_builder *builder);
 struct ronde_price ronde_reduce_binomial_price(const struct ronde_request *request,
                                                const struct ronde_load *load,
                                                const struct ronde_network *network);
@@ -195,8 +191,7 @@ struct ronde_price ronde_scatter_direct_price(const struct ronde_request *reques
                                               const struct ronde_network *network);
 
 /* gather_binomial.c */
-void ronde_gather_binomial_build(const struct ronde_request *request,
-                                 struct ronde_builder *builder);
+void ronde_gather_binomial_build(const struct ronde_request *request, struct ronde_builder *builder);
 struct ronde_price ronde_gather_binomial_price(const struct ronde_request *request,
                                                const struct ronde_load *load,
                                                const struct ronde_network *network);

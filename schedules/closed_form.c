@@ -104,9 +104,9 @@ struct ronde_price ronde_work_price(const struct ronde_load *load,
         (double)(pieces.count - 1) * ronde_work_ns(work, network, pieces.bytes, cut.channels) +
         ronde_work_ns(work, network, pieces.last_bytes, cut.channels);
     /* In one piece the largest chunk alone makes the longest path: it takes part in every hop. */
-    price.is_exact = (pieces.is_even || (cut.widest <= 1 && pieces.is_reached && pieces.count == 1)) &&
-                     (work->times.messages == 0 ||
-                      ronde_is_unshared(network, pieces.bytes, cut.channels));
+    price.is_exact =
+        (pieces.is_even || (cut.widest <= 1 && pieces.is_reached && pieces.count == 1)) &&
+        (work->times.messages == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
     return price;
 }
 

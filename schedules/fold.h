@@ -5,7 +5,7 @@
  * the even one of a pair hands its data to the odd one, its neighbour, and rests until the result
  * comes back. M members are left. Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
  * collective communication operations in MPICH", International Journal of High Performance Computing
- * Applications 19(1), 2005, pages 49-66, section 4.4.
+ * Applications 19(1), 2005, pages 49-66, non-power-of-two allreduce.
  */
 #ifndef RONDE_SCHEDULES_FOLD_H
 #define RONDE_SCHEDULES_FOLD_H
@@ -15,7 +15,7 @@
 /** Who works and who rests. */
 struct ronde_fold {
     uint32_t members; /**< M: a power of two */
-    uint32_t extras;  /**< N - M positions that rest; extra i is position 2i, its member i is 2i + 1 */
+    uint32_t extras; /**< N - M positions that rest; extra i is position 2i, its member i is 2i + 1 */
 };
 
 /** The fold of so many ranks. */

@@ -1,29 +1,29 @@
 /**
  * gather, binomial tree.
  *
- * Scatter backwards: every position collects the blocks of the positions below it in scratch, its own
- * first, nearest children first, and sends them on as one message, until the root has all. Few
- * messages and few latencies make it good for small blocks; a large block travels through up to log2 N
- * ranks.
+ * Scatter backwards: every position collects the blocks of the positions below it in scratch, its
+ * own first, nearest children first, and sends them on as one message, until the root has all. Few
+ * messages and few latencies make it good for small blocks; a large block travels through up to
+ * log2 N ranks.
  *
  *   round 0    1 -> 0: b1    3 -> 2: b3
  *   round 1    2 -------> 0: b2 b3
  *
- * Price (symbols in closed_form.h; a chunk is 1/C of a block; w runs over 1, 2, 4, .. N/2, the blocks
- * of a message):
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block; w runs over 1, 2, 4, .. N/2, the
+ * blocks of a message):
  *   T = L + first + (P-1) period
  *   first  = sum over w of 2 s(w b) + f(w b) + a        up the last children
  *   period = max(s(N/2 b) + f(N/2 b) + sum over w < N/2 of s(w b), C (N-1) b / port_GBps)
  *                                                       the last child's lane, or the root's port
  * as written for powers of two. Else the subtree of the last position is cut off, there is less to
- * send, and the longest chain counts. Where D slots are too few, D pieces take at least s + f + a + s
- * of the widest message. Exact for equal pieces of powers of two where flows to the same rank do not
- * slow one another down (P = 1, or lanes slower than their share of a port), else an upper bound of
- * the longest path. N = 1: L + sum over p of s(b_p).
+ * send, and the longest chain counts. Where D slots are too few, D pieces take at least s + f + a +
+ * s of the widest message. Exact for equal pieces of powers of two where flows to the same rank do
+ * not slow one another down (P = 1, or lanes slower than their share of a port), else an upper
+ * bound of the longest path. N = 1: L + sum over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * section 4.5, the gather of their reduce. We add pieces.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, section 4.5, the gather of their reduce. We add pieces.
  */
 #include "binomial.h"
 #include "catalogue.h"
@@ -82,18 +82,21 @@ struct ronde_price ronde_gather_binomial_price(const struct ronde_request *reque
 {
     const uint32_t n = request->ranks;
     const uint32_t widest = ronde_binomial_widest(n);
-    const struct ronde_cut cut = {
-        .channels = ronde_request_channels(request), .chunks = 1, .widest = widest};
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+                                  .chunks = 1,
+                                  .widest = widest};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_binomial tree = {
-        .network = network, .bytes = pieces.bytes, .flows = cut.channels, .is_weighted = true};
+    const struct ronde_binomial tree = {.network = network,
+                                        .bytes = pieces.bytes,
+                                        .flows = cut.channels,
+                                        .is_weighted = true};
     const bool is_full = (n & (n - 1)) == 0;
     /* From the second piece on all children send when they like. */
     const uint32_t at_once = pieces.count > 1 ? ronde_log2_ceil(n) : is_full ? 1 : 2;
-    const double lane_ns = larger(ronde_binomial_root_ns(&tree, true, n),
-                                  ronde_binomial_inner_ns(&tree, n));
+    const double lane_ns =
+        larger(ronde_binomial_root_ns(&tree, true, n), ronde_binomial_inner_ns(&tree, n));
     const double port_ns =
         network->port_GBps > 0 ? (n - 1) * cut.channels * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {

@@ -1,9 +1,9 @@
 /**
  * gather, direct.
  *
- * Everyone sends the root their block, and the root takes them in, one after another. Nothing travels
- * twice and nobody needs memory for the blocks of others, so it is best for large blocks; all flows
- * meet in the root's port.
+ * Everyone sends the root their block, and the root takes them in, one after another. Nothing
+ * travels twice and nobody needs memory for the blocks of others, so it is best for large blocks;
+ * all flows meet in the root's port.
  *
  *   1 -> 0: b1    2 -> 0: b2    3 -> 0: b3       at once; taken in from 1 to 3
  *
@@ -11,12 +11,12 @@
  *   T = L + s(b) + g(b) + a + (N-1) s(b) + (P-1) max((N-1) s(b), s(b) + f(b), C (N-1) b / port_GBps)
  * where all flows share the root's port: g = b / min(lane, port / (C (N-1))). Where D slots are too
  * few, D pieces take at least s + f + a + s. Exact for equal pieces where flows do not slow one
- * another down (N = 2, or lanes slower than their share), else fill and steady state. N = 1: L + sum
- * over p of s(b_p).
+ * another down (N = 2, or lanes slower than their share), else fill and steady state. N = 1: L +
+ * sum over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * the linear algorithm they measure against.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, the linear algorithm they measure against.
  */
 #include "catalogue.h"
 #include "closed_form.h"
@@ -58,8 +58,7 @@ struct ronde_price ronde_gather_direct_price(const struct ronde_request *request
     const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
     const uint32_t flows = (n - 1) * cut.channels;
     const double send_ns = costs.step_ns + costs.flow_ns;
-    const double port_ns =
-        network->port_GBps > 0 ? flows * pieces.bytes / network->port_GBps : 0;
+    const double port_ns = network->port_GBps > 0 ? flows * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {
         .first_ns = costs.step_ns + ronde_shared_flow_ns(network, pieces.bytes, flows) +
                     costs.alpha_ns + (n - 1) * costs.step_ns,

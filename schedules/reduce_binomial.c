@@ -1,10 +1,10 @@
 /**
  * reduce, binomial tree.
  *
- * Broadcast backwards: every position adds up the sums of its children, nearest first, and passes the
- * total on to its parent in the step that adds the last one. The number of ranks that still have
- * something to hand in halves every round. Few messages and few latencies make it good for small
- * blocks.
+ * Broadcast backwards: every position adds up the sums of its children, nearest first, and passes
+ * the total on to its parent in the step that adds the last one. The number of ranks that still
+ * have something to hand in halves every round. Few messages and few latencies make it good for
+ * small blocks.
  *
  *   round 0    1 -> 0    3 -> 2
  *   round 1    2 -------> 0
@@ -13,16 +13,17 @@
  *   T = L + first + (P-1) period
  *   first  = s + f + a + r + (d-1) (f + a + r)
  *   period = max(d r, (d-1) r + f, C d b / port_GBps)    the root's lane, its last child's, its port
- * as written for powers of two above 2 (s + f instead of (d-1) r + f for N = 2). Else the subtree of
- * the last position is cut off, and what the root's last child has to wait for counts. Where D slots
- * are too few, D pieces take at least credit: a send, a, and the step that receives. Exact for equal
- * pieces of powers of two where flows to the same rank do not slow one another down (P = 1, or lanes
- * slower than their share of a port), else an upper bound of the longest path. N = 1: L + sum over p
- * of s(b_p).
+ * as written for powers of two above 2 (s + f instead of (d-1) r + f for N = 2). Else the subtree
+ * of the last position is cut off, and what the root's last child has to wait for counts. Where D
+ * slots are too few, D pieces take at least credit: a send, a, and the step that receives. Exact
+ * for equal pieces of powers of two where flows to the same rank do not slow one another down (P =
+ * 1, or lanes slower than their share of a port), else an upper bound of the longest path. N = 1: L
+ * + sum over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * section 4.5, binomial tree of reduce. We add pieces, and adding is part of passing on.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, section 4.5, binomial tree of reduce. We add pieces, and adding is part of
+ * passing on.
  */
 #include "binomial.h"
 #include "catalogue.h"
@@ -84,14 +85,16 @@ struct ronde_price ronde_reduce_binomial_price(const struct ronde_request *reque
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const struct ronde_binomial tree = {
-        .network = network, .bytes = pieces.bytes, .flows = cut.channels, .reduces = true};
+    const struct ronde_binomial tree = {.network = network,
+                                        .bytes = pieces.bytes,
+                                        .flows = cut.channels,
+                                        .reduces = true};
     const bool is_full = (n & (n - 1)) == 0;
     const uint32_t rounds = ronde_log2_ceil(n);
     /* From the second piece on all children send when they like. */
     const uint32_t at_once = pieces.count > 1 ? rounds : is_full ? 1 : 2;
-    const double lane_ns = larger(ronde_binomial_root_ns(&tree, true, n),
-                                  ronde_binomial_inner_ns(&tree, n));
+    const double lane_ns =
+        larger(ronde_binomial_root_ns(&tree, true, n), ronde_binomial_inner_ns(&tree, n));
     const double port_ns =
         network->port_GBps > 0 ? rounds * cut.channels * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {

@@ -63,8 +63,8 @@ struct ronde_price ronde_reduce_chain_price(const struct ronde_request *request,
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const double last_ns = costs.step_ns + costs.flow_ns;     /* of the last position */
-    const double inner_ns = costs.reduce_ns + costs.flow_ns;  /* of those that pass on */
+    const double last_ns = costs.step_ns + costs.flow_ns;    /* of the last position */
+    const double inner_ns = costs.reduce_ns + costs.flow_ns; /* of those that pass on */
     const double alpha_ns = costs.alpha_ns;
     struct ronde_pipeline pipeline = {
         .first_ns = last_ns + alpha_ns + (n - 2) * (inner_ns + alpha_ns) + costs.reduce_ns,

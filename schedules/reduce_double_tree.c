@@ -12,19 +12,19 @@
  *            / \              / \       rank 2:  rrc (from 1) | rrs (from 3, to 0)
  *           1   3            2   1
  *
- * Price (symbols in closed_form.h; b a piece of a chunk of 1/(2C) of the block; k = floor(log2(N-1))
- * levels below the root's child):
+ * Price (symbols in closed_form.h; b a piece of a chunk of 1/(2C) of the block; k =
+ * floor(log2(N-1)) levels below the root's child):
  *   T = L + first(b) + (P-1) period(b)
  *   first  = s + k (f2 + a + 2 r) + f2 + a + r     siblings share a port, and the root's children do:
  *                                                  f2 = b / min(lane, port / 2C)
  *   period = max(r + f, 2 C b / port_GBps)         the slowest lane, or a port with two children;
  *                                                  for N = 2 the lane is max(s + f, r)
- * for full trees; an only child costs f + a + r instead of f2 + a + 2 r. Where D slots are too few, D
- * pieces take at least credit: a send, a, and the step that receives. Exact where flows do not slow
- * one another down, else steady state and fill.
+ * for full trees; an only child costs f + a + r instead of f2 + a + 2 r. Where D slots are too few,
+ * D pieces take at least credit: a send, a, and the step that receives. Exact where flows do not
+ * slow one another down, else steady state and fill.
  *
- * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
- * and scan", Parallel Computing 35(12), 2009, pages 581-594.
+ * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast,
+ * reduction and scan", Parallel Computing 35(12), 2009, pages 581-594.
  */
 #include "catalogue.h"
 #include "rooted_tree.h"
@@ -84,7 +84,7 @@ static double credit_ns(uint32_t n, const struct ronde_costs *costs)
 {
     const double leaf_ns = costs->step_ns + costs->flow_ns;
     const double inner_ns = costs->reduce_ns + costs->flow_ns;
-    /* Inner positions whose last child is an inner one, too: the first such trees are those of 5, 7, 8. */
+    /* Inner positions whose last child is an inner one, too, as in trees of 5, 7, 8 and more. */
     const bool has_inner_last_child = n == 5 || n > 6;
     if (n == 2)
         return leaf_ns + costs->alpha_ns + costs->reduce_ns;

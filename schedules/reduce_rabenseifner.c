@@ -3,26 +3,28 @@
  *
  * Recursive halving: positions whose numbers differ in the highest bit swap the half of the block
  * that the other one shall keep and add up their own, then the next bit halves that half, until
- * everyone owns the sum of one chunk. A binomial tree gathers the chunks at the root. It sends about
- * the block twice in 2 log2 N messages and adds as little as possible, so it is good for large blocks.
+ * everyone owns the sum of one chunk. A binomial tree gathers the chunks at the root. It sends
+ * about the block twice in 2 log2 N messages and adds as little as possible, so it is good for
+ * large blocks.
  *
  *   round 0    0 -> 2: c2 c3    2 -> 0: c0 c1    1 -> 3: c2 c3    3 -> 1: c0 c1     add
  *   round 1    0 -> 1: c1       1 -> 0: c0       2 -> 3: c3       3 -> 2: c2        add
  *   gather     1 -> 0: c1       3 -> 2: c3       then 2 -> 0: c2 c3
  *
- * Where N is no power of two, the first 2(N-M) positions pair up before: the odd one hands its block
- * to the even one and is done; M members, the largest power of two below N, are left.
+ * Where N is no power of two, the first 2(N-M) positions pair up before: the odd one hands its
+ * block to the even one and is done; M members, the largest power of two below N, are left.
  *
  * Price (symbols in closed_form.h; a chunk is 1/(C M) of the block, rounded up to 16 bytes; w runs
  * over M/2, M/4, .. 1):
  *   T <= L + sum over p, w of [s(w b_p) + f(w b_p) + a + r(w b_p)] + [s + f + a + s of w b_p] - s(b_p)
- * plus s + f + a + r of M b_p where N is folded. One step adds the last chunk and sends it on, hence -
- * s; with one slot (D = 1) it waits r(b_p) for its partner to do so. Exact for equal chunks in one piece; from the second piece on those who are done early begin the
- * next one early, and this is an upper bound. N = 1: L + sum over p of s(b_p).
+ * plus s + f + a + r of M b_p where N is folded. One step adds the last chunk and sends it on,
+ * hence - s; with one slot (D = 1) it waits r(b_p) for its partner to do so. Exact for equal chunks
+ * in one piece; from the second piece on those who are done early begin the next one early, and
+ * this is an upper bound. N = 1: L + sum over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * section 4.5, Rabenseifner's algorithm of reduce.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, section 4.5, Rabenseifner's algorithm of reduce.
  */
 #include "catalogue.h"
 #include "closed_form.h"

@@ -44,17 +44,17 @@ static uint32_t scratch_blocks(uint32_t ranks)
  * Messages are sorted by rank at both ends, and partial sums by position: an order must not turn two
  * blocks that lie in scratch together.
  */
-enum ronde_status
-ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
-                                                struct ronde_error *why_not)
+enum ronde_status ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
+                                                                  struct ronde_error *why_not)
 {
     const uint32_t *order = request->order;
     for (uint32_t q = 1; order && q < request->ranks; q++)
         if (q % scratch_blocks(request->ranks) != 0 && order[q] < order[q - 1])
-            return ronde_fail(why_not, RONDE_UNSUPPORTED,
-                              "recursive_halving sorts blocks by rank: rank %u at position %u of the "
-                              "order comes after rank %u",
-                              order[q], q, order[q - 1]);
+            return ronde_fail(
+                why_not, RONDE_UNSUPPORTED,
+                "recursive_halving sorts blocks: rank %u follows %u at position %u of "
+                "the order",
+                order[q], order[q - 1], q);
     return RONDE_OK;
 }
 
@@ -149,10 +149,9 @@ void ronde_reduce_scatter_recursive_halving_build(const struct ronde_request *re
     hand_out(fold, builder);
 }
 
-struct ronde_price
-ronde_reduce_scatter_recursive_halving_price(const struct ronde_request *request,
-                                             const struct ronde_load *load,
-                                             const struct ronde_network *network)
+struct ronde_price ronde_reduce_scatter_recursive_halving_price(const struct ronde_request *request,
+                                                                const struct ronde_load *load,
+                                                                const struct ronde_network *network)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     const struct ronde_cut cut = {.channels = ronde_request_channels(request),

@@ -5,10 +5,10 @@
 #include "binary_tree.h"
 
 /**
- * Declares two channels per channel of the request: the binary tree of binary_tree.h over positions,
- * and the same tree over an order that leaves position 0 where it is and mirrors the others (odd N)
- * or shifts them by one (even N). Every position has an even number in at most one of the two, so
- * that nobody but the root is inside both trees.
+ * Declares two channels per channel of the request: the binary tree of binary_tree.h over
+ * positions, and the same tree over an order that leaves position 0 where it is and mirrors the
+ * others (odd N) or shifts them by one (even N). Every position has an even number in at most one
+ * of the two, so that nobody but the root is inside both trees.
  */
 void ronde_rooted_trees_declare(const struct ronde_request *request, struct ronde_builder *builder);
 

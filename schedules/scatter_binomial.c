@@ -1,27 +1,27 @@
 /**
  * scatter, binomial tree.
  *
- * The root sends the half of the blocks that belongs to the farther half of the ranks to the first of
- * them, then both serve the half they stand in, and so on. Everyone keeps blocks of others in scratch
- * until they are passed on. Few messages and few latencies make it good for small blocks; a large
- * block travels through up to log2 N ranks.
+ * The root sends the half of the blocks that belongs to the farther half of the ranks to the first
+ * of them, then both serve the half they stand in, and so on. Everyone keeps blocks of others in
+ * scratch until they are passed on. Few messages and few latencies make it good for small blocks; a
+ * large block travels through up to log2 N ranks.
  *
  *   round 0    0 -------> 2: b2 b3
  *   round 1    0 -> 1: b1    2 -> 3: b3
  *
- * Price (symbols in closed_form.h; a chunk is 1/C of a block; w runs over N/2, N/4, .. 1, the blocks
- * of a message):
+ * Price (symbols in closed_form.h; a chunk is 1/C of a block; w runs over N/2, N/4, .. 1, the
+ * blocks of a message):
  *   T = L + first + (P-1) period
  *   first  = sum over w of 2 s(w b) + f(w b) + a        down the first children
  *   period = sum over w of s(w b) + f(w b)              the root's lane
  * as written for powers of two. Else the subtree of the last position is cut off, there is less to
- * send, and the longest chain counts. Where D slots are too few, D pieces take at least s + f + a + s
- * of the widest message. Exact for equal pieces, since no port ever carries two messages; where N is
- * no power of two and slots run out, an upper bound. N = 1: L + sum over p of s(b_p).
+ * send, and the longest chain counts. Where D slots are too few, D pieces take at least s + f + a +
+ * s of the widest message. Exact for equal pieces, since no port ever carries two messages; where N
+ * is no power of two and slots run out, an upper bound. N = 1: L + sum over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * the scatter of their long broadcast. We add pieces.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, the scatter of their long broadcast. We add pieces.
  */
 #include "binomial.h"
 #include "catalogue.h"
@@ -50,8 +50,7 @@ static void serve(const struct ronde_request *request, uint32_t parent, uint32_t
                            ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-void ronde_scatter_binomial_build(const struct ronde_request *request,
-                                  struct ronde_builder *builder)
+void ronde_scatter_binomial_build(const struct ronde_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     ronde_builder_scratch(builder, n);
@@ -68,13 +67,16 @@ struct ronde_price ronde_scatter_binomial_price(const struct ronde_request *requ
 {
     const uint32_t n = request->ranks;
     const uint32_t widest = ronde_binomial_widest(n);
-    const struct ronde_cut cut = {
-        .channels = ronde_request_channels(request), .chunks = 1, .widest = widest};
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+                                  .chunks = 1,
+                                  .widest = widest};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_binomial tree = {
-        .network = network, .bytes = pieces.bytes, .flows = cut.channels, .is_weighted = true};
+    const struct ronde_binomial tree = {.network = network,
+                                        .bytes = pieces.bytes,
+                                        .flows = cut.channels,
+                                        .is_weighted = true};
     const struct ronde_pipeline pipeline = {
         .first_ns = ronde_binomial_down_ns(&tree, n),
         .period_ns = ronde_binomial_root_ns(&tree, false, n),

@@ -2,19 +2,20 @@
  * scatter, direct.
  *
  * The root sends everyone their block, one after another. Nothing travels twice and nobody needs
- * memory for the blocks of others, so it is best for large blocks; its N-1 sends are the root's alone.
+ * memory for the blocks of others, so it is best for large blocks; its N-1 sends are the root's
+ * alone.
  *
  *   0 -> 1: b1, then 0 -> 2: b2, then 0 -> 3: b3
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of a block):
  *   T = L + (N-1) (s(b) + f(b)) + a + s(b) + (P-1) (N-1) (s(b) + f(b))
  * unless D slots are too few: every D pieces take at least s + f + a + s, and the rest of P - 1 at
- * the pace above. Exact for equal pieces, since no port ever carries two messages. N = 1: L + sum over
- * p of s(b_p).
+ * the pace above. Exact for equal pieces, since no port ever carries two messages. N = 1: L + sum
+ * over p of s(b_p).
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
- * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * the linear algorithm they measure against.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+ * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+ * 2005, pages 49-66, the linear algorithm they measure against.
  */
 #include "catalogue.h"
 #include "closed_form.h"

@@ -1,9 +1,9 @@
 /**
  * send_recv, direct.
  *
- * Every rank sends its block to the ranks that want it and receives the one it wants: by default that
- * of the rank before it, which makes everyone send to the next; else whatever pairs the request
- * lists. Sending and receiving sit in two lanes, so that neither waits for the other.
+ * Every rank sends its block to the ranks that want it and receives the one it wants: by default
+ * that of the rank before it, which makes everyone send to the next; else whatever pairs the
+ * request lists. Sending and receiving sit in two lanes, so that neither waits for the other.
  *
  *   the shift    0 -> 1    1 -> 2    2 -> 3    3 -> 0
  *   pairs        0 -> 2, then 0 -> 3         ranks without a source keep their output as it is
@@ -87,8 +87,8 @@ struct ronde_price ronde_send_recv_direct_price(const struct ronde_request *requ
     const uint32_t messages = most_sent(request);
     const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
     if (messages == 0) {
-        struct ronde_price price = ronde_lane_price(load, network, cut,
-                                                    (struct ronde_lane_shape){.steps = 1});
+        struct ronde_price price =
+            ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
         price.is_exact = price.is_exact && !request->source_of;
         return price;
     }

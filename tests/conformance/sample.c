@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* Draws of which the one with the most new pairs is taken: random alone leaves the last few pairs to luck. */
+#define CANDIDATES 4u
+
 /* Which pairs have been met; indices are axis, value, axis, value. */
 static bool met[SAMPLE_AXIS_COUNT][SAMPLE_COUNT_VALUES][SAMPLE_AXIS_COUNT][SAMPLE_COUNT_VALUES];
 
@@ -20,12 +23,32 @@ uint32_t sample_values(enum sample_axis axis)
     return values[axis];
 }
 
+/* Pairs of a sample that no sample which ran has met. */
+static uint32_t count_new(const struct sample *sample)
+{
+    uint32_t count = 0;
+    for (int a = 0; a < SAMPLE_AXIS_COUNT; a++)
+        for (int b = a + 1; b < SAMPLE_AXIS_COUNT; b++)
+            count += !met[a][sample->at[a]][b][sample->at[b]];
+    return count;
+}
+
 struct sample sample_draw(uint64_t *random)
 {
-    struct sample sample;
-    for (int axis = 0; axis < SAMPLE_AXIS_COUNT; axis++)
-        sample.at[axis] = (uint32_t)(buffers_draw(random) % sample_values((enum sample_axis)axis));
-    return sample;
+    struct sample best = {{0}};
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < CANDIDATES; k++) {
+        struct sample sample;
+        for (int axis = 0; axis < SAMPLE_AXIS_COUNT; axis++)
+            sample.at[axis] =
+                (uint32_t)(buffers_draw(random) % sample_values((enum sample_axis)axis));
+        const uint32_t new_pairs = count_new(&sample);
+        if (k == 0 || new_pairs > most) {
+            best = sample;
+            most = new_pairs;
+        }
+    }
+    return best;
 }
 
 uint64_t sample_count(const struct sample *sample, const struct ronde_schedule *schedule,

@@ -35,7 +35,7 @@ struct sample {
 /** Number of values of an axis. */
 uint32_t sample_values(enum sample_axis axis);
 
-/** Draws a sample. */
+/** Draws a sample; more likely one with pairs not met yet. */
 struct sample sample_draw(uint64_t *random);
 
 /** Elements of a block for a sample: grains refer to the schedule's chunks over all channels and to the slot. */

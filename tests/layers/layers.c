@@ -176,7 +176,8 @@ static const char *const inserted[] = {"__udivti3",    "__divti3",
                                        "__asan_",      "__ubsan_",
                                        "__tsan_",      "__sanitizer_",
                                        "__isoc23_str", "_GLOBAL_OFFSET_TABLE_",
-                                       "__gcov_",      NULL};
+                                       "__gcov_",      "__cpu_model",
+                                       NULL};
 
 static const char *const heap[] = {"malloc", "calloc", "realloc", "free", NULL};
 

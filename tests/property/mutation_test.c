@@ -105,8 +105,8 @@ static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm, u
 static void report_hole(const struct ronde_schedule *mutant, enum mutate_kind kind)
 {
     suite_note("hole: %s %s of %u ranks, %s: accepted with depth %u but wrong on host",
-           ronde_collective_text(mutant->collective), mutant->algorithm, mutant->ranks,
-           mutate_text(kind), mutant->proof.min_depth);
+               ronde_collective_text(mutant->collective), mutant->algorithm, mutant->ranks,
+               mutate_text(kind), mutant->proof.min_depth);
 }
 
 /** The same verdict must come from the quotient and from all positions written out. */
@@ -178,21 +178,22 @@ static void print_tallies(const struct tally *tallies)
 {
     struct tally all = {0};
     suite_note("%-20s %8s %8s %8s %8s %8s %6s", "mutation", "mutants", "killed", "refused",
-           "malform.", "equiv.", "holes");
+               "malform.", "equiv.", "holes");
     for (unsigned kind = 0; kind < MUTATE_COUNT; kind++) {
         const struct tally *tally = &tallies[kind];
         suite_note("%-20s %8u %8u %8u %8u %8u %6u", mutate_text((enum mutate_kind)kind),
-               tally->mutants, tally->refused_harmful, tally->refused_harmless, tally->malformed,
-               tally->accepted_right, tally->accepted_wrong);
+                   tally->mutants, tally->refused_harmful, tally->refused_harmless,
+                   tally->malformed, tally->accepted_right, tally->accepted_wrong);
         all.mutants += tally->mutants;
         all.refused_harmful += tally->refused_harmful;
         all.accepted_wrong += tally->accepted_wrong;
     }
     const unsigned harmful = all.refused_harmful + all.accepted_wrong;
     suite_note("kill rate: %u of %u mutants that host shows wrong (%.2f %%), %u mutants in all",
-           all.refused_harmful, harmful, 100.0 * all.refused_harmful / (harmful ? harmful : 1),
-           all.mutants);
-    suite_note("survivors are equivalent: a dependency that messages imply, a copy made twice, two");
+               all.refused_harmful, harmful, 100.0 * all.refused_harmful / (harmful ? harmful : 1),
+               all.mutants);
+    suite_note(
+        "survivors are equivalent: a dependency that messages imply, a copy made twice, two");
     suite_note("independent steps swapped or put into two lanes, a kept copy that nobody reads");
 }
 
@@ -203,8 +204,7 @@ static void every_harmful_mutant_is_rejected(void)
     struct tally tallies[MUTATE_COUNT];
     memset(tallies, 0, sizeof tallies);
     CU_ASSERT_FATAL(ronde_backend_host.probe(&machine, NULL) == RONDE_OK);
-    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) == RONDE_OK);
     uint32_t count = 0;
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
@@ -240,8 +240,7 @@ static void quotient_and_expansion_agree_on_larger_mutants(void)
                 CU_ASSERT_FATAL(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) ==
                                 RONDE_OK);
                 mutate(mutant, (enum mutate_kind)(k % MUTATE_COUNT), &random);
-                CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &raw, NULL) ==
-                                RONDE_OK);
+                CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &raw, NULL) == RONDE_OK);
                 const bool is_accepted = ronde_seal(mutant, NULL, NULL) == RONDE_OK;
                 if (ronde_seal_unproved(raw, 1, NULL) == RONDE_OK)
                     compare_with_expansion(raw, is_accepted, &tally);

@@ -37,8 +37,9 @@ static bool change_chunk(const struct ronde_schedule *schedule, struct ronde_pro
     const bool is_source = reads && (!writes || below(random, 2) == 0);
     if (!reads && !writes)
         return false;
-    const uint32_t chunks = ronde_schedule_chunks(
-        schedule, program, (enum ronde_buffer)(is_source ? step->source : step->destination));
+    const uint32_t chunks =
+        ronde_schedule_chunks(schedule, program,
+                              (enum ronde_buffer)(is_source ? step->source : step->destination));
     const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
     if (chunks == 0)
         return false;
@@ -218,8 +219,8 @@ static bool are_runs(const uint32_t *items, uint32_t count, uint32_t start, uint
     while (run < count && items[(start + run) % count] == (first + run) % chunks)
         run++;
     const uint32_t next = items[(start + run) % count];
-    *out_range =
-        (struct ronde_range){first, count, run, run < count ? (next + chunks - first) % chunks : run};
+    *out_range = (struct ronde_range){first, count, run,
+                                      run < count ? (next + chunks - first) % chunks : run};
     for (uint32_t i = 0; i < count; i++)
         if (items[(start + i) % count] !=
             (first + (uint64_t)(i / run) * out_range->stride + i % run) % chunks)
@@ -307,8 +308,7 @@ struct ronde_schedule *mutate_unroll(const struct ronde_schedule *schedule)
         return NULL;
     if (schedule->symmetry == RONDE_SYMMETRY_NONE)
         return copy;
-    struct ronde_program *programs =
-        ronde_arena_new(copy->arena, schedule->ranks, sizeof *programs);
+    struct ronde_program *programs = ronde_arena_new(copy->arena, schedule->ranks, sizeof *programs);
     uint32_t *program_of = ronde_arena_new(copy->arena, schedule->ranks, sizeof *program_of);
     bool is_made = programs && program_of;
     if (is_made) {

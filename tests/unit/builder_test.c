@@ -8,16 +8,17 @@ static struct ronde_builder *begin(enum ronde_collective collective, uint32_t ra
 {
     const struct ronde_request request = {.collective = collective, .ranks = ranks, .root = root};
     struct ronde_builder *builder = NULL;
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     return builder;
 }
 
 static void state(struct ronde_builder *builder, uint32_t from, uint32_t to,
                   struct ronde_operand source, struct ronde_operand target)
 {
-    const struct ronde_transfer transfer = {
-        .from = from, .to = to, .source = source, .target = target};
+    const struct ronde_transfer transfer = {.from = from,
+                                            .to = to,
+                                            .source = source,
+                                            .target = target};
     ronde_builder_transfer(builder, &transfer);
 }
 
@@ -44,8 +45,8 @@ static struct ronde_schedule *finish(struct ronde_builder *builder)
     return schedule;
 }
 
-static const struct ronde_operand in = {RONDE_IN, 0, 1};
-static const struct ronde_operand out = {RONDE_OUT, 0, 1};
+static const struct ronde_operand in = {.buffer = RONDE_IN, .count = 1};
+static const struct ronde_operand out = {.buffer = RONDE_OUT, .count = 1};
 
 static void a_relay_receives_keeps_and_sends_in_one_step(void)
 {
@@ -64,7 +65,7 @@ static void a_relay_receives_keeps_and_sends_in_one_step(void)
 static void a_kept_copy_that_nobody_needs_is_dropped(void)
 {
     struct ronde_builder *builder = begin(RONDE_BROADCAST, 3, 0);
-    const struct ronde_operand scratch = {RONDE_SCRATCH, 0, 1};
+    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
     ronde_builder_scratch(builder, 1);
     ronde_builder_copy(builder, 0, 1, in, out);
     state(builder, 0, 1, in, scratch);
@@ -118,8 +119,10 @@ static void lanes_between_the_same_ranks_get_connections_of_their_own(void)
 
 static void the_root_moves_to_position_zero(void)
 {
-    const struct ronde_request request = {
-        .collective = RONDE_BROADCAST, .algorithm = "binomial", .ranks = 5, .root = 3};
+    const struct ronde_request request = {.collective = RONDE_BROADCAST,
+                                          .algorithm = "binomial",
+                                          .ranks = 5,
+                                          .root = 3};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     CU_ASSERT_FATAL(schedule->channels[0].order != NULL);
@@ -190,10 +193,151 @@ static void operands_of_one_fact_have_one_size(void)
     expect_error(builder, RONDE_BAD_ARGUMENT, "operands of 2 and 3 chunks");
 }
 
+/** Two ranks, a block of 8 chunks: the even ones travel in one message, the odd ones in another. */
+static struct ronde_builder *send_by_turns(uint32_t run, uint32_t stride)
+{
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
+    ronde_builder_chunks(builder, 8);
+    ronde_builder_copy(builder, 0, 1, ronde_chunks(RONDE_IN, 0, 8), ronde_chunks(RONDE_OUT, 0, 8));
+    for (uint32_t first = 0; first < stride; first += run)
+        state(builder, 0, 1, ronde_chunk_runs(RONDE_IN, first, 8 * run / stride, run, stride),
+              ronde_chunk_runs(RONDE_OUT, first, 8 * run / stride, run, stride));
+    return builder;
+}
+
+static void strided_operands_become_ranges(void)
+{
+    struct ronde_schedule *schedule = finish(send_by_turns(1, 2));
+    const struct ronde_program *root = &schedule->programs[schedule->program_of[0]];
+    CU_ASSERT_EQUAL(schedule->proof.messages, 2);
+    CU_ASSERT_EQUAL_FATAL(root->range_count, 2);
+    CU_ASSERT_EQUAL(root->steps[1].flags & RONDE_FLAG_SOURCE_RANGE, RONDE_FLAG_SOURCE_RANGE);
+    CU_ASSERT_EQUAL(root->steps[1].source_chunk, 1);
+    CU_ASSERT_EQUAL(root->ranges[1].first, 1);
+    CU_ASSERT_EQUAL(root->ranges[1].count, 4);
+    CU_ASSERT_EQUAL(root->ranges[1].run, 1);
+    CU_ASSERT_EQUAL(root->ranges[1].stride, 2);
+    ronde_schedule_destroy(schedule);
+}
+
+/* Equal steps with other ranges are other programs and other hashes. */
+static void ranges_tell_programs_apart(void)
+{
+    struct ronde_schedule *ones = finish(send_by_turns(1, 2));
+    struct ronde_schedule *pairs = finish(send_by_turns(2, 4));
+    CU_ASSERT_NOT_EQUAL(ones->hash, pairs->hash);
+    ronde_schedule_destroy(ones);
+    ronde_schedule_destroy(pairs);
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 3, 0);
+    ronde_builder_chunks(builder, 8);
+    ronde_builder_copy(builder, 0, 1, ronde_chunks(RONDE_IN, 0, 8), ronde_chunks(RONDE_OUT, 0, 8));
+    for (uint32_t to = 1; to < 3; to++)
+        for (uint32_t first = 0; first < 2 * to; first += to)
+            state(builder, 0, to, ronde_chunk_runs(RONDE_IN, first, 4, to, 2 * to),
+                  ronde_chunk_runs(RONDE_OUT, first, 4, to, 2 * to));
+    struct ronde_schedule *schedule = finish(builder);
+    CU_ASSERT_EQUAL(schedule->program_count, 3);
+    ronde_schedule_destroy(schedule);
+}
+
+/* One set of chunks has one form, so that a relay is fused however it was stated. */
+static void runs_that_touch_are_contiguous(void)
+{
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 3, 0);
+    const struct ronde_operand all = ronde_chunks(RONDE_OUT, 0, 8);
+    ronde_builder_chunks(builder, 8);
+    ronde_builder_copy(builder, 0, 1, ronde_chunks(RONDE_IN, 0, 8), all);
+    state(builder, 0, 1, ronde_chunk_runs(RONDE_IN, 0, 8, 2, 2),
+          ronde_chunk_runs(RONDE_OUT, 0, 8, 8, 5));
+    state(builder, 1, 2, all, all);
+    struct ronde_schedule *schedule = finish(builder);
+    const struct ronde_program *relay = &schedule->programs[schedule->program_of[1]];
+    CU_ASSERT_EQUAL_FATAL(relay->step_count, 1);
+    CU_ASSERT_EQUAL(relay->steps[0].op, RONDE_STEP_RCS);
+    CU_ASSERT_EQUAL(relay->range_count, 0);
+    ronde_schedule_destroy(schedule);
+}
+
+static void strided_relays_are_fused(void)
+{
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 3, 0);
+    ronde_builder_chunks(builder, 4);
+    ronde_builder_copy(builder, 0, 1, ronde_chunks(RONDE_IN, 0, 4), ronde_chunks(RONDE_OUT, 0, 4));
+    for (uint32_t first = 0; first < 2; first++) {
+        const struct ronde_operand some = ronde_chunk_runs(RONDE_OUT, first, 2, 1, 2);
+        state(builder, 0, 1, ronde_chunk_runs(RONDE_IN, first, 2, 1, 2), some);
+        state(builder, 1, 2, some, some);
+    }
+    struct ronde_schedule *schedule = finish(builder);
+    const struct ronde_program *relay = &schedule->programs[schedule->program_of[1]];
+    CU_ASSERT_EQUAL_FATAL(relay->step_count, 2);
+    CU_ASSERT_EQUAL(relay->steps[1].op, RONDE_STEP_RCS);
+    CU_ASSERT_EQUAL(relay->ranges[relay->steps[1].destination_chunk].first, 1);
+    ronde_schedule_destroy(schedule);
+}
+
+static void runs_that_meet_are_refused(void)
+{
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
+    ronde_builder_chunks(builder, 8);
+    state(builder, 0, 1, ronde_chunk_runs(RONDE_IN, 0, 4, 2, 1), ronde_chunks(RONDE_OUT, 0, 4));
+    expect_error(builder, RONDE_BAD_ARGUMENT, "source runs of 2 chunks, 1 apart, meet among the 8");
+    builder = begin(RONDE_BROADCAST, 2, 0);
+    ronde_builder_chunks(builder, 8);
+    state(builder, 0, 1, ronde_chunks(RONDE_IN, 0, 4), ronde_chunk_runs(RONDE_OUT, 3, 4, 1, 3));
+    expect_error(builder, RONDE_BAD_ARGUMENT, "target runs of 1 chunks, 3 apart, meet among the 8");
+}
+
+/* What the receiver of an exchange by digits stores is stated where it is, and shifted back digit by digit. */
+static void strided_operands_follow_a_shape(void)
+{
+    const uint32_t radices[] = {2, 3};
+    struct ronde_builder *builder = begin(RONDE_ALL_GATHER, 6, 0);
+    ronde_builder_rotate(builder, false, true, false);
+    ronde_builder_rotate_shape(builder, radices, 2);
+    ronde_builder_copy(builder, 0, 0, in, out);
+    state(builder, 0, 3, out, out);
+    for (uint32_t local = 1; local < 3; local++) {
+        const struct ronde_operand column = ronde_chunk_runs(RONDE_OUT, 0, 2, 1, 3);
+        state(builder, 0, local, column, column);
+    }
+    struct ronde_schedule *schedule = finish(builder);
+    const struct ronde_program *program = &schedule->programs[0];
+    CU_ASSERT_EQUAL(program->step_count, 7);
+    CU_ASSERT_EQUAL_FATAL(program->range_count, 4);
+    CU_ASSERT_EQUAL(program->ranges[0].first, 0); /* own column sent */
+    CU_ASSERT_EQUAL(program->ranges[1].first, 2); /* that of the rank before: digit 0 - 1 modulo 3 */
+    CU_ASSERT_EQUAL(schedule->proof.sent_chunks_max, 5);
+    ronde_schedule_destroy(schedule);
+}
+
+/* A barrier's messages are empty: operands say nothing, and nothing is fused. */
+static void barriers_are_made_of_signals(void)
+{
+    struct ronde_builder *builder = begin(RONDE_BARRIER, 3, 0);
+    state(builder, 1, 0, ronde_chunks(RONDE_SCRATCH, 7, 2), out);
+    state(builder, 2, 0, in, ronde_chunks(RONDE_IN, 0, 0));
+    for (uint32_t to = 1; to < 3; to++)
+        state(builder, 0, to, out, out);
+    struct ronde_schedule *schedule = finish(builder);
+    const struct ronde_program *root = &schedule->programs[schedule->program_of[0]];
+    CU_ASSERT_EQUAL_FATAL(root->step_count, 4);
+    for (uint32_t s = 0; s < 4; s++) {
+        CU_ASSERT_EQUAL(root->steps[s].op, s < 2 ? RONDE_STEP_RECV : RONDE_STEP_SEND);
+        CU_ASSERT_EQUAL(root->steps[s].chunk_count, 0);
+    }
+    CU_ASSERT_EQUAL(root->steps[0].destination, RONDE_OUT);
+    CU_ASSERT_EQUAL(root->steps[2].source, RONDE_IN);
+    CU_ASSERT_EQUAL(schedule->proof.messages, 4);
+    CU_ASSERT_EQUAL(schedule->proof.sent_chunks_max, 0);
+    ronde_schedule_destroy(schedule);
+}
+
 static void ring_of_65536_is_compiled_not_expanded(void)
 {
-    const struct ronde_request request = {
-        .collective = RONDE_ALL_GATHER, .algorithm = "ring", .ranks = 1u << 16};
+    const struct ronde_request request = {.collective = RONDE_ALL_GATHER,
+                                          .algorithm = "ring",
+                                          .ranks = 1u << 16};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     CU_ASSERT(schedule->proof.quotient);
@@ -214,6 +358,13 @@ int main(void)
         CASE(the_first_error_is_kept),
         CASE(facts_that_do_not_fit_are_refused),
         CASE(operands_of_one_fact_have_one_size),
+        CASE(strided_operands_become_ranges),
+        CASE(ranges_tell_programs_apart),
+        CASE(runs_that_touch_are_contiguous),
+        CASE(strided_relays_are_fused),
+        CASE(runs_that_meet_are_refused),
+        CASE(strided_operands_follow_a_shape),
+        CASE(barriers_are_made_of_signals),
         CASE(ring_of_65536_is_compiled_not_expanded),
     };
     return suite_run("builder", cases, sizeof cases / sizeof cases[0]);

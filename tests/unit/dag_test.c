@@ -298,7 +298,7 @@ static void impossible_loads_are_refused(void)
 {
     struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 4, 1);
     refuse(schedule, (struct ronde_load){.count = 4, .dtype = RONDE_DTYPE_COUNT},
-           RONDE_BAD_ARGUMENT, "data type 4 does not exist");
+           RONDE_BAD_ARGUMENT, "does not exist");
     refuse(schedule, (struct ronde_load){.count = 4, .depth = 1}, RONDE_BAD_ARGUMENT,
            "depth 1 is below 2");
     refuse(schedule, (struct ronde_load){.count = 4, .slot_bytes = 15}, RONDE_BAD_ARGUMENT,

@@ -1,4 +1,4 @@
-/* The figures of all algorithms, written down without looking at the schedules. */
+/* The figures of all algorithms: formulas of the papers, where chains depend on N counted out. */
 #include "figures.h"
 
 #include <string.h>
@@ -177,16 +177,150 @@ static struct figures binary_tree(uint32_t n)
     };
 }
 
+/* Positions are as deep in a binomial tree as they have bits. */
+static uint32_t binomial_depth(uint32_t n)
+{
+    uint32_t depth = 0;
+    for (uint32_t p = 0; p < n; p++) {
+        const uint32_t bits = (uint32_t)__builtin_popcount(p);
+        depth = bits > depth ? bits : depth;
+    }
+    return depth;
+}
+
+static struct figures one_way(uint32_t n, uint64_t sent, uint32_t path)
+{
+    return (struct figures){.messages = n - 1,
+                            .most_sent = n > 1 ? sent : 0,
+                            .critical_path = path,
+                            .min_depth = 1};
+}
+
 static struct figures binomial_broadcast(uint32_t n)
 {
-    struct figures figures = {
-        .messages = n - 1, .most_sent = figures_log2_up(n), .min_depth = 1};
-    /* the deepest position is the one below n with the most bits */
-    for (uint32_t p = 0; p < n; p++) {
-        const uint32_t hops = (uint32_t)__builtin_popcount(p);
-        figures.critical_path = hops > figures.critical_path ? hops : figures.critical_path;
-    }
+    return one_way(n, figures_log2_up(n), binomial_depth(n));
+}
+
+static struct figures binomial_reduce(uint32_t n)
+{
+    return one_way(n, 1, binomial_depth(n));
+}
+
+static struct figures binomial_scatter(uint32_t n)
+{
+    return one_way(n, n - 1, binomial_depth(n));
+}
+
+/* The largest subtree below the root: that of the highest power of two, or the full one before it. */
+static struct figures binomial_gather(uint32_t n)
+{
+    uint32_t top = 1;
+    while (2 * top < n)
+        top *= 2;
+    return one_way(n, n - top > top / 2 ? n - top : top / 2, binomial_depth(n));
+}
+
+static struct figures chain(uint32_t n)
+{
+    return one_way(n, 1, n - 1);
+}
+
+static struct figures double_tree_broadcast(uint32_t n)
+{
+    return one_way(n, n > 3 ? 2 : 1, figures_log2_up(n));
+}
+
+static struct figures double_tree_reduce(uint32_t n)
+{
+    return one_way(n, 1, figures_log2_up(n));
+}
+
+static struct figures root_to_all(uint32_t n)
+{
+    return one_way(n, n - 1, n > 1 ? 1 : 0);
+}
+
+static struct figures all_to_root(uint32_t n)
+{
+    return one_way(n, 1, n > 1 ? 1 : 0);
+}
+
+static struct figures barrier_tree(uint32_t n)
+{
+    struct figures figures = binary_tree(n);
+    figures.most_sent = 0;
     return figures;
+}
+
+/* --- two phases ----------------------------------------------------------------------------- */
+
+/* Halving as above, then a binomial gather, in which one half of the chunks goes in one message. */
+static struct figures rabenseifner_reduce(uint32_t n)
+{
+    const struct fold fold = fold_of(n);
+    return (struct figures){
+        .messages = (uint64_t)fold.members * fold.bits + fold.members - 1 + fold.extras,
+        .most_sent = fold.members - 1 + fold.members / 2,
+        .critical_path = 2 * fold.bits + (fold.extras > 0),
+        .min_depth = 1,
+    };
+}
+
+/* A binomial scatter, then Bruck's rounds, of which the root only sends. */
+static struct figures scatter_allgather(uint32_t n)
+{
+    uint32_t chains[128] = {0}, longest = 0;
+    for (uint32_t p = 0; p < n; p++)
+        chains[p] = (uint32_t)__builtin_popcount(p);
+    for (uint32_t distance = 1; distance < n; distance *= 2) {
+        uint32_t before[128];
+        memcpy(before, chains, sizeof before);
+        for (uint32_t p = 1; p < n; p++) {
+            const uint32_t sender = (p + distance) % n;
+            chains[p] = before[sender] + 1 > chains[p] ? before[sender] + 1 : chains[p];
+        }
+    }
+    for (uint32_t p = 0; p < n; p++)
+        longest = chains[p] > longest ? chains[p] : longest;
+    return (struct figures){
+        .messages = (uint64_t)(n - 1) * (1 + figures_log2_up(n)),
+        .most_sent = 2 * (n - 1),
+        .critical_path = longest,
+        .min_depth = 1,
+    };
+}
+
+/* --- all_to_all, barrier, send_recv --------------------------------------------------------- */
+
+static struct figures pairwise(uint32_t n)
+{
+    return lockstep(n, n - 1, n - 1, 1);
+}
+
+/* The block for the rank i places on travels once for every bit of i. */
+static struct figures bruck_all_to_all(uint32_t n)
+{
+    uint64_t sent = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sent += (uint64_t)__builtin_popcount(i);
+    return lockstep(n, figures_log2_up(n), sent, 1);
+}
+
+static struct figures hierarchical_all_to_all(uint32_t n)
+{
+    const uint32_t local = divisor_below(n, 8), nodes = n / local;
+    return lockstep(n, local - 1 + nodes - 1,
+                    (uint64_t)(local - 1) * nodes + (uint64_t)(nodes - 1) * local, 1);
+}
+
+static struct figures dissemination(uint32_t n)
+{
+    return lockstep(n, figures_log2_up(n), 0, 1);
+}
+
+static struct figures shift(uint32_t n)
+{
+    return lockstep(n, n > 1 ? 1 : 0, n > 1 ? 1 : 0, 1);
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
@@ -214,6 +348,24 @@ static const struct {
     {RONDE_ALL_GATHER, "direct", direct_once},
     {RONDE_ALL_GATHER, "hierarchical", hierarchical_all_gather},
     {RONDE_BROADCAST, "binomial", binomial_broadcast},
+    {RONDE_BROADCAST, "chain", chain},
+    {RONDE_BROADCAST, "double_tree", double_tree_broadcast},
+    {RONDE_BROADCAST, "scatter_allgather", scatter_allgather},
+    {RONDE_REDUCE, "binomial", binomial_reduce},
+    {RONDE_REDUCE, "chain", chain},
+    {RONDE_REDUCE, "double_tree", double_tree_reduce},
+    {RONDE_REDUCE, "rabenseifner", rabenseifner_reduce},
+    {RONDE_SCATTER, "binomial", binomial_scatter},
+    {RONDE_SCATTER, "direct", root_to_all},
+    {RONDE_GATHER, "binomial", binomial_gather},
+    {RONDE_GATHER, "direct", all_to_root},
+    {RONDE_ALL_TO_ALL, "pairwise", pairwise},
+    {RONDE_ALL_TO_ALL, "direct", direct_once},
+    {RONDE_ALL_TO_ALL, "bruck", bruck_all_to_all},
+    {RONDE_ALL_TO_ALL, "hierarchical", hierarchical_all_to_all},
+    {RONDE_BARRIER, "dissemination", dissemination},
+    {RONDE_BARRIER, "tree", barrier_tree},
+    {RONDE_SEND_RECV, "direct", shift},
 };
 
 bool figures_find(const struct ronde_algorithm *algorithm, uint32_t n, struct figures *out_figures)

@@ -413,6 +413,22 @@ static void expect_refusal(const struct ronde_schedule *schedule, const struct r
         suite_note("wanted \"%s\", got \"%s\"", part, error.message);
 }
 
+static void collectives_without_a_form_in_place_refuse_shared_buffers(void)
+{
+    int memory[2][3] = {{0}};
+    void *first[] = {&memory[0][0], &memory[0][1], &memory[0][2]};
+    void *second[] = {&memory[1][0], &memory[0][1], &memory[1][2]};
+    for (uint32_t k = 0; k < 2; k++) {
+        struct ronde_schedule *schedule =
+            k == 0 ? compile(RONDE_SEND_RECV, "direct", 3) : compile(RONDE_ALL_TO_ALL, "direct", 3);
+        struct ronde_launch launch = {.dtype = RONDE_INT32, .in = first, .out = second};
+        CU_ASSERT_EQUAL(ronde_launch_check(schedule, &launch, &error), RONDE_OK);
+        launch.count = 1;
+        expect_refusal(schedule, &launch, "in and out of rank 1 are the same memory");
+        ronde_schedule_destroy(schedule);
+    }
+}
+
 static void launch_check_names_field_value_and_bound(void)
 {
     struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 3);
@@ -551,6 +567,8 @@ int main(void)
         {"messages_hold_chunks_in_ascending_order", messages_hold_chunks_in_ascending_order},
         {"reductions_follow_the_written_rules", reductions_follow_the_written_rules},
         {"min_and_max_prefer_numbers_and_order_zeros", min_and_max_prefer_numbers_and_order_zeros},
+        {"collectives_without_a_form_in_place_refuse_shared_buffers",
+         collectives_without_a_form_in_place_refuse_shared_buffers},
         {"launch_check_names_field_value_and_bound", launch_check_names_field_value_and_bound},
         {"count_zero_needs_no_buffers", count_zero_needs_no_buffers},
         {"run_goes_on_after_an_abort", run_goes_on_after_an_abort},

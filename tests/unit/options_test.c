@@ -16,7 +16,8 @@ static const struct ronde_command run_like = {
     "COLLECTIVE",
     "summary",
     "examples",
-    " ranks algorithm minbytes maxbytes stepbytes stepfactor iters check op output depth json csv ",
+    " ranks algorithm minbytes maxbytes stepbytes stepfactor iters check op output depth shape "
+    "json csv ",
     1,
     true,
     never_run};
@@ -98,6 +99,70 @@ static void ranks_refuse_the_impossible(void)
         CU_ASSERT(ronde_ranks_parse(junk[i], ranks, &count, &error) == RONDE_BAD_ARGUMENT);
         CU_ASSERT(strncmp(error.message, "ranks", 5) == 0);
     }
+}
+
+static void shapes_are_grids_of_up_to_four_digits(void)
+{
+    static const char *const junk[] = {"",    "x",     "4x",        "x4",        "4x0",    "-1x4",
+                                       "4,8", "4 x8z", "1x1x1x1x1", "2048x1024", "1048577"};
+    struct ronde_error error = {0};
+    struct ronde_grid shape = {.count = 0};
+    CU_ASSERT(ronde_shape_parse("4x8", &shape, &error) == RONDE_OK);
+    CU_ASSERT(shape.count == 2 && shape.radix[0] == 4 && shape.radix[1] == 8);
+    CU_ASSERT(ronde_shape_ranks(&shape) == 32);
+    CU_ASSERT(ronde_shape_parse("2x3x4x5", &shape, &error) == RONDE_OK);
+    CU_ASSERT(shape.count == 4 && ronde_shape_ranks(&shape) == 120);
+    CU_ASSERT(ronde_shape_parse("1024x1024", &shape, &error) == RONDE_OK);
+    CU_ASSERT(ronde_shape_ranks(&shape) == RONDE_MAX_RANKS);
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
+        struct ronde_error why = {0};
+        CU_ASSERT(ronde_shape_parse(junk[i], &shape, &why) == RONDE_BAD_ARGUMENT);
+        CU_ASSERT(strncmp(why.message, "shape", 5) == 0);
+        CU_ASSERT(shape.count == 2 && shape.radix[0] == 1024);
+    }
+}
+
+static void pairs_name_a_source_for_each_destination(void)
+{
+    static const char *const junk[] = {"",
+                                       "0",
+                                       "0>",
+                                       ">1",
+                                       "0>1,",
+                                       "0>1,,2>3",
+                                       "a>1",
+                                       "0>1>2",
+                                       "-1>0",
+                                       "0>4096",
+                                       "0>1,2>1",
+                                       "0:1",
+                                       "0000000000000000000000000000000000000000000000>1"};
+    struct ronde_error error = {0};
+    static struct ronde_pairs pairs;
+    CU_ASSERT(ronde_pairs_parse("0>1,2>3,0>5", &pairs, &error) == RONDE_OK);
+    CU_ASSERT(pairs.ranks == 6 && pairs.source_of[1] == 0 && pairs.source_of[3] == 2);
+    CU_ASSERT(pairs.source_of[5] == 0 && pairs.source_of[0] == RONDE_NONE);
+    CU_ASSERT(ronde_pairs_parse("4095>0", &pairs, &error) == RONDE_OK);
+    CU_ASSERT(pairs.ranks == 4096 && pairs.source_of[1] == RONDE_NONE);
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
+        struct ronde_error why = {0};
+        CU_ASSERT(ronde_pairs_parse(junk[i], &pairs, &why) == RONDE_BAD_ARGUMENT);
+        CU_ASSERT(strncmp(why.message, "pairs:", 6) == 0);
+        if (strncmp(why.message, "pairs:", 6) != 0)
+            suite_note("\"%s\": %s", junk[i], why.message);
+    }
+}
+
+static void a_shape_says_how_many_ranks(void)
+{
+    char alone[] = "run --shape 4x8", both[] = "run --shape 4x8 -N 7";
+    static struct ronde_options options;
+    struct ronde_error error;
+    CU_ASSERT(parse(&run_like, alone, &options, &error) == RONDE_OK);
+    CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 32);
+    /* Which of the two is meant is not for the parser to guess: the request refuses them. */
+    CU_ASSERT(parse(&run_like, both, &options, &error) == RONDE_OK);
+    CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 7 && options.shape.count == 2);
 }
 
 static void a_line_of_nccl_tests_is_understood(void)
@@ -200,6 +265,9 @@ int main(void)
         {"sizes_refuse_junk", sizes_refuse_junk},
         {"ranks_take_numbers_lists_and_ranges", ranks_take_numbers_lists_and_ranges},
         {"ranks_refuse_the_impossible", ranks_refuse_the_impossible},
+        {"shapes_are_grids_of_up_to_four_digits", shapes_are_grids_of_up_to_four_digits},
+        {"pairs_name_a_source_for_each_destination", pairs_name_a_source_for_each_destination},
+        {"a_shape_says_how_many_ranks", a_shape_says_how_many_ranks},
         {"a_line_of_nccl_tests_is_understood", a_line_of_nccl_tests_is_understood},
         {"letter_o_is_the_operator_in_run_and_the_output_elsewhere",
          letter_o_is_the_operator_in_run_and_the_output_elsewhere},

@@ -34,6 +34,7 @@ static const struct {
     {"nan-bandwidth", 7, "bandwidth of <link> is 'nan'"},
     {"bad-latency", 7, "latency of <link> is '1lightyear'"},
     {"no-latency", 7, "<link> has no attribute latency"},
+    {"curve-descends", 4, "ascending points"},
     {"bad-speed", 5, "speed of host 'h0' is 'fast'"},
     {"bad-sharing", 7, "sharing_policy of <link> is 'HALFDUPLEX'"},
     {"duplicate-host", 7, "a second host, router or zone 'h0'"},

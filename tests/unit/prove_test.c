@@ -193,7 +193,7 @@ static void doubling_needs_slots_where_both_ends_overwrite(void)
     unsigned buffered = 0;
     for (uint32_t position = 0; position < 8; position++) {
         const struct ronde_program *each =
-            &doubling->programs[doubling->program_of[position]];
+            &doubling->programs[doubling->program_of ? doubling->program_of[position] : 0];
         for (uint32_t i = 0; i + 1 < each->step_count; i++)
             buffered += (each->steps[i].flags & RONDE_FLAG_BUFFERED_IN_PLACE) != 0;
     }

@@ -75,9 +75,8 @@ static void programs_are_fused_to_what_the_files_say(void)
     check_program(RONDE_ALL_REDUCE, "rabenseifner", 4, 1, "send rrc send rrcs recv send recv");
     check_program(RONDE_ALL_REDUCE, "rabenseifner", 3, 1, "rrc send rrcs recv send");
     check_program(RONDE_ALL_REDUCE, "torus", 6, 0, "send rrc send rrs rrcs rcs recv send recv");
-    check_program(RONDE_ALL_REDUCE, "hierarchical", 22, 0,
-                  "send rrc | send rrs rrs rrs rrs rrs rrs rrs rrs rrcs rcs rcs rcs rcs rcs rcs "
-                  "rcs rcs rcs recv | send recv");
+    check_program(RONDE_ALL_REDUCE, "hierarchical", 10, 0,
+                  "send rrs rrs rrs rrc | send rrcs recv | send rcs rcs rcs recv");
     check_program(RONDE_ALL_REDUCE, "direct", 3, 0, "send send send send | rrc rrc recv recv");
     check_program(RONDE_ALL_REDUCE, "direct_one_step", 4, 2, "send send send | rrc recv rrc reduce");
     check_program(RONDE_ALL_REDUCE, "direct_one_step", 5, 0,
@@ -94,10 +93,35 @@ static void programs_are_fused_to_what_the_files_say(void)
     check_program(RONDE_ALL_GATHER, "recursive_doubling", 3, 1, "recv send recv send | copy");
     check_program(RONDE_ALL_GATHER, "bruck", 5, 0, "send recv send recv send recv | copy");
     check_program(RONDE_ALL_GATHER, "direct", 3, 0, "send send | recv recv | copy");
-    check_program(RONDE_ALL_GATHER, "hierarchical", 10, 0, "send recv | send rcs rcs rcs recv | copy");
+    check_program(RONDE_ALL_GATHER, "hierarchical", 10, 0,
+                  "send recv | send rcs rcs rcs recv | copy");
     check_program(RONDE_BROADCAST, "binomial", 8, 0, "send send send | copy");
     check_program(RONDE_BROADCAST, "binomial", 8, 4, "rcs send");
     check_program(RONDE_BROADCAST, "binomial", 8, 7, "recv");
+    check_program(RONDE_BROADCAST, "chain", 4, 1, "rcs");
+    check_program(RONDE_BROADCAST, "double_tree", 4, 2, "rcs | send");
+    check_program(RONDE_BROADCAST, "scatter_allgather", 4, 0, "send send send send | copy");
+    check_program(RONDE_BROADCAST, "scatter_allgather", 4, 3, "rcs recv send recv");
+}
+
+static void programs_that_bring_together_are_fused_too(void)
+{
+    check_program(RONDE_REDUCE, "chain", 4, 1, "rrs");
+    check_program(RONDE_REDUCE, "binomial", 8, 0, "rrc rrc rrc");
+    check_program(RONDE_REDUCE, "binomial", 8, 4, "rrc rrs");
+    check_program(RONDE_REDUCE, "double_tree", 4, 2, "rrc | rrs");
+    check_program(RONDE_REDUCE, "rabenseifner", 4, 0, "send rrc send rrc recv recv");
+    check_program(RONDE_REDUCE, "rabenseifner", 4, 3, "send rrc send rrs");
+    check_program(RONDE_SCATTER, "binomial", 8, 4, "recv send send | copy");
+    check_program(RONDE_SCATTER, "direct", 4, 0, "send send send | copy");
+    check_program(RONDE_GATHER, "binomial", 8, 4, "recv recv send | copy");
+    check_program(RONDE_GATHER, "direct", 4, 0, "recv recv recv | copy");
+    check_program(RONDE_ALL_TO_ALL, "pairwise", 3, 0, "send recv send recv | copy");
+    check_program(RONDE_ALL_TO_ALL, "direct", 3, 0, "send send | copy recv recv");
+    check_program(RONDE_ALL_TO_ALL, "bruck", 3, 0, "copy copy send recv send recv copy copy | copy");
+    check_program(RONDE_BARRIER, "dissemination", 5, 0, "send recv send recv send recv");
+    check_program(RONDE_BARRIER, "tree", 4, 2, "recv recv send recv send send");
+    check_program(RONDE_SEND_RECV, "direct", 4, 0, "send | recv");
 }
 
 static void one_rank_is_a_copy(void)
@@ -105,7 +129,8 @@ static void one_rank_is_a_copy(void)
     uint32_t count = 0;
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++)
-        check_program(algorithms[a].collective, algorithms[a].name, 1, 0, "copy");
+        check_program(algorithms[a].collective, algorithms[a].name, 1, 0,
+                      algorithms[a].collective == RONDE_BARRIER ? "" : "copy");
 }
 
 static void check_figures(const struct ronde_algorithm *algorithm, uint32_t ranks)
@@ -128,8 +153,8 @@ static void check_figures(const struct ronde_algorithm *algorithm, uint32_t rank
         proof.critical_path != figures.critical_path || proof.min_depth != figures.min_depth)
         suite_note("%s %s on %u ranks: %llu messages, %llu sent, path %u, depth %u",
                    ronde_collective_text(algorithm->collective), algorithm->name, ranks,
-                   (unsigned long long)proof.messages,
-                   (unsigned long long)proof.sent_chunks_max, proof.critical_path, proof.min_depth);
+                   (unsigned long long)proof.messages, (unsigned long long)proof.sent_chunks_max,
+                   proof.critical_path, proof.min_depth);
     ronde_schedule_destroy(schedule);
 }
 
@@ -246,7 +271,7 @@ static void impossible_requests_are_refused_with_the_bound(void)
     request.shape_count = 0;
     request.algorithm = "direct_one_step";
     request.ranks = 1025;
-    refuse(request, RONDE_UNSUPPORTED, "needs 1025 programs; up to 1024 are possible");
+    refuse(request, RONDE_UNSUPPORTED, "needs a program for each of 1025 ranks, more than 1024");
 }
 
 /* Blocks that travel together must come out of scratch in the order of their ranks. */
@@ -261,10 +286,10 @@ static void recursive_halving_takes_orders_that_turn_no_message(void)
     CU_ASSERT_EQUAL(schedule->channels[0].order[1], 3);
     ronde_schedule_destroy(schedule);
     request.order = turned;
-    refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 1 of the order comes after rank 1");
+    refuse(request, RONDE_UNSUPPORTED, "sorts blocks: rank 0 follows 1 at position 1 of the order");
     request.order = rotated;
     request.ranks = 3;
-    refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 2 of the order comes after rank 2");
+    refuse(request, RONDE_UNSUPPORTED, "sorts blocks: rank 0 follows 2 at position 2 of the order");
 }
 
 /* A user's shape, and the order that puts a node's ranks side by side. */
@@ -293,13 +318,96 @@ static void shapes_place_rings(void)
     ronde_schedule_destroy(schedule);
 }
 
+static void orders_that_would_turn_messages_are_refused(void)
+{
+    const uint32_t order[] = {2, 3, 0, 1, 5, 4};
+    struct ronde_request request = {
+        .collective = RONDE_SCATTER, .algorithm = "binomial", .ranks = 6, .root = 2, .order = order};
+    refuse(request, RONDE_UNSUPPORTED, "position 2 of the order is rank 0 instead of 4");
+    request.collective = RONDE_GATHER;
+    refuse(request, RONDE_UNSUPPORTED, "position 2 of the order is rank 0 instead of 4");
+    request.root = 0;
+    request.collective = RONDE_SEND_RECV;
+    request.algorithm = "direct";
+    refuse(request, RONDE_UNSUPPORTED, "takes no order");
+    request.collective = RONDE_ALL_TO_ALL;
+    request.algorithm = "hierarchical";
+    request.shape_count = 2;
+    request.shape[0] = 3;
+    request.shape[1] = 2;
+    refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 2 of the order is below one before it");
+    request.shape_count = 1;
+    request.shape[0] = 6;
+    refuse(request, RONDE_UNSUPPORTED, "a shape of 2 digits");
+}
+
+/* Two ranks want what rank 2 has, rank 0's goes to rank 3, and rank 1 gets nothing. */
+static void listed_pairs_are_served(void)
+{
+    const uint32_t sources[] = {2, RONDE_NONE, 2, 0};
+    const uint32_t wrong[] = {0, 4, 0, 0};
+    struct ronde_request request = {.collective = RONDE_SEND_RECV,
+                                    .algorithm = "direct",
+                                    .ranks = 4,
+                                    .source_of = sources};
+    struct ronde_proof proof;
+    struct ronde_schedule *schedule = compile(&request, &proof);
+    CU_ASSERT_EQUAL(proof.messages, 2);
+    CU_ASSERT_EQUAL(proof.sent_chunks_max, 1);
+    CU_ASSERT_EQUAL(schedule->programs[schedule->program_of[1]].step_count, 0);
+    ronde_schedule_destroy(schedule);
+    request.source_of = wrong;
+    refuse(request, RONDE_UNSUPPORTED, "rank 1 wants what rank 4 has, there are 4 ranks");
+}
+
+static void all_to_all_takes_any_shape_of_nodes(void)
+{
+    for (uint32_t nodes = 2; nodes <= 6; nodes++)
+        for (uint32_t local = 2; local <= 6; local++) {
+            const struct ronde_request request = {.collective = RONDE_ALL_TO_ALL,
+                                                  .algorithm = "hierarchical",
+                                                  .ranks = nodes * local,
+                                                  .channels = 2,
+                                                  .shape_count = 2,
+                                                  .shape = {nodes, local}};
+            struct ronde_proof proof;
+            ronde_schedule_destroy(compile(&request, &proof));
+            CU_ASSERT_EQUAL(proof.critical_path, nodes - 1 + local - 1);
+        }
+}
+
+/* Nobody but the root is inside both trees, whoever the root is. */
+static void rooted_double_trees_have_disjoint_inner_ranks(void)
+{
+    for (uint32_t n = 2; n <= 33; n++)
+        for (uint32_t root = 0; root < n; root++) {
+            const struct ronde_request request = {.collective = RONDE_BROADCAST,
+                                                  .algorithm = "double_tree",
+                                                  .ranks = n,
+                                                  .root = root};
+            struct ronde_schedule *schedule = compile(&request, NULL);
+            CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 2);
+            for (uint32_t rank = 0; rank < n; rank++) {
+                uint32_t inner = 0;
+                for (uint32_t k = 0; k < 2; k++) {
+                    const uint32_t *position_of = schedule->channels[k].position_of;
+                    inner +=
+                        ronde_tree_children_of(n, position_of ? position_of[rank] : rank).count > 0;
+                }
+                CU_ASSERT(rank == root ? inner == 2 : inner < 2);
+            }
+            ronde_schedule_destroy(schedule);
+        }
+}
+
 static void unknown_names_are_refused_with_the_known_ones(void)
 {
     struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "rign", .ranks = 4};
-    refuse(request, RONDE_BAD_ARGUMENT,
-           "all_reduce has no algorithm 'rign'; it has: ring, tree, double_tree, "
-           "recursive_doubling, rabenseifner, hierarchical, torus, direct, direct_one_step (did you "
-           "mean ring?)");
+    refuse(
+        request, RONDE_BAD_ARGUMENT,
+        "all_reduce has no algorithm 'rign'; it has: ring, tree, double_tree, "
+        "recursive_doubling, rabenseifner, hierarchical, torus, direct, direct_one_step (did you "
+        "mean ring?)");
     request.algorithm = "double-tree";
     refuse(request, RONDE_BAD_ARGUMENT, "(did you mean double_tree?)");
     request.algorithm = "a name that is longer than any name of an algorithm can ever be";
@@ -308,7 +416,8 @@ static void unknown_names_are_refused_with_the_known_ones(void)
     refuse(request, RONDE_BAD_ARGUMENT, "no algorithm ''");
     request.collective = RONDE_BARRIER;
     request.algorithm = "ring";
-    refuse(request, RONDE_BAD_ARGUMENT, "barrier has no algorithm 'ring'; it has: dissemination, tree");
+    refuse(request, RONDE_BAD_ARGUMENT,
+           "barrier has no algorithm 'ring'; it has: dissemination, tree");
 }
 
 /** An allocator that knows how much is in use. */
@@ -353,6 +462,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"programs_are_fused_to_what_the_files_say", programs_are_fused_to_what_the_files_say},
+        {"programs_that_bring_together_are_fused_too", programs_that_bring_together_are_fused_too},
         {"one_rank_is_a_copy", one_rank_is_a_copy},
         {"messages_and_volumes_are_those_of_the_papers",
          messages_and_volumes_are_those_of_the_papers},
@@ -364,6 +474,11 @@ int main(void)
         {"recursive_halving_takes_orders_that_turn_no_message",
          recursive_halving_takes_orders_that_turn_no_message},
         {"shapes_place_rings", shapes_place_rings},
+        {"orders_that_would_turn_messages_are_refused", orders_that_would_turn_messages_are_refused},
+        {"listed_pairs_are_served", listed_pairs_are_served},
+        {"all_to_all_takes_any_shape_of_nodes", all_to_all_takes_any_shape_of_nodes},
+        {"rooted_double_trees_have_disjoint_inner_ranks",
+         rooted_double_trees_have_disjoint_inner_ranks},
         {"unknown_names_are_refused_with_the_known_ones",
          unknown_names_are_refused_with_the_known_ones},
         {"ring_on_16384_ranks_compiles_in_16_megabytes",

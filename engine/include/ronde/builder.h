@@ -25,10 +25,10 @@ struct ronde_request {
     uint32_t ranks;                   /**< 1 .. RONDE_MAX_RANKS */
     uint32_t root;                    /**< for rooted collectives */
     uint32_t channels;                /**< equal channels; 0 = the algorithm's default */
-    const uint32_t *order;            /**< rank at position q for every channel, or NULL; ranks entries */
-    uint32_t shape_count;             /**< digits of a position (node, local; torus axes); 0 = flat */
-    uint32_t shape[RONDE_MAX_SHAPE];  /**< radices, slowest first; their product must be ranks */
-    const uint32_t *source_of;        /**< send_recv: per rank, whose input it gets (RONDE_NONE: nobody's), or NULL
+    const uint32_t *order; /**< rank at position q for every channel, or NULL; ranks entries */
+    uint32_t shape_count;  /**< digits of a position (node, local; torus axes); 0 = flat */
+    uint32_t shape[RONDE_MAX_SHAPE]; /**< radices, slowest first; their product must be ranks */
+    const uint32_t *source_of; /**< send_recv: per rank, whose input it gets (RONDE_NONE: nobody's), or NULL
                                            for the rank before it */
 };
 
@@ -46,14 +46,14 @@ struct ronde_operand {
 
 /** A message between two positions and what becomes of it. */
 struct ronde_transfer {
-    uint32_t from;                 /**< sending position */
-    uint32_t to;                   /**< receiving position */
-    uint32_t from_lane;            /**< lane of the sender the send sits in */
-    uint32_t to_lane;              /**< lane of the receiver the receive sits in */
-    struct ronde_operand source;   /**< what the sender reads */
-    struct ronde_operand with;     /**< reduce: the receiver's local operand; ignored for a copy */
-    struct ronde_operand target;   /**< where the receiver keeps the result */
-    bool reduces;                  /**< target <- with o message, else target <- message */
+    uint32_t from;               /**< sending position */
+    uint32_t to;                 /**< receiving position */
+    uint32_t from_lane;          /**< lane of the sender the send sits in */
+    uint32_t to_lane;            /**< lane of the receiver the receive sits in */
+    struct ronde_operand source; /**< what the sender reads */
+    struct ronde_operand with;   /**< reduce: the receiver's local operand; ignored for a copy */
+    struct ronde_operand target; /**< where the receiver keeps the result */
+    bool reduces;                /**< target <- with o message, else target <- message */
 };
 
 struct ronde_builder;

@@ -94,8 +94,8 @@ struct ronde_collective_traits {
 };
 
 /** The traits of a collective; never NULL for a valid one. barrier has no data: both buffers hold 0 blocks. */
-RONDE_API const struct ronde_collective_traits *ronde_collective_traits(
-    enum ronde_collective collective);
+RONDE_API const struct ronde_collective_traits *
+ronde_collective_traits(enum ronde_collective collective);
 
 /** Number of blocks of a rank's input for this many ranks (barrier: 0). */
 RONDE_API uint32_t ronde_collective_in_blocks(enum ronde_collective collective, uint32_t ranks);

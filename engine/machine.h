@@ -1,0 +1,181 @@
+/**
+ * What lanes run on: counters, connections, tasks, and the operations a machine provides.
+ *
+ * The driver owns these structs; load fills them in (loaded.h). Free of libc. The macros are the machine: C defaults
+ * stand here, a GPU defines its own before including interp.h.
+ *
+ * Counters only grow, over all runs of a loaded program, so that nobody resets what another still polls. A lane's
+ * counter tells how many of its steps are over. All lanes run the same number of pieces, so one number, `first_piece`
+ * (pieces of all earlier runs), turns a step of this run into a counter value of any lane.
+ */
+#ifndef RONDE_ENGINE_MACHINE_H
+#define RONDE_ENGINE_MACHINE_H
+
+#include "ronde/backend.h"
+#include "ronde/cursor.h"
+#include "ronde/split.h"
+
+#include <stdint.h>
+
+#ifndef RONDE_INTERP
+/** What stands before every function. */
+#define RONDE_INTERP static inline
+/** Reads a counter; whatever was written before its release is visible afterwards. */
+#define RONDE_ACQUIRE(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
+/** Publishes a counter after everything written so far. */
+#define RONDE_RELEASE(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
+/** Copies bytes between places that do not overlap. */
+#define RONDE_COPY(to, from, bytes) __builtin_memcpy((to), (from), (bytes))
+/** to[i] = local[i] o received[i]; `to` may be either operand exactly. */
+#define RONDE_COMBINE(frame, to, local, received, elements)                                        \
+    (frame)->kernels.combine((to), (local), (received), (elements))
+/** to[i] = raw[i] * factor; `to` may be `raw` exactly. */
+#define RONDE_SCALE(frame, to, raw, factor, elements)                                              \
+    (frame)->kernels.scale((to), (raw), (factor), (elements))
+/** to[i] = (raw[i] * factor) + other[i], rounded twice; `to` may be either operand exactly. */
+#define RONDE_SCALE_SUM(frame, to, raw, other, factor, elements)                                   \
+    (frame)->kernels.scale_sum((to), (raw), (other), (factor), (elements))
+/** to[i] = to[i] / ranks. */
+#define RONDE_DIVIDE(frame, to, elements) (frame)->kernels.divide((to), (frame)->ranks, (elements))
+#endif
+
+/** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
+typedef void (*ronde_combine_kernel)(void *to, const void *local, const void *received,
+                                     uint64_t count);
+
+/** The loops over elements of one type, each rounding every result to that type. */
+struct ronde_kernels {
+    ronde_combine_kernel combine; /**< of the operator; avg and premul_sum combine as sum */
+    /** premul_sum: to[i] = raw[i] * *factor */
+    void (*scale)(void *to, const void *raw, const void *factor, uint64_t count);
+    /** premul_sum: to[i] = raw[i] * *factor + other[i] */
+    void (*scale_sum)(void *to, const void *raw, const void *other, const void *factor,
+                      uint64_t count);
+    /** avg: to[i] = to[i] / ranks */
+    void (*divide)(void *to, uint32_t ranks, uint64_t count);
+};
+
+/** A counter one side writes and others poll: alone on two cache lines, since CPUs prefetch lines in pairs. */
+struct ronde_counter {
+    uint64_t value;       /**< only grows */
+    uint64_t padding[15]; /**< up to 128 bytes */
+};
+
+/** The shared part of a connection. */
+struct ronde_fifo {
+    struct ronde_counter posted; /**< messages ever sent; written by the sender */
+    struct ronde_counter freed;  /**< messages ever consumed; written by the receiver */
+};
+
+/** One end of a connection, private to the lane that uses it. */
+struct ronde_end {
+    uint64_t *mine;         /**< the counter this end writes */
+    const uint64_t *theirs; /**< the counter the other end writes */
+    unsigned char *slots;   /**< depth slots of slot_stride bytes */
+    uint64_t *lengths;      /**< bytes of the message in each slot, written by the sender */
+    uint64_t count;         /**< value of *mine */
+    uint64_t seen;          /**< value of *theirs when last read: spares a trip to the other core */
+    uint64_t slot;          /**< next slot: count modulo depth, without the division */
+    uint64_t padding;       /**< up to a cache line */
+};
+
+/** A dependency in the form that is polled. */
+struct ronde_wait {
+    uint32_t lane;  /**< whose counter */
+    uint32_t after; /**< steps of that lane, from its first, that must be over in the same piece */
+    uint32_t steps; /**< steps of that lane per piece */
+};
+
+/** What is the same for all lanes during a run. */
+struct ronde_frame {
+    uint64_t count;             /**< elements of a block, or of the longest */
+    uint64_t first_piece;       /**< pieces of all earlier runs */
+    uint64_t piece_count;       /**< pieces of this run */
+    uint64_t piece_elements;    /**< elements of a full piece */
+    uint64_t slot_stride;       /**< bytes from slot to slot */
+    uint32_t depth;             /**< slots of a connection */
+    uint32_t element_bytes;     /**< of the element type */
+    uint32_t ranks;             /**< what avg divides by */
+    uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
+    struct ronde_kernels kernels; /**< of element type and operator */
+    bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
+};
+
+/** What the lanes of one (rank, channel) share. */
+struct ronde_task {
+    struct ronde_view view;           /**< its program */
+    const struct ronde_frame *frame;  /**< of the run */
+    struct ronde_end *ends;           /**< one per connection of the program */
+    struct ronde_counter *progress;   /**< one per lane: steps over since load */
+    const struct ronde_wait *waits;   /**< one per entry of program->dependencies */
+    const struct ronde_extent *parts; /**< m entries: elements of each part of the channel's slice */
+    unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
+    uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */
+    uint64_t scratch_stride;                 /**< bytes from scratch chunk to scratch chunk */
+    const struct ronde_blocks *blocks[2]; /**< of input and output; NULL = blocks of `count`, one after another */
+    uint64_t weight_before; /**< of the channels before its own */
+    uint64_t factor;        /**< premul_sum: the bytes of the rank's factor */
+    uint32_t first_lane;                     /**< index of its lane 0 among all lanes */
+};
+
+/** Why a lane does not go on. */
+enum ronde_reason {
+    RONDE_REASON_NONE,       /**< it does */
+    RONDE_REASON_DEPENDENCY, /**< waits for a step of another lane; `about` is an entry of dependencies */
+    RONDE_REASON_MESSAGE, /**< waits for a message; `about` is a connection */
+    RONDE_REASON_SLOT,    /**< waits for a free slot; `about` is a connection */
+    RONDE_REASON_LENGTH,  /**< a message is longer or shorter than the step expects (checks only) */
+    RONDE_REASON_EXTENT, /**< source and destination hold different numbers of elements (checks only) */
+    RONDE_REASON_BUFFER /**< an operand lies in a buffer the caller did not give (checks only) */
+};
+
+/** A lane and how far it is. */
+struct ronde_lane {
+    struct ronde_task *task; /**< where it belongs */
+    uint32_t index;          /**< lane of the task's program */
+    uint32_t first;          /**< its first step */
+    uint32_t end;            /**< one past its last step */
+    uint32_t step;           /**< the step to execute next */
+    uint64_t piece;          /**< of this run */
+    uint64_t done;           /**< value of its progress counter */
+    uint32_t *sorted[2]; /**< room for the chunks of a destination and of a source, max_chunk_count each */
+    enum ronde_reason reason; /**< why the last poll did not progress */
+    uint32_t about;           /**< what it is about */
+    uint64_t padding[8];      /**< up to two cache lines: neighbours may belong to another thread */
+};
+
+/** What a poll found. */
+enum ronde_poll {
+    RONDE_POLL_PROGRESSED, /**< one step was executed */
+    RONDE_POLL_BLOCKED,    /**< nothing could be done; lane->reason says what is missing */
+    RONDE_POLL_DONE,       /**< all pieces are over */
+    RONDE_POLL_WRONG       /**< the step contradicts its message or buffers (checks only) */
+};
+
+/** The chunks of an operand in message order. */
+struct ronde_items {
+    const uint32_t *sorted; /**< the list, or NULL when the two numbers say it */
+    uint32_t first;         /**< chunk of the first item that has not wrapped */
+    uint32_t wrapped; /**< items that wrapped around the end of the buffer: chunks 0 .. wrapped-1, sent first */
+};
+
+/** Source and destination of one item of a step. */
+struct ronde_segment {
+    unsigned char *source;      /**< NULL if the step has none */
+    unsigned char *destination; /**< NULL if the step has none */
+    uint64_t elements;          /**< of this piece */
+};
+
+/** A step that is being executed. */
+struct ronde_act {
+    struct ronde_lane *lane;       /**< by whom */
+    const struct ronde_step *step; /**< what */
+    uint32_t buffer[2];            /**< of destination and source, indexed by is_source */
+    struct ronde_items items[2];   /**< the chunks of each */
+    uint32_t rotation; /**< scratch only: by how much message order is rotated against position 0 */
+    const unsigned char *received; /**< rest of the message in the received slot, or NULL */
+    unsigned char *sent;           /**< rest of the slot to send, or NULL */
+    uint64_t moved;                /**< bytes of each operand so far */
+};
+
+#endif
