@@ -103,7 +103,8 @@ static void print_large(FILE *file, const struct ronde_comparison *comparison)
     const double top_ns = top->measured.median / (double)top->bytes;
     fprintf(file,
             "Large blocks cost copies and sums: on %u ranks the %s takes least time per byte at %s "
-            "bytes and %.1f times as much at %s; the model follows it by a copy rate per working set, measured by "
+            "bytes and %.1f times as much at %s; the model follows it by a copy rate per working "
+            "set, measured by "
             "streams. ",
             grid->ranks[last_rank], grid->algorithms[0],
             ronde_cell_size(ronde_validation_point(grid, last_rank, best, 0)->bytes).text,

@@ -63,8 +63,7 @@ static void visit(struct arrivals *arrivals, struct ronde_event event)
         join(set, mine + program->dependencies[step->first_dependency + i] * words, words);
     if (ronde_step_receives(op)) {
         const uint32_t end = model->end_base[event.actor] + step->receive;
-        const uint32_t message =
-            model->message_base[model->partner[end]] + arrivals->passed[end]++;
+        const uint32_t message = model->message_base[model->partner[end]] + arrivals->passed[end]++;
         join(set,
              carried(arrivals, arrivals->messages + message * words,
                      program->connections[step->receive].peer),
@@ -99,8 +98,8 @@ static bool make_sets(struct arrivals *arrivals, struct ronde_arena *arena)
 {
     const struct ronde_model *model = arrivals->model;
     const size_t words = arrivals->words;
-    arrivals->steps = ronde_arena_new(arena, model->step_base[model->actors] * words,
-                                      sizeof *arrivals->steps);
+    arrivals->steps =
+        ronde_arena_new(arena, model->step_base[model->actors] * words, sizeof *arrivals->steps);
     arrivals->messages =
         ronde_arena_new(arena, model->message_count * words, sizeof *arrivals->messages);
     arrivals->moved = ronde_arena_new(arena, words, sizeof *arrivals->moved);
@@ -124,14 +123,14 @@ enum ronde_status ronde_prove_barrier(const struct ronde_schedule *schedule,
                                       const struct ronde_model *model, struct ronde_proof *proof,
                                       struct ronde_error *error)
 {
-    struct arrivals arrivals = {
-        .schedule = schedule, .model = model, .words = (schedule->ranks + (size_t)63) / 64};
+    struct arrivals arrivals = {.schedule = schedule,
+                                .model = model,
+                                .words = (schedule->ranks + (size_t)63) / 64};
     const uint64_t sets = model->step_base[model->actors] + (uint64_t)model->message_count;
     if (sets * arrivals.words > MAX_SET_BYTES / sizeof(uint64_t)) {
         ronde_find(proof, RONDE_FINDING_NOT_PROVED,
                    (struct ronde_place){NULL, RONDE_NONE, RONDE_NONE, RONDE_NONE},
-                   "%llu sets of %u ranks are too many", (unsigned long long)sets,
-                   schedule->ranks);
+                   "%llu sets of %u ranks are too many", (unsigned long long)sets, schedule->ranks);
         return RONDE_OK;
     }
     proof->method = RONDE_PROOF_EXACT;

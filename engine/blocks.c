@@ -12,12 +12,12 @@ struct trace {
     const struct ronde_schedule *schedule;
     const struct ronde_model *model;
     struct ronde_arena *arena;
-    struct datum *cells;     /* output and scratch chunks of all actors */
-    uint64_t *cell_base;     /* per actor + 1 */
-    struct datum *items;     /* of all messages */
-    uint64_t *passed;        /* per end: items */
-    uint32_t *source;        /* chunks of the current step, in message order */
-    uint32_t *destination;   /* the same */
+    struct datum *cells;   /* output and scratch chunks of all actors */
+    uint64_t *cell_base;   /* per actor + 1 */
+    struct datum *items;   /* of all messages */
+    uint64_t *passed;      /* per end: items */
+    uint32_t *source;      /* chunks of the current step, in message order */
+    uint32_t *destination; /* the same */
 };
 
 /* A step of an actor. */
@@ -84,8 +84,7 @@ static struct datum take_item(const struct trace *trace, const struct scene *sce
     const struct ronde_model *model = trace->model;
     const struct ronde_schedule *schedule = trace->schedule;
     const uint32_t end = model->end_base[scene->actor] + scene->step->receive;
-    struct datum datum =
-        trace->items[model->item_base[model->partner[end]] + trace->passed[end]++];
+    struct datum datum = trace->items[model->item_base[model->partner[end]] + trace->passed[end]++];
     if (!model->is_quotient)
         return datum;
     const uint32_t offset = scene->view.program->connections[scene->step->receive].peer;
@@ -128,21 +127,19 @@ static bool is_scratch_only(const struct ronde_step *step)
 {
     const bool reads = ronde_step_reads_source((enum ronde_step_op)step->op);
     const bool writes = ronde_step_writes((enum ronde_step_op)step->op);
-    return step->chunk_count > 0 && (reads || writes) &&
-           (!reads || step->source == RONDE_SCRATCH) &&
+    return step->chunk_count > 0 && (reads || writes) && (!reads || step->source == RONDE_SCRATCH) &&
            (!writes || step->destination == RONDE_SCRATCH);
 }
 
 static bool run_step(const struct trace *trace, struct ronde_event event)
 {
-    struct scene scene = {.view = ronde_model_view(trace->model, event.actor),
-                          .actor = event.actor};
+    struct scene scene = {.view = ronde_model_view(trace->model, event.actor), .actor = event.actor};
     scene.step = &scene.view.program->steps[event.step];
     if (is_scratch_only(scene.step))
         return false;
     for (uint32_t buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
-        scene.chunks[buffer] = ronde_schedule_chunks(trace->schedule, scene.view.program,
-                                                     (enum ronde_buffer)buffer);
+        scene.chunks[buffer] =
+            ronde_schedule_chunks(trace->schedule, scene.view.program, (enum ronde_buffer)buffer);
     const enum ronde_step_op op = (enum ronde_step_op)scene.step->op;
     if (ronde_step_reads_source(op))
         ronde_view_chunks(&scene.view, scene.step, true, scene.chunks[scene.step->source],
@@ -165,9 +162,8 @@ static bool make_room(struct trace *trace)
         return false;
     for (uint32_t actor = 0; actor < model->actors; actor++) {
         const struct ronde_program *program = ronde_model_view(model, actor).program;
-        trace->cell_base[actor + 1] =
-            trace->cell_base[actor] + program->scratch_chunks +
-            ronde_schedule_chunks(trace->schedule, program, RONDE_OUT);
+        trace->cell_base[actor + 1] = trace->cell_base[actor] + program->scratch_chunks +
+                                      ronde_schedule_chunks(trace->schedule, program, RONDE_OUT);
     }
     const uint32_t most = trace->schedule->max_chunk_count;
     trace->cells = ronde_arena_new(arena, trace->cell_base[model->actors], sizeof *trace->cells);

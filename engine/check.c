@@ -53,8 +53,8 @@ static void check_symmetry(const struct ronde_schedule *schedule, struct ronde_p
                    ronde_collective_text(schedule->collective), in ? "rotating" : "fixed",
                    out ? "rotating" : "fixed");
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT && schedule->program_count > 0; buffer++) {
-        const uint32_t chunks = ronde_schedule_chunks(schedule, &schedule->programs[0],
-                                                      (enum ronde_buffer)buffer);
+        const uint32_t chunks =
+            ronde_schedule_chunks(schedule, &schedule->programs[0], (enum ronde_buffer)buffer);
         if (schedule->rotates[buffer] && chunks % schedule->ranks != 0)
             ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
                        "%u chunks of a rotating buffer are no multiple of %u ranks", chunks,
@@ -146,12 +146,11 @@ static void check_operand(const struct inspection *inspection, uint32_t step, bo
                    "the %s is no buffer", what);
         return;
     }
-    const uint32_t chunks = ronde_schedule_chunks(inspection->schedule, inspection->program,
-                                                  (enum ronde_buffer)buffer);
+    const uint32_t chunks =
+        ronde_schedule_chunks(inspection->schedule, inspection->program, (enum ronde_buffer)buffer);
     if (s->chunk_count > chunks || (!(s->flags & flag) && s->chunk_count > 0 && first >= chunks))
         ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "%s chunks %u+%u do not fit a buffer of %u", what, first, s->chunk_count,
-                   chunks);
+                   "%s chunks %u+%u do not fit a buffer of %u", what, first, s->chunk_count, chunks);
     if (s->flags & flag)
         check_range(inspection, step, first, s->chunk_count);
     if (!is_source && buffer == RONDE_IN)

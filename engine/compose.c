@@ -6,9 +6,9 @@
  * send of the second (reduce_scatter;all_gather by rings becomes the ring all_reduce), lanes are not joined by barriers
  * but by the dependencies that memory asks for, and the whole is proved against the collective it claims to be.
  */
+#include "ronde/compose.h"
 #include "derive.h"
 #include "model.h"
-#include "ronde/compose.h"
 #include "seal.h"
 
 #include <string.h>
@@ -65,8 +65,8 @@ static enum ronde_status check_groups(const struct ronde_schedule *a,
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "cannot compose %u ranks with %u", a->ranks,
                           b->ranks);
     if (a->symmetry != b->symmetry || a->shape_count != b->shape_count ||
-        memcmp(a->shape, b->shape, a->shape_count * sizeof a->shape[0]) != 0 ||
-        a->absolute_peers || b->absolute_peers)
+        memcmp(a->shape, b->shape, a->shape_count * sizeof a->shape[0]) != 0 || a->absolute_peers ||
+        b->absolute_peers)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "cannot compose %s with %s: their symmetries differ", a->algorithm,
                           b->algorithm);
@@ -238,8 +238,8 @@ static void declare(struct ronde_builder *builder, const struct composition *com
                            ronde_collective_text(whole->collective), chunks,
                            chunks_of(second, RONDE_OUT));
     ronde_builder_chunks(builder, each);
-    ronde_builder_scratch(builder, chunks_of(first, RONDE_OUT) + most_scratch(first) +
-                                       most_scratch(second));
+    ronde_builder_scratch(builder,
+                          chunks_of(first, RONDE_OUT) + most_scratch(first) + most_scratch(second));
     declare_channels(builder, first);
     whole->symmetry = first->symmetry;
     whole->shape_count = first->shape_count;
@@ -268,18 +268,16 @@ static enum ronde_status build(struct composition *composition, enum ronde_colle
     declare(builder, composition);
     const uint32_t lanes[2] = {first->max_lane_count,
                                composition->halves[1].schedule->max_lane_count};
-    composition->maker = (struct ronde_proto_maker){
-        composition, count_steps, make_protos, lanes[0] > lanes[1] ? lanes[0] : lanes[1]};
+    composition->maker = (struct ronde_proto_maker){composition, count_steps, make_protos,
+                                                    lanes[0] > lanes[1] ? lanes[0] : lanes[1]};
     builder->maker = &composition->maker;
     return ronde_schedule_finish(builder, NULL, out_schedule, error);
 }
 
-enum ronde_status ronde_schedule_compose(const struct ronde_schedule *first,
-                                         const struct ronde_schedule *second,
-                                         enum ronde_collective collective,
-                                         const struct ronde_mem *mem,
-                                         struct ronde_schedule **out_schedule,
-                                         struct ronde_error *error)
+enum ronde_status
+ronde_schedule_compose(const struct ronde_schedule *first, const struct ronde_schedule *second,
+                       enum ronde_collective collective, const struct ronde_mem *mem,
+                       struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     struct composition composition = {0};
     *out_schedule = NULL;

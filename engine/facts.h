@@ -12,7 +12,7 @@ enum ronde_fact_kind { RONDE_FACT_TRANSFER, RONDE_FACT_COPY, RONDE_FACT_REDUCE }
 /** One fact; local ones use `from`, `from_lane`, `source` and `target` of the transfer. */
 struct ronde_fact {
     enum ronde_fact_kind kind;
-    uint32_t tag; /**< transfers: tells lane pairs between the same two positions apart */
+    uint32_t tag;   /**< transfers: tells lane pairs between the same two positions apart */
     uint32_t round; /**< facts of one round are all sent before any is received; 0 = alone */
     struct ronde_transfer transfer;
 };
@@ -21,10 +21,11 @@ struct ronde_proto;
 
 /** Where the steps of a position come from when not from facts (compose.c). */
 struct ronde_proto_maker {
-    const void *self;                                         /**< for the functions */
-    uint32_t (*count)(const void *self, uint32_t position);   /**< steps of a position */
-    void (*make)(const void *self, uint32_t position, struct ronde_proto *protos); /**< fills them in, in program order */
-    uint32_t lane_limit;                                      /**< one more than the largest lane */
+    const void *self;                                       /**< for the functions */
+    uint32_t (*count)(const void *self, uint32_t position); /**< steps of a position */
+    void (*make)(const void *self, uint32_t position,
+                 struct ronde_proto *protos); /**< fills them in, in program order */
+    uint32_t lane_limit;                      /**< one more than the largest lane */
 };
 
 /** The builder. The raw schedule's header is filled in as the algorithm speaks. */
@@ -39,10 +40,10 @@ struct ronde_builder {
     struct ronde_fact *facts;
     size_t fact_count;
     size_t fact_capacity;
-    uint32_t rounds;  /**< begun so far */
-    bool is_in_round; /**< facts belong to the last of them */
+    uint32_t rounds;                       /**< begun so far */
+    bool is_in_round;                      /**< facts belong to the last of them */
     const struct ronde_proto_maker *maker; /**< NULL = the facts */
-    struct ronde_error error; /**< the first one */
+    struct ronde_error error;              /**< the first one */
 };
 
 /** Turns the facts into the programs of builder->schedule. Errors: NO_MEMORY. */

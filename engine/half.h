@@ -64,13 +64,11 @@ static inline uint16_t ronde_float16_round(float value)
     const uint32_t magnitude = bits & 0x7fffffffu;
     const uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
     /* Added to 0.5 the last digit weighs 2^-24, which is a subnormal's: the addition rounds. */
-    const uint32_t subnormal =
-        ronde_float32_bits(ronde_float32_of(magnitude) + 0.5f) - 0x3f000000u;
+    const uint32_t subnormal = ronde_float32_bits(ronde_float32_of(magnitude) + 0.5f) - 0x3f000000u;
     const uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
     const uint32_t large = ronde_select(magnitude > 0x7f800000u, nan, RONDE_FLOAT16_INFINITY);
     const uint32_t finite = ronde_select(magnitude < 0x38800000u, subnormal, normal);
-    return (uint16_t)((bits >> 16 & 0x8000u) |
-                      ronde_select(magnitude >= 0x47800000u, large, finite));
+    return (uint16_t)((bits >> 16 & 0x8000u) | ronde_select(magnitude >= 0x47800000u, large, finite));
 }
 
 /** Widens a bfloat16. Exact. */

@@ -91,50 +91,47 @@ RONDE_X86 static inline ronde_floats ronde_x86_all(float value)
         uint16_t *const t = (uint16_t *)to;                                                        \
         const uint16_t *const a = (const uint16_t *)local;                                         \
         const uint16_t *const b = (const uint16_t *)received;                                      \
-        RONDE_X86_LOOP(                                                                            \
-            ronde_x86_round_##dtype(ronde_x86_widen_##dtype(ronde_x86_load(a + i))                 \
-                                        op ronde_x86_widen_##dtype(ronde_x86_load(b + i))),        \
-            round(widen(a[i]) op widen(b[i])))                                                     \
+        RONDE_X86_LOOP(ronde_x86_round_##dtype(ronde_x86_widen_##dtype(ronde_x86_load(             \
+                           a + i)) op ronde_x86_widen_##dtype(ronde_x86_load(b + i))),             \
+                       round(widen(a[i]) op widen(b[i])))                                          \
     }
 
 /** The loops of premul_sum and avg. */
-#define RONDE_X86_OTHERS(dtype, widen, round)                                                      \
-    RONDE_X86 static void ronde_x86_scale_##dtype(void *to, const void *raw, const void *factor,   \
-                                                  uint64_t count)                                  \
-    {                                                                                              \
-        uint16_t *const t = (uint16_t *)to;                                                        \
-        const uint16_t *const a = (const uint16_t *)raw;                                           \
-        uint16_t half;                                                                             \
-        __builtin_memcpy(&half, factor, sizeof half);                                              \
-        const float f = widen(half);                                                               \
-        RONDE_X86_LOOP(ronde_x86_round_##dtype(ronde_x86_widen_##dtype(ronde_x86_load(a + i)) *    \
-                                               ronde_x86_all(f)),                                  \
-                       round(widen(a[i]) * f))                                                     \
-    }                                                                                              \
-    RONDE_X86 static void ronde_x86_scale_sum_##dtype(void *to, const void *raw,                   \
-                                                      const void *other, const void *factor,       \
-                                                      uint64_t count)                              \
-    {                                                                                              \
-        uint16_t *const t = (uint16_t *)to;                                                        \
-        const uint16_t *const a = (const uint16_t *)raw;                                           \
-        const uint16_t *const b = (const uint16_t *)other;                                         \
-        uint16_t half;                                                                             \
-        __builtin_memcpy(&half, factor, sizeof half);                                              \
-        const float f = widen(half);                                                               \
-        RONDE_X86_LOOP(                                                                            \
-            ronde_x86_round_##dtype(                                                               \
-                ronde_x86_widen_##dtype(ronde_x86_round_##dtype(                                   \
-                    ronde_x86_widen_##dtype(ronde_x86_load(a + i)) * ronde_x86_all(f))) +          \
-                ronde_x86_widen_##dtype(ronde_x86_load(b + i))),                                   \
-            round(widen(round(widen(a[i]) * f)) + widen(b[i])))                                    \
-    }                                                                                              \
-    RONDE_X86 static void ronde_x86_divide_##dtype(void *to, uint32_t ranks, uint64_t count)       \
-    {                                                                                              \
-        uint16_t *const t = (uint16_t *)to;                                                        \
-        const float n = (float)ranks;                                                              \
-        RONDE_X86_LOOP(ronde_x86_round_##dtype(ronde_x86_widen_##dtype(ronde_x86_load(t + i)) /    \
-                                               ronde_x86_all(n)),                                  \
-                       round(widen(t[i]) / n))                                                     \
+#define RONDE_X86_OTHERS(dtype, widen, round)                                                        \
+    RONDE_X86 static void ronde_x86_scale_##dtype(void *to, const void *raw, const void *factor,     \
+                                                  uint64_t count)                                    \
+    {                                                                                                \
+        uint16_t *const t = (uint16_t *)to;                                                          \
+        const uint16_t *const a = (const uint16_t *)raw;                                             \
+        uint16_t half;                                                                               \
+        __builtin_memcpy(&half, factor, sizeof half);                                                \
+        const float f = widen(half);                                                                 \
+        RONDE_X86_LOOP(ronde_x86_round_##dtype(ronde_x86_widen_##dtype(ronde_x86_load(a + i)) *      \
+                                               ronde_x86_all(f)),                                    \
+                       round(widen(a[i]) * f))                                                       \
+    }                                                                                                \
+    RONDE_X86 static void ronde_x86_scale_sum_##dtype(void *to, const void *raw, const void *other,  \
+                                                      const void *factor, uint64_t count)            \
+    {                                                                                                \
+        uint16_t *const t = (uint16_t *)to;                                                          \
+        const uint16_t *const a = (const uint16_t *)raw;                                             \
+        const uint16_t *const b = (const uint16_t *)other;                                           \
+        uint16_t half;                                                                               \
+        __builtin_memcpy(&half, factor, sizeof half);                                                \
+        const float f = widen(half);                                                                 \
+        RONDE_X86_LOOP(ronde_x86_round_##dtype(                                                      \
+                           ronde_x86_widen_##dtype(ronde_x86_round_##dtype(                          \
+                               ronde_x86_widen_##dtype(ronde_x86_load(a + i)) * ronde_x86_all(f))) + \
+                           ronde_x86_widen_##dtype(ronde_x86_load(b + i))),                          \
+                       round(widen(round(widen(a[i]) * f)) + widen(b[i])))                           \
+    }                                                                                                \
+    RONDE_X86 static void ronde_x86_divide_##dtype(void *to, uint32_t ranks, uint64_t count)         \
+    {                                                                                                \
+        uint16_t *const t = (uint16_t *)to;                                                          \
+        const float n = (float)ranks;                                                                \
+        RONDE_X86_LOOP(ronde_x86_round_##dtype(ronde_x86_widen_##dtype(ronde_x86_load(t + i)) /      \
+                                               ronde_x86_all(n)),                                    \
+                       round(widen(t[i]) / n))                                                       \
     }
 
 /** All loops of a type, and the function that puts them in the place of those of reduce.h. */

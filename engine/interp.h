@@ -202,9 +202,8 @@ RONDE_INTERP uint32_t ronde_act_scratch_part(const struct ronde_act *act, uint32
 {
     const struct ronde_task *task = act->lane->task;
     const struct ronde_program *program = task->view.program;
-    const uint32_t part =
-        program->scratch_parts[program->scratch_part[act->step - program->steps] +
-                               ronde_act_first_place(act, item)];
+    const uint32_t part = program->scratch_parts[program->scratch_part[act->step - program->steps] +
+                                                 ronde_act_first_place(act, item)];
     const uint32_t parts = task->view.schedule->chunks_per_block;
     /* Collectives of one block rotate its parts with the position; a block per rank keeps its parts. */
     return task->chunks[RONDE_IN] == parts ? ronde_view_shift(&task->view, RONDE_IN, parts, part)
@@ -219,9 +218,9 @@ RONDE_INTERP struct ronde_extent ronde_task_extent(const struct ronde_task *task
     const uint32_t parts = view->schedule->chunks_per_block;
     if (!task->blocks[buffer] || !task->blocks[buffer]->counts)
         return task->parts[chunk % parts];
-    const struct ronde_slice slice = ronde_slice_between(
-        view->schedule, task->weight_before, view->channel->weight,
-        task->blocks[buffer]->counts[chunk / parts], task->frame->element_bytes);
+    const struct ronde_slice slice =
+        ronde_slice_between(view->schedule, task->weight_before, view->channel->weight,
+                            task->blocks[buffer]->counts[chunk / parts], task->frame->element_bytes);
     return ronde_slice_chunk(&slice, chunk % parts);
 }
 

@@ -227,8 +227,7 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
     loaded->mem = mem;
     loaded->arena = ronde_arena_create(mem);
     count_parts(loaded);
-    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded) ||
-        !ronde_loaded_connect(loaded)) {
+    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded) || !ronde_loaded_connect(loaded)) {
         const unsigned long long ends = loaded->end_count;
         ronde_loaded_destroy(loaded);
         return ronde_fail(error, RONDE_NO_MEMORY,

@@ -8,11 +8,11 @@ struct lowering {
     struct ronde_schedule *schedule;
     struct ronde_model *model;
     bool in_place;
-    uint32_t **message_of;   /**< per program and step: which message of its connection it sends */
-    uint32_t *last_access;   /**< per cell of one rank: last step that touched it */
-    uint32_t *pending;       /**< per cell: head of a list of sends whose source it is */
-    uint32_t *pending_next;  /**< per entry */
-    uint32_t *pending_step;  /**< per entry */
+    uint32_t **message_of;  /**< per program and step: which message of its connection it sends */
+    uint32_t *last_access;  /**< per cell of one rank: last step that touched it */
+    uint32_t *pending;      /**< per cell: head of a list of sends whose source it is */
+    uint32_t *pending_next; /**< per entry */
+    uint32_t *pending_step; /**< per entry */
     uint32_t pending_count;
     uint32_t *chunks;
     uint32_t *visit; /**< per lane of the model */
@@ -98,8 +98,7 @@ static void visit_destination(struct lowering *lowering, const struct ronde_view
 {
     const struct ronde_step *step = &program->steps[index];
     const enum ronde_buffer buffer = (enum ronde_buffer)step->destination;
-    ronde_view_chunks(view, step, false,
-                      ronde_schedule_chunks(lowering->schedule, program, buffer),
+    ronde_view_chunks(view, step, false, ronde_schedule_chunks(lowering->schedule, program, buffer),
                       lowering->chunks);
     for (uint32_t item = 0; item < step->chunk_count; item++) {
         const uint32_t cell = cell_of(lowering, view, buffer, lowering->chunks[item]);
@@ -188,8 +187,7 @@ static uint32_t reuse_blocker(const struct ronde_model *model, uint32_t actor, u
 static void link_reuse(struct lowering *lowering)
 {
     const struct ronde_model *model = lowering->model;
-    memset(lowering->pending, 0xff,
-           model->step_base[model->actors] * sizeof *lowering->pending);
+    memset(lowering->pending, 0xff, model->step_base[model->actors] * sizeof *lowering->pending);
     for (uint32_t actor = 0; actor < model->actors; actor++) {
         const struct ronde_program *program = ronde_model_view(model, actor).program;
         const uint32_t base = model->step_base[actor];
@@ -251,8 +249,7 @@ static void break_cycles(struct lowering *lowering)
 
 /* --- both placements ----------------------------------------------------------------------- */
 
-static void number_messages(struct ronde_program *program, uint32_t *message_of,
-                            uint32_t *sent_on)
+static void number_messages(struct ronde_program *program, uint32_t *message_of, uint32_t *sent_on)
 {
     memset(sent_on, 0, program->connection_count * sizeof *sent_on);
     for (uint32_t i = 0; i < program->step_count; i++)
@@ -300,11 +297,10 @@ static bool make_lists(struct lowering *lowering, struct ronde_arena *arena)
     lowering->pending = ronde_arena_new(arena, cells, sizeof(uint32_t));
     lowering->pending_next = ronde_arena_new(arena, entries, sizeof(uint32_t));
     lowering->pending_step = ronde_arena_new(arena, entries, sizeof(uint32_t));
-    lowering->chunks =
-        ronde_arena_new(arena, lowering->schedule->max_chunk_count, sizeof(uint32_t));
+    lowering->chunks = ronde_arena_new(arena, lowering->schedule->max_chunk_count, sizeof(uint32_t));
     lowering->visit = ronde_arena_new(arena, model->lane_base[model->actors], sizeof(uint32_t));
-    return lowering->visit && lowering->last_access && lowering->pending && lowering->pending_next &&
-           lowering->pending_step && lowering->chunks;
+    return lowering->visit && lowering->last_access && lowering->pending &&
+           lowering->pending_next && lowering->pending_step && lowering->chunks;
 }
 
 /** `mine` holds each actor's steps in a topological order. */

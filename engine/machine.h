@@ -88,14 +88,14 @@ struct ronde_wait {
 
 /** What is the same for all lanes during a run. */
 struct ronde_frame {
-    uint64_t count;             /**< elements of a block, or of the longest */
-    uint64_t first_piece;       /**< pieces of all earlier runs */
-    uint64_t piece_count;       /**< pieces of this run */
-    uint64_t piece_elements;    /**< elements of a full piece */
-    uint64_t slot_stride;       /**< bytes from slot to slot */
-    uint32_t depth;             /**< slots of a connection */
-    uint32_t element_bytes;     /**< of the element type */
-    uint32_t ranks;             /**< what avg divides by */
+    uint64_t count;          /**< elements of a block, or of the longest */
+    uint64_t first_piece;    /**< pieces of all earlier runs */
+    uint64_t piece_count;    /**< pieces of this run */
+    uint64_t piece_elements; /**< elements of a full piece */
+    uint64_t slot_stride;    /**< bytes from slot to slot */
+    uint32_t depth;          /**< slots of a connection */
+    uint32_t element_bytes;  /**< of the element type */
+    uint32_t ranks;          /**< what avg divides by */
     uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
     struct ronde_kernels kernels; /**< of element type and operator */
     bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
@@ -112,10 +112,11 @@ struct ronde_task {
     unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
     uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */
     uint64_t scratch_stride;                 /**< bytes from scratch chunk to scratch chunk */
-    const struct ronde_blocks *blocks[2]; /**< of input and output; NULL = blocks of `count`, one after another */
+    const struct ronde_blocks
+        *blocks[2];         /**< of input and output; NULL = blocks of `count`, one after another */
     uint64_t weight_before; /**< of the channels before its own */
     uint64_t factor;        /**< premul_sum: the bytes of the rank's factor */
-    uint32_t first_lane;                     /**< index of its lane 0 among all lanes */
+    uint32_t first_lane;    /**< index of its lane 0 among all lanes */
 };
 
 /** Why a lane does not go on. */

@@ -106,8 +106,8 @@ static void pair_end(struct ronde_model *model, const struct program_ends *ends,
         schedule->absolute_peers
             ? view->position
             : ronde_group_add(schedule, view->position, ronde_group_negate(schedule, position));
-    const uint32_t found = find_receive(peer.program, &ends[peer.program - schedule->programs],
-                                        back, connection->tag);
+    const uint32_t found =
+        find_receive(peer.program, &ends[peer.program - schedule->programs], back, connection->tag);
     if (found == RONDE_NONE)
         return;
     const uint32_t here = model->end_base[view->position] + end;
@@ -135,8 +135,7 @@ static void report_unmatched(const struct ronde_model *model, const struct progr
             }
             const uint32_t other = model->is_quotient ? 0 : peer;
             const struct ronde_view peer_view = ronde_model_view(model, other);
-            const struct program_ends *theirs =
-                &ends[peer_view.program - model->schedule->programs];
+            const struct program_ends *theirs = &ends[peer_view.program - model->schedule->programs];
             const uint32_t there = theirs->messages[partner - model->end_base[other]];
             if (mine->messages[end] != there)
                 ronde_find(proof, RONDE_FINDING_UNMATCHED, place,
@@ -185,8 +184,8 @@ static bool number_bases(struct ronde_model *model)
     model->lane_of_end = ronde_arena_new(model->arena, ends, sizeof *model->lane_of_end);
     model->message_base = ronde_arena_new(model->arena, ends, sizeof *model->message_base);
     model->item_base = ronde_arena_new(model->arena, ends, sizeof *model->item_base);
-    model->order = ronde_arena_new(model->arena, model->step_base[model->actors],
-                                   sizeof *model->order);
+    model->order =
+        ronde_arena_new(model->arena, model->step_base[model->actors], sizeof *model->order);
     return model->partner && model->lane_of_end && model->message_base && model->item_base &&
            model->order;
 }

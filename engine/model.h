@@ -40,20 +40,20 @@ struct ronde_model {
     struct ronde_arena *arena;
     bool is_quotient;
     uint32_t actors;
-    uint32_t *lane_base;      /**< per actor + 1: first lane */
-    uint32_t *end_base;       /**< per actor + 1: first connection end */
-    uint32_t *step_base;      /**< per actor + 1: first step */
-    uint32_t *partner;        /**< per end: the other end */
-    uint32_t *lane_of_end;    /**< per end: the lane that uses it */
-    uint32_t *message_base;   /**< per send end: its first message */
-    uint64_t *item_base;      /**< per send end: its first message item (chunk) */
-    uint32_t message_count;   /**< of all send ends */
-    uint64_t item_count;      /**< of all send ends */
-    uint32_t most_messages;   /**< of any send end */
+    uint32_t *lane_base;       /**< per actor + 1: first lane */
+    uint32_t *end_base;        /**< per actor + 1: first connection end */
+    uint32_t *step_base;       /**< per actor + 1: first step */
+    uint32_t *partner;         /**< per end: the other end */
+    uint32_t *lane_of_end;     /**< per end: the lane that uses it */
+    uint32_t *message_base;    /**< per send end: its first message */
+    uint64_t *item_base;       /**< per send end: its first message item (chunk) */
+    uint32_t message_count;    /**< of all send ends */
+    uint64_t item_count;       /**< of all send ends */
+    uint32_t most_messages;    /**< of any send end */
     struct ronde_event *order; /**< a topological order of all steps, filled in by a complete run */
     struct ronde_run *run;     /**< state of a run */
     const struct ronde_guard *guard; /**< NULL but while lowering */
-    const void *guard_self;    /**< for the guard */
+    const void *guard_self;          /**< for the guard */
 };
 
 /** The program of an actor. */
@@ -64,9 +64,9 @@ static inline struct ronde_view ronde_model_view(const struct ronde_model *model
     view.channel = &model->channel;
     view.position = actor;
     view.rank = ronde_channel_rank(&model->channel, actor);
-    view.program = &model->schedule->programs[model->schedule->program_of
-                                                  ? model->schedule->program_of[actor]
-                                                  : 0];
+    view.program =
+        &model->schedule
+             ->programs[model->schedule->program_of ? model->schedule->program_of[actor] : 0];
     return view;
 }
 

@@ -5,16 +5,16 @@
 
 /** Counters of one run. */
 struct ronde_run {
-    uint32_t depth;      /**< slots, 0 = unlimited */
-    uint32_t *next;      /**< per lane: the step it is at */
-    uint32_t *passed;    /**< per end: messages sent or received */
-    uint32_t *stack;     /**< lanes that may be able to go on */
+    uint32_t depth;   /**< slots, 0 = unlimited */
+    uint32_t *next;   /**< per lane: the step it is at */
+    uint32_t *passed; /**< per end: messages sent or received */
+    uint32_t *stack;  /**< lanes that may be able to go on */
     uint32_t stack_count;
-    bool *is_stacked;    /**< per lane */
-    uint32_t *waiter;    /**< per lane: first lane that waits for it */
+    bool *is_stacked;      /**< per lane */
+    uint32_t *waiter;      /**< per lane: first lane that waits for it */
     uint32_t *next_waiter; /**< per lane: the next in that list */
-    bool *is_parked;     /**< per lane: it is in such a list, and only in one */
-    uint32_t done;       /**< steps */
+    bool *is_parked;       /**< per lane: it is in such a list, and only in one */
+    uint32_t done;         /**< steps */
 };
 
 bool ronde_model_make_run(struct ronde_model *model)
@@ -117,8 +117,7 @@ static void finish_step(const struct runner *runner, const struct ronde_step *st
     struct ronde_model *model = runner->model;
     struct ronde_run *run = model->run;
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
-    model->order[run->done++] =
-        (struct ronde_event){runner->actor, run->next[runner->lane]};
+    model->order[run->done++] = (struct ronde_event){runner->actor, run->next[runner->lane]};
     run->next[runner->lane]++;
     if (ronde_step_receives(op))
         pass_end(model, model->end_base[runner->actor] + step->receive);
@@ -136,9 +135,8 @@ static void finish_step(const struct runner *runner, const struct ronde_step *st
 static uint32_t guarding_lane(const struct runner *runner)
 {
     const struct ronde_model *model = runner->model;
-    return model->guard
-               ? model->guard->blocker(model, runner->actor, model->run->next[runner->lane])
-               : RONDE_NONE;
+    return model->guard ? model->guard->blocker(model, runner->actor, model->run->next[runner->lane])
+                        : RONDE_NONE;
 }
 
 /** Parks a lane until another has moved; a message that arrives meanwhile does not change what it waits for. */

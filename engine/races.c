@@ -14,7 +14,7 @@ struct access {
     uint32_t lane;
     uint32_t clock; /**< of the lane when the access is over; 0 = none */
     uint32_t step;
-    uint32_t next;  /**< reads: index of the next in the cell's list */
+    uint32_t next; /**< reads: index of the next in the cell's list */
 };
 
 /** Accesses since the last write, per cell of one rank. */
@@ -36,8 +36,8 @@ struct search {
     uint32_t lanes; /**< of the rank */
     bool in_place;
     struct history history;
-    uint32_t *source;      /**< chunks of the current step */
-    uint32_t *destination; /**< the same */
+    uint32_t *source;        /**< chunks of the current step */
+    uint32_t *destination;   /**< the same */
     struct ronde_place race; /**< where the later access is */
     uint32_t race_with;      /**< step of the earlier */
     bool has_race;
@@ -89,8 +89,7 @@ static void note_write(struct search *search, uint32_t cell, struct access acces
     if (!is_ordered(&history->write[cell], clock))
         report(search, access.step, chunk, history->write[cell].step);
     for (uint32_t read = history->reads[cell]; read != RONDE_NONE; read = history->pool[read].next)
-        if (!is_ordered(&history->pool[read], clock) &&
-            history->pool[read].step != access.step)
+        if (!is_ordered(&history->pool[read], clock) && history->pool[read].step != access.step)
             report(search, access.step, chunk, history->pool[read].step);
     history->reads[cell] = RONDE_NONE;
     history->write[cell] = access;
@@ -110,8 +109,8 @@ static void resolve(struct search *search, const struct ronde_step *step)
 
 static uint32_t cell_of(const struct search *search, uint8_t buffer, uint32_t chunk)
 {
-    return ronde_cell(search->schedule, &search->cells, search->in_place,
-                      (enum ronde_buffer)buffer, chunk);
+    return ronde_cell(search->schedule, &search->cells, search->in_place, (enum ronde_buffer)buffer,
+                      chunk);
 }
 
 /** Notes what a step of the rank accesses; `clock` is its start. */
@@ -149,8 +148,8 @@ static bool open_search(struct search *search, struct ronde_arena *arena)
 {
     struct history *history = &search->history;
     search->lanes = search->view.program->lane_count;
-    search->cells = ronde_cells_of(search->schedule, search->view.program,
-                                   search->view.position, search->view.rank);
+    search->cells = ronde_cells_of(search->schedule, search->view.program, search->view.position,
+                                   search->view.rank);
     history->write = ronde_arena_new(arena, search->cells.total, sizeof *history->write);
     history->reads = ronde_arena_new(arena, search->cells.total, sizeof *history->reads);
     const size_t most = search->schedule->max_chunk_count;
@@ -181,8 +180,7 @@ static void start_clock(const struct search *search, const uint32_t *ends, uint3
     if (index > program->lane_first[lane])
         join(clock, ends + (size_t)(index - 1) * search->lanes, search->lanes);
     for (uint32_t i = 0; i < step->dependency_count; i++)
-        join(clock,
-             ends + (size_t)program->dependencies[step->first_dependency + i] * search->lanes,
+        join(clock, ends + (size_t)program->dependencies[step->first_dependency + i] * search->lanes,
              search->lanes);
 }
 
@@ -232,8 +230,7 @@ static void post_message(const struct search *search, struct global *global,
         return;
     const uint32_t end = model->end_base[event.actor] + step->send;
     const uint32_t message = model->message_base[end] + global->passed[end]++;
-    memcpy(global->messages + (size_t)message * search->lanes, clock,
-           search->lanes * sizeof *clock);
+    memcpy(global->messages + (size_t)message * search->lanes, clock, search->lanes * sizeof *clock);
 }
 
 static void run_global(struct search *search, struct global *global, uint32_t actor,
@@ -262,11 +259,12 @@ static bool search_global(struct search *search, uint32_t actor, struct ronde_ar
 {
     const struct ronde_model *model = search->model;
     const size_t steps = model->step_base[model->actors];
-    struct global global = {
-        .ends = ronde_arena_new(arena, steps * search->lanes, sizeof(uint32_t)),
-        .messages = ronde_arena_new(arena, (size_t)model->message_count * search->lanes,
-                                    sizeof(uint32_t)),
-        .passed = ronde_arena_new(arena, model->end_base[model->actors], sizeof(uint32_t))};
+    struct global global = {.ends = ronde_arena_new(arena, steps * search->lanes, sizeof(uint32_t)),
+                            .messages =
+                                ronde_arena_new(arena, (size_t)model->message_count * search->lanes,
+                                                sizeof(uint32_t)),
+                            .passed = ronde_arena_new(arena, model->end_base[model->actors],
+                                                      sizeof(uint32_t))};
     if (!global.ends || !global.messages || !global.passed)
         return false;
     for (size_t i = 0; i < steps && search->has_memory; i++)
@@ -332,8 +330,7 @@ static void convict(struct court *court, const struct search *search)
     const uint32_t lane = ronde_program_lane(program, search->race_with);
     court->verdict = RONDE_RACE_FOUND;
     ronde_find(court->proof, RONDE_FINDING_RACE, search->race, "races with lane %u step %u%s", lane,
-               search->race_with - program->lane_first[lane],
-               search->in_place ? " (in place)" : "");
+               search->race_with - program->lane_first[lane], search->in_place ? " (in place)" : "");
 }
 
 /** Looks at the whole graph. Returns false when there is no memory. */
@@ -368,7 +365,8 @@ static bool judge(struct court *court, uint32_t actor)
     if (program->lane_count < 2)
         return true;
     for (unsigned in_place = 0;
-         in_place < ronde_placements(court->schedule) && court->verdict == RONDE_RACE_FREE; in_place++) {
+         in_place < ronde_placements(court->schedule) && court->verdict == RONDE_RACE_FREE;
+         in_place++) {
         if (!is_known(court, *known, in_place == 1)) {
             struct search search = {.in_place = in_place == 1};
             if (!search_actor(court, actor, false, &search))
@@ -386,8 +384,7 @@ static bool judge(struct court *court, uint32_t actor)
 
 enum ronde_status ronde_prove_races(const struct ronde_schedule *schedule,
                                     const struct ronde_model *model, struct ronde_proof *proof,
-                                    enum ronde_race_verdict *out_verdict,
-                                    struct ronde_error *error)
+                                    enum ronde_race_verdict *out_verdict, struct ronde_error *error)
 {
     *out_verdict = RONDE_RACE_FREE;
     if (schedule->max_lane_count < 2)
@@ -401,15 +398,14 @@ enum ronde_status ronde_prove_races(const struct ronde_schedule *schedule,
     uint32_t *dealt = NULL;
     if (arena) {
         court.of_program = ronde_arena_new(arena, schedule->program_count, 1);
-        court.mine =
-            ronde_arena_new(arena, model->step_base[model->actors], sizeof *court.mine);
+        court.mine = ronde_arena_new(arena, model->step_base[model->actors], sizeof *court.mine);
         dealt = ronde_arena_new(arena, model->actors, sizeof *dealt);
     }
     bool has_room = court.of_program && court.mine && dealt;
     if (has_room)
         ronde_model_deal(model, dealt, court.mine);
-    for (uint32_t actor = 0;
-         actor < model->actors && has_room && court.verdict == RONDE_RACE_FREE; actor++)
+    for (uint32_t actor = 0; actor < model->actors && has_room && court.verdict == RONDE_RACE_FREE;
+         actor++)
         has_room = judge(&court, actor);
     ronde_arena_destroy(arena);
     *out_verdict = court.verdict;

@@ -19,7 +19,6 @@ enum ronde_race_verdict {
  */
 enum ronde_status ronde_prove_races(const struct ronde_schedule *schedule,
                                     const struct ronde_model *model, struct ronde_proof *proof,
-                                    enum ronde_race_verdict *out_verdict,
-                                    struct ronde_error *error);
+                                    enum ronde_race_verdict *out_verdict, struct ronde_error *error);
 
 #endif

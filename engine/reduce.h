@@ -35,7 +35,7 @@
  * computed in `ratio` and truncate toward zero. Up to 32 bits that is a floating type of p digits, which vectorises: a
  * quotient a/N that is no integer is at least 1/N away from one, and rounding moves it by at most |a|/N 2^-p, less.
  */
-#define RONDE_INTEGER_ELEMENT(dtype, type, wide, ratio)                                                   \
+#define RONDE_INTEGER_ELEMENT(dtype, type, wide, ratio)                                            \
     typedef type ronde_element_##dtype;                                                            \
     static inline type ronde_SUM_##dtype(type a, type b)                                           \
     {                                                                                              \
@@ -206,12 +206,10 @@ _Static_assert(RONDE_OP_COUNT == 6, "a new operator needs a kernel above and a c
 static inline struct ronde_kernels ronde_kernels_find(enum ronde_dtype dtype, enum ronde_op op)
 {
 #define RONDE_KERNEL_ROW(dtype, text, bytes)                                                       \
-    [RONDE_##dtype] = {[RONDE_SUM] = ronde_kernel_SUM_##dtype,                                     \
-                       [RONDE_PROD] = ronde_kernel_PROD_##dtype,                                   \
-                       [RONDE_MIN] = ronde_kernel_MIN_##dtype,                                     \
-                       [RONDE_MAX] = ronde_kernel_MAX_##dtype,                                     \
-                       [RONDE_AVG] = ronde_kernel_SUM_##dtype,                                     \
-                       [RONDE_PREMUL_SUM] = ronde_kernel_SUM_##dtype},
+    [RONDE_##dtype] = {                                                                            \
+        [RONDE_SUM] = ronde_kernel_SUM_##dtype, [RONDE_PROD] = ronde_kernel_PROD_##dtype,          \
+        [RONDE_MIN] = ronde_kernel_MIN_##dtype, [RONDE_MAX] = ronde_kernel_MAX_##dtype,            \
+        [RONDE_AVG] = ronde_kernel_SUM_##dtype, [RONDE_PREMUL_SUM] = ronde_kernel_SUM_##dtype},
     static const ronde_combine_kernel combine[RONDE_DTYPE_COUNT][RONDE_OP_COUNT] = {
         RONDE_DTYPE_LIST(RONDE_KERNEL_ROW)};
 #undef RONDE_KERNEL_ROW

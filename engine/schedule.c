@@ -41,13 +41,12 @@ void ronde_schedule_destroy(struct ronde_schedule *schedule)
         ronde_arena_destroy(schedule->arena);
 }
 
-enum ronde_status ronde_raw_create(const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
-                                   struct ronde_error *error)
+enum ronde_status ronde_raw_create(const struct ronde_mem *mem,
+                                   struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     *out_schedule = NULL;
     struct ronde_arena *arena = ronde_arena_create(mem);
-    struct ronde_schedule *schedule =
-        arena ? ronde_arena_new(arena, 1, sizeof *schedule) : NULL;
+    struct ronde_schedule *schedule = arena ? ronde_arena_new(arena, 1, sizeof *schedule) : NULL;
     if (!schedule) {
         ronde_arena_destroy(arena);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule");
@@ -95,8 +94,7 @@ static bool copy_program(struct ronde_arena *arena, struct ronde_program *copy,
 static bool copy_channels(struct ronde_arena *arena, struct ronde_schedule *copy,
                           const struct ronde_schedule *schedule)
 {
-    copy->channels =
-        ronde_arena_new(arena, schedule->channel_count, sizeof *schedule->channels);
+    copy->channels = ronde_arena_new(arena, schedule->channel_count, sizeof *schedule->channels);
     if (!copy->channels)
         return false;
     for (uint32_t k = 0; k < schedule->channel_count; k++) {
@@ -112,8 +110,7 @@ static bool copy_channels(struct ronde_arena *arena, struct ronde_schedule *copy
 static bool copy_programs(struct ronde_arena *arena, struct ronde_schedule *copy,
                           const struct ronde_schedule *schedule)
 {
-    copy->programs =
-        ronde_arena_new(arena, schedule->program_count, sizeof *schedule->programs);
+    copy->programs = ronde_arena_new(arena, schedule->program_count, sizeof *schedule->programs);
     if (!copy->programs)
         return false;
     for (uint32_t i = 0; i < schedule->program_count; i++)

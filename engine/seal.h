@@ -10,8 +10,8 @@
 #include "ronde/ir.h"
 
 /** Creates an empty raw schedule with its arena. Errors: NO_MEMORY. */
-enum ronde_status ronde_raw_create(const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
-                                   struct ronde_error *error);
+enum ronde_status ronde_raw_create(const struct ronde_mem *mem,
+                                   struct ronde_schedule **out_schedule, struct ronde_error *error);
 
 /** Deep copy without what sealing found, to be changed and sealed again (mutation tests). */
 enum ronde_status ronde_raw_copy(const struct ronde_schedule *schedule, const struct ronde_mem *mem,

@@ -18,7 +18,7 @@ struct value {
     uint64_t sum[2];     /**< bitset in sum[0], or two fingerprints */
     uint64_t expression; /**< hash of the tree, equal up to commuting */
     uint32_t label;      /**< input chunk + 1 */
-    uint32_t origin;     /**< where nothing is reduced: position it came from, RONDE_NONE once mixed */
+    uint32_t origin; /**< where nothing is reduced: position it came from, RONDE_NONE once mixed */
 };
 
 /** One symbolic run. */
@@ -31,15 +31,15 @@ struct symbolic {
     bool is_exact;
     uint64_t full[2]; /**< contributions of all ranks */
     struct value *cells;
-    uint64_t *cell_base;     /**< per actor + 1 */
-    struct value *items;     /**< of all messages */
+    uint64_t *cell_base;      /**< per actor + 1 */
+    struct value *items;      /**< of all messages */
     uint32_t *message_chunks; /**< chunks of each message */
-    uint64_t *passed_items;  /**< per end */
-    uint32_t *passed;        /**< per end */
-    uint32_t *source;        /**< chunks of the current step, in message order */
-    uint32_t *destination;   /**< the same */
-    uint8_t **final_state;   /**< per program and step: 0 unknown, 1 no, 2 yes */
-    uint8_t *has_parts;      /**< per program: scratch parts were recorded */
+    uint64_t *passed_items;   /**< per end */
+    uint32_t *passed;         /**< per end */
+    uint32_t *source;         /**< chunks of the current step, in message order */
+    uint32_t *destination;    /**< the same */
+    uint8_t **final_state;    /**< per program and step: 0 unknown, 1 no, 2 yes */
+    uint8_t *has_parts;       /**< per program: scratch parts were recorded */
 };
 
 /** An event with its surroundings. */
@@ -181,8 +181,7 @@ static struct value take_item(struct symbolic *symbolic, const struct moment *mo
     const struct ronde_schedule *schedule = symbolic->schedule;
     const uint32_t end = model->end_base[moment->actor] + moment->step->receive;
     const uint32_t sender = model->partner[end];
-    struct value value =
-        symbolic->items[model->item_base[sender] + symbolic->passed_items[end]++];
+    struct value value = symbolic->items[model->item_base[sender] + symbolic->passed_items[end]++];
     if (!model->is_quotient || value.label == 0)
         return value;
     const uint32_t offset = moment->view.program->connections[moment->step->receive].peer;
@@ -190,8 +189,8 @@ static struct value take_item(struct symbolic *symbolic, const struct moment *mo
         value.origin = ronde_group_add(schedule, value.origin, offset);
     struct ronde_view from = moment->view;
     from.position = offset;
-    value.label = 1 + ronde_view_shift(&from, RONDE_IN, moment->cells.chunks[RONDE_IN],
-                                       value.label - 1);
+    value.label =
+        1 + ronde_view_shift(&from, RONDE_IN, moment->cells.chunks[RONDE_IN], value.label - 1);
     return value;
 }
 
@@ -218,8 +217,8 @@ static bool pass_messages(struct symbolic *symbolic, const struct moment *moment
     if (!ronde_step_receives(op))
         return true;
     const uint32_t end = model->end_base[moment->actor] + step->receive;
-    const uint32_t sent = symbolic->message_chunks[model->message_base[model->partner[end]] +
-                                                   symbolic->passed[end]++];
+    const uint32_t sent =
+        symbolic->message_chunks[model->message_base[model->partner[end]] + symbolic->passed[end]++];
     if (sent == step->chunk_count)
         return true;
     ronde_find(symbolic->proof, RONDE_FINDING_UNMATCHED,
@@ -237,8 +236,8 @@ static void mark_final(struct symbolic *symbolic, const struct moment *moment, u
     const bool is_alone = schedule->ranks == 1 && op == RONDE_STEP_COPY;
     if (!symbolic->traits->reduces || (!ronde_step_reduces(op) && !is_alone))
         return;
-    uint8_t *state = &symbolic->final_state[moment->view.program - schedule->programs]
-                                           [moment->step_index];
+    uint8_t *state =
+        &symbolic->final_state[moment->view.program - schedule->programs][moment->step_index];
     const uint8_t now = is_full(symbolic, result) ? 2 : 1;
     if (*state != 0 && *state != now)
         find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk,
@@ -312,8 +311,8 @@ static void run_event(struct symbolic *symbolic, struct ronde_event event)
         return;
     const enum ronde_step_op op = (enum ronde_step_op)moment.step->op;
     if (ronde_step_reads_source(op))
-        ronde_view_chunks(&moment.view, moment.step, true,
-                          moment.cells.chunks[moment.step->source], symbolic->source);
+        ronde_view_chunks(&moment.view, moment.step, true, moment.cells.chunks[moment.step->source],
+                          symbolic->source);
     if (ronde_step_writes(op))
         ronde_view_chunks(&moment.view, moment.step, false,
                           moment.cells.chunks[moment.step->destination], symbolic->destination);
@@ -337,7 +336,8 @@ static struct value expected_value(const struct symbolic *symbolic, uint32_t ran
     if (symbolic->schedule->collective == RONDE_SEND_RECV)
         expected.origin = ronde_schedule_source(symbolic->schedule, rank);
     else
-        expected.origin = traits->in_at_root ? ronde_channel_rank(&symbolic->model->channel, 0) : block;
+        expected.origin =
+            traits->in_at_root ? ronde_channel_rank(&symbolic->model->channel, 0) : block;
     return expected;
 }
 
@@ -355,17 +355,16 @@ static void check_output(struct symbolic *symbolic, const struct moment *moment,
     }
     if (value->label == 0 && symbolic->in_place) {
         /* untouched memory is right where it already holds the rank's own block */
-        const bool is_own = symbolic->traits->out_per_rank &&
-                            expected.origin == moment->view.rank &&
+        const bool is_own = symbolic->traits->out_per_rank && expected.origin == moment->view.rank &&
                             chunk / symbolic->schedule->chunks_per_block == moment->view.rank;
-        const bool is_root = symbolic->traits->has_root && moment->view.position == 0 &&
-                             !symbolic->traits->reduces;
+        const bool is_root =
+            symbolic->traits->has_root && moment->view.position == 0 && !symbolic->traits->reduces;
         if (is_own || is_root)
             return;
     }
     if (value->label == 0)
-        ronde_find(symbolic->proof, RONDE_FINDING_WRONG_VALUE, place, "the output is never written%s",
-                   placement);
+        ronde_find(symbolic->proof, RONDE_FINDING_WRONG_VALUE, place,
+                   "the output is never written%s", placement);
     else if (value->label != expected.label)
         ronde_find(symbolic->proof, RONDE_FINDING_WRONG_VALUE, place,
                    "the output ends with input chunk %u instead of %u%s", value->label - 1,
@@ -398,8 +397,8 @@ static void check_outputs(struct symbolic *symbolic)
 {
     for (uint32_t actor = 0; actor < symbolic->model->actors; actor++) {
         struct moment moment = {.view = ronde_model_view(symbolic->model, actor), .actor = actor};
-        moment.cells = ronde_cells_of(symbolic->schedule, moment.view.program,
-                                      moment.view.position, moment.view.rank);
+        moment.cells = ronde_cells_of(symbolic->schedule, moment.view.program, moment.view.position,
+                                      moment.view.rank);
         if (symbolic->traits->out_at_root && actor != 0)
             continue;
         for (uint32_t chunk = 0; chunk < moment.cells.chunks[RONDE_OUT]; chunk++) {
@@ -428,8 +427,7 @@ static bool make_cells(struct symbolic *symbolic, struct ronde_arena *arena)
     const size_t ends = model->end_base[model->actors];
     symbolic->passed_items = ronde_arena_new(arena, ends, sizeof *symbolic->passed_items);
     symbolic->passed = ronde_arena_new(arena, ends, sizeof *symbolic->passed);
-    symbolic->source =
-        ronde_arena_new(arena, symbolic->schedule->max_chunk_count, sizeof(uint32_t));
+    symbolic->source = ronde_arena_new(arena, symbolic->schedule->max_chunk_count, sizeof(uint32_t));
     symbolic->destination =
         ronde_arena_new(arena, symbolic->schedule->max_chunk_count, sizeof(uint32_t));
     return symbolic->cells && symbolic->items && symbolic->message_chunks &&
@@ -440,8 +438,7 @@ static void clear_run(struct symbolic *symbolic)
 {
     const struct ronde_model *model = symbolic->model;
     const size_t ends = model->end_base[model->actors];
-    memset(symbolic->cells, 0,
-           symbolic->cell_base[model->actors] * sizeof *symbolic->cells);
+    memset(symbolic->cells, 0, symbolic->cell_base[model->actors] * sizeof *symbolic->cells);
     memset(symbolic->passed_items, 0, ends * sizeof *symbolic->passed_items);
     memset(symbolic->passed, 0, ends * sizeof *symbolic->passed);
 }
@@ -466,8 +463,7 @@ static bool are_values_few(const struct ronde_schedule *schedule, const struct r
 {
     uint64_t values = model->item_count;
     for (uint32_t actor = 0; actor < model->actors; actor++)
-        values +=
-            ronde_cells_of(schedule, ronde_model_view(model, actor).program, 0, 0).total;
+        values += ronde_cells_of(schedule, ronde_model_view(model, actor).program, 0, 0).total;
     if (values <= MAX_VALUES)
         return true;
     ronde_find(proof, RONDE_FINDING_NOT_PROVED,
@@ -511,8 +507,7 @@ static bool make_parts(struct ronde_schedule *schedule, struct ronde_program *pr
         }
     if (!has_any || program->scratch_parts)
         return count < RONDE_NONE;
-    program->scratch_part =
-        ronde_arena_new(schedule->arena, program->step_count, sizeof(uint32_t));
+    program->scratch_part = ronde_arena_new(schedule->arena, program->step_count, sizeof(uint32_t));
     program->scratch_parts = ronde_arena_new(schedule->arena, count, sizeof(uint32_t));
     if (!program->scratch_part || !program->scratch_parts || count >= RONDE_NONE)
         return false;
@@ -533,9 +528,9 @@ static void keep_marks(const struct symbolic *symbolic)
         struct ronde_program *program = &symbolic->schedule->programs[i];
         for (uint32_t s = 0; s < program->step_count; s++) {
             struct ronde_step *step = &program->steps[s];
-            step->flags &= (uint8_t)~(RONDE_FLAG_RAW | RONDE_FLAG_FINAL);
-            if (ronde_step_reads_source((enum ronde_step_op)step->op) &&
-                step->source == RONDE_IN && symbolic->traits->reduces)
+            step->flags &= (uint8_t) ~(RONDE_FLAG_RAW | RONDE_FLAG_FINAL);
+            if (ronde_step_reads_source((enum ronde_step_op)step->op) && step->source == RONDE_IN &&
+                symbolic->traits->reduces)
                 step->flags |= RONDE_FLAG_RAW;
             if (symbolic->final_state[i][s] == 2)
                 step->flags |= RONDE_FLAG_FINAL;
@@ -569,9 +564,8 @@ enum ronde_status ronde_prove_values(struct ronde_schedule *schedule, struct ron
             uint64_t sum[2];
             leaf_sum(&symbolic, rank, sum);
             for (unsigned i = 0; i < 2; i++)
-                symbolic.full[i] = symbolic.is_exact
-                                       ? symbolic.full[i] | sum[i]
-                                       : add_modulo_prime(symbolic.full[i], sum[i]);
+                symbolic.full[i] = symbolic.is_exact ? symbolic.full[i] | sum[i]
+                                                     : add_modulo_prime(symbolic.full[i], sum[i]);
         }
         run_once(&symbolic, false);
         if (proof->ok && symbolic.traits->has_in_place)

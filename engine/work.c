@@ -35,8 +35,8 @@ static void walk_item(struct backward *backward, const struct ronde_view *view,
     const uint32_t base = model->end_base[event.actor];
     uint8_t is_live = 0;
     if (ronde_step_writes(op)) {
-        uint8_t *cell = cell_at(backward, view, event.actor, step->destination,
-                                backward->destination[item]);
+        uint8_t *cell =
+            cell_at(backward, view, event.actor, step->destination, backward->destination[item]);
         is_live = *cell;
         *cell = op == RONDE_STEP_REDUCE ? is_live : 0;
     }
@@ -202,8 +202,7 @@ enum ronde_status ronde_account(const struct ronde_schedule *schedule,
     if (arena) {
         chain.steps = ronde_arena_new(arena, steps, sizeof(uint32_t));
         chain.messages = ronde_arena_new(arena, model->message_count, sizeof(uint32_t));
-        chain.passed =
-            ronde_arena_new(arena, model->end_base[model->actors], sizeof(uint32_t));
+        chain.passed = ronde_arena_new(arena, model->end_base[model->actors], sizeof(uint32_t));
     }
     const bool has_room = chain.steps && chain.messages && chain.passed;
     for (uint32_t i = 0; has_room && i < steps; i++)

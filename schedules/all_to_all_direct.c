@@ -11,9 +11,9 @@
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of a block):
  *   T = L + (N-1) (s(b) + f(b)) + a + s(b) + (P-1) max((N-1) (s(b) + f(b)), N s(b))
- * Where D slots are too few, every D pieces take at least credit, 2 s + f + a for N = 2, and at
- * most 3 s + f + a more than the sends for larger N: an upper bound then. Exact for equal pieces
- * otherwise. N = 1: L + sum over p of s(b_p).
+ * unless D slots are too few: every D pieces take at least 2 s + f + a for N = 2. For larger N waiting
+ * for slots can go round several ranks; 3 s + f + a then bounds it. Exact for equal pieces where slots
+ * suffice, and for N = 2. N = 1: L + sum over p of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),

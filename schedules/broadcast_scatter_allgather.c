@@ -4,8 +4,8 @@
  * The block is cut into N chunks. A binomial tree scatters them, so that position p has chunk p,
  * and Bruck's all_gather brings everyone the rest: in round i a position sends what it has, its own
  * chunk and those that follow, to the position 2^i before it. Nobody but the root sends much more
- * than the block once, so it is good for large blocks; the root has everything and is left out as a
- * receiver.
+ * than the block once, so it is good for large blocks. The root has everything and is left out as a
+ * receiver; inner positions of the tree are sent again what they passed on, as in the papers.
  *
  *   scatter      0 -> 2: c2 c3     0 -> 1: c1     2 -> 3: c3
  *   round 0      1 <- 2: c2        2 <- 3: c3     3 <- 0: c0

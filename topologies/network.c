@@ -183,9 +183,8 @@ static enum ronde_status run_survey(struct survey *survey, uint32_t ranks)
 
 /* On a shared host ports are no limit: what moves, moves by the copies of the steps. */
 enum ronde_status ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
-                                         uint64_t footprint_bytes,
-                                         struct ronde_network *out_network, bool *out_is_uniform,
-                                         struct ronde_error *error)
+                                         uint64_t footprint_bytes, struct ronde_network *out_network,
+                                         bool *out_is_uniform, struct ronde_error *error)
 {
     if (ranks > platform->hosts.count)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: %u ranks, but it has %u hosts",

@@ -109,14 +109,15 @@ static void fail(const struct trial *trial, const struct bench *bench, const cha
     const struct buffers_shape *shape = &trial->shape;
     CU_FAIL("a launch went wrong");
     if (state.failures++ < FAILURES_SHOWN)
-        suite_note(
-            "%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s blocks %u depth %u slot %u: %s",
-            bench->backend->name, ronde_collective_text(shape->collective),
-            trial->schedule->algorithm, shape->ranks, trial->schedule->channel_count,
-            trial->schedule->channels[0].order ? " ordered" : "", shape->root,
-            (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
-            ronde_op_text(shape->op), shape->in_place ? " in place" : "", (unsigned)shape->blocks,
-            trial->sample.at[SAMPLE_DEPTH], trial->sample.at[SAMPLE_SLOT], text);
+        suite_note("%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s blocks %u depth %u "
+                   "slot %u: %s",
+                   bench->backend->name, ronde_collective_text(shape->collective),
+                   trial->schedule->algorithm, shape->ranks, trial->schedule->channel_count,
+                   trial->schedule->channels[0].order ? " ordered" : "", shape->root,
+                   (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
+                   ronde_op_text(shape->op), shape->in_place ? " in place" : "",
+                   (unsigned)shape->blocks, trial->sample.at[SAMPLE_DEPTH],
+                   trial->sample.at[SAMPLE_SLOT], text);
 }
 
 /* Runs a trial on a loaded backend into `into`, freshly filled. Returns whether it ran. */
@@ -275,7 +276,8 @@ static void try_schedule(const struct ronde_schedule *schedule)
 }
 
 /* What is done with every request there is. */
-typedef void (*visitor)(const struct ronde_algorithm *algorithm, const struct ronde_request *request);
+typedef void (*visitor)(const struct ronde_algorithm *algorithm,
+                        const struct ronde_request *request);
 
 static void count_request(const struct ronde_algorithm *algorithm,
                           const struct ronde_request *request)

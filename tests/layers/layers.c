@@ -171,12 +171,18 @@ static const char *const pure[] = {"memchr",
                                    NULL};
 
 /** What compilers and sanitizers add behind the source's back. */
-static const char *const inserted[] = {"__udivti3",    "__divti3",
-                                       "__modti3",     "__umodti3",
-                                       "__asan_",      "__ubsan_",
-                                       "__tsan_",      "__sanitizer_",
-                                       "__isoc23_str", "_GLOBAL_OFFSET_TABLE_",
-                                       "__gcov_",      "__cpu_model",
+static const char *const inserted[] = {"__udivti3",
+                                       "__divti3",
+                                       "__modti3",
+                                       "__umodti3",
+                                       "__asan_",
+                                       "__ubsan_",
+                                       "__tsan_",
+                                       "__sanitizer_",
+                                       "__isoc23_str",
+                                       "_GLOBAL_OFFSET_TABLE_",
+                                       "__gcov_",
+                                       "__cpu_model",
                                        NULL};
 
 static const char *const heap[] = {"malloc", "calloc", "realloc", "free", NULL};

@@ -152,10 +152,9 @@ static void fill_table(struct buffers *buffers, bool is_input, uint32_t rank, si
         const uint64_t offset = block_offset(shape, is_input, block);
         buffers->counts[at + block] = table_length(shape, is_input, rank, block);
         buffers->offsets[at + block] = offset;
-        buffers->pointers[at + block] =
-            buffer && buffers->counts[at + block] > 0
-                ? buffer + offset * ronde_dtype_bytes(shape->dtype)
-                : NULL;
+        buffers->pointers[at + block] = buffer && buffers->counts[at + block] > 0
+                                            ? buffer + offset * ronde_dtype_bytes(shape->dtype)
+                                            : NULL;
     }
     table->counts = buffers->counts + at;
     table->offsets = buffers->offsets + at;

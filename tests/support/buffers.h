@@ -46,17 +46,18 @@ struct buffers {
     struct buffers_shape shape; /**< what it is for */
     size_t rank_bytes;          /**< of one rank's image */
     size_t in_offset; /**< of the input's first block in the image; in place it depends on the rank */
-    size_t out_offset;     /**< of the output's, likewise */
-    size_t bytes;          /**< of all images */
-    unsigned char *images; /**< rank after rank */
-    void **in;             /**< what a launch gets; NULL where a rank has no input */
-    void **out;            /**< what a launch gets; NULL where a rank has no output */
-    void *factors;         /**< what premul_sum multiplies by, an element per rank */
+    size_t out_offset;              /**< of the output's, likewise */
+    size_t bytes;                   /**< of all images */
+    unsigned char *images;          /**< rank after rank */
+    void **in;                      /**< what a launch gets; NULL where a rank has no input */
+    void **out;                     /**< what a launch gets; NULL where a rank has no output */
+    void *factors;                  /**< what premul_sum multiplies by, an element per rank */
     struct ronde_blocks *tables[2]; /**< of in and out, per rank; NULL where blocks are adjacent */
-    struct ronde_blocks *given[2];  /**< the same, but only what the kind of table consists of: what a launch gets */
-    uint64_t *counts;               /**< of all tables */
-    uint64_t *offsets;              /**< of all tables */
-    void **pointers;                /**< of all tables */
+    struct ronde_blocks
+        *given[2]; /**< the same, but only what the kind of table consists of: what a launch gets */
+    uint64_t *counts;  /**< of all tables */
+    uint64_t *offsets; /**< of all tables */
+    void **pointers;   /**< of all tables */
 };
 
 /** The part of a launch that says where data is. */

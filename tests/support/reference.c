@@ -213,8 +213,7 @@ void reference_divide(enum ronde_dtype dtype, void *element, uint32_t ranks)
 static unsigned char *block_of(const struct reference *r, const struct reference_side *side,
                                uint32_t rank, uint32_t block)
 {
-    const uint64_t offset =
-        side->blocks ? side->blocks[rank].offsets[block] : block * r->count;
+    const uint64_t offset = side->blocks ? side->blocks[rank].offsets[block] : block * r->count;
     return (unsigned char *)side->buffers[rank] + offset * ronde_dtype_bytes(r->dtype);
 }
 

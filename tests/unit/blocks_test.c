@@ -12,8 +12,9 @@ static struct ronde_error error;
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
                                       uint32_t ranks)
 {
-    const struct ronde_request request = {
-        .collective = collective, .algorithm = algorithm, .ranks = ranks};
+    const struct ronde_request request = {.collective = collective,
+                                          .algorithm = algorithm,
+                                          .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     memset(&error, 0, sizeof error);
     const enum ronde_status status =
@@ -38,8 +39,7 @@ static void algorithms_have_the_v_forms_they_claim(void)
     };
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         for (uint32_t ranks = 1; ranks <= 9; ranks++) {
-            struct ronde_schedule *schedule =
-                compile(rows[k].collective, rows[k].algorithm, ranks);
+            struct ronde_schedule *schedule = compile(rows[k].collective, rows[k].algorithm, ranks);
             CU_ASSERT_STRING_EQUAL(ronde_v_form_text(schedule->v_form), rows[k].v_form);
             ronde_schedule_destroy(schedule);
         }
@@ -50,8 +50,9 @@ static void algorithms_have_the_v_forms_they_claim(void)
 /* An all_gather of three ranks in which rank 1 keeps what it gets from rank 0 somewhere first. */
 static struct ronde_schedule *detour(enum ronde_buffer buffer, uint32_t chunk)
 {
-    const struct ronde_request request = {
-        .collective = RONDE_ALL_GATHER, .algorithm = "detour", .ranks = 3};
+    const struct ronde_request request = {.collective = RONDE_ALL_GATHER,
+                                          .algorithm = "detour",
+                                          .ranks = 3};
     struct ronde_builder *builder;
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, &error) ==
                     RONDE_OK);
@@ -69,8 +70,10 @@ static struct ronde_schedule *detour(enum ronde_buffer buffer, uint32_t chunk)
         ronde_builder_copy(builder, rank, 0, in, ronde_chunks(RONDE_OUT, rank, 1));
     for (uint32_t from = 1; from < 3; from++) {
         for (uint32_t to = 0; to < 3; to++) {
-            const struct ronde_transfer direct = {
-                .from = from, .to = to, .source = in, .target = ronde_chunks(RONDE_OUT, from, 1)};
+            const struct ronde_transfer direct = {.from = from,
+                                                  .to = to,
+                                                  .source = in,
+                                                  .target = ronde_chunks(RONDE_OUT, from, 1)};
             if (from != to)
                 ronde_builder_transfer(builder, &direct);
         }
@@ -109,9 +112,8 @@ static void v_form_survives_text(void)
     size_t length = 0;
     CU_ASSERT_FATAL(ronde_schedule_print(schedule, ronde_mem_default(), &text, &length, &error) ==
                     RONDE_OK);
-    CU_ASSERT_FATAL(ronde_schedule_read(text, length, "ring", ronde_mem_default(), NULL,
-                                        &copy, &error) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_schedule_read(text, length, "ring", ronde_mem_default(), NULL, &copy,
+                                        &error) == RONDE_OK);
     CU_ASSERT_EQUAL(copy->v_form, RONDE_V_KNOWN_TO_ALL);
     ronde_mem_free(ronde_mem_default(), text, length + 1, 1);
     ronde_schedule_destroy(copy);
@@ -142,7 +144,8 @@ static void fill_tables(void)
         tables.in_counts[rank] = 2 + rank;
         for (uint32_t block = 0; block < 3; block++)
             tables.out_counts[rank][block] = 2 + block;
-        tables.in_blocks[rank] = (struct ronde_blocks){&tables.in_counts[rank], tables.offsets, NULL};
+        tables.in_blocks[rank] =
+            (struct ronde_blocks){&tables.in_counts[rank], tables.offsets, NULL};
         tables.out_blocks[rank] =
             (struct ronde_blocks){tables.out_counts[rank], tables.offsets, NULL};
     }
@@ -210,8 +213,8 @@ static void separate_tensors_of_one_length_run_on_any_schedule(void)
     CU_ASSERT_FATAL(buffers_expect(&expected));
     const struct ronde_launch launch = buffers_launch(&actual);
     CU_ASSERT(launch.in == NULL && launch.out == NULL);
-    CU_ASSERT_EQUAL(
-        ronde_backend_run_once(&ronde_backend_host, host, none, &launch, &result, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_backend_run_once(&ronde_backend_host, host, none, &launch, &result, &error),
+                    RONDE_OK);
     CU_ASSERT_FALSE(buffers_differ(&actual, &expected, text, sizeof text));
     buffers_destroy(&actual);
     buffers_destroy(&expected);

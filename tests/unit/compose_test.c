@@ -47,7 +47,8 @@ static void reduce_scatter_then_all_gather_is_all_reduce(void)
         struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", ranks, 2);
         CU_ASSERT_EQUAL(whole->proof.sent_chunks_max, ring->proof.sent_chunks_max);
         CU_ASSERT_EQUAL(whole->proof.critical_path, ring->proof.critical_path);
-        CU_ASSERT(whole->proof.min_depth <= ring->proof.min_depth); /* the halves have slots of their own */
+        CU_ASSERT(whole->proof.min_depth <=
+                  ring->proof.min_depth); /* the halves have slots of their own */
         ronde_schedule_destroy(ring);
         ronde_schedule_destroy(whole);
     }

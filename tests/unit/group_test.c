@@ -45,8 +45,9 @@ static void fill_world(void)
 
 static bool open_party(struct party *party, const struct group *group, const char *algorithm)
 {
-    const struct ronde_request request = {
-        .collective = RONDE_ALL_REDUCE, .algorithm = algorithm, .ranks = group->ranks};
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = algorithm,
+                                          .ranks = group->ranks};
     struct ronde_machine machine;
     memset(party, 0, sizeof *party);
     party->group = group;
@@ -112,8 +113,10 @@ static bool finish(struct party *party)
 }
 
 static const struct group disjoint[] = {{3, {6, 1, 4}}, {2, {0, 7}}, {1, {5}}, {2, {2, 3}}};
-static const struct group overlapping[] = {
-    {8, {0, 1, 2, 3, 4, 5, 6, 7}}, {4, {7, 5, 3, 1}}, {5, {1, 2, 3, 4, 5}}, {3, {3, 0, 5}}};
+static const struct group overlapping[] = {{8, {0, 1, 2, 3, 4, 5, 6, 7}},
+                                           {4, {7, 5, 3, 1}},
+                                           {5, {1, 2, 3, 4, 5}},
+                                           {3, {3, 0, 5}}};
 static const char *const algorithms[] = {"ring", "tree", "double_tree", "ring"};
 
 static void open_all(const struct group *groups)

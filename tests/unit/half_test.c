@@ -13,8 +13,7 @@ static const enum ronde_dtype types[] = {RONDE_FLOAT16, RONDE_BFLOAT16};
 
 static double widen(enum ronde_dtype dtype, uint16_t half)
 {
-    return (double)(dtype == RONDE_FLOAT16 ? ronde_float16_widen(half)
-                                           : ronde_bfloat16_widen(half));
+    return (double)(dtype == RONDE_FLOAT16 ? ronde_float16_widen(half) : ronde_bfloat16_widen(half));
 }
 
 static uint16_t round_to(enum ronde_dtype dtype, float value)
@@ -123,8 +122,8 @@ static void elements_read_back(void)
 #define PAIRS 20000u
 
 /* Any bits at all, two ranks, so that there is one order of operations: all types and operators. */
-static bool is_wrong(const struct ronde_schedule *schedule, void *host,
-                            enum ronde_dtype dtype, enum ronde_op op)
+static bool is_wrong(const struct ronde_schedule *schedule, void *host, enum ronde_dtype dtype,
+                     enum ronde_op op)
 {
     const struct buffers_shape shape = {.collective = RONDE_ALL_REDUCE,
                                         .ranks = 2,
@@ -153,20 +152,18 @@ static bool is_wrong(const struct ronde_schedule *schedule, void *host,
 
 static void random_bits_reduce_by_the_written_rules(void)
 {
-    const struct ronde_request request = {
-        .collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = 2};
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = "ring",
+                                          .ranks = 2};
     struct ronde_schedule *schedule;
     struct ronde_machine machine;
     void *host;
-    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     CU_ASSERT_FATAL(ronde_backend_host.probe(&machine, NULL) == RONDE_OK);
-    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) == RONDE_OK);
     for (uint32_t dtype = 0; dtype < RONDE_DTYPE_COUNT; dtype++)
         for (uint32_t op = 0; op < RONDE_OP_COUNT; op++)
-            CU_ASSERT_FALSE(
-                is_wrong(schedule, host, (enum ronde_dtype)dtype, (enum ronde_op)op));
+            CU_ASSERT_FALSE(is_wrong(schedule, host, (enum ronde_dtype)dtype, (enum ronde_op)op));
     ronde_backend_host.close(host);
     ronde_schedule_destroy(schedule);
 }

@@ -210,7 +210,8 @@ static void library_files_are_what_they_say(void)
         CU_ASSERT_EQUAL(network.port_GBps, 50);
         CU_ASSERT_EQUAL(network.latency_ns, 1000);
         CU_ASSERT(is_uniform);
-        CU_ASSERT_EQUAL(ronde_platform_network(tree, 64, 0, &network, &is_uniform, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_platform_network(tree, 64, 0, &network, &is_uniform, &error),
+                        RONDE_OK);
         CU_ASSERT_EQUAL(network.port_GBps, 50);
         CU_ASSERT_EQUAL(network.latency_ns, 1260);
         CU_ASSERT_FALSE(is_uniform);

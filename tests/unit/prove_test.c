@@ -10,8 +10,9 @@
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
                                       uint32_t ranks)
 {
-    const struct ronde_request request = {
-        .collective = collective, .algorithm = algorithm, .ranks = ranks};
+    const struct ronde_request request = {.collective = collective,
+                                          .algorithm = algorithm,
+                                          .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error), RONDE_OK);
@@ -69,8 +70,8 @@ static void compare_proofs(const struct ronde_schedule *schedule)
 {
     struct ronde_proof expansion;
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(
-        ronde_schedule_prove_expansion(schedule, ronde_mem_default(), &expansion, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_schedule_prove_expansion(schedule, ronde_mem_default(), &expansion, &error),
+                    RONDE_OK);
     const struct ronde_proof *proof = &schedule->proof;
     CU_ASSERT(!expansion.quotient);
     CU_ASSERT_EQUAL(expansion.min_depth, proof->min_depth);
@@ -118,13 +119,12 @@ static void least_depth_is_two_for_rings_and_one_for_trees(void)
         enum ronde_collective collective;
         const char *algorithm;
         uint32_t depth;
-    } cases[] = {{RONDE_ALL_REDUCE, "ring", 2},       {RONDE_REDUCE_SCATTER, "ring", 2},
-                 {RONDE_ALL_GATHER, "ring", 2},       {RONDE_ALL_REDUCE, "tree", 1},
+    } cases[] = {{RONDE_ALL_REDUCE, "ring", 2},        {RONDE_REDUCE_SCATTER, "ring", 2},
+                 {RONDE_ALL_GATHER, "ring", 2},        {RONDE_ALL_REDUCE, "tree", 1},
                  {RONDE_ALL_REDUCE, "double_tree", 1}, {RONDE_ALL_REDUCE, "recursive_doubling", 1},
                  {RONDE_BROADCAST, "binomial", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ronde_schedule *schedule =
-            compile(cases[i].collective, cases[i].algorithm, 16);
+        struct ronde_schedule *schedule = compile(cases[i].collective, cases[i].algorithm, 16);
         CU_ASSERT_EQUAL(schedule->proof.min_depth, cases[i].depth);
         ronde_schedule_destroy(schedule);
     }
@@ -134,8 +134,9 @@ static void impossible_requests_are_refused(void)
 {
     static const uint32_t ranks[] = {0, RONDE_MAX_RANKS + 1, UINT32_MAX};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
-        const struct ronde_request request = {
-            .collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = ranks[i]};
+        const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                              .algorithm = "ring",
+                                              .ranks = ranks[i]};
         struct ronde_schedule *schedule = (struct ronde_schedule *)&schedule;
         struct ronde_error error = {0};
         CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
@@ -165,8 +166,9 @@ static void ring_reads_raw_inputs_and_completes_once(void)
         const bool reads_input = i < 5; /* the first send and the four reductions */
         CU_ASSERT_EQUAL((program->steps[i].flags & RONDE_FLAG_RAW) != 0, reads_input);
         CU_ASSERT_EQUAL((program->steps[i].flags & RONDE_FLAG_FINAL) != 0, i == 4);
-        CU_ASSERT_EQUAL(
-            program->steps[i].flags & (RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE), 0);
+        CU_ASSERT_EQUAL(program->steps[i].flags &
+                            (RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE),
+                        0);
     }
     ronde_schedule_destroy(ring);
 }
@@ -277,8 +279,7 @@ static void combining_an_input_twice_is_refused(void)
 {
     struct ronde_builder *builder = NULL;
     const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 2};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
     for (uint32_t i = 0; i < 4; i++) {
@@ -317,8 +318,7 @@ static void a_message_that_reaches_no_output_is_dead_work(void)
 {
     struct ronde_builder *builder = NULL;
     const struct ronde_request request = {.collective = RONDE_BROADCAST, .ranks = 2};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     ronde_builder_scratch(builder, 1);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
@@ -340,8 +340,7 @@ static void ranks_that_reduce_in_other_trees_are_labelled(void)
     /* one-step all-pairs of three ranks, each adding what comes in its own cyclic order */
     struct ronde_builder *builder = NULL;
     const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) ==
-                    RONDE_OK);
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
     const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
@@ -370,8 +369,10 @@ static void ranks_that_reduce_in_other_trees_are_labelled(void)
 static void an_order_that_is_no_permutation_is_refused(void)
 {
     static const uint32_t order[] = {0, 1, 1};
-    const struct ronde_request request = {
-        .collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = 3, .order = order};
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = "ring",
+                                          .ranks = 3,
+                                          .order = order};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),

@@ -20,8 +20,9 @@ static const uint32_t byte_values[] = {1, 2, 4, 8};
 
 static struct ronde_schedule schedule_of(struct ronde_channel *channels, uint32_t chunks)
 {
-    struct ronde_schedule schedule = {
-        .chunks_per_block = chunks, .max_chunk_count = 1, .channels = channels};
+    struct ronde_schedule schedule = {.chunks_per_block = chunks,
+                                      .max_chunk_count = 1,
+                                      .channels = channels};
     while (schedule.channel_count < CHANNELS_MAX && channels[schedule.channel_count].weight > 0)
         schedule.weight_total += channels[schedule.channel_count++].weight;
     return schedule;
@@ -33,8 +34,7 @@ static void for_all(void (*check)(const struct ronde_schedule *schedule, uint32_
     for (size_t w = 0; w < sizeof weightings / sizeof weightings[0]; w++)
         for (size_t c = 0; c < sizeof chunk_values / sizeof chunk_values[0]; c++)
             for (size_t b = 0; b < sizeof byte_values / sizeof byte_values[0]; b++) {
-                const struct ronde_schedule schedule =
-                    schedule_of(weightings[w], chunk_values[c]);
+                const struct ronde_schedule schedule = schedule_of(weightings[w], chunk_values[c]);
                 check(&schedule, byte_values[b]);
             }
 }

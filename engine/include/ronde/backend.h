@@ -24,9 +24,10 @@ extern "C" {
  * must not overlap; in place, a block that input and output share has one length.
  */
 struct ronde_blocks {
-    const uint64_t *counts;  /**< elements of each block, at most the launch's count; NULL = count each */
-    const uint64_t *offsets; /**< elements from the start of the buffer to each block; NULL = pointers says where */
-    void *const *pointers;   /**< start of each block, buffer ignored; entries of empty blocks may be NULL */
+    const uint64_t *counts; /**< elements of each block, at most the launch's count; NULL = count each */
+    const uint64_t *
+        offsets; /**< elements from the start of the buffer to each block; NULL = pointers says where */
+    void *const *pointers; /**< start of each block, buffer ignored; entries of empty blocks may be NULL */
 };
 
 /** What is not part of the schedule. Buffers are arrays of one pointer per rank, promised to be dtype-aligned only. */
@@ -34,16 +35,16 @@ struct ronde_launch {
     uint64_t count; /**< elements of a block; with counts, of the longest block of any rank, the same on all ranks
                          (pieces follow it). 0 returns at once, except for barrier */
     enum ronde_dtype dtype; /**< element type */
-    enum ronde_op op;      /**< reduction operator; where nothing is reduced sum, prod, min and max are ignored */
-    void *const *in;       /**< per rank: its input; may be NULL entries where the collective reads none */
-    void *const *out;      /**< per rank: its output; NULL entries where the collective writes none */
-    const struct ronde_blocks *in_blocks;  /**< per rank: the blocks of its input, or NULL: all alike */
+    enum ronde_op op; /**< reduction operator; where nothing is reduced sum, prod, min and max are ignored */
+    void *const *in; /**< per rank: its input; may be NULL entries where the collective reads none */
+    void *const *out; /**< per rank: its output; NULL entries where the collective writes none */
+    const struct ronde_blocks *in_blocks; /**< per rank: the blocks of its input, or NULL: all alike */
     const struct ronde_blocks *out_blocks; /**< per rank: the blocks of its output, or NULL: all alike */
-    const void *factors;   /**< premul_sum: an element per rank, which its input is multiplied by; read by run */
-    uint64_t slot_bytes;   /**< bytes of a connection's slot; 0 = the backend's default; at least 16 */
-    uint32_t depth;        /**< slots of a connection; 0 = max(8, proof.min_depth); less than min_depth is refused */
-    uint64_t seed;         /**< host: order of the random interleaving; 0 = in order. Results never depend on it */
-    uint64_t timeout_ns;   /**< a run that takes longer fails with TIMEOUT; 0 = no limit */
+    const void *factors; /**< premul_sum: an element per rank, which its input is multiplied by; read by run */
+    uint64_t slot_bytes; /**< bytes of a connection's slot; 0 = the backend's default; at least 16 */
+    uint32_t depth; /**< slots of a connection; 0 = max(8, proof.min_depth); less than min_depth is refused */
+    uint64_t seed; /**< host: order of the random interleaving; 0 = in order. Results never depend on it */
+    uint64_t timeout_ns; /**< a run that takes longer fails with TIMEOUT; 0 = no limit */
 };
 
 /** What a run reports. */
@@ -54,9 +55,9 @@ struct ronde_result {
 
 /** What probe found. */
 struct ronde_machine {
-    char description[128];     /**< one line for `ronde list` */
-    uint32_t cores;            /**< usable processors, 0 if it does not apply */
-    uint32_t max_ranks;        /**< ranks the backend can run here */
+    char description[128];       /**< one line for `ronde list` */
+    uint32_t cores;              /**< usable processors, 0 if it does not apply */
+    uint32_t max_ranks;          /**< ranks the backend can run here */
     uint64_t default_slot_bytes; /**< used when a launch leaves slot_bytes 0 */
 };
 

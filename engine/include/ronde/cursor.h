@@ -153,10 +153,9 @@ static inline uint32_t ronde_view_item(const struct ronde_view *view, const stru
     const enum ronde_buffer buffer =
         (enum ronde_buffer)(is_source ? step->source : step->destination);
     const uint32_t first = is_source ? step->source_chunk : step->destination_chunk;
-    const bool is_range = (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE
-                                                    : RONDE_FLAG_DESTINATION_RANGE)) != 0;
-    const uint32_t stored =
-        ronde_operand_item(view->program, is_range, first, buffer_chunks, item);
+    const bool is_range =
+        (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE)) != 0;
+    const uint32_t stored = ronde_operand_item(view->program, is_range, first, buffer_chunks, item);
     return ronde_view_reorder(view, buffer, buffer_chunks,
                               ronde_view_shift(view, buffer, buffer_chunks, stored));
 }

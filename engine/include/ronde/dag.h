@@ -17,12 +17,12 @@ extern "C" {
 
 /** Machine constants that are not links. 0 in a rate means unlimited. */
 struct ronde_time_params {
-    double alpha_ns;     /**< added to the latency of the route of every message */
-    double step_ns;      /**< cost of executing a step */
-    double launch_ns;    /**< cost of starting a run, added once */
-    double gamma_GBps;   /**< rate at which a reducing step combines its bytes */
-    double copy_GBps;    /**< rate at which a step that moves bytes stages them (send, receive, copy) */
-    double lane_GBps;    /**< most one message's flow can use */
+    double alpha_ns;   /**< added to the latency of the route of every message */
+    double step_ns;    /**< cost of executing a step */
+    double launch_ns;  /**< cost of starting a run, added once */
+    double gamma_GBps; /**< rate at which a reducing step combines its bytes */
+    double copy_GBps; /**< rate at which a step that moves bytes stages them (send, receive, copy) */
+    double lane_GBps; /**< most one message's flow can use */
 };
 
 /** What is launched, for pricing: like ronde_launch without memory. */
@@ -35,19 +35,19 @@ struct ronde_load {
 
 /** One operation. */
 struct ronde_dag_op {
-    uint32_t src;           /**< rank that executes it */
-    uint32_t dst;           /**< rank its bytes flow to; src when it sends nothing */
-    uint64_t bytes;         /**< of its message; 0 when it sends nothing or an empty piece */
+    uint32_t src;   /**< rank that executes it */
+    uint32_t dst;   /**< rank its bytes flow to; src when it sends nothing */
+    uint64_t bytes; /**< of its message; 0 when it sends nothing or an empty piece */
     uint64_t touched_bytes; /**< bytes it reads and writes, for shared-memory hosts (staged messages twice) */
-    double delay_ns;        /**< before the flow: step_ns + stage_ns */
-    double stage_ns;        /**< the part of delay_ns that moves bytes: reduction and staging, alone on its core */
-    uint32_t first_edge;    /**< into edges: predecessors */
-    uint32_t edge_count;    /**< predecessors */
+    double delay_ns; /**< before the flow: step_ns + stage_ns */
+    double stage_ns; /**< the part of delay_ns that moves bytes: reduction and staging, alone on its core */
+    uint32_t first_edge; /**< into edges: predecessors */
+    uint32_t edge_count; /**< predecessors */
 };
 
 /** A predecessor of an operation. */
 struct ronde_dag_edge {
-    uint32_t op;     /**< the predecessor */
+    uint32_t op; /**< the predecessor */
     bool is_message; /**< the successor consumes its message: alpha (route latency + alpha_ns) lies between */
 };
 

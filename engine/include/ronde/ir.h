@@ -53,25 +53,27 @@ enum ronde_buffer {
 
 /** Flag bits of a step. */
 enum ronde_step_flag {
-    RONDE_FLAG_SOURCE_RANGE = 1, /**< source_chunk is an index into program->ranges */
+    RONDE_FLAG_SOURCE_RANGE = 1,      /**< source_chunk is an index into program->ranges */
     RONDE_FLAG_DESTINATION_RANGE = 2, /**< destination_chunk is an index into program->ranges */
     RONDE_FLAG_RAW = 4,   /**< the source operand is this rank's unmodified input (set by prove) */
     RONDE_FLAG_FINAL = 8, /**< the result is complete here for the first time (set by prove) */
-    RONDE_FLAG_BUFFERED = 16, /**< zero-copy: out of place, this send must go through a slot (set by lower) */
-    RONDE_FLAG_BUFFERED_IN_PLACE = 32 /**< the same when input and output share memory (set by lower) */
+    RONDE_FLAG_BUFFERED =
+        16, /**< zero-copy: out of place, this send must go through a slot (set by lower) */
+    RONDE_FLAG_BUFFERED_IN_PLACE =
+        32 /**< the same when input and output share memory (set by lower) */
 };
 
 /** One step, 32 bytes. Chunk operands are `chunk_count` chunks, contiguous modulo the buffer unless flagged. */
 struct ronde_step {
-    uint8_t op;                /**< enum ronde_step_op */
-    uint8_t source;            /**< enum ronde_buffer; RONDE_BUFFER_COUNT if the op reads no source */
-    uint8_t destination;       /**< enum ronde_buffer; RONDE_BUFFER_COUNT if the op writes nothing */
-    uint8_t flags;             /**< enum ronde_step_flag bits */
-    uint32_t source_chunk;     /**< first chunk, or range index */
+    uint8_t op;            /**< enum ronde_step_op */
+    uint8_t source;        /**< enum ronde_buffer; RONDE_BUFFER_COUNT if the op reads no source */
+    uint8_t destination;   /**< enum ronde_buffer; RONDE_BUFFER_COUNT if the op writes nothing */
+    uint8_t flags;         /**< enum ronde_step_flag bits */
+    uint32_t source_chunk; /**< first chunk, or range index */
     uint32_t destination_chunk; /**< first chunk, or range index */
-    uint32_t chunk_count;      /**< chunks of every operand and of the message; 0 for nop and signals */
-    uint32_t send;             /**< index into program->connections, or RONDE_NONE */
-    uint32_t receive;          /**< index into program->connections, or RONDE_NONE */
+    uint32_t chunk_count; /**< chunks of every operand and of the message; 0 for nop and signals */
+    uint32_t send;        /**< index into program->connections, or RONDE_NONE */
+    uint32_t receive;     /**< index into program->connections, or RONDE_NONE */
     uint32_t first_dependency; /**< index into program->dependencies */
     uint32_t dependency_count; /**< steps of other lanes that must be over first */
 };
@@ -86,34 +88,34 @@ struct ronde_range {
 
 /** One end of a connection as a program sees it. */
 struct ronde_connection {
-    uint32_t peer;   /**< offset to the peer's position modulo ranks; the position itself if `absolute_peers` */
-    uint32_t tag;    /**< tells connections between the same two positions apart */
-    bool is_send;    /**< this program sends on it */
+    uint32_t peer; /**< offset to the peer's position modulo ranks; the position itself if `absolute_peers` */
+    uint32_t tag; /**< tells connections between the same two positions apart */
+    bool is_send; /**< this program sends on it */
 };
 
 /** What lowering found for zero-copy backends, per step; see lower.h. Step indices are within the program. */
 struct ronde_step_lowering {
-    uint32_t reuse_step;          /**< out of place: first later local step that overwrites the sent source, or NONE */
+    uint32_t reuse_step; /**< out of place: first later local step that overwrites the sent source, or NONE */
     uint32_t reuse_step_in_place; /**< the same in place */
-    uint32_t post_step;           /**< out of place: last earlier local step that touches what this step receives
+    uint32_t post_step; /**< out of place: last earlier local step that touches what this step receives
                                        into, or NONE: the destination may be posted once that step is over */
-    uint32_t post_step_in_place;  /**< the same in place */
+    uint32_t post_step_in_place; /**< the same in place */
 };
 
 /** The steps of a class of positions. */
 struct ronde_program {
-    uint32_t step_count;                  /**< steps of all lanes */
-    struct ronde_step *steps;             /**< lane after lane */
-    uint32_t lane_count;                  /**< lanes, >= 1 unless there are no steps */
-    uint32_t *lane_first;                 /**< lane_count + 1 entries: lane l is steps lane_first[l] .. lane_first[l+1]-1 */
+    uint32_t step_count;      /**< steps of all lanes */
+    struct ronde_step *steps; /**< lane after lane */
+    uint32_t lane_count;      /**< lanes, >= 1 unless there are no steps */
+    uint32_t *lane_first; /**< lane_count + 1 entries: lane l is steps lane_first[l] .. lane_first[l+1]-1 */
     uint32_t connection_count;            /**< ends used by this program */
     struct ronde_connection *connections; /**< peers are relative, see ronde_connection */
     uint32_t dependency_count;            /**< entries of dependencies */
-    uint32_t *dependencies;               /**< step indices of this program, all on other lanes than the step's own */
-    uint32_t range_count;                 /**< entries of ranges */
-    struct ronde_range *ranges;           /**< the rare strided ranges */
-    uint32_t scratch_chunks;              /**< chunks of scratch */
-    uint32_t *scratch_part;  /**< per step: index into scratch_parts of its first item's part, or NONE when an operand
+    uint32_t *dependencies; /**< step indices of this program, all on other lanes than the step's own */
+    uint32_t range_count;       /**< entries of ranges */
+    struct ronde_range *ranges; /**< the rare strided ranges */
+    uint32_t scratch_chunks;    /**< chunks of scratch */
+    uint32_t *scratch_part; /**< per step: index into scratch_parts of its first item's part, or NONE when an operand
                                   in `in` or `out` says it; NULL if the program has no scratch (set by prove) */
     uint32_t *scratch_parts; /**< block parts (or virtual block chunks) held by scratch-only operands */
     uint32_t scratch_parts_count;         /**< entries of scratch_parts */
@@ -122,9 +124,9 @@ struct ronde_program {
 
 /** How the program of one position yields those of all: the positions act on themselves as a group (cursor.h). */
 enum ronde_symmetry {
-    RONDE_SYMMETRY_NONE,   /**< a program per position, equal ones shared */
+    RONDE_SYMMETRY_NONE, /**< a program per position, equal ones shared */
     RONDE_SYMMETRY_ROTATE, /**< position p: peers + p, block digits + p, modulo ranks (per digit of `shape`) */
-    RONDE_SYMMETRY_XOR     /**< position p: peers xor p, block digits xor p; ranks a power of two */
+    RONDE_SYMMETRY_XOR /**< position p: peers xor p, block digits xor p; ranks a power of two */
 };
 
 /** enumerator, text: what a schedule asks of blocks of different lengths (v-forms). */
@@ -159,19 +161,19 @@ enum ronde_proof_method {
 
 /** enumerator, text: the kinds of violation. */
 #define RONDE_FINDING_LIST(X)                                                                      \
-    X(BOUNDS, "bounds")             /* a chunk, peer, lane or dependency out of range */           \
-    X(UNMATCHED, "unmatched")       /* sends and receives of a connection differ */                \
-    X(CYCLE, "cycle")               /* lane order, dependencies and messages form a cycle */       \
-    X(RACE, "race")                 /* two unordered accesses, one of them a write */              \
-    X(UNDEFINED, "undefined")       /* data nobody wrote is used */                                \
-    X(EXTENT, "extent")             /* operands of one step hold different parts */                \
-    X(TWICE, "twice")               /* a contribution is combined with itself */                   \
-    X(WRONG_VALUE, "wrong_value")   /* an output chunk is not what the collective defines */       \
+    X(BOUNDS, "bounds")               /* a chunk, peer, lane or dependency out of range */         \
+    X(UNMATCHED, "unmatched")         /* sends and receives of a connection differ */              \
+    X(CYCLE, "cycle")                 /* lane order, dependencies and messages form a cycle */     \
+    X(RACE, "race")                   /* two unordered accesses, one of them a write */            \
+    X(UNDEFINED, "undefined")         /* data nobody wrote is used */                              \
+    X(EXTENT, "extent")               /* operands of one step hold different parts */              \
+    X(TWICE, "twice")                 /* a contribution is combined with itself */                 \
+    X(WRONG_VALUE, "wrong_value")     /* an output chunk is not what the collective defines */     \
     X(INPUT_WRITTEN, "input_written") /* the input is written out of place */                      \
-    X(DEAD_WORK, "dead_work")       /* a transferred chunk reaches no output */                    \
-    X(RANK_BITS, "rank_bits")       /* ranks combine in different ways: different bits */          \
-    X(MARKS, "marks")               /* raw or final marks differ between chunks, positions or placements */ \
-    X(NOT_PROVED, "not_proved")     /* too large to prove */
+    X(DEAD_WORK, "dead_work")         /* a transferred chunk reaches no output */                  \
+    X(RANK_BITS, "rank_bits")         /* ranks combine in different ways: different bits */        \
+    X(MARKS, "marks") /* raw or final marks differ between chunks, positions or placements */      \
+    X(NOT_PROVED, "not_proved") /* too large to prove */
 
 /** Kind of violation. */
 enum ronde_finding_code {
@@ -206,9 +208,9 @@ struct ronde_proof {
     uint64_t sent_chunks_max;       /**< most chunks any rank sends, one channel */
     uint64_t received_chunks_max;   /**< most chunks any rank receives */
     uint64_t reduced_chunks_max;    /**< most chunks any rank reduces */
-    uint64_t dead_chunks;           /**< transferred chunks that reach no output (warning where allowed) */
-    bool rank_dependent_bits;       /**< ranks may differ in the last bits (never chosen by auto) */
-    uint32_t finding_count;         /**< all violations found, possibly more than are kept */
+    uint64_t dead_chunks; /**< transferred chunks that reach no output (warning where allowed) */
+    bool rank_dependent_bits; /**< ranks may differ in the last bits (never chosen by auto) */
+    uint32_t finding_count;   /**< all violations found, possibly more than are kept */
     struct ronde_finding findings[RONDE_MAX_FINDINGS]; /**< the first of them */
 };
 
@@ -217,29 +219,29 @@ struct ronde_schedule {
     enum ronde_collective collective;
     char algorithm[32];
     uint32_t ranks;
-    uint32_t root;               /**< rank; 0 where the collective has none */
-    uint32_t chunks_per_block;   /**< m >= 1 */
-    uint32_t *source_of;         /**< send_recv: per rank, whose input it gets, RONDE_NONE for nobody's; NULL = the
+    uint32_t root;             /**< rank; 0 where the collective has none */
+    uint32_t chunks_per_block; /**< m >= 1 */
+    uint32_t *source_of; /**< send_recv: per rank, whose input it gets, RONDE_NONE for nobody's; NULL = the
                                       rank before it, modulo ranks */
     enum ronde_symmetry symmetry;
-    uint32_t shape_count;             /**< rotate: digits of a position; 0 or 1 = one digit, modulo ranks */
-    uint32_t shape[RONDE_MAX_SHAPE];  /**< radices, slowest first; their product is ranks */
+    uint32_t shape_count; /**< rotate: digits of a position; 0 or 1 = one digit, modulo ranks */
+    uint32_t shape[RONDE_MAX_SHAPE]; /**< radices, slowest first; their product is ranks */
     bool rotates[RONDE_BUFFER_COUNT]; /**< symmetric: the block digits of this buffer shift with the position */
-    bool absolute_peers;         /**< connections name positions, not offsets (imported files) */
-    bool allow_dead_work;        /**< user files and imports: dead work is a counted warning, not an error */
-    bool clobbers;               /**< in place, the shared buffer outside the output may be destroyed */
+    bool absolute_peers; /**< connections name positions, not offsets (imported files) */
+    bool allow_dead_work; /**< user files and imports: dead work is a counted warning, not an error */
+    bool clobbers;        /**< in place, the shared buffer outside the output may be destroyed */
     uint32_t channel_count;
     struct ronde_channel *channels;
-    uint64_t weight_total;       /**< sum of the channels' weights */
+    uint64_t weight_total; /**< sum of the channels' weights */
     uint32_t program_count;
     struct ronde_program *programs;
-    uint32_t *program_of;        /**< per position, index into programs; NULL when symmetric (program 0) */
-    uint32_t max_chunk_count;    /**< largest chunk_count of any step, at least 1 */
-    uint32_t max_lane_count;     /**< largest lane_count of any program */
-    enum ronde_v_form v_form;    /**< whether blocks may differ in length (set by prove) */
+    uint32_t *program_of; /**< per position, index into programs; NULL when symmetric (program 0) */
+    uint32_t max_chunk_count; /**< largest chunk_count of any step, at least 1 */
+    uint32_t max_lane_count;  /**< largest lane_count of any program */
+    enum ronde_v_form v_form; /**< whether blocks may differ in length (set by prove) */
     struct ronde_proof proof;
-    uint64_t hash;               /**< of the canonical content: equal hash, equal schedule */
-    struct ronde_arena *arena;   /**< owns everything above */
+    uint64_t hash;             /**< of the canonical content: equal hash, equal schedule */
+    struct ronde_arena *arena; /**< owns everything above */
 };
 
 /** Printed name of a step operation, e.g. "rrcs"; "?" if out of range. */

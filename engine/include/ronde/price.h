@@ -22,8 +22,8 @@ struct ronde_network {
 
 /** A closed-form price. */
 struct ronde_price {
-    double time_ns;    /**< launch included */
-    bool is_exact;     /**< equals the DAG price for this load; else steady state + fill, labelled approximate */
+    double time_ns; /**< launch included */
+    bool is_exact; /**< equals the DAG price for this load; else steady state + fill, labelled approximate */
 };
 
 /** ns a message of `bytes` flows on the network: bytes / min(lane, port). */

@@ -61,8 +61,7 @@ static inline struct ronde_slice ronde_slice_between(const struct ronde_schedule
     slice.grain_count = RONDE_GRAIN_BYTES / dtype_bytes;
     const uint64_t grains = count / slice.grain_count + (count % slice.grain_count != 0);
     slice.first_grain = ronde_scale(grains, before, schedule->weight_total);
-    slice.grains =
-        ronde_scale(grains, before + weight, schedule->weight_total) - slice.first_grain;
+    slice.grains = ronde_scale(grains, before + weight, schedule->weight_total) - slice.first_grain;
     slice.count = count;
     slice.chunks = schedule->chunks_per_block;
     return slice;
@@ -93,8 +92,7 @@ static inline struct ronde_extent ronde_slice_chunk(const struct ronde_slice *sl
 /** Most elements any chunk of the slice holds: an upper bound that is reached but for a short last grain. */
 static inline uint64_t ronde_slice_chunk_max(const struct ronde_slice *slice)
 {
-    const uint64_t grains =
-        slice->grains / slice->chunks + (slice->grains % slice->chunks != 0);
+    const uint64_t grains = slice->grains / slice->chunks + (slice->grains % slice->chunks != 0);
     const uint64_t elements = grains * slice->grain_count;
     return elements < slice->count ? elements : slice->count;
 }
@@ -110,16 +108,15 @@ static inline uint64_t ronde_chunk_most(const struct ronde_schedule *schedule, u
     struct ronde_slice slice = ronde_slice_of(schedule, channel, count, dtype_bytes);
     const uint64_t grains = count / slice.grain_count + (count % slice.grain_count != 0);
     const ronde_wide share = (ronde_wide)grains * schedule->channels[channel].weight;
-    slice.grains =
-        (uint64_t)((share + schedule->weight_total - 1) / schedule->weight_total);
+    slice.grains = (uint64_t)((share + schedule->weight_total - 1) / schedule->weight_total);
     return ronde_slice_chunk_max(&slice);
 }
 
 /** Bytes of a full piece of one chunk: slot_bytes / most chunks of any step, rounded down to 16, at least 16. */
 static inline uint64_t ronde_piece_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes)
 {
-    const uint64_t share = slot_bytes / schedule->max_chunk_count / RONDE_GRAIN_BYTES *
-                           (uint64_t)RONDE_GRAIN_BYTES;
+    const uint64_t share =
+        slot_bytes / schedule->max_chunk_count / RONDE_GRAIN_BYTES * (uint64_t)RONDE_GRAIN_BYTES;
     return share < RONDE_GRAIN_BYTES ? RONDE_GRAIN_BYTES : share;
 }
 

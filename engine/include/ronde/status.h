@@ -46,8 +46,8 @@ enum ronde_status {
 
 /** Filled in by a function that fails; owned by the caller. Start from a zeroed struct: the first writer wins. */
 struct ronde_error {
-    enum ronde_status status;                /**< RONDE_OK until something failed */
-    uint32_t line;                           /**< line of the input file the message is about, 0 if none */
+    enum ronde_status status; /**< RONDE_OK until something failed */
+    uint32_t line;            /**< line of the input file the message is about, 0 if none */
     char message[RONDE_ERROR_MESSAGE_BYTES]; /**< one line, lower case, no full stop; begins "path:line: " for files */
 };
 
@@ -61,8 +61,7 @@ RONDE_API enum ronde_status ronde_fail(struct ronde_error *error, enum ronde_sta
 
 /** The same with the line of the input file the message is about. */
 RONDE_API enum ronde_status ronde_fail_at(struct ronde_error *error, enum ronde_status status,
-                                          uint32_t line, const char *format, ...)
-    RONDE_FORMAT(4, 5);
+                                          uint32_t line, const char *format, ...) RONDE_FORMAT(4, 5);
 
 /** The printed word of a status; never NULL. */
 RONDE_API const char *ronde_status_text(enum ronde_status status);

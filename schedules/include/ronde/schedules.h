@@ -29,9 +29,8 @@ struct ronde_algorithm {
 RONDE_API const struct ronde_algorithm *ronde_algorithms(uint32_t *out_count);
 
 /** The algorithm of a name, or NULL with an error that lists the names of the collective (BAD_ARGUMENT). */
-RONDE_API const struct ronde_algorithm *ronde_algorithm_find(enum ronde_collective collective,
-                                                             const char *name,
-                                                             struct ronde_error *error);
+RONDE_API const struct ronde_algorithm *
+ronde_algorithm_find(enum ronde_collective collective, const char *name, struct ronde_error *error);
 
 /**
  * Compiles a request: finds the algorithm, asks supports, builds, finishes. Errors: BAD_ARGUMENT (unknown name, ranks

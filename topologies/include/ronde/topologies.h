@@ -32,7 +32,7 @@ struct ronde_shared_host {
  * points the cost per byte is interpolated over the logarithm of the bytes; beyond the ends it stays.
  */
 struct ronde_curve {
-    uint32_t count;                /**< points; 0 = no curve, the plain constant holds for all sizes */
+    uint32_t count; /**< points; 0 = no curve, the plain constant holds for all sizes */
     double bytes[RONDE_MAX_CURVE]; /**< working set of a core, ascending */
     double GBps[RONDE_MAX_CURVE];  /**< rate there, > 0 */
 };
@@ -41,9 +41,9 @@ struct ronde_curve {
 struct ronde_platform_facts {
     struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
     struct ronde_shared_host shared; /**< all zero where ports are the model */
-    struct ronde_curve copy_curve;   /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
-    struct ronde_curve gamma_curve;  /**< ronde.gamma_curve: the same for gamma_GBps */
-    uint32_t hosts; /**< hosts, in file order (or as ronde.rank_hosts lists them) */
+    struct ronde_curve copy_curve; /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
+    struct ronde_curve gamma_curve; /**< ronde.gamma_curve: the same for gamma_GBps */
+    uint32_t hosts;                 /**< hosts, in file order (or as ronde.rank_hosts lists them) */
     uint64_t slot_bytes; /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
     char measured_by[128]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
     char name[64];         /**< id of the root zone */
@@ -103,8 +103,8 @@ ronde_platform_route(const struct ronde_platform *platform, uint32_t src, uint32
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
-                       uint64_t footprint_bytes, struct ronde_network *out_network, bool *out_is_uniform,
-                       struct ronde_error *error);
+                       uint64_t footprint_bytes, struct ronde_network *out_network,
+                       bool *out_is_uniform, struct ronde_error *error);
 
 /**
  * The costs for a load: the file's constants, with curves looked up at the working set of a core, which is the
