@@ -8,11 +8,12 @@ struct lowering {
     struct ronde_schedule *schedule;
     struct ronde_model *model;
     bool in_place;
-    uint32_t **message_of;  /**< per program and step: which message of its connection it sends */
-    uint32_t *last_access;  /**< per cell of one rank: last step that touched it */
-    uint32_t *pending;      /**< per cell: head of a list of sends whose source it is */
-    uint32_t *pending_next; /**< per entry */
-    uint32_t *pending_step; /**< per entry */
+    struct ronde_cells cells; /**< of the rank being visited */
+    uint32_t **message_of;    /**< per program and step: which message of its connection it sends */
+    uint32_t *last_access;    /**< per cell of one rank: last step that touched it */
+    uint32_t *pending;        /**< per cell: head of a list of sends whose source it is */
+    uint32_t *pending_next;   /**< per entry */
+    uint32_t *pending_step;   /**< per entry */
     uint32_t pending_count;
     uint32_t *chunks;
     uint32_t *visit; /**< per lane of the model */
@@ -61,12 +62,9 @@ static void touch(const struct lowering *lowering, struct ronde_program *program
         *post = last;
 }
 
-static uint32_t cell_of(const struct lowering *lowering, const struct ronde_view *view,
-                        enum ronde_buffer buffer, uint32_t chunk)
+static uint32_t cell_of(const struct lowering *lowering, enum ronde_buffer buffer, uint32_t chunk)
 {
-    const struct ronde_cells cells =
-        ronde_cells_of(lowering->schedule, view->program, view->position, view->rank);
-    return ronde_cell(lowering->schedule, &cells, lowering->in_place, buffer, chunk);
+    return ronde_cell(lowering->schedule, &lowering->cells, lowering->in_place, buffer, chunk);
 }
 
 static void visit_source(struct lowering *lowering, const struct ronde_view *view, uint32_t index)
@@ -77,7 +75,7 @@ static void visit_source(struct lowering *lowering, const struct ronde_view *vie
                       ronde_schedule_chunks(lowering->schedule, view->program, buffer),
                       lowering->chunks);
     for (uint32_t item = 0; item < step->chunk_count; item++) {
-        const uint32_t cell = cell_of(lowering, view, buffer, lowering->chunks[item]);
+        const uint32_t cell = cell_of(lowering, buffer, lowering->chunks[item]);
         lowering->last_access[cell] = index;
         if (step->op != RONDE_STEP_SEND)
             continue;
@@ -101,7 +99,7 @@ static void visit_destination(struct lowering *lowering, const struct ronde_view
     ronde_view_chunks(view, step, false, ronde_schedule_chunks(lowering->schedule, program, buffer),
                       lowering->chunks);
     for (uint32_t item = 0; item < step->chunk_count; item++) {
-        const uint32_t cell = cell_of(lowering, view, buffer, lowering->chunks[item]);
+        const uint32_t cell = cell_of(lowering, buffer, lowering->chunks[item]);
         for (uint32_t entry = lowering->pending[cell]; entry != RONDE_NONE;
              entry = lowering->pending_next[entry])
             overwrite(lowering, program, lowering->pending_step[entry], index);
@@ -125,12 +123,12 @@ static bool is_idle(struct lowering *lowering, const struct ronde_view *view, ui
         return false;
     for (uint32_t item = 0; item < step->chunk_count; item++) {
         const uint32_t cells[2] = {
-            cell_of(lowering, view, (enum ronde_buffer)step->source,
+            cell_of(lowering, (enum ronde_buffer)step->source,
                     ronde_view_item(view, step, true,
                                     ronde_schedule_chunks(lowering->schedule, view->program,
                                                           (enum ronde_buffer)step->source),
                                     item)),
-            cell_of(lowering, view, (enum ronde_buffer)step->destination,
+            cell_of(lowering, (enum ronde_buffer)step->destination,
                     ronde_view_item(view, step, false,
                                     ronde_schedule_chunks(lowering->schedule, view->program,
                                                           (enum ronde_buffer)step->destination),
@@ -146,7 +144,8 @@ static void visit_actor(struct lowering *lowering, uint32_t actor, const uint32_
     const struct ronde_view view = ronde_model_view(lowering->model, actor);
     struct ronde_program *program =
         &lowering->schedule->programs[view.program - lowering->schedule->programs];
-    const uint32_t cells = ronde_cells_of(lowering->schedule, program, 0, 0).total;
+    lowering->cells = ronde_cells_of(lowering->schedule, program, view.position, view.rank);
+    const size_t cells = lowering->cells.total;
     memset(lowering->last_access, 0xff, cells * sizeof *lowering->last_access);
     memset(lowering->pending, 0xff, cells * sizeof *lowering->pending);
     lowering->pending_count = 0;

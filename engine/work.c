@@ -8,21 +8,20 @@ struct backward {
     const struct ronde_schedule *schedule;
     const struct ronde_model *model;
     struct ronde_proof *proof;
-    uint8_t *live_cells;  /**< out of place: in-place sharing only makes more alive */
-    uint64_t *cell_base;  /**< per actor */
-    uint8_t *live_items;  /**< per message item, known once its receiver was seen */
-    uint64_t *left_items; /**< per end: items not yet walked back over */
+    struct ronde_cells cells; /**< of the rank being walked */
+    uint8_t *live_cells;      /**< out of place: in-place sharing only makes more alive */
+    uint64_t *cell_base;      /**< per actor */
+    uint8_t *live_items;      /**< per message item, known once its receiver was seen */
+    uint64_t *left_items;     /**< per end: items not yet walked back over */
     uint32_t *source;
     uint32_t *destination;
 };
 
-static uint8_t *cell_at(const struct backward *backward, const struct ronde_view *view,
-                        uint32_t actor, uint8_t buffer, uint32_t chunk)
+static uint8_t *cell_at(const struct backward *backward, uint32_t actor, uint8_t buffer,
+                        uint32_t chunk)
 {
-    const struct ronde_cells cells =
-        ronde_cells_of(backward->schedule, view->program, view->position, view->rank);
     return &backward->live_cells[backward->cell_base[actor] +
-                                 ronde_cell(backward->schedule, &cells, false,
+                                 ronde_cell(backward->schedule, &backward->cells, false,
                                             (enum ronde_buffer)buffer, chunk)];
 }
 
@@ -36,7 +35,7 @@ static void walk_item(struct backward *backward, const struct ronde_view *view,
     uint8_t is_live = 0;
     if (ronde_step_writes(op)) {
         uint8_t *cell =
-            cell_at(backward, view, event.actor, step->destination, backward->destination[item]);
+            cell_at(backward, event.actor, step->destination, backward->destination[item]);
         is_live = *cell;
         *cell = op == RONDE_STEP_REDUCE ? is_live : 0;
     }
@@ -55,20 +54,19 @@ static void walk_item(struct backward *backward, const struct ronde_view *view,
                        "receives a chunk that reaches no output");
     }
     if (is_live && ronde_step_reads_source(op))
-        *cell_at(backward, view, event.actor, step->source, backward->source[item]) = 1;
+        *cell_at(backward, event.actor, step->source, backward->source[item]) = 1;
 }
 
 static void walk_event(struct backward *backward, struct ronde_event event)
 {
     const struct ronde_view view = ronde_model_view(backward->model, event.actor);
     const struct ronde_step *step = &view.program->steps[event.step];
-    const struct ronde_cells cells =
-        ronde_cells_of(backward->schedule, view.program, view.position, view.rank);
+    backward->cells = ronde_cells_of(backward->schedule, view.program, view.position, view.rank);
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     if (ronde_step_reads_source(op))
-        ronde_view_chunks(&view, step, true, cells.chunks[step->source], backward->source);
+        ronde_view_chunks(&view, step, true, backward->cells.chunks[step->source], backward->source);
     if (ronde_step_writes(op))
-        ronde_view_chunks(&view, step, false, cells.chunks[step->destination],
+        ronde_view_chunks(&view, step, false, backward->cells.chunks[step->destination],
                           backward->destination);
     for (uint32_t item = step->chunk_count; item-- > 0;)
         walk_item(backward, &view, event, item);

@@ -190,18 +190,31 @@ static inline void ronde_sort_chunks(uint32_t *chunks, uint32_t count)
 
 /**
  * The absolute chunks of an operand in message order: ascending. out_chunks holds step->chunk_count entries. Most
- * operands are ascending as stored; those that wrap, or are moved by xor or an order, are sorted.
+ * operands are ascending as stored. Those that wrap, or are moved by xor or an order, are sorted; where they fill a
+ * gapless span, as xor makes of an aligned run, the span is the answer (items of a plain operand are distinct).
  */
 static inline void ronde_view_chunks(const struct ronde_view *view, const struct ronde_step *step,
                                      bool is_source, uint32_t buffer_chunks, uint32_t *out_chunks)
 {
+    const uint32_t count = step->chunk_count;
+    const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
     bool is_ascending = true;
-    for (uint32_t item = 0; item < step->chunk_count; item++) {
-        out_chunks[item] = ronde_view_item(view, step, is_source, buffer_chunks, item);
-        is_ascending = is_ascending && (item == 0 || out_chunks[item - 1] < out_chunks[item]);
+    uint32_t least = UINT32_MAX, most = 0;
+    for (uint32_t item = 0; item < count; item++) {
+        const uint32_t chunk = ronde_view_item(view, step, is_source, buffer_chunks, item);
+        is_ascending = is_ascending && (item == 0 || out_chunks[item - 1] < chunk);
+        least = chunk < least ? chunk : least;
+        most = chunk > most ? chunk : most;
+        out_chunks[item] = chunk;
     }
-    if (!is_ascending)
-        ronde_sort_chunks(out_chunks, step->chunk_count);
+    if (is_ascending)
+        return;
+    if ((step->flags & flag) != 0 || most - least + 1 != count) {
+        ronde_sort_chunks(out_chunks, count);
+        return;
+    }
+    for (uint32_t item = 0; item < count; item++)
+        out_chunks[item] = least + item;
 }
 
 #ifdef __cplusplus
