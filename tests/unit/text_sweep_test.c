@@ -265,5 +265,5 @@ int main(void)
         {"memory_follows_the_size_of_the_text", memory_follows_the_size_of_the_text},
         {"orders_have_a_budget", orders_have_a_budget},
     };
-    return suite_run("text sweep", cases, sizeof cases / sizeof cases[0]);
+    return suite_run("text_sweep", cases, sizeof cases / sizeof cases[0]);
 }

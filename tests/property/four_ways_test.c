@@ -1,0 +1,179 @@
+/**
+ * One schedule, four prices: closed form, longest path, `flat` and SimGrid say the same on a crossbar, to 1e-9, wherever
+ * no port ever carries two messages at once.
+ */
+#include "ronde/schedules.h"
+#include "ronde/sim.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+/** The one tolerance, relative. */
+#define TOLERANCE 1e-9
+#define SLOT_BYTES 512u
+/** Graphs above this are not handed to SimGrid: seconds each. */
+#define MOST_OPS 140000u
+
+/** Costs that differ from one another and from the crossbar's own, so that none can stand in for another. */
+static const struct ronde_time_params costs = {.alpha_ns = 730,
+                                               .step_ns = 57,
+                                               .launch_ns = 1100,
+                                               .gamma_GBps = 31,
+                                               .copy_GBps = 83,
+                                               .lane_GBps = 41};
+
+/** What was compared. */
+struct tally {
+    unsigned compared; /**< loads without a shared port */
+    unsigned exact;    /**< of them with an exact closed form */
+    unsigned shared;   /**< loads on which ports are shared: nothing to compare */
+    double worst;      /**< relative difference */
+    bool has_simgrid;
+};
+
+static void expect_equal(struct tally *tally, double a_ns, double b_ns)
+{
+    const double difference = fabs(a_ns - b_ns) / b_ns;
+    tally->worst = fmax(tally->worst, difference);
+    CU_ASSERT(difference <= TOLERANCE);
+}
+
+/** One load: all prices that apply. Returns whether ports were unshared. */
+static bool compare(const struct ronde_platform *platform, const struct ronde_algorithm *algorithm,
+                    const struct ronde_request *request, const struct ronde_schedule *schedule,
+                    uint64_t pieces, struct tally *tally)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const struct ronde_load load = {.count = pieces * (SLOT_BYTES / 4) *
+                                             schedule->chunks_per_block * schedule->channel_count,
+                                    .dtype = RONDE_FLOAT32,
+                                    .slot_bytes = SLOT_BYTES * schedule->max_chunk_count};
+    struct ronde_network network;
+    bool is_uniform = false;
+    CU_ASSERT_FATAL(ronde_platform_network(platform, request->ranks, 0, &network, &is_uniform,
+                                           NULL) == RONDE_OK);
+    network.time = costs;
+    struct ronde_dag *dag = NULL;
+    double dag_ns = 0;
+    struct ronde_sim_result flat = {0}, simgrid = {0};
+    const struct ronde_sim_options options = {0};
+    CU_ASSERT_FATAL(ronde_dag_create(schedule, &load, &costs, mem, &dag, NULL) == RONDE_OK);
+    CU_ASSERT_FATAL(ronde_dag_price(schedule, &load, &network, mem, &dag_ns, NULL) == RONDE_OK);
+    CU_ASSERT_FATAL(ronde_sim_flat(platform, dag, &options, mem, &flat, NULL) == RONDE_OK);
+    const bool is_free = flat.is_contention_free;
+    expect_equal(tally, flat.time_ns, dag_ns);
+    if (is_free && tally->has_simgrid && dag->op_count <= MOST_OPS) {
+        CU_ASSERT_EQUAL(ronde_sim_simgrid(platform, dag, &options, &simgrid, NULL), RONDE_OK);
+        expect_equal(tally, simgrid.time_ns, dag_ns);
+        tally->compared++;
+    }
+    const struct ronde_price price = algorithm->price(request, &load, &network);
+    if (price.is_exact && is_free) {
+        expect_equal(tally, price.time_ns, dag_ns);
+        tally->exact++;
+    }
+    tally->shared += !is_free;
+    ronde_dag_destroy(dag, mem);
+    return is_free;
+}
+
+/** Compiles and compares; where `must_be_free`, the certificate has to hold and the closed form to be exact. */
+static void compare_ranks(const struct ronde_platform *platform,
+                          const struct ronde_algorithm *algorithm, uint32_t ranks, uint64_t pieces,
+                          bool must_be_free, struct tally *tally)
+{
+    const struct ronde_request request = {.collective = algorithm->collective,
+                                          .algorithm = algorithm->name,
+                                          .ranks = ranks};
+    struct ronde_schedule *schedule = NULL;
+    if (algorithm->supports(&request, NULL) != RONDE_OK)
+        return;
+    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
+    const unsigned exact = tally->exact;
+    const bool is_free = compare(platform, algorithm, &request, schedule, pieces, tally);
+    CU_ASSERT(!must_be_free || (is_free && tally->exact == exact + 1));
+    ronde_schedule_destroy(schedule);
+}
+
+static struct ronde_platform *open_crossbar(void)
+{
+    const char *reason = NULL;
+    char path[4096];
+    struct ronde_platform *platform = NULL;
+    if (!ronde_topologies_available(&reason)) {
+        suite_skip("%s", reason);
+        return NULL;
+    }
+    CU_ASSERT_FATAL(suite_source(path, sizeof path, "topologies/crossbar-64.xml"));
+    CU_ASSERT_FATAL(ronde_platform_read(path, ronde_mem_default(), &platform, NULL) == RONDE_OK);
+    return platform;
+}
+
+static void report(const struct tally *tally)
+{
+    suite_note(
+        "%u loads compared with SimGrid, %u closed forms exact, %u loads share a port; worst "
+        "difference %.1e",
+        tally->compared, tally->exact, tally->shared, tally->worst);
+}
+
+static const struct ronde_algorithm *find(enum ronde_collective collective, const char *name)
+{
+    const struct ronde_algorithm *algorithm = ronde_algorithm_find(collective, name, NULL);
+    CU_ASSERT_FATAL(algorithm != NULL);
+    return algorithm;
+}
+
+/** The algorithms whose ports never carry two messages at once: every number of ranks and pieces. */
+static void rings_and_doubling_cost_the_same_four_ways(void)
+{
+    struct ronde_platform *platform = open_crossbar();
+    const char *text = NULL;
+    if (!platform)
+        return;
+    struct tally tally = {.has_simgrid = ronde_sim_simgrid_available(&text)};
+    for (uint32_t ranks = 2; ranks <= 64; ranks += ranks < 17 ? 1 : ranks == 17 ? 15 : 32) {
+        const bool is_power = (ranks & (ranks - 1)) == 0;
+        for (uint64_t pieces = 1; pieces <= 16; pieces++) {
+            compare_ranks(platform, find(RONDE_ALL_REDUCE, "ring"), ranks, pieces, true, &tally);
+            compare_ranks(platform, find(RONDE_REDUCE_SCATTER, "ring"), ranks, pieces, true, &tally);
+            compare_ranks(platform, find(RONDE_ALL_GATHER, "ring"), ranks, pieces, true, &tally);
+            if (is_power)
+                compare_ranks(platform, find(RONDE_ALL_REDUCE, "recursive_doubling"), ranks, pieces,
+                              true, &tally);
+        }
+        compare_ranks(platform, find(RONDE_BROADCAST, "binomial"), ranks, 1, true, &tally);
+    }
+    report(&tally);
+    ronde_platform_destroy(platform);
+}
+
+/** Everything else, wherever the certificate holds. */
+static void every_algorithm_costs_the_same_where_ports_are_unshared(void)
+{
+    struct ronde_platform *platform = open_crossbar();
+    const char *text = NULL;
+    if (!platform)
+        return;
+    struct tally tally = {.has_simgrid = ronde_sim_simgrid_available(&text)};
+    uint32_t count = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t ranks = 2; ranks <= 9; ranks++)
+            for (uint64_t pieces = 1; pieces <= 3; pieces += 2)
+                compare_ranks(platform, &algorithms[i], ranks, pieces, false, &tally);
+    report(&tally);
+    CU_ASSERT(tally.exact > 100);
+    ronde_platform_destroy(platform);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"rings_and_doubling_cost_the_same_four_ways", rings_and_doubling_cost_the_same_four_ways},
+        {"every_algorithm_costs_the_same_where_ports_are_unshared",
+         every_algorithm_costs_the_same_where_ports_are_unshared},
+    };
+    return suite_run("four_ways", cases, sizeof cases / sizeof cases[0]);
+}
