@@ -43,4 +43,12 @@ struct ronde_price ronde_pairs_price(const struct ronde_pieces *pieces,
                                      const struct ronde_network *network, struct ronde_cut cut,
                                      const struct ronde_pairs *pairs);
 
+/**
+ * The price of one round in which every position sends a block to every other, n-1 messages each way in one lane each;
+ * `reduces` where what comes in is added.
+ */
+struct ronde_price ronde_pairs_round_price(const struct ronde_request *request,
+                                           const struct ronde_load *load,
+                                           const struct ronde_network *network, bool reduces);
+
 #endif

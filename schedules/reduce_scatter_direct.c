@@ -42,18 +42,5 @@ struct ronde_price ronde_reduce_scatter_direct_price(const struct ronde_request 
                                                      const struct ronde_load *load,
                                                      const struct ronde_network *network)
 {
-    const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
-    if (n == 1)
-        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const double send_ns = costs.step_ns + costs.flow_ns;
-    const struct ronde_pairs pairs = {
-        .first_ns = ronde_pairs_ns(&costs, n, costs.reduce_ns),
-        .send_ns = (n - 1) * send_ns,
-        .receive_ns = (n - 1) * costs.reduce_ns,
-        .message_ns = send_ns + costs.alpha_ns + costs.reduce_ns,
-    };
-    return ronde_pairs_price(&pieces, network, cut, &pairs);
+    return ronde_pairs_round_price(request, load, network, true);
 }
