@@ -131,20 +131,6 @@ static double slope(const struct ronde_stats *few, const struct ronde_stats *man
     return fmax((many->median - few->median) / units, 0.0);
 }
 
-/* A value per size, summed up: the median, and how far the sizes lie apart. */
-struct summary {
-    double median;
-    double spread;
-};
-
-/* The median of the sizes is the constant; the curve beside it has every size. */
-static struct summary summarise(double *values, size_t count)
-{
-    const struct ronde_stats stats = ronde_stats_of(values, count);
-    const double far = fmax(values[count - 1] - stats.median, stats.median - values[0]);
-    return (struct summary){stats.median, stats.median > 0.0 ? far / stats.median : 0.0};
-}
-
 static double worst_of(double a, double b)
 {
     return a > b ? a : b;
@@ -200,7 +186,7 @@ static void fit_copy(const struct raw *raw, struct ronde_calibration_report *rep
         fit->copy_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->copy_curve.count = STREAMS;
-    fit->time.copy_GBps = 1.0 / summarise(costs, STREAMS).median;
+    fit->time.copy_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
     report->constants[4] = (struct ronde_constant){
         "copy_GBps", "GB/s", fit->time.copy_GBps, apart,
         "one-way streams, 64 KiB to 64 MiB (the file has all): two cores, and every core at once"};
@@ -219,7 +205,7 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
         fit->gamma_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->gamma_curve.count = STREAMS;
-    fit->time.gamma_GBps = 1.0 / summarise(costs, STREAMS).median;
+    fit->time.gamma_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
     report->constants[5] =
         (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, spread,
                                 "the same into a sum, every core at once, beyond the copy"};

@@ -39,7 +39,6 @@ struct symbolic {
     uint32_t *source;         /**< chunks of the current step, in message order */
     uint32_t *destination;    /**< the same */
     uint8_t **final_state;    /**< per program and step: 0 unknown, 1 no, 2 yes */
-    uint8_t *has_parts;       /**< per program: scratch parts were recorded */
 };
 
 /** An event with its surroundings. */
