@@ -3,7 +3,7 @@
 
 #include "commands.h"
 #include "common.h"
-#include "plot.h"
+#include "gnuplot.h"
 #include "report.h"
 
 #include "ronde/hw.h"

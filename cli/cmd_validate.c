@@ -1,6 +1,7 @@
 /* ronde validate: measured, replayed and priced side by side. */
 #include "commands.h"
 #include "compare.h"
+#include "gnuplot.h"
 #include "plot.h"
 #include "report.h"
 

@@ -16,6 +16,8 @@ int ronde_cmd_check(const struct ronde_options *options);
 int ronde_cmd_run(const struct ronde_options *options);
 /** Replays on a platform file. */
 int ronde_cmd_sim(const struct ronde_options *options);
+/** Replays a grid of ranks and sizes in parallel; resumable. */
+int ronde_cmd_sweep(const struct ronde_options *options);
 /** Closed form and DAG price. */
 int ronde_cmd_price(const struct ronde_options *options);
 /** Measures this machine and writes it as a platform file. */

@@ -57,6 +57,15 @@ struct ronde_field ronde_field_boolean(const char *name, bool boolean);
 RONDE_MUST_CHECK enum ronde_status ronde_json_print(const struct ronde_row *row, FILE *file,
                                                     struct ronde_error *error);
 
+/**
+ * Reads one JSON object: fills in the fields that are asked for by name. A field the object lacks becomes NULL kind; so
+ * does one that is neither text, number nor boolean. Texts are copied into `texts`.
+ * Errors: BAD_INPUT (not one JSON object; texts longer than there is room for), UNAVAILABLE (built without jansson).
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_json_read(const char *line, struct ronde_field *fields,
+                                                   size_t count, char *texts, size_t text_bytes,
+                                                   struct ronde_error *error);
+
 /** Whether jansson was built in; *out_text is its version, or what is missing and the package that brings it. */
 bool ronde_json_available(const char **out_text);
 

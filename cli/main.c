@@ -34,6 +34,13 @@ static const struct ronde_command commands[] = {
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n",
      WHAT SWEEP "slot depth topo engine" PRINT, 1, false, ronde_cmd_sim},
+    {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
+     "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
+     " crossbar-64\n      --output sweep.jsonl --plot time.svg --map winners.svg\n"
+     "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar --output s.jsonl --resume\n"
+     "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar --shard 0/4 > part0.jsonl\n",
+     WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output ", 1, false,
+     ronde_cmd_sweep},
     {"price", "COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",

@@ -14,6 +14,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,18 +40,43 @@ enum key {
     KEY_OPERATION,
     KEY_WORLD_SIZE,
     KEY_MARKDOWN,
-    KEY_VERBOSE
+    KEY_VERBOSE,
+    KEY_NODES,
+    KEY_GPUS,
+    KEY_LEVELS,
+    KEY_OVERSUBSCRIPTION,
+    KEY_FABRIC,
+    KEY_PLACEMENT,
+    KEY_TRACE,
+    KEY_TIMELINE,
+    KEY_SCENARIO,
+    KEY_WITH,
+    KEY_DEGRADE,
+    KEY_STRAGGLER,
+    KEY_BACKGROUND,
+    KEY_CFG,
+    KEY_NATIVE_LATENCY,
+    KEY_WHY,
+    KEY_BYTES,
+    KEY_MAP,
+    KEY_SHARD,
+    KEY_RESUME,
+    KEY_JOBS,
+    KEY_NIC_RATE,
+    KEY_NVLINK_RATE,
+    KEY_MEMORY_RATE
 };
 
 /* Letters and long names are nccl-tests' where it has them. */
 static const struct argp_option all_options[] = {
     {"ranks", 'N', "N", 0,
-     "number of ranks; a list 2,4,8 or a range 2..33 where several make sense", 0},
+     "number of ranks; a list 2,4,8, a range 2..33 or 8:1024:x2 where several make sense", 0},
     {"algorithm", 'a', "NAME", 0, "algorithm, or several with commas where several make sense", 0},
     {"minbytes", 'b', "SIZE", 0, "smallest size (default 8); K, M, G are powers of 1024", 1},
     {"maxbytes", 'e', "SIZE", 0, "largest size (default 16M)", 1},
     {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
+    {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
     {"iters", 'n', "COUNT", 0, "measured iterations of a size", 1},
     {"warmup_iters", 'w', "COUNT", 0, "unmeasured iterations before them", 1},
     {"check", 'c', "0|1", 0,
@@ -67,14 +93,42 @@ static const struct argp_option all_options[] = {
     {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
     {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
     {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "give up a run after this long (default 60)", 2},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "give up a run after this long (default 60, a replay 600)", 2},
     {"backend", KEY_BACKEND, "NAME", 0, "what executes: cpu (default) or host", 2},
     {"topo", KEY_TOPO, "FILE", 0, "platform file, or the name of a shipped one", 2},
-    {"engine", KEY_ENGINE, "NAME", 0, "what replays: auto (default), flat or simgrid", 2},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "what replays: auto (default), flat, simgrid, flat_fifo or extrapolate", 2},
+    {"placement", KEY_PLACEMENT, "NAME", 0,
+     "ranks on hosts: file (default), packed, scattered, auto", 2},
+    {"with", KEY_WITH, "COLL:ALGO:SIZE[:HOSTS]", 0, "another collective at the same time", 2},
+    {"background", KEY_BACKGROUND, "S>D:SIZE", 0, "a flow from host S to D at the same time", 2},
+    {"degrade", KEY_DEGRADE, "LINK=FACTOR", 0, "scale the rate of a link", 2},
+    {"straggler", KEY_STRAGGLER, "rank=R,delay=TIME", 0, "a rank that enters late", 2},
+    {"scenario", KEY_SCENARIO, "FILE", 0, "all of these from a file", 2},
+    {"cfg", KEY_CFG, "KEY:VALUE", 0, "an option for SimGrid, after ronde's own", 2},
+    {"native-latency", KEY_NATIVE_LATENCY, NULL, 0, "leave link latencies to SimGrid's model", 2},
+    {"nodes", KEY_NODES, "COUNT", 0, "nodes of a machine", 2},
+    {"gpus", KEY_GPUS, "COUNT", 0, "GPUs of a node", 2},
+    {"levels", KEY_LEVELS, "COUNT", 0, "levels of switches", 2},
+    {"oversubscription", KEY_OVERSUBSCRIPTION, "RATIO", 0, "ports below a switch per port above", 2},
+    {"fabric", KEY_FABRIC, "NAME", 0, "what joins nodes: crossbar, rail or fat-tree", 2},
+    {"nic-GBps", KEY_NIC_RATE, "RATE", 0, "of each NIC whose rate the imported file leaves out", 2},
+    {"nvlink-GBps", KEY_NVLINK_RATE, "RATE", 0,
+     "of each GPU into NVSwitches that the imported file leaves out", 2},
+    {"memory-GBps", KEY_MEMORY_RATE, "RATE", 0,
+     "of the memory that cores share, for a machine without GPUs", 2},
+    {"jobs", KEY_JOBS, "COUNT", 0, "processes at a time (default: one a core)", 2},
+    {"shard", KEY_SHARD, "I/N", 0, "only every N-th point, from the I-th (0 .. N-1)", 2},
+    {"resume", KEY_RESUME, NULL, 0, "keep what the output file holds, do the rest", 2},
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
     {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
     {"verbose", KEY_VERBOSE, NULL, 0, "with --all: also say what is left out and why", 3},
+    {"why", KEY_WHY, NULL, 0, "bottleneck, busiest links and what the critical path is made of", 3},
+    {"trace", KEY_TRACE, "FILE", 0, "write a timeline for ui.perfetto.dev", 3},
+    {"timeline", KEY_TIMELINE, "FILE", 0, "write an SVG of ranks over time (up to 64 ranks)", 3},
+    {"map", KEY_MAP, "FILE", 0, "write an SVG of the fastest algorithm by ranks and bytes", 3},
     {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
@@ -178,15 +232,16 @@ static enum ronde_status parse_op(const char *text, struct ronde_options *option
                : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
 }
 
-/* Time limits are real numbers; zero would mean none and is refused. */
-static enum ronde_status parse_seconds(const char *text, double *out, struct ronde_error *error)
+/* Time limits and ratios are real numbers; zero would mean none and is refused. */
+static enum ronde_status parse_positive(const char *what, const char *text, double limit,
+                                        double *out, struct ronde_error *error)
 {
     char *end = NULL;
-    const double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 1e6))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "timeout \"%s\" is not a number of seconds up to 1e6", text);
-    *out = seconds;
+    const double number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(number > 0.0 && number <= limit))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a number in (0, %g]", what,
+                          text, limit);
+    *out = number;
     return RONDE_OK;
 }
 
@@ -216,52 +271,87 @@ struct parsing {
     int stopped_at; /* index into argv where getopt was when something was wrong */
 };
 
-/* Options whose value is kept as text, and switches: they cannot be wrong. */
-static bool take_plain(struct ronde_options *options, int key, const char *text)
-{
-    switch (key) {
-    case KEY_BACKEND:
-        options->backend = text;
-        return true;
-    case KEY_TOPO:
-        options->topo = text;
-        return true;
-    case KEY_ENGINE:
-        options->engine = text;
-        return true;
-    case KEY_OUTPUT:
-        options->output = text;
-        return true;
-    case KEY_PLOT:
-        options->plot = text;
-        return true;
-    case KEY_JSON:
-        options->json = true;
-        return true;
-    case KEY_CSV:
-        options->csv = true;
-        return true;
-    case KEY_ALL:
-        options->all = true;
-        return true;
-    case KEY_EXPAND:
-        options->expand = true;
-        return true;
-    case KEY_OPERATION:
-        options->operation = text;
-        return true;
-    case KEY_MARKDOWN:
-        options->markdown = true;
-        return true;
-    case KEY_VERBOSE:
-        options->verbose = true;
-        return true;
-    case 'h':
-        options->help = true;
-        return true;
-    default:
-        return false;
+/* Where an option goes whose value is kept as text, or that is a switch. */
+struct plain {
+    int key;
+    size_t offset;       /* of the member, or of the first of its repeats */
+    size_t count_offset; /* of the number of repeats; 0 where the option is given once */
+    bool is_switch;
+};
+
+#define TEXT(key, member)                                                                          \
+    {                                                                                              \
+        key, offsetof(struct ronde_options, member), 0, false                                      \
     }
+#define REPEATED(key, member)                                                                      \
+    {                                                                                              \
+        key, offsetof(struct ronde_options, member),                                               \
+            offsetof(struct ronde_options, member##_count), false                                  \
+    }
+#define SWITCH(key, member)                                                                        \
+    {                                                                                              \
+        key, offsetof(struct ronde_options, member), 0, true                                       \
+    }
+
+static const struct plain plains[] = {
+    TEXT(KEY_BACKEND, backend),
+    TEXT(KEY_TOPO, topo),
+    TEXT(KEY_ENGINE, engine),
+    TEXT(KEY_OUTPUT, output),
+    TEXT(KEY_PLOT, plot),
+    TEXT(KEY_OPERATION, operation),
+    TEXT(KEY_FABRIC, fabric),
+    TEXT(KEY_PLACEMENT, placement),
+    TEXT(KEY_TRACE, trace),
+    TEXT(KEY_TIMELINE, timeline),
+    TEXT(KEY_SCENARIO, scenario),
+    TEXT(KEY_MAP, map),
+    TEXT(KEY_SHARD, shard),
+    REPEATED(KEY_WITH, with),
+    REPEATED(KEY_DEGRADE, degrade),
+    REPEATED(KEY_STRAGGLER, straggler),
+    REPEATED(KEY_BACKGROUND, background),
+    REPEATED(KEY_CFG, cfg),
+    SWITCH(KEY_JSON, json),
+    SWITCH(KEY_CSV, csv),
+    SWITCH(KEY_ALL, all),
+    SWITCH(KEY_EXPAND, expand),
+    SWITCH(KEY_MARKDOWN, markdown),
+    SWITCH(KEY_VERBOSE, verbose),
+    SWITCH(KEY_NATIVE_LATENCY, native_latency),
+    SWITCH(KEY_WHY, why),
+    SWITCH(KEY_RESUME, resume),
+    SWITCH('h', help),
+};
+
+static const struct plain *find_plain(int key)
+{
+    for (size_t i = 0; i < sizeof plains / sizeof plains[0]; i++)
+        if (plains[i].key == key)
+            return &plains[i];
+    return NULL;
+}
+
+/* The only thing that can be wrong with them is their number. */
+static enum ronde_status take_plain(struct ronde_options *options, const struct plain *plain,
+                                    const char *text, struct ronde_error *error)
+{
+    char *const base = (char *)options;
+    if (plain->is_switch) {
+        *(bool *)(void *)(base + plain->offset) = true;
+        return RONDE_OK;
+    }
+    const char **const texts = (const char **)(void *)(base + plain->offset);
+    if (plain->count_offset == 0) {
+        *texts = text;
+        return RONDE_OK;
+    }
+    uint32_t *const count = (uint32_t *)(void *)(base + plain->count_offset);
+    if (*count == RONDE_MAX_REPEATS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\": given more than %u times", text,
+                          RONDE_MAX_REPEATS);
+    texts[(*count)++] = text;
+    return RONDE_OK;
 }
 
 static enum ronde_status take_number(struct ronde_options *options, int key, const char *text,
@@ -286,6 +376,22 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_count_parse("channels", text, 1, &options->channels, error);
     case KEY_WORLD_SIZE:
         return ronde_count_parse("world size", text, 1, &options->world_size, error);
+    case KEY_NODES:
+        return ronde_count_parse("nodes", text, 1, &options->nodes, error);
+    case KEY_GPUS:
+        return ronde_count_parse("gpus", text, 1, &options->gpus, error);
+    case KEY_LEVELS:
+        return ronde_count_parse("levels", text, 1, &options->levels, error);
+    case KEY_JOBS:
+        return ronde_count_parse("jobs", text, 1, &options->jobs, error);
+    case KEY_NIC_RATE:
+        return parse_positive("nic-GBps", text, 1e6, &options->nic_GBps, error);
+    case KEY_NVLINK_RATE:
+        return parse_positive("nvlink-GBps", text, 1e6, &options->nvlink_GBps, error);
+    case KEY_MEMORY_RATE:
+        return parse_positive("memory-GBps", text, 1e6, &options->memory_GBps, error);
+    case KEY_OVERSUBSCRIPTION:
+        return parse_positive("oversubscription", text, 1e6, &options->oversubscription, error);
     case KEY_DEPTH:
         return ronde_count_parse("depth", text, 1, &options->depth, error);
     case KEY_SEED:
@@ -293,7 +399,7 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
     case KEY_SLOT:
         return parse_slot(text, &options->slot_bytes, error);
     case KEY_TIMEOUT:
-        return parse_seconds(text, &options->timeout_s, error);
+        return parse_positive("timeout", text, 1e6, &options->timeout_s, error);
     default:
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
     }
@@ -307,9 +413,10 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
     /* -o is whichever of the two the command's table gave it to. */
     if (key == 'o')
         key = parsing->command->o_is_op ? KEY_OP : KEY_OUTPUT;
-    if (take_plain(options, key, text))
-        return RONDE_OK;
-    parsing->max_given = parsing->max_given || key == 'e';
+    const struct plain *plain = find_plain(key);
+    if (plain)
+        return take_plain(options, plain, text, error);
+    parsing->max_given = parsing->max_given || key == 'e' || key == KEY_BYTES;
     switch (key) {
     case 'N':
         return ronde_ranks_parse(text, options->ranks, &options->rank_counts, error);
@@ -321,6 +428,9 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
         return parse_check(text, &options->check, error);
     case KEY_OP:
         return parse_op(text, options, error);
+    case KEY_BYTES:
+        return ronde_sizes_parse(text, &options->min_bytes, &options->max_bytes,
+                                 &options->step_bytes, &options->factor, error);
     case KEY_SHAPE:
         return ronde_shape_parse(text, &options->shape, error);
     case KEY_PAIRS:
@@ -467,7 +577,6 @@ static void set_defaults(struct ronde_options *options)
         .check = true,
         .dtype = RONDE_FLOAT32,
         .op = RONDE_SUM,
-        .timeout_s = 60.0,
         .backend = "cpu",
         .engine = "auto",
     };

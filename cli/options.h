@@ -14,6 +14,8 @@
 
 /** Positional arguments a command can take. */
 #define RONDE_MAX_ARGUMENTS 4u
+/** Times an option can be given that may be given several times. */
+#define RONDE_MAX_REPEATS 16u
 /** Algorithms one -a can name. */
 #define RONDE_MAX_NAMES 16u
 
@@ -36,27 +38,55 @@ struct ronde_options {
     enum ronde_dtype dtype;                     /**< -d */
     enum ronde_op op;                           /**< --op, and -o in run */
     uint32_t root;                              /**< -r */
-    struct ronde_grid shape;  /**< --shape; implies the ranks where -N is absent */
-    struct ronde_pairs pairs; /**< --pairs */
-    uint32_t channels;        /**< --channels; 0 = the algorithm's default */
-    uint64_t slot_bytes;      /**< --slot; 0 = the backend's or the machine file's */
-    uint32_t depth;           /**< --depth; 0 = default */
-    uint64_t seed;            /**< --seed */
-    double timeout_s;         /**< --timeout, of one run */
-    const char *backend;      /**< --backend */
-    const char *topo;         /**< --topo; NULL = not given */
-    const char *engine;       /**< --engine: auto, flat or simgrid */
-    const char *output;       /**< --output; NULL = stdout */
-    const char *plot;         /**< --plot; NULL = none */
-    bool json;                /**< --json */
-    bool csv;                 /**< --csv */
-    bool all;                 /**< --all */
-    bool expand;              /**< --expand */
-    bool markdown;            /**< --markdown */
-    bool verbose;             /**< --verbose */
-    const char *operation;    /**< --operation; NULL = not given */
-    uint32_t world_size;      /**< --world-size; 0 = not given */
-    bool help;                /**< --help */
+    struct ronde_grid shape;                /**< --shape; implies the ranks where -N is absent */
+    struct ronde_pairs pairs;               /**< --pairs */
+    uint32_t channels;                      /**< --channels; 0 = the algorithm's default */
+    uint64_t slot_bytes;                    /**< --slot; 0 = the backend's or the machine file's */
+    uint32_t depth;                         /**< --depth; 0 = default */
+    uint64_t seed;                          /**< --seed */
+    double timeout_s;                       /**< --timeout, of one run; 0 = not given */
+    const char *backend;                    /**< --backend */
+    const char *topo;                       /**< --topo; NULL = not given */
+    const char *engine;                     /**< --engine: auto, flat or simgrid */
+    const char *output;                     /**< --output; NULL = stdout */
+    const char *plot;                       /**< --plot; NULL = none */
+    bool json;                              /**< --json */
+    bool csv;                               /**< --csv */
+    bool all;                               /**< --all */
+    bool expand;                            /**< --expand */
+    bool markdown;                          /**< --markdown */
+    bool verbose;                           /**< --verbose */
+    const char *operation;                  /**< --operation; NULL = not given */
+    uint32_t world_size;                    /**< --world-size; 0 = not given */
+    uint32_t nodes;                         /**< --nodes; 0 = not given */
+    uint32_t gpus;                          /**< --gpus, of a node; 0 = not given */
+    uint32_t levels;                        /**< --levels; 0 = not given */
+    double oversubscription;                /**< --oversubscription; 0 = not given */
+    double nic_GBps;                        /**< --nic-GBps; 0 = not given */
+    double nvlink_GBps;                     /**< --nvlink-GBps; 0 = not given */
+    double memory_GBps;                     /**< --memory-GBps; 0 = not given */
+    const char *fabric;                     /**< --fabric; NULL = not given */
+    const char *placement;                  /**< --placement; NULL = file */
+    const char *trace;                      /**< --trace; NULL = none */
+    const char *timeline;                   /**< --timeline; NULL = none */
+    const char *scenario;                   /**< --scenario; NULL = none */
+    const char *with[RONDE_MAX_REPEATS];    /**< --with, one by one */
+    uint32_t with_count;                    /**< how many */
+    const char *degrade[RONDE_MAX_REPEATS]; /**< --degrade LINK=FACTOR, one by one */
+    uint32_t degrade_count;                 /**< how many */
+    const char *straggler[RONDE_MAX_REPEATS];  /**< --straggler rank=R,delay=TIME, one by one */
+    uint32_t straggler_count;                  /**< how many */
+    const char *background[RONDE_MAX_REPEATS]; /**< --background S>D:SIZE, one by one */
+    uint32_t background_count;                 /**< how many */
+    const char *cfg[RONDE_MAX_REPEATS + 1];    /**< --cfg key:value for SimGrid, NULL-terminated */
+    uint32_t cfg_count;                        /**< how many */
+    bool native_latency;                       /**< --native-latency */
+    bool why;                                  /**< --why */
+    const char *map;                           /**< --map; NULL = none */
+    const char *shard;                         /**< --shard i/n; NULL = all */
+    bool resume;                               /**< --resume */
+    uint32_t jobs;                             /**< --jobs; 0 = one a core */
+    bool help;                                 /**< --help */
 };
 
 /** A command as its row of the dispatch table describes it. */

@@ -6,9 +6,6 @@
 
 #include "validate.h"
 
-/** Whether gnuplot is on the PATH; *out_text says where, or which package brings it. */
-bool ronde_plot_available(const char **out_text);
-
 /**
  * Draws one panel per number of ranks, time over size: measured as points and lines, simulated
  * dashed, closed form

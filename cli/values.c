@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,26 +62,97 @@ enum ronde_status ronde_count_parse(const char *what, const char *text, uint32_t
     return status;
 }
 
-/* One item of -N: a number or a range low..high; appends to the list. */
+/* Parts of "A:B:xF" or "A:B:+S", zero-terminated in place. */
+struct progression {
+    char *low;
+    char *high;
+    char *step; /* behind its sign */
+    bool multiplies;
+};
+
+/* False for anything of another form; what the parts say is for others to judge. */
+static bool cut_progression(char *text, struct progression *out)
+{
+    char *const first = strchr(text, ':');
+    char *const second = first ? strchr(first + 1, ':') : NULL;
+    if (!second || (second[1] != 'x' && second[1] != '+'))
+        return false;
+    *first = '\0';
+    *second = '\0';
+    *out = (struct progression){text, first + 1, second + 2, second[1] == 'x'};
+    return true;
+}
+
+enum ronde_status ronde_sizes_parse(const char *text, uint64_t *out_min, uint64_t *out_max,
+                                    uint64_t *out_step, uint64_t *out_factor,
+                                    struct ronde_error *error)
+{
+    char copy[96];
+    struct progression parts;
+    snprintf(copy, sizeof copy, "%s", text);
+    if (strlen(text) >= sizeof copy || !cut_progression(copy, &parts))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "bytes \"%.64s\" are not of the form 8:1G:x2 or 1M:8M:+1M", text);
+    *out_step = 0;
+    enum ronde_status status = ronde_size_parse(parts.low, out_min, error);
+    if (status == RONDE_OK)
+        status = ronde_size_parse(parts.high, out_max, error);
+    if (status != RONDE_OK)
+        return status;
+    return parts.multiplies
+               ? ronde_number_parse("factor", parts.step, 2, 1u << 20, out_factor, error)
+               : ronde_size_parse(parts.step, out_step, error);
+}
+
+/* What an item of -N counts through. */
+struct span {
+    uint64_t low;
+    uint64_t high;
+    uint64_t step;
+    bool multiplies;
+};
+
+/* One of 8, 2..33, 8:1024:x2, 8:32:+8. */
+static enum ronde_status parse_span(char *item, struct span *out, struct ronde_error *error)
+{
+    struct progression parts = {item, item, NULL, false};
+    char *const dots = strstr(item, "..");
+    out->step = 1;
+    if (dots) {
+        *dots = '\0';
+        parts.high = dots + 2;
+    } else if (strchr(item, ':') && !cut_progression(item, &parts)) {
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks \"%s\" are not of the form 8:1024:x2",
+                          item);
+    }
+    out->multiplies = parts.multiplies;
+    enum ronde_status status =
+        ronde_number_parse("ranks", parts.low, 1, RONDE_MAX_RANKS, &out->low, error);
+    if (status == RONDE_OK)
+        status = ronde_number_parse("ranks", parts.high, 1, RONDE_MAX_RANKS, &out->high, error);
+    if (status == RONDE_OK && parts.step)
+        status = ronde_number_parse("step", parts.step, parts.multiplies ? 2 : 1, RONDE_MAX_RANKS,
+                                    &out->step, error);
+    return status;
+}
+
+/* One item of -N; appends to the list. */
 static enum ronde_status parse_rank_item(char *item, uint32_t *out_ranks, uint32_t *out_count,
                                          struct ronde_error *error)
 {
-    uint64_t low = 0, high = 0;
-    char *dots = strstr(item, "..");
-    if (dots)
-        *dots = '\0';
-    enum ronde_status status = ronde_number_parse("ranks", item, 1, RONDE_MAX_RANKS, &low, error);
-    high = low;
-    if (status == RONDE_OK && dots)
-        status = ronde_number_parse("ranks", dots + 2, 1, RONDE_MAX_RANKS, &high, error);
+    struct span span = {0};
+    const enum ronde_status status = parse_span(item, &span, error);
     if (status != RONDE_OK)
         return status;
-    if (high < low || high - low >= RONDE_MAX_RANK_COUNTS - *out_count)
+    uint64_t n = span.low;
+    for (; n <= span.high && *out_count < RONDE_MAX_RANK_COUNTS;
+         n = span.multiplies ? n * span.step : n + span.step)
+        out_ranks[(*out_count)++] = (uint32_t)n;
+    if (span.high < span.low || n <= span.high)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "ranks %llu..%llu: a range ascends and all of -N has at most %u numbers",
-                          (unsigned long long)low, (unsigned long long)high, RONDE_MAX_RANK_COUNTS);
-    for (uint64_t n = low; n <= high; n++)
-        out_ranks[(*out_count)++] = (uint32_t)n;
+                          (unsigned long long)span.low, (unsigned long long)span.high,
+                          RONDE_MAX_RANK_COUNTS);
     return RONDE_OK;
 }
 

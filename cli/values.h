@@ -37,7 +37,14 @@ RONDE_MUST_CHECK enum ronde_status ronde_count_parse(const char *what, const cha
 RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes,
                                                     struct ronde_error *error);
 
-/** Reads rank counts: 8, 2,4,8 or 2..33. Errors: BAD_ARGUMENT for anything outside 1 .. RONDE_MAX_RANKS. */
+/**
+ * Reads a sweep of sizes: 8:1G:x2 multiplies, 1M:8M:+1M adds; *out_step is then the step, else 0. Errors: BAD_ARGUMENT.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_sizes_parse(const char *text, uint64_t *out_min, uint64_t *out_max, uint64_t *out_step,
+                  uint64_t *out_factor, struct ronde_error *error);
+
+/** Reads rank counts: 8, 2,4,8, 2..33 or 8:1024:x2 (8:32:+8). Errors: BAD_ARGUMENT for anything outside 1 .. RONDE_MAX_RANKS. */
 RONDE_MUST_CHECK enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks,
                                                      uint32_t *out_count, struct ronde_error *error);
 

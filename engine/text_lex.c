@@ -200,7 +200,7 @@ bool text_need_list(struct text_lexer *lexer, const char *what, uint32_t bound,
                     text_take_number take, void *self)
 {
     do {
-        uint32_t first;
+        uint32_t first = 0;
         if (!text_need_number(lexer, what, 0, bound - 1, &first))
             return false;
         uint32_t last = first;

@@ -73,7 +73,7 @@ static bool is_listed(const char *const *list, const char *name)
 
 static bool exists(const char *folder, const char *middle, const char *name)
 {
-    char path[PATH_BYTES];
+    char path[4 * PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s%s/%s", RONDE_SOURCE_DIR, folder, middle, name);
     return access(path, F_OK) == 0;
 }

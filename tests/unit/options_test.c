@@ -85,7 +85,24 @@ static void ranks_take_numbers_lists_and_ranges(void)
     CU_ASSERT(count == 3 && ranks[2] == 8);
     CU_ASSERT(ronde_ranks_parse("2..33,64", ranks, &count, &error) == RONDE_OK);
     CU_ASSERT(count == 33 && ranks[31] == 33 && ranks[32] == 64);
+    CU_ASSERT(ronde_ranks_parse("8:64:x2,5:11:+3", ranks, &count, &error) == RONDE_OK);
+    CU_ASSERT(count == 7 && ranks[0] == 8 && ranks[3] == 64 && ranks[4] == 5 && ranks[6] == 11);
     CU_ASSERT(ronde_ranks_parse("1048576", ranks, &count, &error) == RONDE_OK);
+}
+
+static void a_sweep_of_sizes_is_one_word(void)
+{
+    static const char *const junk[] = {"",      "8",         "8:1G",   "8:1G:2", "8:1G:x1",
+                                       "8:1G:", "8:1G:x2:3", ":1G:x2", "8:x2",   "8:1G:+-1"};
+    uint64_t low = 0, high = 0, step = 0, factor = 4;
+    struct ronde_error error = {0};
+    CU_ASSERT(ronde_sizes_parse("8:1G:x2", &low, &high, &step, &factor, &error) == RONDE_OK);
+    CU_ASSERT(low == 8 && high == (uint64_t)1 << 30 && step == 0 && factor == 2);
+    CU_ASSERT(ronde_sizes_parse("1M:8M:+512K", &low, &high, &step, &factor, &error) == RONDE_OK);
+    CU_ASSERT(low == 1 << 20 && high == 8 << 20 && step == 512 << 10);
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++)
+        CU_ASSERT(ronde_sizes_parse(junk[i], &low, &high, &step, &factor, &error) ==
+                  RONDE_BAD_ARGUMENT);
 }
 
 static void ranks_refuse_the_impossible(void)
@@ -264,6 +281,7 @@ int main(void)
         {"sizes_are_powers_of_1024", sizes_are_powers_of_1024},
         {"sizes_refuse_junk", sizes_refuse_junk},
         {"ranks_take_numbers_lists_and_ranges", ranks_take_numbers_lists_and_ranges},
+        {"a_sweep_of_sizes_is_one_word", a_sweep_of_sizes_is_one_word},
         {"ranks_refuse_the_impossible", ranks_refuse_the_impossible},
         {"shapes_are_grids_of_up_to_four_digits", shapes_are_grids_of_up_to_four_digits},
         {"pairs_name_a_source_for_each_destination", pairs_name_a_source_for_each_destination},

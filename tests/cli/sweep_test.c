@@ -1,0 +1,229 @@
+/* `ronde sweep`: whole, in shards, resumed; refusals; pictures; what happens when a process dies. */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "gnuplot.h"
+#include "pool.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRID                                                                                       \
+    "all_reduce -a ring,tree,recursive_doubling -N 2:16:x2,5 --bytes 8:4M:x8 --slot 64K --topo "   \
+    "crossbar-64"
+
+/* Runs `ronde sweep ARGUMENTS`, in a folder; its complaints go to `err` there. Returns its results; free them. */
+static char *sweep(const char *folder, const char *arguments, int code)
+{
+    char command[2048], *said = NULL;
+    snprintf(command, sizeof command, "cd \"%s\" && \"%s\" sweep %s 2>err", folder, suite_ronde(),
+             arguments);
+    const int got = files_command(command, &said);
+    CU_ASSERT_EQUAL(got, code);
+    if (got != code)
+        suite_note("ronde sweep %s: exit %d", arguments, got);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    return said;
+}
+
+/* A folder of its own, removed by the shell at the end of the test. */
+static void make_folder(char folder[64])
+{
+    snprintf(folder, 64, "/tmp/ronde-sweep-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+}
+
+static void remove_folder(const char *folder)
+{
+    char command[128], *said = NULL;
+    snprintf(command, sizeof command, "rm -r \"%s\"", folder);
+    CU_ASSERT_EQUAL(files_command(command, &said), 0);
+    free(said);
+}
+
+static char *shell(const char *folder, const char *line)
+{
+    char command[512], *said = NULL;
+    snprintf(command, sizeof command, "cd \"%s\" && %s", folder, line);
+    CU_ASSERT_EQUAL(files_command(command, &said), 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    return said;
+}
+
+static bool is_possible(void)
+{
+#if RONDE_ALL_COMPONENTS
+    return true;
+#else
+    suite_skip("needs libxml2, jansson and SimGrid");
+    return false;
+#endif
+}
+
+/* The same points whether done at once, in shards or in two goes. */
+static void shards_and_resumption_give_the_whole(void)
+{
+    char folder[64];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    char *table = sweep(folder, GRID " --output all.jsonl --jobs 2", 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(table, "recursive_doubling"));
+    for (int i = 0; i < 3; i++) {
+        char arguments[512];
+        snprintf(arguments, sizeof arguments, GRID " --shard %d/3 >> shards.jsonl", i);
+        free(sweep(folder, arguments, 0));
+    }
+    /* Cut in the middle of a line, as by a kill. */
+    free(shell(folder, "head -c 9000 all.jsonl > again.jsonl"));
+    char *resumed = sweep(folder, GRID " --output again.jsonl --resume", 0);
+    CU_ASSERT_STRING_EQUAL(resumed, table);
+    char *differences =
+        shell(folder, "for f in all shards again; do sort -u $f.jsonl | cksum; done "
+                      "| uniq | wc -l; sort all.jsonl | uniq -d | wc -l; wc -l < all.jsonl");
+    CU_ASSERT(strncmp(differences, "1\n0\n", 4) == 0);
+    suite_note("%d points", atoi(differences + 4));
+    CU_ASSERT(atoi(differences + 4) > 60);
+    free(differences);
+    free(resumed);
+    free(table);
+    remove_folder(folder);
+}
+
+static void expect_refusal(const char *folder, const char *arguments, const char *words)
+{
+    free(sweep(folder, arguments, 2));
+    char *said = shell(folder, "cat err");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, words));
+    if (!strstr(said, words))
+        suite_note("ronde sweep %s: %.200s", arguments, said);
+    free(said);
+}
+
+static void bad_sweeps_are_refused(void)
+{
+    char folder[64];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    expect_refusal(folder, GRID " --shard 3/3", "shard \"3/3\"");
+    expect_refusal(folder, GRID " --shard x", "shard \"x\"");
+    expect_refusal(folder, GRID " --resume", "--resume needs --output");
+    expect_refusal(folder, "all_reduce -a ring --topo crossbar-64", "ranks: say how many");
+    expect_refusal(folder, "all_reduce -N 8 --topo crossbar-64", "algorithms: say which");
+    expect_refusal(folder, "all_reduce -N 8 -a rong --topo crossbar-64", "did you mean");
+    expect_refusal(folder, GRID " --bytes 8:1M", "not of the form");
+    free(sweep(folder, GRID " --output all.jsonl", 0));
+    expect_refusal(folder, GRID " --output all.jsonl", "go on with --resume");
+    free(shell(folder, "sed s/all_reduce/reduce/ all.jsonl > other.jsonl"));
+    expect_refusal(folder, GRID " --output other.jsonl --resume",
+                   "other.jsonl:1: a record of another");
+    free(shell(folder, "(head -1 all.jsonl; echo nonsense) > junk.jsonl"));
+    expect_refusal(folder, GRID " --output junk.jsonl --resume", "junk.jsonl:2: not a JSON object");
+    remove_folder(folder);
+}
+
+/* More ranks than hosts is one schedule's failure, not the sweep's. */
+static void what_fails_leaves_the_rest(void)
+{
+    char folder[64];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    free(sweep(
+        folder,
+        "all_reduce -a ring,tree -N 8,65 --bytes 1K:1M:x32 --topo crossbar-64 --output r.jsonl", 4));
+    char *said = shell(folder, "wc -l < r.jsonl; cat err");
+    CU_ASSERT(atoi(said) == 6);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "tree on 65 ranks:"));
+    free(said);
+    remove_folder(folder);
+}
+
+static void pictures_are_drawn(void)
+{
+    char folder[64];
+    const char *why = NULL;
+    if (!is_possible())
+        return;
+    if (!ronde_plot_available(&why)) {
+        suite_skip("%s", why);
+        return;
+    }
+    make_folder(folder);
+    free(sweep(folder, GRID " --output r.jsonl --plot time.svg --map map.svg", 0));
+    char *said =
+        shell(folder, "grep -c '</svg>' time.svg map.svg; grep -o 'fastest algorithm' map.svg");
+    CU_ASSERT_STRING_EQUAL(said, "time.svg:1\nmap.svg:1\nfastest algorithm\n");
+    free(said);
+    remove_folder(folder);
+}
+
+/* What the pool's parent saw. */
+struct seen {
+    uint32_t lines[4];
+    int codes[4];
+    uint32_t stop_at; /* refuse lines once so many have come */
+    uint32_t total;
+};
+
+/* Task 2 dies of a signal in the middle of a line, task 3 says so itself. */
+static int pool_work(void *self, uint32_t task, FILE *out)
+{
+    (void)self;
+    for (uint32_t i = 0; i < 100 * (task + 1); i++)
+        fprintf(out, "%u line %u\n", task, i);
+    if (task == 2) {
+        fputs("2 half a", out);
+        fflush(out);
+        raise(SIGKILL);
+    }
+    return task == 3 ? 7 : 0;
+}
+
+static enum ronde_status pool_line(void *self, const char *line, struct ronde_error *error)
+{
+    struct seen *seen = self;
+    if (++seen->total == seen->stop_at)
+        return ronde_fail(error, RONDE_BAD_INPUT, "enough");
+    CU_ASSERT(line[0] >= '0' && line[0] <= '3' && strncmp(line + 1, " line ", 6) == 0);
+    seen->lines[(line[0] - '0') & 3]++;
+    return RONDE_OK;
+}
+
+static void pool_end(void *self, uint32_t task, int code)
+{
+    struct seen *seen = self;
+    seen->codes[task] = code;
+}
+
+static void a_pool_survives_its_processes(void)
+{
+    struct seen seen = {{0}, {-1, -1, -1, -1}, 0, 0};
+    struct ronde_error error = {0};
+    struct ronde_pool pool = {&seen, 4, 2, pool_work, pool_line, pool_end};
+    CU_ASSERT_EQUAL(ronde_pool_run(&pool, &error), RONDE_OK);
+    for (uint32_t task = 0; task < 4; task++)
+        CU_ASSERT_EQUAL(seen.lines[task], 100 * (task + 1));
+    CU_ASSERT(seen.codes[0] == 0 && seen.codes[1] == 0);
+    CU_ASSERT(seen.codes[2] == -SIGKILL && seen.codes[3] == 7);
+    seen = (struct seen){{0}, {0}, 50, 0};
+    CU_ASSERT_EQUAL(ronde_pool_run(&pool, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(seen.total, 50);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
+        {"bad_sweeps_are_refused", bad_sweeps_are_refused},
+        {"what_fails_leaves_the_rest", what_fails_leaves_the_rest},
+        {"pictures_are_drawn", pictures_are_drawn},
+        {"a_pool_survives_its_processes", a_pool_survives_its_processes},
+    };
+    return suite_run("sweep", cases, sizeof cases / sizeof cases[0]);
+}
