@@ -114,6 +114,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.time_ns = stats->median;
     record.min_ns = stats->min;
     record.p95_ns = stats->p95;
+    record.protocol = session->trial.protocol;
     record.reps = stats->count;
     if (ronde_target_is_crowded(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");

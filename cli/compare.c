@@ -219,6 +219,8 @@ static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *err
     /* Measured with the pieces that the constants were measured with, unless told otherwise. */
     if (used.slot_bytes == 0)
         used.slot_bytes = ronde_platform_facts(comparison->platform)->slot_bytes;
+    /* The time model stages every message; what it predicts is what is measured. */
+    used.protocol = RONDE_PROTOCOL_STAGED;
     for (uint32_t a = 0; status == RONDE_OK && a < comparison->grid.algorithm_count; a++)
         status = ronde_trial_open(&lineup->target, lineup->schedules[a], &used, &lineup->trials[a],
                                   error);

@@ -25,6 +25,7 @@ enum key {
     KEY_SLOT,
     KEY_DEPTH,
     KEY_SEED,
+    KEY_PROTOCOL,
     KEY_TIMEOUT,
     KEY_TOPO,
     KEY_ENGINE,
@@ -92,6 +93,8 @@ static const struct argp_option all_options[] = {
     {"channels", KEY_CHANNELS, "COUNT", 0, "equal channels (default: the algorithm's)", 2},
     {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
     {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
+    {"protocol", KEY_PROTOCOL, "NAME", 0,
+     "how messages travel: auto (default: by size), staged in slots, or pull (read in place)", 2},
     {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "give up a run after this long (default 60, a replay 600)", 2},
@@ -222,6 +225,21 @@ static enum ronde_status parse_dtype(const char *text, struct ronde_options *opt
     return ronde_dtype_parse(text, &options->dtype)
                ? RONDE_OK
                : fail_name("element type", text, dtype_names, RONDE_DTYPE_COUNT, error);
+}
+
+#define PROTOCOL_TEXT(name, text) text,
+static const char *const protocol_names[] = {RONDE_PROTOCOL_LIST(PROTOCOL_TEXT)};
+#undef PROTOCOL_TEXT
+
+static enum ronde_status parse_protocol(const char *text, struct ronde_options *options,
+                                        struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < RONDE_PROTOCOL_COUNT; i++)
+        if (strcmp(protocol_names[i], text) == 0) {
+            options->protocol = (enum ronde_protocol)i;
+            return RONDE_OK;
+        }
+    return fail_name("protocol", text, protocol_names, RONDE_PROTOCOL_COUNT, error);
 }
 
 static enum ronde_status parse_op(const char *text, struct ronde_options *options,
@@ -431,6 +449,8 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
     case KEY_BYTES:
         return ronde_sizes_parse(text, &options->min_bytes, &options->max_bytes,
                                  &options->step_bytes, &options->factor, error);
+    case KEY_PROTOCOL:
+        return parse_protocol(text, options, error);
     case KEY_SHAPE:
         return ronde_shape_parse(text, &options->shape, error);
     case KEY_PAIRS:

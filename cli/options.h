@@ -10,6 +10,8 @@
 
 #include "values.h"
 
+#include "ronde/backend.h"
+
 #include <stdio.h>
 
 /** Positional arguments a command can take. */
@@ -43,6 +45,7 @@ struct ronde_options {
     uint32_t channels;                      /**< --channels; 0 = the algorithm's default */
     uint64_t slot_bytes;                    /**< --slot; 0 = the backend's or the machine file's */
     uint32_t depth;                         /**< --depth; 0 = default */
+    enum ronde_protocol protocol;           /**< --protocol */
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
     const char *backend;                    /**< --backend */

@@ -123,6 +123,13 @@ static struct ronde_field time_field(const struct ronde_record *record, const ch
                                                  : ronde_field_real(name, ns);
 }
 
+/* Slots on both sides is what NCCL calls simple; predictions model that. */
+static const char *protocol_text(const struct ronde_record *record)
+{
+    return record->protocol == RONDE_PROTOCOL_PULL ? ronde_protocol_text(record->protocol)
+                                                   : "simple";
+}
+
 /* The first keys: what was asked for. */
 static size_t layout_request(const struct ronde_record *record, struct ronde_field *field)
 {
@@ -143,7 +150,7 @@ static size_t layout_request(const struct ronde_record *record, struct ronde_fie
         traits->has_root ? ronde_field_integer("root", record->root) : ronde_field_null("root");
     field[at++] = ronde_field_integer("channels", record->channels);
     field[at++] = ronde_field_integer("pieces", record->pieces);
-    field[at++] = ronde_field_text("protocol", "simple");
+    field[at++] = ronde_field_text("protocol", protocol_text(record));
     field[at++] = ronde_field_boolean("in_place", record->in_place);
     return at;
 }

@@ -6,6 +6,7 @@
 
 #include "field.h"
 
+#include "ronde/backend.h"
 #include "ronde/dag.h"
 #include "ronde/ir.h"
 
@@ -42,6 +43,7 @@ struct ronde_record {
     uint32_t root;                        /**< root; null in print where there is none */
     uint32_t channels;                    /**< channels */
     uint64_t pieces;                      /**< pieces of the run */
+    enum ronde_protocol protocol;         /**< staged is printed as NCCL's "simple" */
     bool in_place;                        /**< input and output share memory */
     double time_ns;                       /**< median, or the predicted time */
     double min_ns;                        /**< smallest; equals time_ns where predicted */

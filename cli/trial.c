@@ -76,6 +76,7 @@ enum ronde_status ronde_trial_open(const struct ronde_target *target,
                                          .op = options->op,
                                          .slot_bytes = options->slot_bytes,
                                          .depth = options->depth,
+                                         .protocol = options->protocol,
                                          .seed = options->seed,
                                          .timeout_ns = (uint64_t)(options->timeout_s * 1e9)};
     const enum ronde_status status =
@@ -117,6 +118,7 @@ enum ronde_status ronde_trial_run(struct ronde_trial *trial, double *out_ns,
     /* A backend without a clock of its own (host) is timed from outside. */
     if (status == RONDE_OK)
         *out_ns = result.is_virtual ? ronde_clock_ns() - start_ns : result.elapsed_ns;
+    trial->protocol = result.protocol;
     return status;
 }
 
@@ -135,6 +137,7 @@ static enum ronde_status run_host(const struct ronde_trial *trial, struct ronde_
         return status;
     /* In order: the specification's own interleavings are its tests' business. */
     launch.seed = 0;
+    launch.protocol = RONDE_PROTOCOL_STAGED;
     launch.timeout_ns = 0;
     status = ronde_backend_run_once(host, self, trial->schedule, &launch, &result, error);
     host->close(self);

@@ -31,13 +31,14 @@ bool ronde_target_is_crowded(const struct ronde_target *target, uint32_t ranks);
 struct ronde_trial {
     const struct ronde_target *target;     /**< where it runs; outlives the trial */
     const struct ronde_schedule *schedule; /**< what it runs; outlives the trial */
-    struct ronde_memory *memory; /**< its buffers; may be shared by trials that take turns */
-    void *program;               /**< as loaded */
-    struct ronde_shape shape;    /**< what the next run is */
-    struct ronde_launch launch;  /**< how it is launched */
+    struct ronde_memory *memory;  /**< its buffers; may be shared by trials that take turns */
+    void *program;                /**< as loaded */
+    struct ronde_shape shape;     /**< what the next run is */
+    struct ronde_launch launch;   /**< how it is launched */
+    enum ronde_protocol protocol; /**< what the last run used */
 };
 
-/** Loads a schedule; slot, depth, seed, dtype, op and timeout are those of the options. Errors: those of load. */
+/** Loads a schedule; slot, depth, protocol, seed, dtype, op and timeout are those of the options. Errors: those of load. */
 RONDE_MUST_CHECK enum ronde_status
 ronde_trial_open(const struct ronde_target *target, const struct ronde_schedule *schedule,
                  const struct ronde_options *options, struct ronde_trial *out_trial,

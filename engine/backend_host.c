@@ -14,6 +14,9 @@
 /* A slot when a launch leaves it open: long enough that pieces are few, short enough to stay in a core's cache. */
 #define DEFAULT_SLOT_BYTES 65536u
 
+/* The specification copies unless it is told otherwise. */
+static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES, UINT64_MAX};
+
 /* What consumed slots are filled with: no small integer and no plausible float has these bytes. */
 #define POISON 0xA5
 
@@ -135,7 +138,7 @@ static enum ronde_status host_run(void *self, const struct ronde_launch *launch,
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
     enum ronde_status status = ronde_launch_check(loaded->schedule, launch, error);
     if (status == RONDE_OK)
-        status = ronde_loaded_prepare(loaded, launch, DEFAULT_SLOT_BYTES, error);
+        status = ronde_loaded_prepare(loaded, launch, &habits, error);
     if (status != RONDE_OK)
         return status;
     memset(loaded->slots.start, POISON,
@@ -227,7 +230,9 @@ static unsigned char *consumed_slot(const struct ronde_lane *lane, uint64_t *out
     if (receive == RONDE_NONE)
         return NULL;
     const struct ronde_end *end = &task->ends[receive];
-    *out_bytes = end->lengths[end->slot];
+    const uint64_t length = end->lengths[end->slot];
+    *out_bytes =
+        length & RONDE_LENGTH_OFFERED ? step->chunk_count * sizeof(struct ronde_offer) : length;
     return end->slots + end->slot * task->frame->slot_stride;
 }
 
@@ -293,6 +298,7 @@ static enum ronde_status host_wait(void *self, struct ronde_result *out_result,
         return ronde_fail(error, program->status, "%s", program->error.message);
     out_result->elapsed_ns = 0;
     out_result->is_virtual = true;
+    out_result->protocol = ronde_loaded_protocol(program->loaded);
     return RONDE_OK;
 }
 

@@ -76,6 +76,22 @@ RONDE_INTERP bool ronde_lane_is_released(struct ronde_lane *lane, const struct r
     return true;
 }
 
+/** Whether everybody has read what the lane's next step overwrites. */
+RONDE_INTERP bool ronde_lane_may_overwrite(struct ronde_lane *lane)
+{
+    const struct ronde_task *task = lane->task;
+    const struct ronde_holds *holds = &task->holds[task->frame->is_in_place];
+    const uint64_t piece = task->frame->first_piece + lane->piece;
+    for (uint32_t k = holds->first[lane->step]; k < holds->first[lane->step + 1]; k++) {
+        const struct ronde_hold *hold = &holds->entries[k];
+        if (RONDE_ACQUIRE(task->ends[hold->end].theirs) < piece * hold->messages + hold->after) {
+            lane->about = hold->end;
+            return false;
+        }
+    }
+    return true;
+}
+
 /** Whether a message has arrived. */
 RONDE_INTERP bool ronde_end_has_message(struct ronde_end *end)
 {
@@ -368,13 +384,15 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
     unsigned char *const destination = segment->destination;
     switch ((enum ronde_step_op)act->step->op) {
     case RONDE_STEP_SEND:
-        ronde_act_take(act, act->sent, segment->source, elements);
+        if (!act->offered)
+            ronde_act_take(act, act->sent, segment->source, elements);
         break;
     case RONDE_STEP_RECV:
         ronde_act_copy(destination, act->received, bytes);
         break;
     case RONDE_STEP_RCS:
-        ronde_act_copy(act->sent, act->received, bytes);
+        if (!act->offered)
+            ronde_act_copy(act->sent, act->received, bytes);
         ronde_act_copy(destination, act->received, bytes);
         break;
     case RONDE_STEP_RRC:
@@ -384,8 +402,10 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
         ronde_act_combine(act, act->sent, segment->source, act->received, elements);
         break;
     case RONDE_STEP_RRCS:
-        ronde_act_combine(act, act->sent, segment->source, act->received, elements);
-        ronde_act_copy(destination, act->sent, bytes);
+        ronde_act_combine(act, act->offered ? destination : act->sent, segment->source,
+                          act->received, elements);
+        if (!act->offered)
+            ronde_act_copy(destination, act->sent, bytes);
         break;
     case RONDE_STEP_COPY:
         ronde_act_take(act, destination, segment->source, elements);
@@ -412,8 +432,15 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
         }
         const struct ronde_segment segment = ronde_act_segment(act, item);
         const uint64_t bytes = segment.elements * frame->element_bytes;
+        if (act->pulled)
+            act->received = act->pulled[item].start;
         if (segment.elements > 0)
             ronde_act_apply(act, &segment);
+        if (act->offered) {
+            act->offered[item].start =
+                act->step->op == RONDE_STEP_SEND ? segment.source : segment.destination;
+            act->offered[item].bytes = bytes;
+        }
         act->moved += bytes;
         if (act->received)
             act->received += bytes;
@@ -425,8 +452,40 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
 /** Passes a message on. That needs no operand: the length travels beside the slot. */
 RONDE_INTERP void ronde_lane_pass(struct ronde_act *act, const struct ronde_end *from)
 {
-    act->moved = from->lengths[from->slot];
-    ronde_act_copy(act->sent, act->received, act->moved);
+    if (!act->pulled) {
+        act->moved = from->lengths[from->slot];
+        ronde_act_copy(act->sent, act->received, act->moved);
+        return;
+    }
+    for (uint32_t item = 0; item < act->step->chunk_count; item++) {
+        ronde_act_copy(act->sent + act->moved, act->pulled[item].start, act->pulled[item].bytes);
+        act->moved += act->pulled[item].bytes;
+    }
+}
+
+/**
+ * Whether a step sends by saying where its data lies. Only data that stays there may be: a send's source unless it is
+ * scaled on the way, and what a step keeps of what it passes on; lowering has marked those that would deadlock.
+ */
+RONDE_INTERP bool ronde_act_may_offer(const struct ronde_act *act)
+{
+    const struct ronde_step *step = act->step;
+    if ((step->flags & act->lane->task->frame->no_pull) != 0 || step->chunk_count == 0)
+        return false;
+    if (step->op == RONDE_STEP_SEND)
+        return !ronde_act_heeds(act, RONDE_FLAG_RAW) && !ronde_act_heeds(act, RONDE_FLAG_FINAL);
+    return step->op == RONDE_STEP_RCS || step->op == RONDE_STEP_RRCS;
+}
+
+/** Where messages are read in place, finds out which of the two this step's are. */
+RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_end *from)
+{
+    if (from && (from->lengths[from->slot] & RONDE_LENGTH_OFFERED) != 0)
+        act->pulled = (const struct ronde_offer *)(const void *)act->received;
+    if (act->sent && ronde_act_may_offer(act)) {
+        act->offered = (struct ronde_offer *)(void *)act->sent;
+        act->sent = 0;
+    }
 }
 
 /** Finds the chunks of a step and does all its items. */
@@ -450,21 +509,23 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
                                               const struct ronde_end *to)
 {
     const struct ronde_frame *frame = lane->task->frame;
-    struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0};
+    struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0};
     act.buffer[0] = ronde_act_buffer(step, false);
     act.buffer[1] = ronde_act_buffer(step, true);
     act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
     act.sent = to ? to->slots + to->slot * frame->slot_stride : 0;
     lane->reason = RONDE_REASON_NONE;
+    if (frame->no_pull != 0)
+        ronde_act_arrange(&act, from);
     if (step->op == RONDE_STEP_RS)
         ronde_lane_pass(&act, from);
     else if (step->chunk_count > 0 && step->op != RONDE_STEP_NOP)
         ronde_lane_move(&act);
     if (to)
-        to->lengths[to->slot] = act.moved;
+        to->lengths[to->slot] = act.moved | (act.offered ? RONDE_LENGTH_OFFERED : 0);
     /* The receiver reads the length only if it does not trust the schedule: it costs a cache line. */
     if (lane->reason == RONDE_REASON_NONE && frame->checks && from &&
-        from->lengths[from->slot] != act.moved)
+        (from->lengths[from->slot] & ~RONDE_LENGTH_OFFERED) != act.moved)
         lane->reason = RONDE_REASON_LENGTH;
     return lane->reason;
 }
@@ -487,12 +548,27 @@ RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *
     }
 }
 
+/** A lane is done once all its messages were read: until then their memory is not the caller's again. */
+RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
+{
+    const struct ronde_task *task = lane->task;
+    for (uint32_t k = lane->first; task->frame->no_pull != 0 && k < lane->end; k++) {
+        const uint32_t send = ronde_act_send(&task->view.program->steps[k]);
+        struct ronde_end *end = send == RONDE_NONE ? 0 : &task->ends[send];
+        if (end && end->seen < end->count)
+            end->seen = RONDE_ACQUIRE(end->theirs);
+        if (end && end->seen < end->count)
+            return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, send);
+    }
+    return RONDE_POLL_DONE;
+}
+
 /** Executes the next step of a lane if it can. Never blocks. */
 RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
 {
     const struct ronde_task *task = lane->task;
     if (lane->piece == task->frame->piece_count)
-        return RONDE_POLL_DONE;
+        return ronde_lane_drain(lane);
     const struct ronde_step *step = &task->view.program->steps[lane->step];
     const uint32_t receive = ronde_act_receive(step);
     const uint32_t send = ronde_act_send(step);
@@ -504,6 +580,8 @@ RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, receive);
     if (to && !ronde_end_has_slot(to, task->frame->depth))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, send);
+    if (task->frame->no_pull != 0 && !ronde_lane_may_overwrite(lane))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, lane->about);
     const enum ronde_reason wrong = ronde_lane_act(lane, step, from, to);
     if (wrong != RONDE_REASON_NONE)
         return ronde_lane_stop(lane, RONDE_POLL_WRONG, wrong, receive);

@@ -50,6 +50,9 @@ uint32_t ronde_launch_depth(const struct ronde_schedule *schedule, const struct 
 static enum ronde_status check_kind(const struct ronde_schedule *schedule,
                                     const struct ronde_launch *launch, struct ronde_error *error)
 {
+    if ((unsigned)launch->protocol >= RONDE_PROTOCOL_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: protocol %u, there are %u",
+                          (unsigned)launch->protocol, (unsigned)RONDE_PROTOCOL_COUNT);
     if ((unsigned)launch->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: dtype %u, there are %u",
                           (unsigned)launch->dtype, (unsigned)RONDE_DTYPE_COUNT);
@@ -271,4 +274,14 @@ enum ronde_status ronde_backend_run_once(const struct ronde_backend *backend, vo
         status = backend->wait(run, out_result, error);
     backend->unload(program);
     return status;
+}
+
+const char *ronde_protocol_text(enum ronde_protocol protocol)
+{
+    static const char *const texts[] = {
+#define PROTOCOL_TEXT(name, text) text,
+        RONDE_PROTOCOL_LIST(PROTOCOL_TEXT)
+#undef PROTOCOL_TEXT
+    };
+    return (unsigned)protocol < RONDE_PROTOCOL_COUNT ? texts[protocol] : "?";
 }

@@ -3,6 +3,8 @@
 
 #include "engine/connect.h"
 
+#include <string.h>
+
 /* Structs that neighbours of another thread must not share lines with are laid out in multiples of this. */
 #define LINE_BYTES 128u
 
@@ -138,6 +140,81 @@ static struct ronde_wait *make_waits(struct ronde_arena *arena, const struct ron
     return waits;
 }
 
+/* Messages a program sends on each of its connections in a piece. */
+static void count_messages(const struct ronde_program *program, uint32_t *messages)
+{
+    memset(messages, 0, program->connection_count * sizeof *messages);
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const uint32_t send = ronde_act_send(&program->steps[s]);
+        if (send != RONDE_NONE)
+            messages[send]++;
+    }
+}
+
+/* The step that overwrites what a step sends, if it must wait for the message to be read. */
+static uint32_t overwriter_of(const struct ronde_program *program, uint32_t step, bool in_place)
+{
+    const uint8_t buffered = in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+    if (!program->lowering || ronde_act_send(&program->steps[step]) == RONDE_NONE ||
+        (program->steps[step].flags & buffered) != 0)
+        return RONDE_NONE;
+    return in_place ? program->lowering[step].reuse_step_in_place
+                    : program->lowering[step].reuse_step;
+}
+
+/* Room for making the holds of a program. */
+struct holding {
+    uint32_t *first;            /* counts, then ends, then beginnings of each step's holds */
+    struct ronde_hold *entries; /* at most one per step */
+    uint32_t *messages;         /* per connection, in a piece */
+    uint32_t *sent;             /* per connection, so far */
+};
+
+/* Sorts the program's sends by the step that overwrites them: count, add up, fill from behind. */
+static void sort_holds(const struct ronde_program *program, bool in_place, struct holding *to)
+{
+    const uint32_t steps = program->step_count;
+    memset(to->first, 0, ((size_t)steps + 1) * sizeof *to->first);
+    for (uint32_t s = 0; s < steps; s++) {
+        const uint32_t by = overwriter_of(program, s, in_place);
+        if (by != RONDE_NONE)
+            to->first[by]++;
+    }
+    for (uint32_t s = 0; s < steps; s++)
+        to->first[s + 1] += to->first[s];
+    memset(to->sent, 0, program->connection_count * sizeof *to->sent);
+    for (uint32_t s = 0; s < steps; s++) {
+        const uint32_t send = ronde_act_send(&program->steps[s]);
+        const uint32_t by = overwriter_of(program, s, in_place);
+        if (send != RONDE_NONE)
+            to->sent[send]++;
+        if (by != RONDE_NONE)
+            to->entries[--to->first[by]] =
+                (struct ronde_hold){send, to->sent[send], to->messages[send]};
+    }
+}
+
+/* The holds of a program, out of place and in place. */
+static struct ronde_holds *make_holds(struct ronde_arena *arena, const struct ronde_program *program)
+{
+    struct ronde_holds *holds = ronde_arena_new(arena, 2, sizeof *holds);
+    struct holding to = {0};
+    to.messages = ronde_arena_new(arena, program->connection_count, sizeof *to.messages);
+    to.sent = ronde_arena_new(arena, program->connection_count, sizeof *to.sent);
+    if (!holds || !to.messages || !to.sent)
+        return NULL;
+    count_messages(program, to.messages);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        to.first = ronde_arena_new(arena, (size_t)program->step_count + 1, sizeof *to.first);
+        to.entries = ronde_arena_new(arena, program->step_count, sizeof *to.entries);
+        if (!to.first || !to.entries)
+            return NULL;
+        sort_holds(program, in_place != 0, &to);
+        holds[in_place] = (struct ronde_holds){to.first, to.entries};
+    }
+    return holds;
+}
+
 /* A lane knows its steps and, for operands of several chunks, has room to list them in message order. */
 static bool make_lane(struct ronde_loaded *loaded, struct ronde_task *task, uint32_t index)
 {
@@ -162,9 +239,15 @@ struct place {
     uint64_t end;
 };
 
+/* What the tasks of a program poll alike. */
+struct polled {
+    struct ronde_wait *waits;
+    struct ronde_holds *holds;
+};
+
 /* What the lanes of a (rank, channel) share; fails for want of memory. */
 static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t channel,
-                      const struct ronde_wait *waits, struct place *place)
+                      const struct polled *polled, struct place *place)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     struct ronde_task *task = &loaded->tasks[rank * schedule->channel_count + channel];
@@ -174,7 +257,8 @@ static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t chann
     task->ends = loaded->ends + place->end;
     task->progress = loaded->progress + place->lane;
     task->parts = loaded->parts + (size_t)channel * schedule->chunks_per_block;
-    task->waits = waits;
+    task->waits = polled->waits;
+    task->holds = polled->holds;
     task->weight_before = ronde_weight_before(schedule, channel);
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         task->chunks[buffer] =
@@ -187,17 +271,17 @@ static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t chann
     return true;
 }
 
-/* Every rank of a class polls the same dependencies: one list per program. */
+/* Every rank of a class polls the same dependencies and holds: one list of each per program. */
 static bool make_tasks(struct ronde_loaded *loaded)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
-    struct ronde_wait **waits =
-        ronde_arena_new(loaded->arena, schedule->program_count, sizeof *waits);
-    if (!waits)
+    struct polled *polled = ronde_arena_new(loaded->arena, schedule->program_count, sizeof *polled);
+    if (!polled)
         return false;
     for (uint32_t p = 0; p < schedule->program_count; p++) {
-        waits[p] = make_waits(loaded->arena, &schedule->programs[p]);
-        if (!waits[p])
+        polled[p].waits = make_waits(loaded->arena, &schedule->programs[p]);
+        polled[p].holds = make_holds(loaded->arena, &schedule->programs[p]);
+        if (!polled[p].waits || !polled[p].holds)
             return false;
     }
     struct place place = {0, 0};
@@ -205,7 +289,7 @@ static bool make_tasks(struct ronde_loaded *loaded)
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_view view = ronde_view_open(schedule, channel, rank);
             const ptrdiff_t program = view.program - schedule->programs;
-            if (!make_task(loaded, rank, channel, waits[program], &place))
+            if (!make_task(loaded, rank, channel, &polled[program], &place))
                 return false;
         }
     }

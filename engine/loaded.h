@@ -60,13 +60,23 @@ ronde_loaded_create(const struct ronde_schedule *schedule, const struct ronde_me
 /** Frees what create and prepare took; NULL is allowed. */
 RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 
+/** What a backend does where a launch leaves it open. */
+struct ronde_habits {
+    uint64_t slot_bytes; /**< stands in for a launch without */
+    uint64_t pull_from_bytes; /**< chunk's share of a message from which on messages are read in place; UINT64_MAX = never */
+};
+
 /**
- * Sets up a run of a launch that ronde_launch_check accepted. `default_slot_bytes` stands in for a launch without.
- * Slots are only as long as the messages of this count need. Errors: NO_MEMORY.
+ * Sets up a run of a launch that ronde_launch_check accepted. Slots are only as long as the messages of this count need.
+ * Messages are read in place as lowering allows; where some ranks run in place and others do not, or blocks differ in
+ * length, all are copied. Errors: NO_MEMORY.
  */
 RONDE_API enum ronde_status
 ronde_loaded_prepare(struct ronde_loaded *loaded, const struct ronde_launch *launch,
-                     uint64_t default_slot_bytes, struct ronde_error *error);
+                     const struct ronde_habits *habits, struct ronde_error *error);
+
+/** The protocol of the run that was prepared last. */
+RONDE_API enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded);
 
 /** Ends a run: all its lanes were done, or it was abandoned. */
 RONDE_API void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete);

@@ -86,6 +86,28 @@ struct ronde_wait {
     uint32_t steps; /**< steps of that lane per piece */
 };
 
+/** A message that must have been read before a step overwrites what was sent. */
+struct ronde_hold {
+    uint32_t end;      /**< the connection it was sent on */
+    uint32_t after;    /**< messages of that connection, within one piece, up to and including it */
+    uint32_t messages; /**< messages of that connection in a piece */
+};
+
+/** The holds of all steps of a program in one placement. */
+struct ronde_holds {
+    const uint32_t *first; /**< step_count + 1 entries: step s waits for first[s] .. first[s + 1] - 1 */
+    const struct ronde_hold *entries; /**< step after step */
+};
+
+/** A chunk of a message that is read where it lies: what the slot then holds instead of the data. */
+struct ronde_offer {
+    const unsigned char *start; /**< in the sender's memory */
+    uint64_t bytes;             /**< of this piece */
+};
+
+/** Bit of a slot's length that says that the slot holds offers. */
+#define RONDE_LENGTH_OFFERED ((uint64_t)1 << 63)
+
 /** What is the same for all lanes during a run. */
 struct ronde_frame {
     uint64_t count;          /**< elements of a block, or of the longest */
@@ -97,6 +119,8 @@ struct ronde_frame {
     uint32_t element_bytes;  /**< of the element type */
     uint32_t ranks;          /**< what avg divides by */
     uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
+    uint32_t no_pull; /**< step flag that forbids reading a send in place, under this placement; 0 = all are copied */
+    bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
     struct ronde_kernels kernels; /**< of element type and operator */
     bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
 };
@@ -108,6 +132,7 @@ struct ronde_task {
     struct ronde_end *ends;           /**< one per connection of the program */
     struct ronde_counter *progress;   /**< one per lane: steps over since load */
     const struct ronde_wait *waits;   /**< one per entry of program->dependencies */
+    const struct ronde_holds *holds;  /**< of its program: out of place, in place */
     const struct ronde_extent *parts; /**< m entries: elements of each part of the channel's slice */
     unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
     uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */
@@ -125,6 +150,7 @@ enum ronde_reason {
     RONDE_REASON_DEPENDENCY, /**< waits for a step of another lane; `about` is an entry of dependencies */
     RONDE_REASON_MESSAGE, /**< waits for a message; `about` is a connection */
     RONDE_REASON_SLOT,    /**< waits for a free slot; `about` is a connection */
+    RONDE_REASON_READER,  /**< waits for a message of its own to be read; `about` is a connection */
     RONDE_REASON_LENGTH,  /**< a message is longer or shorter than the step expects (checks only) */
     RONDE_REASON_EXTENT, /**< source and destination hold different numbers of elements (checks only) */
     RONDE_REASON_BUFFER /**< an operand lies in a buffer the caller did not give (checks only) */
@@ -174,9 +200,11 @@ struct ronde_act {
     uint32_t buffer[2];            /**< of destination and source, indexed by is_source */
     struct ronde_items items[2];   /**< the chunks of each */
     uint32_t rotation; /**< scratch only: by how much message order is rotated against position 0 */
-    const unsigned char *received; /**< rest of the message in the received slot, or NULL */
-    unsigned char *sent;           /**< rest of the slot to send, or NULL */
-    uint64_t moved;                /**< bytes of each operand so far */
+    const unsigned char *received;    /**< rest of the message in the received slot, or NULL */
+    unsigned char *sent;              /**< rest of the slot to send, or NULL */
+    const struct ronde_offer *pulled; /**< the received slot where it holds offers, or NULL */
+    struct ronde_offer *offered;      /**< the slot to send where it gets offers, or NULL */
+    uint64_t moved;                   /**< bytes of each operand so far */
 };
 
 #endif

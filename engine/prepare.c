@@ -57,26 +57,76 @@ static void fill_operator(struct ronde_frame *frame, const struct ronde_schedule
         frame->marks = RONDE_FLAG_FINAL;
 }
 
-/* Slots need not be longer than the longest message of this count, which matters with many connections. */
-static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
+/* The most one chunk contributes to a message. */
+static uint64_t chunk_share(const struct ronde_loaded *loaded, uint64_t piece_bytes)
 {
     uint64_t longest = 0;
     for (uint32_t channel = 0; channel < loaded->schedule->channel_count; channel++) {
         const uint64_t bytes = chunk_bytes(loaded, channel);
         longest = bytes > longest ? bytes : longest;
     }
-    const uint64_t share = longest < piece_bytes ? longest : piece_bytes;
-    const uint64_t bytes = share * loaded->schedule->max_chunk_count;
+    return longest < piece_bytes ? longest : piece_bytes;
+}
+
+/* How the ranks' buffers lie, as far as lowering distinguishes. */
+enum placement { PLACEMENT_OUT_OF_PLACE, PLACEMENT_IN_PLACE, PLACEMENT_MIXED };
+
+/* Whether a rank's input and output share memory; ranks that lack one of them do not tell. */
+static bool overlaps(const struct ronde_loaded *loaded, const unsigned char *in,
+                     const unsigned char *out)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    const uint64_t block = loaded->frame.count * loaded->frame.element_bytes;
+    const uint64_t in_bytes =
+        ronde_collective_in_blocks(schedule->collective, schedule->ranks) * block;
+    const uint64_t out_bytes =
+        ronde_collective_out_blocks(schedule->collective, schedule->ranks) * block;
+    return (uintptr_t)in < (uintptr_t)out + out_bytes && (uintptr_t)out < (uintptr_t)in + in_bytes;
+}
+
+static enum placement placement_of(const struct ronde_loaded *loaded,
+                                   const struct ronde_launch *launch)
+{
+    bool has[2] = {false, false};
+    for (uint32_t r = 0; launch->in && launch->out && r < loaded->schedule->ranks; r++)
+        if (launch->in[r] && launch->out[r])
+            has[overlaps(loaded, launch->in[r], launch->out[r])] = true;
+    if (has[0] && has[1])
+        return PLACEMENT_MIXED;
+    return has[1] ? PLACEMENT_IN_PLACE : PLACEMENT_OUT_OF_PLACE;
+}
+
+/* Reading in place needs a proved order of overwriting, which lowering has for two placements only. */
+static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                            const struct ronde_habits *habits, uint64_t share_bytes)
+{
+    struct ronde_frame *frame = &loaded->frame;
+    const bool is_wanted = launch->protocol == RONDE_PROTOCOL_AUTO
+                               ? share_bytes >= habits->pull_from_bytes
+                               : launch->protocol == RONDE_PROTOCOL_PULL;
+    const enum placement placement = placement_of(loaded, launch);
+    frame->is_in_place = placement == PLACEMENT_IN_PLACE;
+    frame->no_pull = 0;
+    if (is_wanted && placement != PLACEMENT_MIXED && !launch->in_blocks && !launch->out_blocks)
+        frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+}
+
+/* Slots need not be longer than the longest message of this count, which matters with many connections. */
+static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
+{
+    const uint64_t offer = loaded->frame.no_pull ? sizeof(struct ronde_offer) : 0;
+    const uint64_t share = chunk_share(loaded, piece_bytes);
+    const uint64_t bytes = (share > offer ? share : offer) * loaded->schedule->max_chunk_count;
     return bytes == 0 ? SLOT_ALIGNMENT : round_up(bytes, SLOT_ALIGNMENT);
 }
 
 /* Everything of a frame but the slots; returns the stride the slots will need. */
 static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launch *launch,
-                           uint64_t default_slot_bytes)
+                           const struct ronde_habits *habits)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     struct ronde_frame *frame = &loaded->frame;
-    const uint64_t slot_bytes = launch->slot_bytes ? launch->slot_bytes : default_slot_bytes;
+    const uint64_t slot_bytes = launch->slot_bytes ? launch->slot_bytes : habits->slot_bytes;
     const uint64_t piece_bytes = ronde_piece_bytes(schedule, slot_bytes);
     const bool has_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
     frame->count = has_blocks ? launch->count : 0;
@@ -85,6 +135,7 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->piece_elements = piece_bytes / frame->element_bytes;
     frame->piece_count = piece_count(loaded, launch, slot_bytes);
     fill_operator(frame, schedule, launch);
+    choose_protocol(loaded, launch, habits, chunk_share(loaded, piece_bytes));
     return slot_stride(loaded, piece_bytes);
 }
 
@@ -176,11 +227,11 @@ static void start_lanes(struct ronde_loaded *loaded)
 
 enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
                                        const struct ronde_launch *launch,
-                                       uint64_t default_slot_bytes, struct ronde_error *error)
+                                       const struct ronde_habits *habits, struct ronde_error *error)
 {
     if (loaded->is_dirty)
         reset_counters(loaded);
-    const uint64_t stride = fill_frame(loaded, launch, default_slot_bytes);
+    const uint64_t stride = fill_frame(loaded, launch, habits);
     const uint32_t depth = ronde_launch_depth(loaded->schedule, launch);
     const uint64_t bytes = ronde_loaded_slot_bytes(loaded, stride, depth);
     const unsigned char *const old_slots = loaded->slots.start;
@@ -200,6 +251,11 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
     set_memories(loaded, launch);
     start_lanes(loaded);
     return RONDE_OK;
+}
+
+enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded)
+{
+    return loaded->frame.no_pull != 0 ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED;
 }
 
 void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete)
@@ -231,6 +287,9 @@ static void describe_reason(const struct ronde_lane *lane, char *text, size_t by
     case RONDE_REASON_SLOT:
         snprintf(text, bytes, "waits for a free slot to rank %u, all %u are full", peer,
                  lane->task->frame->depth);
+        break;
+    case RONDE_REASON_READER:
+        snprintf(text, bytes, "waits for rank %u to read what it was sent", peer);
         break;
     case RONDE_REASON_LENGTH:
         snprintf(text, bytes, "message length differs from what rank %u sent", peer);

@@ -16,6 +16,11 @@
 /* A slot when a launch leaves it open; see hw/README.md for the measurement. */
 #define DEFAULT_SLOT_BYTES 65536u
 
+/* From this share of a chunk on a message is read where it lies; see hw/README.md for the measurement. */
+#define PULL_FROM_BYTES 16384u
+
+static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES, PULL_FROM_BYTES};
+
 /* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
 #define BURST_STEPS 8u
 
@@ -263,7 +268,7 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
     enum ronde_status status = ronde_launch_check(program->loaded->schedule, launch, error);
     if (status == RONDE_OK)
-        status = ronde_loaded_prepare(program->loaded, launch, DEFAULT_SLOT_BYTES, error);
+        status = ronde_loaded_prepare(program->loaded, launch, &habits, error);
     if (status != RONDE_OK)
         return status;
     start_shares(program);
@@ -336,6 +341,7 @@ static enum ronde_status cpu_wait(void *self, struct ronde_result *out_result,
             end_ns = program->shares[w].end_ns;
     out_result->elapsed_ns = end_ns - program->start_ns;
     out_result->is_virtual = false;
+    out_result->protocol = ronde_loaded_protocol(program->loaded);
     return RONDE_OK;
 }
 

@@ -19,6 +19,7 @@ enum sample_axis {
     SAMPLE_COUNT,     /**< see sample_count */
     SAMPLE_DEPTH,     /**< least, default */
     SAMPLE_SLOT,      /**< 64 bytes, default */
+    SAMPLE_PROTOCOL,  /**< staged, pull */
     SAMPLE_DATA,      /**< enum buffers_data */
     SAMPLE_BLOCKS,    /**< enum buffers_blocks */
     SAMPLE_AXIS_COUNT /**< number of axes */

@@ -30,6 +30,20 @@ struct ronde_blocks {
     void *const *pointers; /**< start of each block, buffer ignored; entries of empty blocks may be NULL */
 };
 
+/** How a message travels, where both ends map the memory: enumerator, text. */
+#define RONDE_PROTOCOL_LIST(X)                                                                     \
+    X(AUTO, "auto")     /* the backend picks by size */                                            \
+    X(STAGED, "staged") /* the sender copies into a slot, the receiver out of it */                \
+    X(PULL, "pull")     /* the receiver reads the sender's memory wherever that is allowed */
+
+/** Protocols. */
+enum ronde_protocol {
+#define RONDE_ENUMERATOR(name, text) RONDE_PROTOCOL_##name,
+    RONDE_PROTOCOL_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_PROTOCOL_COUNT /**< number of protocols */
+};
+
 /** What is not part of the schedule. Buffers are arrays of one pointer per rank, promised to be dtype-aligned only. */
 struct ronde_launch {
     uint64_t count; /**< elements of a block; with counts, of the longest block of any rank, the same on all ranks
@@ -43,14 +57,16 @@ struct ronde_launch {
     const void *factors; /**< premul_sum: an element per rank, which its input is multiplied by; read by run */
     uint64_t slot_bytes; /**< bytes of a connection's slot; 0 = the backend's default; at least 16 */
     uint32_t depth; /**< slots of a connection; 0 = max(8, proof.min_depth); less than min_depth is refused */
+    enum ronde_protocol protocol; /**< never changes results */
     uint64_t seed; /**< host: order of the random interleaving; 0 = in order. Results never depend on it */
     uint64_t timeout_ns; /**< a run that takes longer fails with TIMEOUT; 0 = no limit */
 };
 
 /** What a run reports. */
 struct ronde_result {
-    double elapsed_ns; /**< time of the run on the backend's clock */
-    bool is_virtual;   /**< the clock is simulated */
+    double elapsed_ns;            /**< time of the run on the backend's clock */
+    enum ronde_protocol protocol; /**< what the run used: staged or pull */
+    bool is_virtual;              /**< the clock is simulated */
 };
 
 /** What probe found. */
@@ -117,6 +133,9 @@ static inline void ronde_group_pick(void *const *world, const uint32_t *members,
     for (uint32_t rank = 0; rank < ranks; rank++)
         out_picked[rank] = world[members[rank]];
 }
+
+/** Printed name of a protocol; "?" if out of range. */
+RONDE_API const char *ronde_protocol_text(enum ronde_protocol protocol);
 
 /** The depth a launch runs with: its own, or max(8, proof.min_depth). */
 RONDE_API uint32_t ronde_launch_depth(const struct ronde_schedule *schedule,
