@@ -97,7 +97,7 @@ static struct datum take_item(const struct trace *trace, const struct scene *sce
 static void put_item(const struct trace *trace, const struct scene *scene, struct datum datum)
 {
     const uint32_t end = trace->model->end_base[scene->actor] + scene->step->send;
-    trace->items[trace->model->item_base[end] + trace->passed[end]++] = datum;
+    trace->items[ronde_model_item(trace->model, end, trace->passed[end]++)] = datum;
 }
 
 /* Moves one item; false if it lands where another block belongs. */

@@ -19,6 +19,11 @@ static enum ronde_status check_request(const struct ronde_request *request,
     if (request->root >= request->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below ranks %u", request->root,
                           request->ranks);
+    if (request->channel_orders && (request->order || request->channels == 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "orders for each of %u channels%s: say how many channels, and no order "
+                          "for all of them",
+                          request->channels, request->order ? " and one for all" : "");
     uint64_t product = 1;
     for (uint32_t i = 0; i < request->shape_count && i < RONDE_MAX_SHAPE; i++)
         product = product > RONDE_MAX_RANKS ? product : product * request->shape[i];
@@ -43,39 +48,35 @@ static bool copy_sources(struct ronde_schedule *schedule, const struct ronde_req
     return true;
 }
 
-/** The order every channel starts from: the request's, else the root moved to position 0. */
-static bool make_base_order(struct ronde_builder *builder, const struct ronde_request *request)
+/** Where positions are before any algorithm turns them: as the request says, else the root moved to position 0. */
+static bool make_base_orders(struct ronde_builder *builder, const struct ronde_request *request)
 {
     const bool is_rooted = ronde_collective_traits(request->collective)->has_root;
-    if (!request->order && !(is_rooted && request->root != 0))
+    const uint32_t *given = request->channel_orders ? request->channel_orders : request->order;
+    if (!given && !(is_rooted && request->root != 0))
         return true;
-    builder->base_order =
-        ronde_arena_new(builder->schedule->arena, request->ranks, sizeof(uint32_t));
-    if (!builder->base_order)
+    builder->base_order_count = request->channel_orders ? request->channels : 1;
+    const size_t count = (size_t)builder->base_order_count * request->ranks;
+    builder->base_orders = ronde_arena_new(builder->schedule->arena, count, sizeof(uint32_t));
+    if (!builder->base_orders)
         return false;
-    for (uint32_t q = 0; q < request->ranks; q++)
-        builder->base_order[q] = request->order
-                                     ? request->order[q]
-                                     : (uint32_t)(((uint64_t)q + request->root) % request->ranks);
+    for (size_t i = 0; i < count; i++)
+        builder->base_orders[i] =
+            given ? given[i] : (uint32_t)(((uint64_t)i + request->root) % request->ranks);
     return true;
 }
 
-/** The order of a channel: `order` read through the base order; NULL for the identity. */
-static bool compose_order(struct ronde_builder *builder, const uint32_t *order,
-                          const uint32_t **out_order)
+/** Copies an order; NULL stays the identity. */
+static bool copy_order(struct ronde_builder *builder, const uint32_t *order, uint32_t **out_order)
 {
     const uint32_t ranks = builder->schedule->ranks;
-    *out_order = builder->base_order;
+    *out_order = NULL;
     if (!order)
         return true;
-    uint32_t *composed = ronde_arena_new(builder->schedule->arena, ranks, sizeof *composed);
-    if (!composed)
-        return false;
-    for (uint32_t q = 0; q < ranks; q++)
-        composed[q] =
-            builder->base_order && order[q] < ranks ? builder->base_order[order[q]] : order[q];
-    *out_order = composed;
-    return true;
+    *out_order = ronde_arena_new(builder->schedule->arena, ranks, sizeof **out_order);
+    if (*out_order)
+        memcpy(*out_order, order, ranks * sizeof *order);
+    return *out_order != NULL;
 }
 
 static void append_channel(struct ronde_builder *builder, uint32_t weight, const uint32_t *order)
@@ -83,13 +84,15 @@ static void append_channel(struct ronde_builder *builder, uint32_t weight, const
     struct ronde_schedule *schedule = builder->schedule;
     struct ronde_channel channel = {.weight = weight};
     void *channels = builder->channels;
-    if (!compose_order(builder, order, &channel.order) ||
+    uint32_t *copy = NULL;
+    if (!copy_order(builder, order, &copy) ||
         !ronde_mem_grow(builder->mem, &channels, &builder->channel_capacity,
                         (size_t)schedule->channel_count + 1, sizeof channel)) {
         ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for channel %u",
                            schedule->channel_count);
         return;
     }
+    channel.order = copy;
     builder->channels = channels;
     builder->channels[schedule->channel_count++] = channel;
 }
@@ -118,7 +121,7 @@ enum ronde_status ronde_builder_create(const struct ronde_request *request,
     builder->mem = mem;
     status = ronde_raw_create(mem, &builder->schedule, error);
     if (status == RONDE_OK &&
-        (!make_base_order(builder, request) || !copy_sources(builder->schedule, request)))
+        (!make_base_orders(builder, request) || !copy_sources(builder->schedule, request)))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
                             request->ranks);
     if (status != RONDE_OK) {
@@ -402,13 +405,46 @@ void ronde_builder_reduce(struct ronde_builder *builder, uint32_t position, uint
     add_local(builder, RONDE_FACT_REDUCE, &local);
 }
 
+/** An algorithm's order read through the base order of its channel; either may be NULL, the identity. */
+static bool compose_order(const struct ronde_builder *builder, const uint32_t *base,
+                          const uint32_t **order)
+{
+    const uint32_t ranks = builder->schedule->ranks;
+    const uint32_t *own = *order;
+    if (!base || !own) {
+        *order = own ? own : base;
+        return true;
+    }
+    uint32_t *composed = ronde_arena_new(builder->schedule->arena, ranks, sizeof *composed);
+    if (!composed)
+        return false;
+    /* What is no position stays as it is, for the check to name. */
+    for (uint32_t q = 0; q < ranks; q++)
+        composed[q] = own[q] < ranks ? base[own[q]] : own[q];
+    *order = composed;
+    return true;
+}
+
+/** Only now is it known how many channels the algorithm makes of each one asked for. */
+static bool compose_orders(struct ronde_builder *builder)
+{
+    const struct ronde_schedule *schedule = builder->schedule;
+    for (uint32_t k = 0; builder->base_orders && k < schedule->channel_count; k++) {
+        const uint64_t which = (uint64_t)k * builder->base_order_count / schedule->channel_count;
+        const uint32_t *base = builder->base_orders + which * schedule->ranks;
+        if (!compose_order(builder, base, &builder->channels[k].order))
+            return false;
+    }
+    return true;
+}
+
 /** Moves the channels into the schedule's arena. */
 static enum ronde_status settle_channels(struct ronde_builder *builder, struct ronde_error *error)
 {
     struct ronde_schedule *schedule = builder->schedule;
     schedule->channels =
         ronde_arena_new(schedule->arena, schedule->channel_count, sizeof *schedule->channels);
-    if (!schedule->channels)
+    if (!schedule->channels || !compose_orders(builder))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u channels",
                           schedule->channel_count);
     memcpy(schedule->channels, builder->channels,

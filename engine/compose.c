@@ -263,7 +263,7 @@ static enum ronde_status build(struct composition *composition, enum ronde_colle
     enum ronde_status status = ronde_builder_create(&request, mem, &builder, error);
     if (status != RONDE_OK)
         return status;
-    builder->base_order = NULL; /* the channels bring whole orders */
+    builder->base_orders = NULL; /* the channels bring whole orders */
     place_buffers(composition);
     declare(builder, composition);
     const uint32_t lanes[2] = {first->max_lane_count,

@@ -7,6 +7,7 @@
  * linear in operations and edges.
  */
 #include "arena.h"
+#include "dag_bytes.h"
 #include "dag_index.h"
 
 #include "ronde/backend.h"
@@ -30,9 +31,11 @@ struct walk {
     const struct ronde_time_params *params;
     const struct ronde_dag_index *index;
     struct ronde_dag *dag;
-    uint64_t piece_bytes;  /**< of a full piece of one chunk; without slots more than any chunk */
-    uint32_t depth;        /**< slots of a connection */
-    uint64_t **part_bytes; /**< per channel: bytes of each part of a block */
+    bool is_named;    /**< also writes dag->origins */
+    bool is_quotient; /**< of one channel, on position 0 alone */
+    uint32_t channel; /**< of the quotient */
+    uint32_t depth;   /**< slots of a connection */
+    struct ronde_dag_sizes sizes;
     struct walker *walkers;
     uint32_t *queue; /**< ring of walkers to try; each is in it at most once */
     uint32_t walker_count;
@@ -119,8 +122,11 @@ static bool add_credit(struct walk *walk, struct walker *walker, const struct ro
     if (sent < walk->depth)
         return true;
     const uint64_t freed = sent - walk->depth;
-    return add_edge(walk, walker, link.actor, (uint32_t)(freed / receives->count),
-                    receives->steps[freed % receives->count], false);
+    if (!add_edge(walk, walker, link.actor, (uint32_t)(freed / receives->count),
+                  receives->steps[freed % receives->count], false))
+        return false;
+    walk->dag->edges[walk->dag->edge_count - 1].is_credit = true;
+    return true;
 }
 
 /**
@@ -150,55 +156,26 @@ static bool add_predecessors(struct walk *walk, struct walker *walker,
     return true;
 }
 
-/** Bytes of the piece of one chunk. */
-static uint64_t chunk_piece_bytes(const struct walk *walk, const struct ronde_dag_actor *actor,
-                                  uint32_t chunk, uint32_t piece)
+/** Whom a connection leads to: the peer's rank, in a quotient the offset to its position. */
+static uint32_t peer_of(const struct walk *walk, const struct ronde_dag_actor *actor,
+                        uint32_t connection)
 {
-    const uint64_t bytes =
-        walk->part_bytes[actor->channel][chunk % walk->schedule->chunks_per_block];
-    const uint64_t skip = piece * walk->piece_bytes;
-    const uint64_t left = bytes > skip ? bytes - skip : 0;
-    return left < walk->piece_bytes ? left : walk->piece_bytes;
+    return walk->is_quotient ? actor->program->connections[connection].peer
+                             : walk->index->actors[actor->links[connection].actor].view.rank;
 }
 
-static bool says_part(uint8_t buffer)
+/** Notes where the operation placed next comes from. */
+static void name_op(struct walk *walk, const struct walker *walker,
+                    const struct ronde_dag_actor *actor)
 {
-    return buffer == RONDE_IN || buffer == RONDE_OUT;
-}
-
-/** Part of the block that an item holds which lies in scratch only, as the prover found it. */
-static uint32_t scratch_part(const struct ronde_dag_actor *actor, uint32_t step, uint32_t item)
-{
-    const struct ronde_program *program = actor->program;
-    const struct ronde_schedule *schedule = actor->view.schedule;
-    const uint32_t parts = schedule->chunks_per_block;
-    const uint32_t part = program->scratch_parts[program->scratch_part[step] + item];
-    /*
-     * Collectives of one block rotate its parts with the position; a block per rank keeps its
-     * parts.
-     */
-    return ronde_schedule_chunks(schedule, program, RONDE_IN) == parts
-               ? ronde_view_shift(&actor->view, RONDE_IN, parts, part)
-               : part;
-}
-
-/** Bytes of a step that receives nothing: the sum over the chunks of one of its operands. */
-static uint64_t operand_bytes(const struct walk *walk, const struct ronde_dag_actor *actor,
-                              const struct walker *walker)
-{
-    const struct ronde_step *step = &actor->program->steps[walker->step];
-    const bool is_source = says_part(step->source);
-    const enum ronde_buffer buffer =
-        (enum ronde_buffer)(is_source ? step->source : step->destination);
-    const uint32_t chunks = ronde_schedule_chunks(walk->schedule, actor->program, buffer);
-    uint64_t bytes = 0;
-    for (uint32_t item = 0; item < step->chunk_count; item++) {
-        const uint32_t chunk = says_part((uint8_t)buffer)
-                                   ? ronde_view_item(&actor->view, step, is_source, chunks, item)
-                                   : scratch_part(actor, walker->step, item);
-        bytes += chunk_piece_bytes(walk, actor, chunk, walker->piece);
-    }
-    return bytes;
+    const uint32_t lane = actor->steps[walker->step].lane;
+    walk->dag->origins[walk->dag->op_count] = (struct ronde_dag_origin){
+        .channel = actor->channel,
+        .lane = lane,
+        .step = walker->step - actor->program->lane_first[lane],
+        .piece = walker->piece,
+        .op = (enum ronde_step_op)actor->program->steps[walker->step].op,
+    };
 }
 
 /** Places the walker's next step in the graph; its edges are there already. */
@@ -206,34 +183,38 @@ static void place_op(struct walk *walk, struct walker *walker, const struct rond
                      uint32_t first_edge)
 {
     const struct ronde_step *step = &actor->program->steps[walker->step];
-    const struct ronde_dag_step *facts = &actor->steps[walker->step];
     struct ronde_dag *dag = walk->dag;
     struct ronde_dag_op *op = &dag->ops[dag->op_count];
     /* What is received says how long a step is: rs has no operand at all. */
-    const uint64_t bytes = step->receive != RONDE_NONE ? dag->ops[dag->edges[first_edge].op].bytes
-                                                       : operand_bytes(walk, actor, walker);
-    op->src = actor->view.rank;
-    op->dst = step->send != RONDE_NONE
-                  ? walk->index->actors[actor->links[step->send].actor].view.rank
-                  : op->src;
+    const uint64_t bytes = step->receive != RONDE_NONE
+                               ? dag->ops[dag->edges[first_edge].op].bytes
+                               : ronde_dag_operand_bytes(&walk->sizes, &actor->view, actor->channel,
+                                                         walker->step, walker->piece);
+    op->src = walk->is_quotient ? 0 : actor->view.rank;
+    op->dst = step->send != RONDE_NONE ? peer_of(walk, actor, step->send) : op->src;
     op->bytes = step->send != RONDE_NONE ? bytes : 0;
     op->touched_bytes = bytes * touches[step->op];
-    if (facts->reduces && walk->params->gamma_GBps > 0)
-        op->stage_ns += (double)bytes / walk->params->gamma_GBps;
-    if (walk->params->copy_GBps > 0)
-        op->stage_ns += (double)bytes / walk->params->copy_GBps;
+    op->stage_ns = ronde_dag_stage_ns(walk->params, actor->steps[walker->step].reduces, bytes);
     op->delay_ns = walk->params->step_ns + op->stage_ns;
     op->first_edge = first_edge;
     op->edge_count = dag->edge_count - first_edge;
     walk->placed[actor->first_op + walker->piece * actor->program->step_count + walker->step] =
         dag->op_count;
+    if (walk->is_named)
+        name_op(walk, walker, actor);
     walker->last = dag->op_count++;
 }
 
-/** Walks a lane as far as it gets. */
+/**
+ * Walks a lane as far as it gets. In a quotient lanes take turns piece by piece: a replay keeps the
+ * times of all positions until the last successor has seen them, and a lane far ahead makes that
+ * long. Who waits is woken by progress alone, so a cycle, which only a quotient can have, ends the
+ * walk.
+ */
 static void advance(struct walk *walk, struct walker *walker)
 {
     const struct ronde_dag_actor *actor = &walk->index->actors[walker->actor];
+    const uint32_t before = walk->dag->op_count;
     while (walker->piece < walk->index->pieces && walker->begin < walker->end) {
         const uint32_t first_edge = walk->dag->edge_count;
         if (!add_predecessors(walk, walker, actor))
@@ -242,9 +223,14 @@ static void advance(struct walk *walk, struct walker *walker)
         if (++walker->step == walker->end) {
             walker->step = walker->begin;
             walker->piece++;
+            if (walk->is_quotient) {
+                enqueue(walk, (uint32_t)(walker - walk->walkers));
+                break;
+            }
         }
     }
-    wake_waiters(walk, walker);
+    if (walk->dag->op_count > before)
+        wake_waiters(walk, walker);
 }
 
 static void start_walkers(struct walk *walk)
@@ -267,27 +253,6 @@ static void start_walkers(struct walk *walk)
     }
 }
 
-/** Bytes of every part of a block on every channel. */
-static bool make_part_bytes(struct walk *walk, const struct ronde_load *load,
-                            struct ronde_arena *arena)
-{
-    const struct ronde_schedule *schedule = walk->schedule;
-    const uint32_t dtype_bytes = ronde_dtype_bytes(load->dtype);
-    walk->part_bytes = ronde_arena_new(arena, schedule->channel_count, sizeof *walk->part_bytes);
-    if (!walk->part_bytes)
-        return false;
-    for (uint32_t k = 0; k < schedule->channel_count; k++) {
-        const struct ronde_slice slice = ronde_slice_of(schedule, k, load->count, dtype_bytes);
-        uint64_t *parts = ronde_arena_new(arena, slice.chunks, sizeof *parts);
-        if (!parts)
-            return false;
-        for (uint32_t part = 0; part < slice.chunks; part++)
-            parts[part] = ronde_slice_chunk(&slice, part).count * dtype_bytes;
-        walk->part_bytes[k] = parts;
-    }
-    return true;
-}
-
 static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *load,
                                   struct ronde_arena *arena, struct ronde_error *error)
 {
@@ -296,7 +261,8 @@ static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *lo
     walk->walkers = ronde_arena_new(arena, index->lane_count, sizeof *walk->walkers);
     walk->queue = ronde_arena_new(arena, index->lane_count, sizeof *walk->queue);
     walk->placed = ronde_arena_new(arena, index->op_count, sizeof *walk->placed);
-    if (!walk->walkers || !walk->queue || !walk->placed || !make_part_bytes(walk, load, arena))
+    if (!walk->walkers || !walk->queue || !walk->placed ||
+        !ronde_dag_sizes_make(walk->schedule, load, arena, &walk->sizes))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a walk of %u operations",
                           index->op_count);
     for (uint32_t i = 0; i < index->op_count; i++)
@@ -304,12 +270,16 @@ static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *lo
     start_walkers(walk);
     while (walk->queue_length > 0)
         advance(walk, &walk->walkers[dequeue(walk)]);
+    if (walk->dag->op_count == index->op_count)
+        return RONDE_OK;
+    if (walk->is_quotient)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks has no order of steps that serves all positions",
+                          walk->schedule->algorithm, walk->schedule->ranks);
     /* A proved schedule cannot stall; one sealed without proof can. */
-    if (walk->dag->op_count != index->op_count)
-        return ronde_fail(error, RONDE_REJECTED, "%s on %u ranks stalls after %u of %u steps",
-                          walk->schedule->algorithm, walk->schedule->ranks, walk->dag->op_count,
-                          index->op_count);
-    return RONDE_OK;
+    return ronde_fail(error, RONDE_REJECTED, "%s on %u ranks stalls after %u of %u steps",
+                      walk->schedule->algorithm, walk->schedule->ranks, walk->dag->op_count,
+                      index->op_count);
 }
 
 static enum ronde_status check_load(const struct ronde_schedule *schedule,
@@ -352,6 +322,8 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
                       : ronde_piece_count(walk->schedule, load->count,
                                           ronde_dtype_bytes(load->dtype), load->slot_bytes),
         .depth = walk->depth,
+        .is_quotient = walk->is_quotient,
+        .channel = walk->channel,
     };
     enum ronde_status status = ronde_dag_index_make(walk->schedule, &shape, arena, &index, error);
     if (status != RONDE_OK)
@@ -359,7 +331,9 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
     walk->index = &index;
     dag->ops = ronde_mem_new(mem, index.op_count, sizeof *dag->ops);
     dag->edges = ronde_mem_new(mem, index.edge_count, sizeof *dag->edges);
-    status = dag->ops && dag->edges
+    if (walk->is_named)
+        dag->origins = ronde_mem_new(mem, index.op_count, sizeof *dag->origins);
+    status = dag->ops && dag->edges && (dag->origins || !walk->is_named)
                  ? run_walk(walk, load, arena, error)
                  : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges",
                               index.op_count, index.edge_count);
@@ -369,31 +343,27 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
     return status;
 }
 
-enum ronde_status
-ronde_dag_create(const struct ronde_schedule *schedule, const struct ronde_load *load,
-                 const struct ronde_time_params *params, const struct ronde_mem *mem,
-                 struct ronde_dag **out_dag, struct ronde_error *error)
+/** Checks the load, then walks; the ways to make a graph differ in what the walk says already. */
+static enum ronde_status create(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                                struct walk *walk, const struct ronde_mem *mem,
+                                struct ronde_dag **out_dag, struct ronde_error *error)
 {
     *out_dag = NULL;
     enum ronde_status status = check_load(schedule, load, error);
     if (status != RONDE_OK)
         return status;
     struct ronde_arena *arena = ronde_arena_create(mem);
-    struct ronde_dag *dag = arena ? new_dag(schedule, params, mem) : NULL;
+    struct ronde_dag *dag = arena ? new_dag(schedule, walk->params, mem) : NULL;
     if (!dag) {
         ronde_arena_destroy(arena);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a step graph");
     }
-    struct walk walk = {
-        .schedule = schedule,
-        .params = params,
-        .dag = dag,
-        .piece_bytes = load->slot_bytes ? ronde_piece_bytes(schedule, load->slot_bytes) : UINT64_MAX,
-        .depth = ronde_launch_depth(schedule, &(struct ronde_launch){.depth = load->depth}),
-    };
+    walk->schedule = schedule;
+    walk->dag = dag;
+    walk->depth = ronde_launch_depth(schedule, &(struct ronde_launch){.depth = load->depth});
     if (load->count > 0 || schedule->collective == RONDE_BARRIER) {
-        dag->launch_ns = params->launch_ns;
-        status = expand(dag, &walk, load, arena, mem, error);
+        dag->launch_ns = walk->params->launch_ns;
+        status = expand(dag, walk, load, arena, mem, error);
     }
     ronde_arena_destroy(arena);
     if (status != RONDE_OK) {
@@ -404,11 +374,41 @@ ronde_dag_create(const struct ronde_schedule *schedule, const struct ronde_load 
     return RONDE_OK;
 }
 
+enum ronde_status
+ronde_dag_create(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                 const struct ronde_time_params *params, const struct ronde_mem *mem,
+                 struct ronde_dag **out_dag, struct ronde_error *error)
+{
+    struct walk walk = {.params = params};
+    return create(schedule, load, &walk, mem, out_dag, error);
+}
+
+enum ronde_status
+ronde_dag_create_named(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                       const struct ronde_time_params *params, const struct ronde_mem *mem,
+                       struct ronde_dag **out_dag, struct ronde_error *error)
+{
+    struct walk walk = {.params = params, .is_named = true};
+    return create(schedule, load, &walk, mem, out_dag, error);
+}
+
+enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request *request,
+                                            const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                                            struct ronde_error *error)
+{
+    struct walk walk = {.params = request->params,
+                        .is_named = true,
+                        .is_quotient = true,
+                        .channel = request->channel};
+    return create(request->schedule, request->load, &walk, mem, out_dag, error);
+}
+
 void ronde_dag_destroy(struct ronde_dag *dag, const struct ronde_mem *mem)
 {
     if (!dag)
         return;
     ronde_mem_free(mem, dag->ops, dag->op_count, sizeof *dag->ops);
     ronde_mem_free(mem, dag->edges, dag->edge_count, sizeof *dag->edges);
+    ronde_mem_free(mem, dag->origins, dag->op_count, sizeof *dag->origins);
     ronde_mem_free(mem, dag, 1, sizeof *dag);
 }

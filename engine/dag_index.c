@@ -121,9 +121,12 @@ static uint32_t program_number(const struct ronde_schedule *schedule, uint32_t p
     return schedule->program_of ? schedule->program_of[position] : 0;
 }
 
-/** Finds the other end of every connection of an actor; `shared` is that of all programs. */
+/**
+ * Finds the other end of every connection of an actor; `shared` is that of all programs. In a
+ * quotient the actor itself stands for every peer.
+ */
 static bool make_links(const struct ronde_schedule *schedule, const struct shared *shared,
-                       struct ronde_dag_actor *actor, struct ronde_arena *arena)
+                       bool is_quotient, struct ronde_dag_actor *actor, struct ronde_arena *arena)
 {
     const struct ronde_program *program = actor->program;
     const uint32_t position = actor->view.position;
@@ -139,7 +142,7 @@ static bool make_links(const struct ronde_schedule *schedule, const struct share
             schedule->absolute_peers
                 ? position
                 : ronde_group_add(schedule, position, ronde_group_negate(schedule, peer));
-        links[c].actor = actor->channel * schedule->ranks + peer;
+        links[c].actor = is_quotient ? 0 : actor->channel * schedule->ranks + peer;
         links[c].connection = find_end(&shared[number], schedule->programs[number].connection_count,
                                        end_key(!connection->is_send, back, connection->tag));
     }
@@ -184,7 +187,7 @@ static bool make_actors(const struct ronde_schedule *schedule, const struct shar
         struct ronde_dag_actor *actor = &index->actors[a];
         const uint32_t position = a % schedule->ranks;
         const uint32_t number = program_number(schedule, position);
-        actor->channel = a / schedule->ranks;
+        actor->channel = shape->is_quotient ? shape->channel : a / schedule->ranks;
         actor->view =
             ronde_view_open(schedule, actor->channel,
                             ronde_channel_rank(&schedule->channels[actor->channel], position));
@@ -193,7 +196,7 @@ static bool make_actors(const struct ronde_schedule *schedule, const struct shar
         actor->queues = shared[number].queues;
         actor->first_op = (uint32_t)totals->ops;
         actor->first_lane = (uint32_t)totals->lanes;
-        if (!make_links(schedule, shared, actor, arena))
+        if (!make_links(schedule, shared, shape->is_quotient, actor, arena))
             return false;
         count_actor(actor, &shared[number], shape, totals);
     }
@@ -219,7 +222,7 @@ enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
     for (uint32_t i = 0; i < schedule->program_count; i++)
         if (!make_shared(&schedule->programs[i], arena, &shared[i]))
             return out_of_memory(schedule, error);
-    out_index->actor_count = schedule->channel_count * schedule->ranks;
+    out_index->actor_count = shape->is_quotient ? 1 : schedule->channel_count * schedule->ranks;
     out_index->actors = ronde_arena_new(arena, out_index->actor_count, sizeof *out_index->actors);
     if (!out_index->actors || !make_actors(schedule, shared, shape, arena, out_index, &totals))
         return out_of_memory(schedule, error);

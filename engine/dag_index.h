@@ -8,7 +8,7 @@
 #define RONDE_ENGINE_DAG_INDEX_H
 
 #include "ronde/cursor.h"
-#include "ronde/dag.h"
+#include "ronde/quotient.h"
 
 struct ronde_arena;
 
@@ -46,11 +46,13 @@ struct ronde_dag_actor {
 
 /** How a load is run. */
 struct ronde_dag_shape {
-    uint64_t pieces; /**< times the program is run */
-    uint32_t depth;  /**< slots of a connection */
+    uint64_t pieces;  /**< times the program is run */
+    uint32_t depth;   /**< slots of a connection */
+    bool is_quotient; /**< position 0 of one channel is its own peer on every connection */
+    uint32_t channel; /**< that channel */
 };
 
-/** All actors of a schedule, channel after channel, position after position. */
+/** All actors of a schedule, channel after channel, position after position; one of a quotient. */
 struct ronde_dag_index {
     struct ronde_dag_actor *actors;
     uint32_t actor_count;
@@ -65,5 +67,10 @@ enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
                                        const struct ronde_dag_shape *shape,
                                        struct ronde_arena *arena, struct ronde_dag_index *out_index,
                                        struct ronde_error *error);
+
+/** Builds the graph of position 0 of one channel, with origins; see ronde_quotient. */
+enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request *request,
+                                            const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                                            struct ronde_error *error);
 
 #endif

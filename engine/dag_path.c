@@ -10,27 +10,46 @@ static double flow_ns(const struct ronde_dag *dag, const struct ronde_dag_op *op
     return rate_GBps > 0 ? (double)op->bytes / rate_GBps : 0;
 }
 
-double ronde_dag_longest_path(const struct ronde_dag *dag, ronde_path_of path_of, void *self,
-                              double *out_start_ns, double *out_finish_ns)
+/** The path of an operation's message. */
+static struct ronde_path path_at(const struct ronde_dag_timing *timing, uint32_t op)
+{
+    return timing->paths[timing->path_of ? timing->path_of[op] : 0];
+}
+
+/** When the last predecessor lets an operation start. */
+static double ready_ns(const struct ronde_dag *dag, const struct ronde_dag_timing *timing,
+                       const struct ronde_dag_op *op)
+{
+    double latest_ns = timing->release_ns ? timing->release_ns[op->src] : 0;
+    const struct ronde_dag_edge *edges = dag->edges + op->first_edge;
+    for (uint32_t e = 0; e < op->edge_count; e++) {
+        double edge_ns = timing->out_finish_ns[edges[e].op];
+        if (edges[e].is_message)
+            edge_ns += path_at(timing, edges[e].op).latency_ns;
+        latest_ns = edge_ns > latest_ns ? edge_ns : latest_ns;
+    }
+    return latest_ns;
+}
+
+double ronde_dag_advance(const struct ronde_dag *dag, const struct ronde_dag_timing *timing,
+                         uint32_t first, uint32_t end)
 {
     double end_ns = 0;
-    for (uint32_t i = 0; i < dag->op_count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const struct ronde_dag_op *op = &dag->ops[i];
-        double start_ns = 0;
-        for (uint32_t e = op->first_edge; e < op->first_edge + op->edge_count; e++) {
-            const struct ronde_dag_edge edge = dag->edges[e];
-            double ready_ns = out_finish_ns[edge.op];
-            if (edge.is_message)
-                ready_ns += path_of(self, dag->ops[edge.op].src, op->src).latency_ns;
-            start_ns = ready_ns > start_ns ? ready_ns : start_ns;
-        }
+        const double start_ns = ready_ns(dag, timing, op);
         double finish_ns = start_ns + op->delay_ns;
         if (op->bytes > 0)
-            finish_ns += flow_ns(dag, op, path_of(self, op->src, op->dst).rate_GBps);
-        if (out_start_ns)
-            out_start_ns[i] = start_ns;
-        out_finish_ns[i] = finish_ns;
+            finish_ns += flow_ns(dag, op, path_at(timing, i).rate_GBps);
+        if (timing->out_start_ns)
+            timing->out_start_ns[i] = start_ns;
+        timing->out_finish_ns[i] = finish_ns;
         end_ns = finish_ns > end_ns ? finish_ns : end_ns;
     }
-    return end_ns + dag->launch_ns;
+    return end_ns;
+}
+
+double ronde_dag_longest_path(const struct ronde_dag *dag, const struct ronde_dag_timing *timing)
+{
+    return ronde_dag_advance(dag, timing, 0, dag->op_count) + dag->launch_ns;
 }

@@ -32,7 +32,8 @@ struct ronde_proto_maker {
 struct ronde_builder {
     const struct ronde_mem *mem;
     struct ronde_schedule *schedule; /**< raw */
-    uint32_t *base_order;            /**< rank at position q of every channel; NULL = identity */
+    uint32_t *base_orders;     /**< ranks at positions, an order after the other; NULL = identity */
+    uint32_t base_order_count; /**< 1, or one per channel of the request */
     uint32_t scratch_chunks;
     bool has_own_channels; /**< the algorithm declared channels: the default ones are gone */
     size_t channel_capacity;

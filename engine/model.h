@@ -3,8 +3,8 @@
  * come back to it shifted by the offset they travelled.
  *
  * The model works in positions: channels differ only in their orders, and the definition of every collective follows
- * an order, so one proof holds for all channels (a step of several chunks sorts its message by absolute chunk, which
- * an order changes: such schedules are proved once per distinct order).
+ * an order, so one proof holds for all channels. A step of several chunks sorts its message by absolute chunk, which an
+ * order may change: such schedules are proved once per distinct order unless pairing.h shows that it does not matter.
  */
 #ifndef RONDE_ENGINE_MODEL_H
 #define RONDE_ENGINE_MODEL_H
@@ -40,16 +40,18 @@ struct ronde_model {
     struct ronde_arena *arena;
     bool is_quotient;
     uint32_t actors;
-    uint32_t *lane_base;       /**< per actor + 1: first lane */
-    uint32_t *end_base;        /**< per actor + 1: first connection end */
-    uint32_t *step_base;       /**< per actor + 1: first step */
-    uint32_t *partner;         /**< per end: the other end */
-    uint32_t *lane_of_end;     /**< per end: the lane that uses it */
-    uint32_t *message_base;    /**< per send end: its first message */
-    uint64_t *item_base;       /**< per send end: its first message item (chunk) */
-    uint32_t message_count;    /**< of all send ends */
-    uint64_t item_count;       /**< of all send ends */
-    uint32_t most_messages;    /**< of any send end */
+    uint32_t *lane_base;    /**< per actor + 1: first lane */
+    uint32_t *end_base;     /**< per actor + 1: first connection end */
+    uint32_t *step_base;    /**< per actor + 1: first step */
+    uint32_t *partner;      /**< per end: the other end */
+    uint32_t *lane_of_end;  /**< per end: the lane that uses it */
+    uint32_t *message_base; /**< per send end: its first message */
+    uint64_t *item_base;    /**< per send end: its first message item (chunk) */
+    uint32_t *place;        /**< quotient: per message item in the sender's order, which item of the
+                                  connection it is to the receiver; NULL = the same (pairing.h) */
+    uint32_t message_count; /**< of all send ends */
+    uint64_t item_count;    /**< of all send ends */
+    uint32_t most_messages; /**< of any send end */
     struct ronde_event *order; /**< a topological order of all steps, filled in by a complete run */
     struct ronde_run *run;     /**< state of a run */
     const struct ronde_guard *guard; /**< NULL but while lowering */
@@ -68,6 +70,13 @@ static inline struct ronde_view ronde_model_view(const struct ronde_model *model
         &model->schedule
              ->programs[model->schedule->program_of ? model->schedule->program_of[actor] : 0];
     return view;
+}
+
+/** Where the k-th item that is put into a send end lies, so that the k-th one taken out is the receiver's k-th. */
+static inline uint64_t ronde_model_item(const struct ronde_model *model, uint32_t end, uint64_t k)
+{
+    const uint64_t base = model->item_base[end];
+    return base + (model->place ? model->place[base + k] : k);
 }
 
 /** The place of an actor's step, for findings. */

@@ -279,19 +279,23 @@ void ronde_model_explain(struct ronde_model *model, struct ronde_proof *proof)
 uint32_t ronde_model_min_depth(struct ronde_model *model)
 {
     uint32_t low = 0, high = 1; /* low fails (0 slots), high is tried */
-    while (high < model->most_messages && !ronde_model_complete(model, high)) {
+    bool is_complete = ronde_model_complete(model, high);
+    while (!is_complete && high < model->most_messages) {
         low = high;
         high = high > model->most_messages / 2 ? model->most_messages : high * 2;
+        is_complete = ronde_model_complete(model, high);
     }
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
-        if (ronde_model_complete(model, middle))
+        is_complete = ronde_model_complete(model, middle);
+        if (is_complete)
             high = middle;
         else
             low = middle;
     }
     /* What comes next reads the order of a whole run, and the last try may have been one that stalled. */
-    (void)ronde_model_complete(model, high);
+    if (!is_complete)
+        (void)ronde_model_complete(model, high);
     return high;
 }
 

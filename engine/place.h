@@ -16,6 +16,7 @@ struct ronde_cells {
     uint32_t total;                      /**< cells; an aliased input cell stays unused */
     uint32_t position;                   /**< of the rank; 0 is the root */
     uint32_t block; /**< the rank's own block: its number under the order in use */
+    const struct ronde_collective_traits *traits; /**< of the collective: who shares what in place */
 };
 
 /** The cells of the rank at a position that runs a program and owns a block. */
@@ -27,11 +28,18 @@ static inline struct ronde_cells ronde_cells_of(const struct ronde_schedule *sch
     cells.total = 0;
     cells.position = position;
     cells.block = block;
+    cells.traits = ronde_collective_traits(schedule->collective);
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++) {
         cells.chunks[buffer] = ronde_schedule_chunks(schedule, program, (enum ronde_buffer)buffer);
         cells.total += cells.chunks[buffer];
     }
     return cells;
+}
+
+/** Cells that steps can write: all but those of the input, which come last and are never a destination. */
+static inline uint32_t ronde_cells_written(const struct ronde_cells *cells)
+{
+    return cells->chunks[RONDE_OUT] + cells->chunks[RONDE_SCRATCH];
 }
 
 /** Placements of a collective that have to be looked at: 0 is out of place, 1 in place. */
@@ -44,7 +52,7 @@ static inline unsigned ronde_placements(const struct ronde_schedule *schedule)
 static inline uint32_t ronde_place_alias(const struct ronde_schedule *schedule,
                                          const struct ronde_cells *cells, uint32_t in_chunk)
 {
-    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    const struct ronde_collective_traits *traits = cells->traits;
     const uint32_t parts = schedule->chunks_per_block;
     const bool is_other = traits->has_root && cells->position != 0;
     if (!traits->has_in_place)

@@ -25,14 +25,6 @@ double ronde_network_step_ns(const struct ronde_network *network, double bytes, 
     return step_ns;
 }
 
-/** Every pair of ranks sees the same path. */
-static struct ronde_path flat_path(void *self, uint32_t src, uint32_t dst)
-{
-    (void)src;
-    (void)dst;
-    return *(const struct ronde_path *)self;
-}
-
 enum ronde_status ronde_dag_price(const struct ronde_schedule *schedule,
                                   const struct ronde_load *load,
                                   const struct ronde_network *network, const struct ronde_mem *mem,
@@ -49,9 +41,11 @@ enum ronde_status ronde_dag_price(const struct ronde_schedule *schedule,
         ronde_dag_destroy(dag, mem);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u finish times", ops);
     }
-    struct ronde_path path = {.latency_ns = ronde_network_alpha_ns(network),
-                              .rate_GBps = network->port_GBps};
-    *out_time_ns = ronde_dag_longest_path(dag, flat_path, &path, NULL, finish_ns);
+    /* Every pair of ranks sees the same path. */
+    const struct ronde_path path = {.latency_ns = ronde_network_alpha_ns(network),
+                                    .rate_GBps = network->port_GBps};
+    const struct ronde_dag_timing timing = {.paths = &path, .out_finish_ns = finish_ns};
+    *out_time_ns = ronde_dag_longest_path(dag, &timing);
     ronde_mem_free(mem, finish_ns, ops, sizeof *finish_ns);
     ronde_dag_destroy(dag, mem);
     return RONDE_OK;

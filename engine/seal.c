@@ -7,6 +7,7 @@
 #include "check.h"
 #include "hash.h"
 #include "lower.h"
+#include "pairing.h"
 #include "races.h"
 #include "ronde/builder.h"
 #include "values.h"
@@ -118,8 +119,13 @@ static enum ronde_status prove_order(struct ronde_schedule *schedule, bool is_qu
                            &model, error);
     if (status != RONDE_OK)
         return status;
+    bool is_same = true;
     proof->quotient = is_quotient;
-    status = prove_model(schedule, &model, proof, out_undecided, error);
+    if (is_quotient && proof->ok)
+        status = ronde_pair_items(&model, &is_same, error);
+    *out_undecided = !is_same;
+    if (status == RONDE_OK && is_same)
+        status = prove_model(schedule, &model, proof, out_undecided, error);
     ronde_model_destroy(&model);
     return status;
 }
@@ -137,17 +143,6 @@ static bool is_expandable(const struct ronde_schedule *schedule, struct ronde_pr
     return false;
 }
 
-/** Whether chunks of a buffer have the same numbers at all positions, whatever the order. */
-static bool is_numbered_alike(const struct ronde_schedule *schedule,
-                              const struct ronde_program *program, uint8_t buffer)
-{
-    const enum ronde_buffer which = (enum ronde_buffer)buffer;
-    return buffer == RONDE_BUFFER_COUNT ||
-           (!schedule->rotates[buffer] &&
-            (which == RONDE_SCRATCH ||
-             ronde_schedule_chunks(schedule, program, which) == schedule->chunks_per_block));
-}
-
 /**
  * Whether neither a position nor an order changes which chunk of a message is which: messages are sorted by absolute
  * chunk, so those of several chunks must lie where all positions number them alike.
@@ -160,8 +155,9 @@ static bool has_fixed_messages(const struct ronde_schedule *schedule)
         const struct ronde_program *program = &schedule->programs[i];
         for (uint32_t s = 0; s < program->step_count; s++) {
             const struct ronde_step *step = &program->steps[s];
-            if (step->chunk_count > 1 && (!is_numbered_alike(schedule, program, step->source) ||
-                                          !is_numbered_alike(schedule, program, step->destination)))
+            if (step->chunk_count > 1 &&
+                (!ronde_is_numbered_alike(schedule, program, step->source) ||
+                 !ronde_is_numbered_alike(schedule, program, step->destination)))
                 return false;
         }
     }
@@ -170,24 +166,24 @@ static bool has_fixed_messages(const struct ronde_schedule *schedule)
 
 /**
  * Proves in positions, which covers every order, unless messages of several chunks are sorted by what an order does to
- * them: then every channel is proved under its own.
+ * them: then every order is proved.
  */
 static enum ronde_status prove(struct ronde_schedule *schedule, bool may_quotient,
                                struct ronde_proof *proof, struct ronde_error *error)
 {
-    const bool is_fixed = has_fixed_messages(schedule);
-    schedule->v_form = ronde_v_form_of(schedule->collective);
-    bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE ||
-                        !ronde_values_fit_quotient(schedule) || !is_fixed;
+    bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE;
     enum ronde_status status = RONDE_OK;
+    schedule->v_form = ronde_v_form_of(schedule->collective);
     if (!is_undecided)
         status = prove_order(schedule, true, NULL, proof, &is_undecided, error);
     if (status != RONDE_OK || !is_undecided || !is_expandable(schedule, proof))
         return status;
-    const uint32_t orders = is_fixed ? 1 : schedule->channel_count;
-    for (uint32_t k = 0; k < orders && status == RONDE_OK && proof->ok; k++)
-        status = prove_order(schedule, false, is_fixed ? NULL : &schedule->channels[k], proof,
-                             &is_undecided, error);
+    if (has_fixed_messages(schedule))
+        return prove_order(schedule, false, NULL, proof, &is_undecided, error);
+    for (uint32_t k = 0; k < schedule->channel_count && status == RONDE_OK && proof->ok; k++)
+        if (ronde_is_new_order(schedule, k))
+            status =
+                prove_order(schedule, false, &schedule->channels[k], proof, &is_undecided, error);
     return status;
 }
 

@@ -1,25 +1,16 @@
 /**
- * Values are (label, contributions, expression): which input chunk they belong to, which ranks' inputs were combined,
- * and in which tree. Up to 64 ranks the contributions are a bitset; above, two sums of random 61-bit numbers per rank,
- * so that equal sums mean equal multisets but for a chance of 2^-122 per comparison (Wegman and Carter, JCSS 1981).
- *
- * Contributions are counted relative to the block the value belongs to when the input rotates: then a value looks the
- * same from every position, which is what lets position 0 stand for all.
+ * The symbolic run. What a chunk holds is a value (value.h); contributions are counted relative to the block the value
+ * belongs to when the input rotates: then a value looks the same from every position, which is what lets position 0
+ * stand for all. Where the input of a reduction does not rotate, a quotient is followed in rows: it gives the order of
+ * the steps, and each of them is run at every position.
  */
 #include "values.h"
 
+#include "marks.h"
+#include "operation.h"
+#include "value.h"
+
 #include <string.h>
-
-/** 2^61 - 1. */
-#define PRIME 0x1fffffffffffffffu
-
-/** What a chunk holds. All zero: nothing yet. */
-struct value {
-    uint64_t sum[2];     /**< bitset in sum[0], or two fingerprints */
-    uint64_t expression; /**< hash of the tree, equal up to commuting */
-    uint32_t label;      /**< input chunk + 1 */
-    uint32_t origin; /**< where nothing is reduced: position it came from, RONDE_NONE once mixed */
-};
 
 /** One symbolic run. */
 struct symbolic {
@@ -29,52 +20,44 @@ struct symbolic {
     struct ronde_proof *proof;
     bool in_place;
     bool is_exact;
-    uint64_t full[2]; /**< contributions of all ranks */
-    struct value *cells;
-    uint64_t *cell_base;      /**< per actor + 1 */
-    struct value *items;      /**< of all messages */
-    uint32_t *message_chunks; /**< chunks of each message */
-    uint64_t *passed_items;   /**< per end */
-    uint32_t *passed;         /**< per end */
-    uint32_t *source;         /**< chunks of the current step, in message order */
-    uint32_t *destination;    /**< the same */
-    uint8_t **final_state;    /**< per program and step: 0 unknown, 1 no, 2 yes */
+    bool is_relative; /**< position 0 stands for all: what a peer sends is its own, shifted */
+    struct ronde_value *leaves; /**< inputs by relative rank, label and origin open */
+    uint64_t full[2];           /**< contributions of all ranks */
+    bool is_in_rows;            /**< a quotient's steps are run at every position */
+    uint32_t rows;              /**< of cells: actors, or all positions of a quotient in rows */
+    struct ronde_value *cells; /**< of outputs and scratch: nobody writes an input that is not shared */
+    uint64_t *cell_base;       /**< per row + 1 */
+    struct ronde_value *items; /**< of all messages; in rows, those of all rows item by item */
+    uint32_t *message_chunks;  /**< chunks of each message */
+    uint64_t *passed_items;    /**< per end */
+    uint32_t *passed;          /**< per end */
+    uint32_t *source;          /**< chunks of the current step, in message order */
+    uint32_t *destination;     /**< the same */
+    uint8_t **final_state;     /**< per program and step: enum ronde_final_state */
 };
 
-/** An event with its surroundings. */
+/** A step at one position, with its surroundings. */
 struct moment {
     struct ronde_view view;
+    struct ronde_cells cells;
+    struct ronde_operation does;
     uint32_t actor;
     uint32_t step_index;
     const struct ronde_step *step;
-    struct ronde_cells cells;
+    struct ronde_value *memory;         /**< cells of the row */
+    const struct ronde_value *incoming; /**< items of the message it takes, `stride` apart */
+    struct ronde_value *outgoing;       /**< items of the row, `stride` apart */
+    size_t stride;                      /**< from an item of a row to its next */
+    uint64_t put;                       /**< items that have been put into its connection before */
+    uint8_t *final_state;               /**< of the step; NULL where nothing can be final */
+    uint32_t *parts; /**< what scratch holds, per item; NULL where operands say it */
 };
 
 /* --- values -------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static uint64_t add_modulo_prime(uint64_t a, uint64_t b)
-{
-    const uint64_t sum = a + b;
-    return sum >= PRIME ? sum - PRIME : sum;
-}
-
-static void leaf_sum(const struct symbolic *symbolic, uint32_t relative, uint64_t out[2])
-{
-    out[0] = symbolic->is_exact ? (uint64_t)1 << relative : mix(relative) % PRIME;
-    out[1] = symbolic->is_exact ? 0 : mix(~(uint64_t)relative) % PRIME;
-}
-
 /** The unmodified input chunk of a rank. */
-static struct value leaf(const struct symbolic *symbolic, const struct ronde_view *view,
-                         uint32_t chunk)
+static struct ronde_value leaf(const struct symbolic *symbolic, const struct ronde_view *view,
+                               uint32_t chunk)
 {
     const struct ronde_schedule *schedule = symbolic->schedule;
     uint32_t relative = view->position;
@@ -83,9 +66,7 @@ static struct value leaf(const struct symbolic *symbolic, const struct ronde_vie
         const uint32_t digit = chunk / (chunks / schedule->ranks);
         relative = ronde_group_add(schedule, view->position, ronde_group_negate(schedule, digit));
     }
-    struct value value;
-    leaf_sum(symbolic, relative, value.sum);
-    value.expression = mix(relative ^ 0x5851f42d4c957f2du);
+    struct ronde_value value = symbolic->leaves[relative];
     value.label = chunk + 1;
     value.origin = view->rank;
     return value;
@@ -94,18 +75,18 @@ static struct value leaf(const struct symbolic *symbolic, const struct ronde_vie
 static void find_at(struct symbolic *symbolic, const struct moment *moment,
                     enum ronde_finding_code code, uint32_t chunk, const char *text)
 {
-    ronde_find(symbolic->proof, code,
-               ronde_model_place(symbolic->model, moment->actor, moment->step_index, chunk), "%s%s",
-               text, symbolic->in_place ? " (in place)" : "");
+    const struct ronde_place place = {moment->view.program, moment->view.position,
+                                      moment->step_index, chunk};
+    ronde_find(symbolic->proof, code, place, "%s%s", text, symbolic->in_place ? " (in place)" : "");
 }
 
 /** local o other, into local. */
 static void combine(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk,
-                    struct value *local, const struct value *other)
+                    struct ronde_value *local, const struct ronde_value *other)
 {
     const uint32_t parts = symbolic->schedule->chunks_per_block;
     if (local->label == 0 || other->label == 0) {
-        *local = (struct value){{0, 0}, 0, 0, 0};
+        *local = (struct ronde_value){{0, 0}, 0, 0, 0};
         return;
     }
     if (local->label != other->label)
@@ -115,27 +96,23 @@ static void combine(struct symbolic *symbolic, const struct moment *moment, uint
                 chunk, "combines data of different chunks");
     if (symbolic->is_exact && (local->sum[0] & other->sum[0]))
         find_at(symbolic, moment, RONDE_FINDING_TWICE, chunk, "a contribution is combined twice");
-    const uint64_t a = local->expression, b = other->expression;
-    for (unsigned i = 0; i < 2; i++)
-        local->sum[i] = symbolic->is_exact ? local->sum[i] | other->sum[i]
-                                           : add_modulo_prime(local->sum[i], other->sum[i]);
-    local->expression = mix(a + b) ^ mix((a ^ b) + 0x2545f4914f6cdd1du);
+    ronde_value_add(local->sum, other->sum, symbolic->is_exact);
+    local->expression = ronde_value_combined(local->expression, other->expression);
     local->origin = RONDE_NONE;
 }
 
-static bool is_full(const struct symbolic *symbolic, const struct value *value)
+static bool is_full(const struct symbolic *symbolic, const struct ronde_value *value)
 {
     return value->label != 0 && memcmp(value->sum, symbolic->full, sizeof value->sum) == 0;
 }
 
 /* --- cells and messages -------------------------------------------------------------------- */
 
-static struct value *cell_at(struct symbolic *symbolic, const struct moment *moment,
-                             enum ronde_buffer buffer, uint32_t chunk)
+static struct ronde_value *cell_at(const struct symbolic *symbolic, const struct moment *moment,
+                                   enum ronde_buffer buffer, uint32_t chunk)
 {
-    return &symbolic->cells[symbolic->cell_base[moment->actor] +
-                            ronde_cell(symbolic->schedule, &moment->cells, symbolic->in_place,
-                                       buffer, chunk)];
+    return &moment->memory[ronde_cell(symbolic->schedule, &moment->cells, symbolic->in_place,
+                                      buffer, chunk)];
 }
 
 /** Whether this position has an input at all. */
@@ -144,10 +121,14 @@ static bool has_input(const struct symbolic *symbolic, uint32_t position)
     return !symbolic->traits->in_at_root || position == 0;
 }
 
-static struct value read_cell(struct symbolic *symbolic, const struct moment *moment,
-                              enum ronde_buffer buffer, uint32_t chunk)
+static struct ronde_value read_cell(struct symbolic *symbolic, const struct moment *moment,
+                                    enum ronde_buffer buffer, uint32_t chunk)
 {
-    const struct value *cell = cell_at(symbolic, moment, buffer, chunk);
+    static const struct ronde_value nothing = {{0, 0}, 0, 0, 0};
+    const uint32_t place =
+        ronde_cell(symbolic->schedule, &moment->cells, symbolic->in_place, buffer, chunk);
+    const struct ronde_value *cell =
+        place < ronde_cells_written(&moment->cells) ? &moment->memory[place] : &nothing;
     if (buffer == RONDE_IN && cell->label == 0 && has_input(symbolic, moment->view.position))
         return leaf(symbolic, &moment->view, chunk);
     if (buffer == RONDE_IN && cell->label != 0 && symbolic->traits->reduces)
@@ -159,7 +140,7 @@ static struct value read_cell(struct symbolic *symbolic, const struct moment *mo
 }
 
 static void write_cell(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk,
-                       const struct value *value)
+                       const struct ronde_value *value)
 {
     const struct ronde_schedule *schedule = symbolic->schedule;
     const enum ronde_buffer buffer = (enum ronde_buffer)moment->step->destination;
@@ -173,15 +154,13 @@ static void write_cell(struct symbolic *symbolic, const struct moment *moment, u
     *cell_at(symbolic, moment, buffer, chunk) = *value;
 }
 
-/** Takes the next item of a connection; in the quotient it comes from the peer's position. */
-static struct value take_item(struct symbolic *symbolic, const struct moment *moment)
+/** An item of the message taken; where position 0 stands for all it comes from the peer's position. */
+static struct ronde_value take_item(const struct symbolic *symbolic, const struct moment *moment,
+                                    uint32_t item)
 {
-    const struct ronde_model *model = symbolic->model;
     const struct ronde_schedule *schedule = symbolic->schedule;
-    const uint32_t end = model->end_base[moment->actor] + moment->step->receive;
-    const uint32_t sender = model->partner[end];
-    struct value value = symbolic->items[model->item_base[sender] + symbolic->passed_items[end]++];
-    if (!model->is_quotient || value.label == 0)
+    struct ronde_value value = moment->incoming[item * moment->stride];
+    if (!symbolic->is_relative || value.label == 0)
         return value;
     const uint32_t offset = moment->view.program->connections[moment->step->receive].peer;
     if (value.origin != RONDE_NONE)
@@ -193,11 +172,12 @@ static struct value take_item(struct symbolic *symbolic, const struct moment *mo
     return value;
 }
 
-static void put_item(struct symbolic *symbolic, const struct moment *moment,
-                     const struct value *value)
+static void put_item(const struct symbolic *symbolic, const struct moment *moment, uint32_t item,
+                     const struct ronde_value *value)
 {
     const uint32_t end = symbolic->model->end_base[moment->actor] + moment->step->send;
-    symbolic->items[symbolic->model->item_base[end] + symbolic->passed_items[end]++] = *value;
+    moment->outgoing[ronde_model_item(symbolic->model, end, moment->put + item) * moment->stride] =
+        *value;
 }
 
 /* --- steps --------------------------------------------------------------------------------- */
@@ -207,13 +187,12 @@ static bool pass_messages(struct symbolic *symbolic, const struct moment *moment
 {
     const struct ronde_model *model = symbolic->model;
     const struct ronde_step *step = moment->step;
-    const enum ronde_step_op op = (enum ronde_step_op)step->op;
-    if (ronde_step_sends(op)) {
+    if (moment->does.sends) {
         const uint32_t end = model->end_base[moment->actor] + step->send;
         symbolic->message_chunks[model->message_base[end] + symbolic->passed[end]++] =
             step->chunk_count;
     }
-    if (!ronde_step_receives(op))
+    if (!moment->does.receives)
         return true;
     const uint32_t end = model->end_base[moment->actor] + step->receive;
     const uint32_t sent =
@@ -228,31 +207,23 @@ static bool pass_messages(struct symbolic *symbolic, const struct moment *moment
 
 /** Marks must be the same for all chunks, positions and placements. */
 static void mark_final(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk,
-                       const struct value *result)
+                       const struct ronde_value *result)
 {
-    const struct ronde_schedule *schedule = symbolic->schedule;
-    const enum ronde_step_op op = (enum ronde_step_op)moment->step->op;
-    const bool is_alone = schedule->ranks == 1 && op == RONDE_STEP_COPY;
-    if (!symbolic->traits->reduces || (!ronde_step_reduces(op) && !is_alone))
+    if (!moment->final_state)
         return;
-    uint8_t *state =
-        &symbolic->final_state[moment->view.program - schedule->programs][moment->step_index];
-    const uint8_t now = is_full(symbolic, result) ? 2 : 1;
-    if (*state != 0 && *state != now)
+    const uint8_t now = is_full(symbolic, result) ? RONDE_FINAL_YES : RONDE_FINAL_NO;
+    if (*moment->final_state != RONDE_FINAL_UNKNOWN && *moment->final_state != now)
         find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk,
                 "is complete for some chunks or positions and not for others");
-    *state = now;
+    *moment->final_state = now;
 }
 
 /** A step that only touches scratch holds parts that nothing else says: remember them. */
 static void note_part(struct symbolic *symbolic, const struct moment *moment, uint32_t item,
-                      const struct value *value)
+                      const struct ronde_value *value)
 {
     const struct ronde_schedule *schedule = symbolic->schedule;
-    struct ronde_program *program =
-        &symbolic->schedule->programs[moment->view.program - schedule->programs];
-    if (!program->scratch_part || program->scratch_part[moment->step_index] == RONDE_NONE ||
-        value->label == 0)
+    if (!moment->parts || value->label == 0)
         return;
     uint32_t part = value->label - 1;
     const bool is_one_block = moment->cells.chunks[RONDE_IN] == schedule->chunks_per_block;
@@ -262,40 +233,85 @@ static void note_part(struct symbolic *symbolic, const struct moment *moment, ui
         part = ronde_view_shift(&back, RONDE_IN, moment->cells.chunks[RONDE_IN], part);
     }
     part %= schedule->chunks_per_block;
-    uint32_t *noted = &program->scratch_parts[program->scratch_part[moment->step_index] + item];
-    if (*noted != RONDE_NONE && *noted != part)
+    if (moment->parts[item] != RONDE_NONE && moment->parts[item] != part)
         find_at(symbolic, moment, RONDE_FINDING_EXTENT, RONDE_NONE,
                 "scratch holds different parts at different positions");
-    *noted = part;
+    moment->parts[item] = part;
 }
 
 static void run_item(struct symbolic *symbolic, const struct moment *moment, uint32_t item)
 {
     const struct ronde_step *step = moment->step;
-    const enum ronde_step_op op = (enum ronde_step_op)step->op;
-    struct value received = {{0, 0}, 0, 0, 0}, local = received;
+    const struct ronde_operation does = moment->does;
+    struct ronde_value received = {{0, 0}, 0, 0, 0}, local = received;
     uint32_t chunk = RONDE_NONE;
-    if (ronde_step_receives(op))
-        received = take_item(symbolic, moment);
-    if (ronde_step_reads_source(op)) {
+    if (does.receives)
+        received = take_item(symbolic, moment, item);
+    if (does.reads) {
         chunk = symbolic->source[item];
         local = read_cell(symbolic, moment, (enum ronde_buffer)step->source, chunk);
     }
-    struct value result = ronde_step_receives(op) ? received : local;
-    if (op == RONDE_STEP_REDUCE) {
+    struct ronde_value result = does.receives ? received : local;
+    if (step->op == RONDE_STEP_REDUCE) {
         result = read_cell(symbolic, moment, (enum ronde_buffer)step->destination,
                            symbolic->destination[item]);
         combine(symbolic, moment, chunk, &result, &local);
-    } else if (ronde_step_reduces(op)) {
+    } else if (does.reduces) {
         result = local;
         combine(symbolic, moment, chunk, &result, &received);
     }
     mark_final(symbolic, moment, chunk, &result);
     note_part(symbolic, moment, item, &result);
-    if (ronde_step_writes(op))
+    if (does.writes)
         write_cell(symbolic, moment, symbolic->destination[item], &result);
-    if (ronde_step_sends(op))
-        put_item(symbolic, moment, &result);
+    if (does.sends)
+        put_item(symbolic, moment, item, &result);
+}
+
+/** Where the moment's step keeps notes for all positions. */
+static void find_notes(const struct symbolic *symbolic, struct moment *moment)
+{
+    const struct ronde_schedule *schedule = symbolic->schedule;
+    const size_t index = (size_t)(moment->view.program - schedule->programs);
+    const struct ronde_program *program = &schedule->programs[index];
+    const bool is_alone = schedule->ranks == 1 && moment->step->op == RONDE_STEP_COPY;
+    if (symbolic->traits->reduces && (moment->does.reduces || is_alone))
+        moment->final_state = &symbolic->final_state[index][moment->step_index];
+    if (program->scratch_part && program->scratch_part[moment->step_index] != RONDE_NONE)
+        moment->parts = &program->scratch_parts[program->scratch_part[moment->step_index]];
+}
+
+/** The first item of the message that a row takes. */
+static const struct ronde_value *find_incoming(const struct symbolic *symbolic,
+                                               const struct moment *moment)
+{
+    const struct ronde_model *model = symbolic->model;
+    const uint32_t end = model->end_base[moment->actor] + moment->step->receive;
+    const uint64_t first = model->item_base[model->partner[end]] + symbolic->passed_items[end];
+    const uint32_t sender =
+        symbolic->is_in_rows ? ronde_view_peer_position(&moment->view, moment->step->receive) : 0;
+    return &symbolic->items[first * moment->stride + sender];
+}
+
+/** Runs a step at the position of a row. */
+static void run_row(struct symbolic *symbolic, struct moment *moment, uint32_t row)
+{
+    const struct ronde_step *step = moment->step;
+    moment->view = ronde_model_view(symbolic->model, row);
+    moment->cells.position = moment->view.position;
+    moment->cells.block = moment->view.rank;
+    moment->memory = &symbolic->cells[symbolic->cell_base[row]];
+    moment->outgoing = &symbolic->items[symbolic->is_in_rows ? row : 0];
+    if (moment->does.receives)
+        moment->incoming = find_incoming(symbolic, moment);
+    if (moment->does.reads)
+        ronde_view_chunks(&moment->view, step, true, moment->cells.chunks[step->source],
+                          symbolic->source);
+    if (moment->does.writes)
+        ronde_view_chunks(&moment->view, step, false, moment->cells.chunks[step->destination],
+                          symbolic->destination);
+    for (uint32_t item = 0; item < step->chunk_count; item++)
+        run_item(symbolic, moment, item);
 }
 
 static void run_event(struct symbolic *symbolic, struct ronde_event event)
@@ -303,30 +319,35 @@ static void run_event(struct symbolic *symbolic, struct ronde_event event)
     struct moment moment = {.view = ronde_model_view(symbolic->model, event.actor),
                             .actor = event.actor,
                             .step_index = event.step};
+    const uint32_t base = symbolic->model->end_base[event.actor];
     moment.step = &moment.view.program->steps[event.step];
-    moment.cells = ronde_cells_of(symbolic->schedule, moment.view.program, moment.view.position,
-                                  moment.view.rank);
+    moment.does = ronde_operation_of(moment.step);
     if (!pass_messages(symbolic, &moment))
         return;
-    const enum ronde_step_op op = (enum ronde_step_op)moment.step->op;
-    if (ronde_step_reads_source(op))
-        ronde_view_chunks(&moment.view, moment.step, true, moment.cells.chunks[moment.step->source],
-                          symbolic->source);
-    if (ronde_step_writes(op))
-        ronde_view_chunks(&moment.view, moment.step, false,
-                          moment.cells.chunks[moment.step->destination], symbolic->destination);
-    for (uint32_t item = 0; item < moment.step->chunk_count; item++)
-        run_item(symbolic, &moment, item);
+    find_notes(symbolic, &moment);
+    moment.cells = ronde_cells_of(symbolic->schedule, moment.view.program, 0, 0);
+    moment.stride = symbolic->is_in_rows ? symbolic->rows : 1;
+    if (moment.does.sends)
+        moment.put = symbolic->passed_items[base + moment.step->send];
+    if (!symbolic->is_in_rows)
+        run_row(symbolic, &moment, event.actor);
+    for (uint32_t row = 0; symbolic->is_in_rows && row < symbolic->rows; row++)
+        run_row(symbolic, &moment, row);
+    if (moment.does.sends)
+        symbolic->passed_items[base + moment.step->send] += moment.step->chunk_count;
+    if (moment.does.receives)
+        symbolic->passed_items[base + moment.step->receive] += moment.step->chunk_count;
 }
 
 /* --- outputs ------------------------------------------------------------------------------- */
 
 /** What an output chunk must hold. */
-static struct value expected_value(const struct symbolic *symbolic, uint32_t rank, uint32_t chunk)
+static struct ronde_value expected_value(const struct symbolic *symbolic, uint32_t rank,
+                                         uint32_t chunk)
 {
     const struct ronde_collective_traits *traits = symbolic->traits;
     const uint32_t parts = symbolic->schedule->chunks_per_block;
-    struct value expected = {{0, 0}, 0, 0, 0};
+    struct ronde_value expected = {{0, 0}, 0, 0, 0};
     const uint32_t block = chunk / parts;
     if (traits->in_per_rank)
         expected.label = 1 + rank * parts + chunk % parts;
@@ -342,9 +363,9 @@ static struct value expected_value(const struct symbolic *symbolic, uint32_t ran
 
 static void check_output(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk)
 {
-    const struct value *value = cell_at(symbolic, moment, RONDE_OUT, chunk);
-    const struct value expected = expected_value(symbolic, moment->view.rank, chunk);
-    const struct ronde_place place = {NULL, moment->actor, RONDE_NONE, chunk};
+    const struct ronde_value *value = cell_at(symbolic, moment, RONDE_OUT, chunk);
+    const struct ronde_value expected = expected_value(symbolic, moment->view.rank, chunk);
+    const struct ronde_place place = {NULL, moment->view.position, RONDE_NONE, chunk};
     const char *placement = symbolic->in_place ? " (in place)" : "";
     if (symbolic->schedule->collective == RONDE_SEND_RECV && expected.origin == RONDE_NONE) {
         if (value->label != 0)
@@ -383,22 +404,23 @@ static void compare_expressions(struct symbolic *symbolic, const struct moment *
 {
     if (symbolic->schedule->collective != RONDE_ALL_REDUCE)
         return;
-    const struct ronde_model *model = symbolic->model;
     const uint64_t mine = cell_at(symbolic, moment, RONDE_OUT, chunk)->expression;
     /* rotated expressions are relative to their block: all blocks of position 0 stand for all positions */
     const uint32_t parts = moment->cells.chunks[RONDE_OUT] / symbolic->schedule->ranks;
-    const struct value *reference = &symbolic->cells[model->is_quotient ? chunk % parts : chunk];
+    const struct ronde_value *reference =
+        &symbolic->cells[symbolic->is_relative ? chunk % parts : chunk];
     if (mine != reference->expression)
         symbolic->proof->rank_dependent_bits = true;
 }
 
 static void check_outputs(struct symbolic *symbolic)
 {
-    for (uint32_t actor = 0; actor < symbolic->model->actors; actor++) {
-        struct moment moment = {.view = ronde_model_view(symbolic->model, actor), .actor = actor};
+    for (uint32_t row = 0; row < symbolic->rows; row++) {
+        struct moment moment = {.view = ronde_model_view(symbolic->model, row),
+                                .memory = &symbolic->cells[symbolic->cell_base[row]]};
         moment.cells = ronde_cells_of(symbolic->schedule, moment.view.program, moment.view.position,
                                       moment.view.rank);
-        if (symbolic->traits->out_at_root && actor != 0)
+        if (symbolic->traits->out_at_root && moment.view.position != 0)
             continue;
         for (uint32_t chunk = 0; chunk < moment.cells.chunks[RONDE_OUT]; chunk++) {
             check_output(symbolic, &moment, chunk);
@@ -409,35 +431,47 @@ static void check_outputs(struct symbolic *symbolic)
 
 /* --- the two runs -------------------------------------------------------------------------- */
 
+static uint64_t cells_of_row(const struct symbolic *symbolic, uint32_t row)
+{
+    const struct ronde_cells cells =
+        ronde_cells_of(symbolic->schedule, ronde_model_view(symbolic->model, row).program, 0, 0);
+    return ronde_cells_written(&cells);
+}
+
+/** Message items of all rows. */
+static uint64_t items_of_rows(const struct symbolic *symbolic)
+{
+    return symbolic->model->item_count * (symbolic->is_in_rows ? symbolic->rows : 1);
+}
+
 static bool make_cells(struct symbolic *symbolic, struct ronde_arena *arena)
 {
     const struct ronde_model *model = symbolic->model;
-    symbolic->cell_base = ronde_arena_new(arena, (size_t)model->actors + 1, sizeof(uint64_t));
+    symbolic->cell_base = ronde_arena_new(arena, (size_t)symbolic->rows + 1, sizeof(uint64_t));
     if (!symbolic->cell_base)
         return false;
-    for (uint32_t actor = 0; actor < model->actors; actor++)
-        symbolic->cell_base[actor + 1] =
-            symbolic->cell_base[actor] +
-            ronde_cells_of(symbolic->schedule, ronde_model_view(model, actor).program, 0, 0).total;
-    symbolic->cells =
-        ronde_arena_new(arena, symbolic->cell_base[model->actors], sizeof *symbolic->cells);
-    symbolic->items = ronde_arena_new(arena, model->item_count, sizeof *symbolic->items);
-    symbolic->message_chunks = ronde_arena_new(arena, model->message_count, sizeof(uint32_t));
+    for (uint32_t row = 0; row < symbolic->rows; row++)
+        symbolic->cell_base[row + 1] = symbolic->cell_base[row] + cells_of_row(symbolic, row);
     const size_t ends = model->end_base[model->actors];
+    const size_t most = symbolic->schedule->max_chunk_count;
+    symbolic->cells =
+        ronde_arena_new(arena, symbolic->cell_base[symbolic->rows], sizeof *symbolic->cells);
+    symbolic->items = ronde_arena_new(arena, items_of_rows(symbolic), sizeof *symbolic->items);
+    symbolic->message_chunks = ronde_arena_new(arena, model->message_count, sizeof(uint32_t));
     symbolic->passed_items = ronde_arena_new(arena, ends, sizeof *symbolic->passed_items);
     symbolic->passed = ronde_arena_new(arena, ends, sizeof *symbolic->passed);
-    symbolic->source = ronde_arena_new(arena, symbolic->schedule->max_chunk_count, sizeof(uint32_t));
-    symbolic->destination =
-        ronde_arena_new(arena, symbolic->schedule->max_chunk_count, sizeof(uint32_t));
+    symbolic->source = ronde_arena_new(arena, most, sizeof(uint32_t));
+    symbolic->destination = ronde_arena_new(arena, most, sizeof(uint32_t));
     return symbolic->cells && symbolic->items && symbolic->message_chunks &&
            symbolic->passed_items && symbolic->passed && symbolic->source && symbolic->destination;
 }
 
+/** Forgets the run before; an arena hands out zeros. */
 static void clear_run(struct symbolic *symbolic)
 {
     const struct ronde_model *model = symbolic->model;
     const size_t ends = model->end_base[model->actors];
-    memset(symbolic->cells, 0, symbolic->cell_base[model->actors] * sizeof *symbolic->cells);
+    memset(symbolic->cells, 0, symbolic->cell_base[symbolic->rows] * sizeof *symbolic->cells);
     memset(symbolic->passed_items, 0, ends * sizeof *symbolic->passed_items);
     memset(symbolic->passed, 0, ends * sizeof *symbolic->passed);
 }
@@ -446,135 +480,86 @@ static void run_once(struct symbolic *symbolic, bool in_place)
 {
     const uint32_t steps = symbolic->model->step_base[symbolic->model->actors];
     symbolic->in_place = in_place;
-    clear_run(symbolic);
     for (uint32_t i = 0; i < steps && symbolic->proof->finding_count < RONDE_MAX_FINDINGS; i++)
         run_event(symbolic, symbolic->model->order[i]);
     if (symbolic->proof->ok)
         check_outputs(symbolic);
 }
 
-/** Most cells and message items of all actors together, 32 bytes each. */
+/** Most cells and message items of all rows together, 32 bytes each. */
 #define MAX_VALUES ((uint64_t)1 << 26)
 
 /** Whether the values fit; a finding if not. */
-static bool are_values_few(const struct ronde_schedule *schedule, const struct ronde_model *model,
-                           struct ronde_proof *proof)
+static bool are_values_few(struct symbolic *symbolic)
 {
-    uint64_t values = model->item_count;
-    for (uint32_t actor = 0; actor < model->actors; actor++)
-        values += ronde_cells_of(schedule, ronde_model_view(model, actor).program, 0, 0).total;
+    uint64_t values = items_of_rows(symbolic);
+    for (uint32_t row = 0; row < symbolic->rows; row++)
+        values += cells_of_row(symbolic, row);
     if (values <= MAX_VALUES)
         return true;
-    ronde_find(proof, RONDE_FINDING_NOT_PROVED,
+    ronde_find(symbolic->proof, RONDE_FINDING_NOT_PROVED,
                (struct ronde_place){NULL, RONDE_NONE, RONDE_NONE, RONDE_NONE},
                "%llu chunks of all ranks and messages are more than the %llu that are followed",
                (unsigned long long)values, (unsigned long long)MAX_VALUES);
     return false;
 }
 
-/** Room for marks and parts: final states are temporary, parts stay with the schedule. */
-static bool make_notes(struct symbolic *symbolic, struct ronde_arena *arena)
+static bool make_leaves(struct symbolic *symbolic, struct ronde_arena *arena)
 {
-    struct ronde_schedule *schedule = symbolic->schedule;
-    symbolic->final_state =
-        ronde_arena_new(arena, schedule->program_count, sizeof *symbolic->final_state);
-    bool is_made = symbolic->final_state != NULL;
-    for (uint32_t i = 0; i < schedule->program_count && is_made; i++) {
-        symbolic->final_state[i] = ronde_arena_new(arena, schedule->programs[i].step_count, 1);
-        is_made = symbolic->final_state[i] != NULL;
+    const uint32_t ranks = symbolic->schedule->ranks;
+    symbolic->leaves = ronde_arena_new(arena, ranks, sizeof *symbolic->leaves);
+    for (uint32_t rank = 0; symbolic->leaves && rank < ranks; rank++) {
+        symbolic->leaves[rank] = ronde_value_leaf(rank, symbolic->is_exact);
+        ronde_value_add(symbolic->full, symbolic->leaves[rank].sum, symbolic->is_exact);
     }
-    return is_made;
+    return symbolic->leaves != NULL;
 }
 
-static bool is_scratch_only(const struct ronde_step *step)
+static bool run_both(struct symbolic *symbolic, struct ronde_arena *arena)
 {
-    const bool reads = ronde_step_reads_source((enum ronde_step_op)step->op);
-    const bool writes = ronde_step_writes((enum ronde_step_op)step->op);
-    return step->chunk_count > 0 && (!reads || step->source == RONDE_SCRATCH) &&
-           (!writes || step->destination == RONDE_SCRATCH);
-}
-
-/** Which steps need parts: those whose operands are all scratch (rs has none at all). */
-static bool make_parts(struct ronde_schedule *schedule, struct ronde_program *program)
-{
-    uint64_t count = 0;
-    bool has_any = false;
-    for (uint32_t i = 0; i < program->step_count; i++)
-        if (is_scratch_only(&program->steps[i])) {
-            has_any = true;
-            count += program->steps[i].chunk_count;
-        }
-    if (!has_any || program->scratch_parts)
-        return count < RONDE_NONE;
-    program->scratch_part = ronde_arena_new(schedule->arena, program->step_count, sizeof(uint32_t));
-    program->scratch_parts = ronde_arena_new(schedule->arena, count, sizeof(uint32_t));
-    if (!program->scratch_part || !program->scratch_parts || count >= RONDE_NONE)
+    struct ronde_proof *proof = symbolic->proof;
+    if (!make_leaves(symbolic, arena) || !make_cells(symbolic, arena) ||
+        !ronde_marks_make_parts(symbolic->schedule))
         return false;
-    program->scratch_parts_count = (uint32_t)count;
-    memset(program->scratch_parts, 0xff, count * sizeof(uint32_t));
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < program->step_count; i++) {
-        const bool needs = is_scratch_only(&program->steps[i]);
-        program->scratch_part[i] = needs ? next : RONDE_NONE;
-        next += needs ? program->steps[i].chunk_count : 0;
+    symbolic->final_state = ronde_marks_create(symbolic->schedule, arena);
+    if (!symbolic->final_state)
+        return false;
+    run_once(symbolic, false);
+    if (proof->ok && symbolic->traits->has_in_place) {
+        clear_run(symbolic);
+        run_once(symbolic, true);
     }
+    if (proof->ok)
+        ronde_marks_keep(symbolic->schedule, symbolic->final_state);
     return true;
 }
 
-static void keep_marks(const struct symbolic *symbolic)
+/** How a model is followed: a set of contributions must look the same from every position to stand for all. */
+static void choose_rows(struct symbolic *symbolic)
 {
-    for (uint32_t i = 0; i < symbolic->schedule->program_count; i++) {
-        struct ronde_program *program = &symbolic->schedule->programs[i];
-        for (uint32_t s = 0; s < program->step_count; s++) {
-            struct ronde_step *step = &program->steps[s];
-            step->flags &= (uint8_t) ~(RONDE_FLAG_RAW | RONDE_FLAG_FINAL);
-            if (ronde_step_reads_source((enum ronde_step_op)step->op) && step->source == RONDE_IN &&
-                symbolic->traits->reduces)
-                step->flags |= RONDE_FLAG_RAW;
-            if (symbolic->final_state[i][s] == 2)
-                step->flags |= RONDE_FLAG_FINAL;
-        }
-    }
-}
-
-bool ronde_values_fit_quotient(const struct ronde_schedule *schedule)
-{
-    return !ronde_collective_traits(schedule->collective)->reduces || schedule->rotates[RONDE_IN];
+    const struct ronde_model *model = symbolic->model;
+    const bool is_same_set = !symbolic->traits->reduces || symbolic->schedule->rotates[RONDE_IN];
+    symbolic->is_relative = model->is_quotient && is_same_set;
+    symbolic->is_in_rows = model->is_quotient && !is_same_set;
+    symbolic->rows = symbolic->is_in_rows ? symbolic->schedule->ranks : model->actors;
 }
 
 enum ronde_status ronde_prove_values(struct ronde_schedule *schedule, struct ronde_model *model,
                                      struct ronde_proof *proof, struct ronde_error *error)
 {
-    if (!are_values_few(schedule, model, proof))
-        return RONDE_OK;
-    struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
     struct symbolic symbolic = {.schedule = schedule,
                                 .model = model,
                                 .traits = ronde_collective_traits(schedule->collective),
                                 .proof = proof,
                                 .is_exact = schedule->ranks <= 64};
     proof->method = symbolic.is_exact ? RONDE_PROOF_EXACT : RONDE_PROOF_FINGERPRINT;
-    bool has_room = arena && make_cells(&symbolic, arena) && make_notes(&symbolic, arena);
-    for (uint32_t i = 0; i < schedule->program_count && has_room; i++)
-        has_room = make_parts(schedule, &schedule->programs[i]);
-    enum ronde_status status = RONDE_OK;
-    if (has_room) {
-        for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
-            uint64_t sum[2];
-            leaf_sum(&symbolic, rank, sum);
-            for (unsigned i = 0; i < 2; i++)
-                symbolic.full[i] = symbolic.is_exact ? symbolic.full[i] | sum[i]
-                                                     : add_modulo_prime(symbolic.full[i], sum[i]);
-        }
-        run_once(&symbolic, false);
-        if (proof->ok && symbolic.traits->has_in_place)
-            run_once(&symbolic, true);
-        if (proof->ok)
-            keep_marks(&symbolic);
-    } else {
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to follow the values of %u ranks",
-                            schedule->ranks);
-    }
+    choose_rows(&symbolic);
+    if (!are_values_few(&symbolic))
+        return RONDE_OK;
+    struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
+    const bool has_room = arena && run_both(&symbolic, arena);
     ronde_arena_destroy(arena);
-    return status;
+    return has_room ? RONDE_OK
+                    : ronde_fail(error, RONDE_NO_MEMORY,
+                                 "no memory to follow the values of %u ranks", schedule->ranks);
 }

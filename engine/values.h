@@ -14,7 +14,4 @@
 enum ronde_status ronde_prove_values(struct ronde_schedule *schedule, struct ronde_model *model,
                                      struct ronde_proof *proof, struct ronde_error *error);
 
-/** Whether the quotient can follow the values of this schedule: sets must be the same seen from every position. */
-bool ronde_values_fit_quotient(const struct ronde_schedule *schedule);
-
 #endif

@@ -1,6 +1,8 @@
 /** Liveness backwards, accounting forwards. */
 #include "work.h"
 
+#include "operation.h"
+
 #include <string.h>
 
 /** The backward walk. */
@@ -25,25 +27,23 @@ static uint8_t *cell_at(const struct backward *backward, uint32_t actor, uint8_t
                                             (enum ronde_buffer)buffer, chunk)];
 }
 
-static void walk_item(struct backward *backward, const struct ronde_view *view,
-                      struct ronde_event event, uint32_t item)
+static void walk_item(struct backward *backward, const struct ronde_step *step,
+                      struct ronde_operation does, struct ronde_event event, uint32_t item)
 {
-    const struct ronde_step *step = &view->program->steps[event.step];
-    const enum ronde_step_op op = (enum ronde_step_op)step->op;
     const struct ronde_model *model = backward->model;
     const uint32_t base = model->end_base[event.actor];
     uint8_t is_live = 0;
-    if (ronde_step_writes(op)) {
+    if (does.writes) {
         uint8_t *cell =
             cell_at(backward, event.actor, step->destination, backward->destination[item]);
         is_live = *cell;
-        *cell = op == RONDE_STEP_REDUCE ? is_live : 0;
+        *cell = step->op == RONDE_STEP_REDUCE ? is_live : 0;
     }
-    if (ronde_step_sends(op)) {
+    if (does.sends) {
         const uint32_t end = base + step->send;
-        is_live |= backward->live_items[model->item_base[end] + --backward->left_items[end]];
+        is_live |= backward->live_items[ronde_model_item(model, end, --backward->left_items[end])];
     }
-    if (ronde_step_receives(op)) {
+    if (does.receives) {
         const uint32_t end = base + step->receive;
         const uint64_t first = model->item_base[model->partner[end]];
         backward->live_items[first + --backward->left_items[end]] = is_live;
@@ -53,7 +53,7 @@ static void walk_item(struct backward *backward, const struct ronde_view *view,
                        ronde_model_place(model, event.actor, event.step, RONDE_NONE),
                        "receives a chunk that reaches no output");
     }
-    if (is_live && ronde_step_reads_source(op))
+    if (is_live && does.reads)
         *cell_at(backward, event.actor, step->source, backward->source[item]) = 1;
 }
 
@@ -62,14 +62,14 @@ static void walk_event(struct backward *backward, struct ronde_event event)
     const struct ronde_view view = ronde_model_view(backward->model, event.actor);
     const struct ronde_step *step = &view.program->steps[event.step];
     backward->cells = ronde_cells_of(backward->schedule, view.program, view.position, view.rank);
-    const enum ronde_step_op op = (enum ronde_step_op)step->op;
-    if (ronde_step_reads_source(op))
+    const struct ronde_operation does = ronde_operation_of(step);
+    if (does.reads)
         ronde_view_chunks(&view, step, true, backward->cells.chunks[step->source], backward->source);
-    if (ronde_step_writes(op))
+    if (does.writes)
         ronde_view_chunks(&view, step, false, backward->cells.chunks[step->destination],
                           backward->destination);
     for (uint32_t item = step->chunk_count; item-- > 0;)
-        walk_item(backward, &view, event, item);
+        walk_item(backward, step, does, event, item);
 }
 
 /** Outputs are alive at the end; counts how many items each end has passed in all. */

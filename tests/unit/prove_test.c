@@ -1,7 +1,9 @@
 /** What the prover says of good schedules and of each way to be wrong. */
 #include "engine/arena.h"
+#include "engine/model.h"
 #include "engine/seal.h"
 #include "ronde/schedules.h"
+#include "ronde/text.h"
 #include "support/mutate.h"
 #include "support/suite.h"
 
@@ -81,6 +83,7 @@ static void compare_proofs(const struct ronde_schedule *schedule)
     CU_ASSERT_EQUAL(expansion.sent_chunks_max, proof->sent_chunks_max);
     CU_ASSERT_EQUAL(expansion.received_chunks_max, proof->received_chunks_max);
     CU_ASSERT_EQUAL(expansion.reduced_chunks_max, proof->reduced_chunks_max);
+    CU_ASSERT_EQUAL(expansion.dead_chunks, proof->dead_chunks);
     CU_ASSERT_EQUAL(expansion.rank_dependent_bits, proof->rank_dependent_bits);
 }
 
@@ -106,11 +109,287 @@ static void quotient_and_expansion_agree_up_to_33_ranks(void)
     CU_ASSERT(compared >= 3 * 33);
 }
 
+/** 67 million steps written out: more than are proved one by one. */
+static void bundles_of_16384_are_proved_on_their_quotient(void)
+{
+    static const struct {
+        enum ronde_collective collective;
+        const char *algorithm;
+        uint32_t shape[2];
+        uint64_t sent_chunks;
+    } cases[] = {{RONDE_ALL_REDUCE, "hierarchical", {2048, 8}, 2 * (7 * 2048 + 2047)},
+                 {RONDE_ALL_REDUCE, "torus", {128, 128}, 2 * (127 * 128 + 127)},
+                 {RONDE_ALL_GATHER, "hierarchical", {2048, 8}, 7 * 2048 + 2047}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ronde_request request = {.collective = cases[i].collective,
+                                              .algorithm = cases[i].algorithm,
+                                              .ranks = 16384,
+                                              .shape_count = 2,
+                                              .shape = {cases[i].shape[0], cases[i].shape[1]}};
+        struct ronde_schedule *schedule = NULL;
+        CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
+                        RONDE_OK);
+        CU_ASSERT_FATAL(schedule != NULL);
+        CU_ASSERT(schedule->proof.ok && schedule->proof.quotient);
+        CU_ASSERT_EQUAL(schedule->proof.sent_chunks_max, cases[i].sent_chunks);
+        CU_ASSERT_EQUAL(schedule->proof.min_depth, 2);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
 static void ring_of_1024_is_proved_written_out(void)
 {
     struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 1024);
     compare_proofs(ring);
     ronde_schedule_destroy(ring);
+}
+
+/* --- which chunk meets which --------------------------------------------------------------- */
+
+/**
+ * all_to_all of three ranks: each sends two blocks to the next one, which keeps the first, its own, and passes on the
+ * second. They wait in scratch, whose chunks rotate like the blocks, or do not.
+ */
+static enum ronde_status pass_on_blocks(bool is_scratch_rotating, const uint32_t *order,
+                                        struct ronde_proof *out_proof,
+                                        struct ronde_schedule **out_schedule)
+{
+    struct ronde_builder *builder = NULL;
+    const struct ronde_request request = {.collective = RONDE_ALL_TO_ALL, .ranks = 3, .order = order};
+    const uint32_t first = is_scratch_rotating ? 1 : 0;
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    ronde_builder_rotate(builder, true, true, is_scratch_rotating);
+    ronde_builder_scratch(builder, 3);
+    /* the target is named as the receiver, position 1, sees it */
+    const struct ronde_transfer both = {.from = 0,
+                                        .to = 1,
+                                        .source = ronde_chunks(RONDE_IN, 1, 2),
+                                        .target = ronde_chunks(RONDE_SCRATCH, first, 2)};
+    const struct ronde_transfer second = {.from = 0,
+                                          .to = 1,
+                                          .source = ronde_chunks(RONDE_SCRATCH, 1, 1),
+                                          .target = ronde_chunks(RONDE_OUT, 2, 1)};
+    ronde_builder_transfer(builder, &both);
+    ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_SCRATCH, 0, 1),
+                       ronde_chunks(RONDE_OUT, 2, 1));
+    ronde_builder_transfer(builder, &second);
+    ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1), ronde_chunks(RONDE_OUT, 0, 1));
+    return ronde_schedule_finish(builder, out_proof, out_schedule, NULL);
+}
+
+static void blocks_sorted_alike_everywhere_are_proved_on_the_quotient(void)
+{
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_EQUAL(pass_on_blocks(true, NULL, NULL, &schedule), RONDE_OK);
+    CU_ASSERT_FATAL(schedule != NULL);
+    CU_ASSERT(schedule->proof.quotient);
+    compare_proofs(schedule);
+    ronde_schedule_destroy(schedule);
+}
+
+/** all_gather of four ranks: blocks 3 and 0 of position 0 come out as 1 and 2 of position 2, last one first. */
+static void blocks_that_wrap_at_one_end_keep_their_numbers(void)
+{
+    struct ronde_builder *builder = NULL;
+    const struct ronde_request request = {.collective = RONDE_ALL_GATHER, .ranks = 4};
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
+    const struct ronde_operand pair = ronde_chunks(RONDE_OUT, 3, 2);
+    const struct ronde_transfer hops[] = {{.from = 0, .to = 1, .source = in, .target = own},
+                                          {.from = 0, .to = 2, .source = pair, .target = pair}};
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    ronde_builder_rotate(builder, false, true, false);
+    ronde_builder_copy(builder, 0, 0, in, own);
+    for (size_t i = 0; i < sizeof hops / sizeof hops[0]; i++)
+        ronde_builder_transfer(builder, &hops[i]);
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, NULL), RONDE_OK);
+    CU_ASSERT_FATAL(schedule != NULL);
+    CU_ASSERT(schedule->proof.quotient);
+    CU_ASSERT_EQUAL(schedule->v_form, RONDE_V_KNOWN_TO_ALL);
+    compare_proofs(schedule);
+    ronde_schedule_destroy(schedule);
+}
+
+/** The same two blocks once more, to no purpose but for one: what it came from is not dead, the other is. */
+static void dead_work_is_counted_where_blocks_wrap(void)
+{
+    static const char text[] = "ronde 1\n"
+                               "collective all_gather\n"
+                               "algorithm wrapping\n"
+                               "ranks 4\n"
+                               "rotate out scratch\n"
+                               "\n"
+                               "program 0 scratch 4\n"
+                               "  lane 0\n"
+                               "    copy in[0] out[0]\n"
+                               "    copy in[0] scratch[0]\n"
+                               "    send in[0] -> +1\n"
+                               "    recv out[3] <- -1\n"
+                               "    send in[0] -> +2\n"
+                               "    recv out[2] <- +2\n"
+                               "    send scratch[0] -> +1\n"
+                               "    recv scratch[3] <- -1\n"
+                               "    send scratch[3+2] -> +2\n"
+                               "    recv scratch[1+2] <- +2\n"
+                               "    copy scratch[1] out[1]\n";
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_EQUAL(ronde_schedule_read(text, sizeof text - 1, "wrapping", ronde_mem_default(),
+                                        NULL, &schedule, NULL),
+                    RONDE_OK);
+    CU_ASSERT_FATAL(schedule != NULL);
+    CU_ASSERT(schedule->proof.quotient);
+    CU_ASSERT_EQUAL(schedule->proof.dead_chunks, 4);
+    compare_proofs(schedule);
+    ronde_schedule_destroy(schedule);
+}
+
+static void expect_refused_by_expansion(bool is_scratch_rotating, const uint32_t *order)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof = {.quotient = true};
+    CU_ASSERT_EQUAL(pass_on_blocks(is_scratch_rotating, order, &proof, &schedule), RONDE_REJECTED);
+    CU_ASSERT(schedule == NULL);
+    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_WRONG_VALUE);
+    CU_ASSERT(!proof.quotient);
+}
+
+/** all_reduce of three ranks whose last two chunks travel through rotating scratch, which has other parts at each. */
+static void scratch_that_holds_other_parts_elsewhere_is_refused(void)
+{
+    static const char text[] = "ronde 1\n"
+                               "collective all_reduce\n"
+                               "algorithm bundle\n"
+                               "ranks 3\n"
+                               "chunks 3\n"
+                               "rotate in out scratch\n"
+                               "\n"
+                               "program 0 scratch 3\n"
+                               "    send in[0] -> +1\n"
+                               "    rrs in[2] <- -1 -> +1\n"
+                               "    rrc in[1] out[1] <- -1\n"
+                               "    send out[1] -> +1\n"
+                               "    recv out[0] <- -1\n"
+                               "    copy out[0+2] scratch[0+2]\n"
+                               "    send scratch[0+2] -> +1\n"
+                               "    recv scratch[2+2] <- -1\n"
+                               "    copy scratch[2] out[2]\n";
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof;
+    CU_ASSERT_EQUAL(ronde_schedule_read(text, sizeof text - 1, "bundle", ronde_mem_default(),
+                                        &proof, &schedule, NULL),
+                    RONDE_REJECTED);
+    CU_ASSERT(schedule == NULL);
+    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_EXTENT);
+    CU_ASSERT(!proof.quotient);
+}
+
+static void blocks_that_one_position_sorts_otherwise_go_to_the_expansion(void)
+{
+    /* position 1 sends blocks 2 and 0: block 0 comes first, where 0 and 2 send their blocks in order */
+    expect_refused_by_expansion(false, NULL);
+}
+
+static void blocks_that_an_order_sorts_otherwise_go_to_the_expansion(void)
+{
+    static const uint32_t order[] = {0, 2, 1};
+    expect_refused_by_expansion(true, order);
+}
+
+/** all_reduce of three ranks that each add what comes in its own cyclic order, without a rotating buffer. */
+static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
+{
+    struct ronde_builder *builder = NULL;
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
+    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    ronde_builder_rotate(builder, false, false, false);
+    ronde_builder_scratch(builder, 1);
+    ronde_builder_copy(builder, 0, 0, in, scratch);
+    for (uint32_t hop = 1; hop < 3; hop++) {
+        const struct ronde_transfer transfer = {.from = 0,
+                                                .to = hop,
+                                                .from_lane = 1 + hop,
+                                                .source = scratch,
+                                                .with = hop == 1 ? in : out,
+                                                .target = out,
+                                                .reduces = true};
+        ronde_builder_transfer(builder, &transfer);
+    }
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, NULL), RONDE_OK);
+    CU_ASSERT_FATAL(schedule != NULL);
+    CU_ASSERT(schedule->proof.quotient);
+    CU_ASSERT(schedule->proof.rank_dependent_bits);
+    compare_proofs(schedule);
+    ronde_schedule_destroy(schedule);
+}
+
+/** Following the values at every position finds what is missing and what comes twice. */
+static void fixed_inputs_must_all_arrive(void)
+{
+    struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
+    struct ronde_schedule *broken = NULL;
+    CU_ASSERT(doubling->proof.quotient);
+    CU_ASSERT_FATAL(ronde_raw_copy(doubling, ronde_mem_default(), &broken, NULL) == RONDE_OK);
+    ronde_schedule_destroy(doubling);
+    /* two rounds with the same partner: its contribution twice, another's never */
+    struct ronde_program *program = &broken->programs[0];
+    for (uint32_t i = 0; i < program->connection_count; i++)
+        if (program->connections[i].peer == 4) {
+            program->connections[i].peer = 2;
+            program->connections[i].tag = 1;
+        }
+    expect_finding(broken, RONDE_FINDING_TWICE);
+}
+
+/* --- depth --------------------------------------------------------------------------------- */
+
+/** Where a guard counts. */
+struct counter {
+    unsigned *steps;
+};
+
+/** A guard that holds nobody and counts the steps of all runs of a model. */
+static uint32_t count_step(const struct ronde_model *model, uint32_t actor, uint32_t step)
+{
+    const struct counter *counter = model->guard_self;
+    (void)actor;
+    (void)step;
+    (*counter->steps)++;
+    return RONDE_NONE;
+}
+
+/** Finding the least depth runs no more steps than trying these depths, the last of which is it. */
+static void expect_no_run_in_vain(const char *algorithm, const uint32_t *depths, size_t depth_count)
+{
+    static const struct ronde_guard guard = {count_step};
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, algorithm, 8);
+    struct ronde_proof proof = {.ok = true};
+    struct ronde_model model;
+    unsigned steps = 0;
+    const struct counter counter = {&steps};
+    CU_ASSERT_FATAL(ronde_model_create(schedule, true, NULL, ronde_mem_default(), &proof, &model,
+                                       NULL) == RONDE_OK);
+    model.guard = &guard;
+    model.guard_self = &counter;
+    for (size_t i = 0; i < depth_count; i++)
+        CU_ASSERT_EQUAL(ronde_model_complete(&model, depths[i]), i + 1 == depth_count);
+    const unsigned needed = steps;
+    CU_ASSERT(needed > 0);
+    CU_ASSERT_EQUAL(ronde_model_min_depth(&model), depths[depth_count - 1]);
+    CU_ASSERT_EQUAL(steps, 2 * needed);
+    ronde_model_destroy(&model);
+    ronde_schedule_destroy(schedule);
+}
+
+static void the_least_depth_is_found_without_a_run_in_vain(void)
+{
+    static const uint32_t one_after_another[] = {1, 2}, at_once[] = {1};
+    expect_no_run_in_vain("ring", one_after_another, 2);
+    expect_no_run_in_vain("recursive_doubling", at_once, 1);
 }
 
 static void least_depth_is_two_for_rings_and_one_for_trees(void)
@@ -386,7 +665,17 @@ int main(void)
 #define CASE(name) {#name, name}
         CASE(ring_of_16384_is_proved_on_its_quotient),
         CASE(quotient_and_expansion_agree_up_to_33_ranks),
+        CASE(bundles_of_16384_are_proved_on_their_quotient),
         CASE(ring_of_1024_is_proved_written_out),
+        CASE(blocks_sorted_alike_everywhere_are_proved_on_the_quotient),
+        CASE(blocks_that_wrap_at_one_end_keep_their_numbers),
+        CASE(dead_work_is_counted_where_blocks_wrap),
+        CASE(scratch_that_holds_other_parts_elsewhere_is_refused),
+        CASE(blocks_that_one_position_sorts_otherwise_go_to_the_expansion),
+        CASE(blocks_that_an_order_sorts_otherwise_go_to_the_expansion),
+        CASE(fixed_inputs_are_followed_at_every_position_of_the_quotient),
+        CASE(fixed_inputs_must_all_arrive),
+        CASE(the_least_depth_is_found_without_a_run_in_vain),
         CASE(least_depth_is_two_for_rings_and_one_for_trees),
         CASE(impossible_requests_are_refused),
         CASE(one_rank_copies),

@@ -26,7 +26,9 @@ struct ronde_request {
     uint32_t root;                    /**< for rooted collectives */
     uint32_t channels;                /**< equal channels; 0 = the algorithm's default */
     const uint32_t *order; /**< rank at position q for every channel, or NULL; ranks entries */
-    uint32_t shape_count;  /**< digits of a position (node, local; torus axes); 0 = flat */
+    const uint32_t *
+        channel_orders; /**< instead of `order`: one per channel, channels x ranks entries; or NULL */
+    uint32_t shape_count; /**< digits of a position (node, local; torus axes); 0 = flat */
     uint32_t shape[RONDE_MAX_SHAPE]; /**< radices, slowest first; their product must be ranks */
     const uint32_t *source_of; /**< send_recv: per rank, whose input it gets (RONDE_NONE: nobody's), or NULL
                                            for the rank before it */
@@ -116,7 +118,9 @@ RONDE_API void ronde_builder_xor(struct ronde_builder *builder, bool in, bool ou
 
 /**
  * Replaces the default single channel: appends one of this weight. `order` (rank at position q, `ranks` entries, NULL =
- * identity composed with the request's order) is copied. For rooted collectives position 0 must be the root.
+ * identity) is copied and read through the request's: a position's rank is request order[order[q]]. Where the request
+ * has channel orders and an algorithm declares a multiple of its channels, that many in a row share one of them. For
+ * rooted collectives position 0 must be the root.
  */
 RONDE_API void ronde_builder_channel(struct ronde_builder *builder, uint32_t weight,
                                      const uint32_t *order);

@@ -188,33 +188,80 @@ static inline void ronde_sort_chunks(uint32_t *chunks, uint32_t count)
     }
 }
 
+/** Turns chunks[0 .. count) round end for end. */
+static inline void ronde_reverse_chunks(uint32_t *chunks, uint32_t count)
+{
+    for (uint32_t low = 0, high = count; low + 1 < high; low++) {
+        const uint32_t last = chunks[--high];
+        chunks[high] = chunks[low];
+        chunks[low] = last;
+    }
+}
+
+/** Whether neither the position nor the channel's order moves the chunks of a buffer. */
+static inline bool ronde_view_is_unmoved(const struct ronde_view *view, enum ronde_buffer buffer,
+                                         uint32_t buffer_chunks)
+{
+    const struct ronde_schedule *schedule = view->schedule;
+    const bool is_shifted = schedule->symmetry != RONDE_SYMMETRY_NONE && schedule->rotates[buffer];
+    const bool is_reordered = view->channel->order && buffer != RONDE_SCRATCH &&
+                              buffer_chunks != schedule->chunks_per_block;
+    return !is_shifted && !is_reordered;
+}
+
+/** Chunks first .. first + count - 1 modulo the buffer, ascending: those that wrap come first. */
+static inline void ronde_list_chunks(uint32_t first, uint32_t count, uint32_t buffer_chunks,
+                                     uint32_t *out_chunks)
+{
+    const uint32_t before = buffer_chunks - first < count ? count - (buffer_chunks - first) : 0;
+    for (uint32_t item = 0; item < before; item++)
+        out_chunks[item] = item;
+    for (uint32_t item = before; item < count; item++)
+        out_chunks[item] = first + (item - before);
+}
+
 /**
  * The absolute chunks of an operand in message order: ascending. out_chunks holds step->chunk_count entries. Most
- * operands are ascending as stored. Those that wrap, or are moved by xor or an order, are sorted; where they fill a
- * gapless span, as xor makes of an aligned run, the span is the answer (items of a plain operand are distinct).
+ * operands are contiguous and unmoved, or ascending as they are moved, but for one fall where they wrap: then what is
+ * after the fall comes first. Those that are moved by xor or an order are sorted; where they fill a gapless span, as xor
+ * makes of an aligned run, the span is the answer (items of a plain operand are distinct).
  */
 static inline void ronde_view_chunks(const struct ronde_view *view, const struct ronde_step *step,
                                      bool is_source, uint32_t buffer_chunks, uint32_t *out_chunks)
 {
     const uint32_t count = step->chunk_count;
     const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
-    bool is_ascending = true;
+    const uint8_t buffer = is_source ? step->source : step->destination;
+    uint32_t falls = 0, fall = 0;
     uint32_t least = UINT32_MAX, most = 0;
+    if ((step->flags & flag) == 0 &&
+        ronde_view_is_unmoved(view, (enum ronde_buffer)buffer, buffer_chunks)) {
+        ronde_list_chunks(is_source ? step->source_chunk : step->destination_chunk, count,
+                          buffer_chunks, out_chunks);
+        return;
+    }
     for (uint32_t item = 0; item < count; item++) {
         const uint32_t chunk = ronde_view_item(view, step, is_source, buffer_chunks, item);
-        is_ascending = is_ascending && (item == 0 || out_chunks[item - 1] < chunk);
+        if (item > 0 && out_chunks[item - 1] >= chunk) {
+            falls++;
+            fall = item;
+        }
         least = chunk < least ? chunk : least;
         most = chunk > most ? chunk : most;
         out_chunks[item] = chunk;
     }
-    if (is_ascending)
+    if (falls == 0)
         return;
-    if ((step->flags & flag) != 0 || most - least + 1 != count) {
+    if (falls == 1 && out_chunks[count - 1] < out_chunks[0]) {
+        ronde_reverse_chunks(out_chunks, fall);
+        ronde_reverse_chunks(out_chunks + fall, count - fall);
+        ronde_reverse_chunks(out_chunks, count);
+    } else if ((step->flags & flag) != 0 || most - least + 1 != count) {
         ronde_sort_chunks(out_chunks, count);
-        return;
+    } else {
+        for (uint32_t item = 0; item < count; item++)
+            out_chunks[item] = least + item;
     }
-    for (uint32_t item = 0; item < count; item++)
-        out_chunks[item] = least + item;
 }
 
 #ifdef __cplusplus

@@ -49,18 +49,29 @@ struct ronde_dag_op {
 struct ronde_dag_edge {
     uint32_t op; /**< the predecessor */
     bool is_message; /**< the successor consumes its message: alpha (route latency + alpha_ns) lies between */
+    bool is_credit; /**< it is the receive that frees the slot the successor sends into */
+};
+
+/** The step an operation comes from. */
+struct ronde_dag_origin {
+    uint32_t channel;      /**< channel */
+    uint32_t lane;         /**< lane of the rank's program */
+    uint32_t step;         /**< within the lane */
+    uint32_t piece;        /**< piece */
+    enum ronde_step_op op; /**< what it does */
 };
 
 /** A graph of operations in a topological order (predecessors first). */
 struct ronde_dag {
-    uint32_t ranks;               /**< processes */
-    uint32_t op_count;            /**< operations */
-    struct ronde_dag_op *ops;     /**< in topological order */
-    uint32_t edge_count;          /**< edges */
-    struct ronde_dag_edge *edges; /**< grouped by successor */
-    double launch_ns;             /**< added to the end time */
-    double alpha_ns;              /**< params.alpha_ns: a replay adds it to each route's latency */
-    double lane_GBps;             /**< params.lane_GBps: cap of each flow in a replay; 0 = none */
+    uint32_t ranks;                   /**< processes */
+    uint32_t op_count;                /**< operations */
+    struct ronde_dag_op *ops;         /**< in topological order */
+    uint32_t edge_count;              /**< edges */
+    struct ronde_dag_edge *edges;     /**< grouped by successor */
+    struct ronde_dag_origin *origins; /**< op_count entries, or NULL where nobody asked for names */
+    double launch_ns;                 /**< added to the end time */
+    double alpha_ns;  /**< params.alpha_ns: a replay adds it to each route's latency */
+    double lane_GBps; /**< params.lane_GBps: cap of each flow in a replay; 0 = none */
 };
 
 /**
@@ -74,6 +85,12 @@ ronde_dag_create(const struct ronde_schedule *schedule, const struct ronde_load 
                  const struct ronde_time_params *params, const struct ronde_mem *mem,
                  struct ronde_dag **out_dag, struct ronde_error *error);
 
+/** As ronde_dag_create, with origins: 20 bytes more an operation. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_dag_create_named(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                       const struct ronde_time_params *params, const struct ronde_mem *mem,
+                       struct ronde_dag **out_dag, struct ronde_error *error);
+
 /** Frees a graph; NULL is allowed. */
 RONDE_API void ronde_dag_destroy(struct ronde_dag *dag, const struct ronde_mem *mem);
 
@@ -83,17 +100,30 @@ struct ronde_path {
     double rate_GBps;  /**< of a lone flow; 0 = unlimited */
 };
 
-/** Answers the path from src to dst; must succeed for every pair the graph uses. */
-typedef struct ronde_path (*ronde_path_of)(void *self, uint32_t src, uint32_t dst);
+/** What a longest path goes by, and where its times are kept. */
+struct ronde_dag_timing {
+    const struct ronde_path *paths; /**< the paths messages take */
+    const uint32_t *path_of;  /**< per operation, index into paths; NULL = all take the first */
+    const double *release_ns; /**< per rank, before which none of its operations starts; NULL = 0 */
+    double *out_start_ns;     /**< per operation, when its delay began, or NULL */
+    double *out_finish_ns; /**< per operation; what the recurrence works on, so it must not be NULL */
+};
 
 /**
  * The longest path: the end of the run, launch included, when no two flows ever share anything.
  *
- * Max-plus recurrence, linear time. out_finish_ns gets op_count entries and is what the recurrence works on, so it must
- * not be NULL; out_start_ns gets op_count entries, when each operation's delay began, and may be NULL.
+ * Max-plus recurrence, linear time.
  */
-RONDE_API double ronde_dag_longest_path(const struct ronde_dag *dag, ronde_path_of path_of,
-                                        void *self, double *out_start_ns, double *out_finish_ns);
+RONDE_API double ronde_dag_longest_path(const struct ronde_dag *dag,
+                                        const struct ronde_dag_timing *timing);
+
+/**
+ * The part of that recurrence for operations first .. end - 1; those before must be done. Returns the latest finish
+ * among them, 0 if there are none, without launch. A caller that does more with each operation goes block by block.
+ */
+RONDE_API double ronde_dag_advance(const struct ronde_dag *dag,
+                                   const struct ronde_dag_timing *timing, uint32_t first,
+                                   uint32_t end);
 
 #ifdef __cplusplus
 }

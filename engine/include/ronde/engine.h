@@ -13,6 +13,7 @@
 #include "ronde/ir.h"
 #include "ronde/mem.h"
 #include "ronde/price.h"
+#include "ronde/quotient.h"
 #include "ronde/split.h"
 #include "ronde/status.h"
 #include "ronde/text.h"
