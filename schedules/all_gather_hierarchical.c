@@ -17,7 +17,8 @@
  *   t0 = s(b) + (K-1) (f(b) + a + s(b))                 t1 = s(x) + (q-1) (f(x) + a + s(x))
  * without t0 for one node, t1 for one rank a node. The own block is copied in a lane of its own,
  * which is never the longer one. Exact for equal pieces where lanes do not slow one another down (P
- * = 1, or lanes slower than their share of a port); else steady state and fill, an upper bound of
+ * = 1, or lanes slower than their share of a port); else steady state and fill, see
+ * ronde_stages_price, an upper bound of
  * the longest path. N = 1: L + sum of s(b_p).
  *
  * Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane
@@ -57,10 +58,14 @@ struct ronde_price ronde_all_gather_hierarchical_price(const struct ronde_reques
     const struct ronde_cut cut = {.channels = ronde_request_channels(request),
                                   .chunks = 1,
                                   .widest = axes.radix[0] > 1 ? axes.radix[1] : 1};
-    struct ronde_lane_work stages[COPY_LANE] = {{{0}, {0}}};
-    ronde_axes_add_gather(&axes, 1, &stages[NETWORK_LANE]);
-    ronde_axes_add_gather(&axes, 0, &stages[NODE_LANE]);
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    struct ronde_lane_work works[COPY_LANE] = {{0}};
+    struct ronde_stage stages[COPY_LANE];
+    ronde_axes_add_gather(&axes, 1, &works[NETWORK_LANE]);
+    ronde_axes_add_gather(&axes, 0, &works[NODE_LANE]);
     if (request->ranks == 1)
-        ronde_work_add(&stages[NODE_LANE], 1, (struct ronde_lane_shape){.steps = 1});
-    return ronde_axes_stages_price(load, network, cut, stages, COPY_LANE);
+        ronde_work_add(&works[NODE_LANE], 1, (struct ronde_lane_shape){.steps = 1});
+    for (uint32_t i = 0; i < COPY_LANE; i++)
+        stages[i] = ronde_axes_stage(&works[i], network, &pieces, cut.channels);
+    return ronde_stages_price(&pieces, network, stages, COPY_LANE, false);
 }

@@ -14,8 +14,9 @@
  *   T = L + sum over p, w of 2 s(w b_p) + f(w b_p) + a
  * The own block is copied in a lane of its own, which is never the longer one. Exact for equal
  * chunks, else an upper bound. Where N is folded, w is the most blocks that a message of its round
- * has, 2 s + f + a of b_p to hand in and of (N-1) b_p to hand out are added, and the price is an
- * upper bound: no chain of messages is the longest in every round. N = 1: L + sum of s(b_p).
+ * has, 2 s + f + a of b_p to hand in and of (N-1) b_p to hand out are added as in ronde_fold_price,
+ * and the price is an upper bound: no chain of messages is the longest in every round. N = 1: L +
+ * sum of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
@@ -98,17 +99,17 @@ struct ronde_price ronde_all_gather_recursive_doubling_price(const struct ronde_
                                   .chunks = 1,
                                   .widest = fold.extras > 0 ? n - 1 : n / 2};
     const struct ronde_lane_shape give = {.steps = 2, .messages = 1};
-    struct ronde_lane_work work = {0};
+    struct ronde_fold_work work = {.rounds = {0}};
     if (n == 1)
-        ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
-    if (fold.extras > 0) {
-        ronde_work_add(&work, 1, give);
-        ronde_work_add(&work, n - 1, give);
-    }
+        ronde_work_add(&work.rounds, 1, (struct ronde_lane_shape){.steps = 1});
     /* The first members stand for two, so their blocks are the most. */
     for (uint32_t width = 1; width < fold.members; width *= 2)
-        ronde_work_add(&work, ronde_fold_first(fold, width), give);
-    struct ronde_price price = ronde_work_price(load, network, cut, &work);
-    price.is_exact = price.is_exact && fold.extras == 0;
+        ronde_work_add(&work.rounds, ronde_fold_first(fold, width), give);
+    if (fold.extras == 0)
+        return ronde_work_price(load, network, cut, &work.rounds);
+    ronde_work_add(&work.hand_in, 1, give);
+    ronde_work_add(&work.hand_out, n - 1, give);
+    struct ronde_price price = ronde_fold_price(fold, load, network, cut, &work);
+    price.is_exact = false;
     return price;
 }

@@ -1,11 +1,6 @@
 /** Shared parts of the direct algorithms. */
 #include "all_pairs.h"
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 struct ronde_transfer ronde_pairs_message(uint32_t to)
 {
     const struct ronde_transfer transfer = {
@@ -20,7 +15,8 @@ struct ronde_transfer ronde_pairs_message(uint32_t to)
 double ronde_pairs_ns(const struct ronde_costs *costs, uint32_t n, double receive_ns)
 {
     const double send_ns = costs->step_ns + costs->flow_ns;
-    return costs->alpha_ns + larger(send_ns + (n - 1) * receive_ns, (n - 1) * send_ns + receive_ns);
+    return costs->alpha_ns +
+           ronde_longer_ns(send_ns + (n - 1) * receive_ns, (n - 1) * send_ns + receive_ns);
 }
 
 struct ronde_price ronde_pairs_price(const struct ronde_pieces *pieces,
@@ -29,7 +25,7 @@ struct ronde_price ronde_pairs_price(const struct ronde_pieces *pieces,
 {
     const struct ronde_pipeline pipeline = {
         .first_ns = pairs->first_ns,
-        .period_ns = larger(pairs->send_ns, pairs->receive_ns),
+        .period_ns = ronde_longer_ns(pairs->send_ns, pairs->receive_ns),
         .credit_ns = pairs->message_ns,
         .is_unshared = ronde_is_unshared(network, pieces->bytes, cut.channels),
     };

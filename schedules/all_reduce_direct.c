@@ -24,30 +24,25 @@
  * from one lane, so that no port carries two messages.
  */
 #include "all_pairs.h"
+#include "axes.h"
 #include "catalogue.h"
 
 void ronde_all_reduce_direct_build(const struct ronde_request *request,
                                    struct ronde_builder *builder)
 {
-    const uint32_t n = request->ranks;
-    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
-    ronde_builder_chunks(builder, n);
+    const struct ronde_axes ranks = {.count = 1,
+                                     .chunk_axes = 1,
+                                     .speakers = 1,
+                                     .radix = {request->ranks},
+                                     .scatter_lane = {RONDE_PAIRS_SEND},
+                                     .gather_lane = {RONDE_PAIRS_SEND}};
+    ronde_builder_chunks(builder, request->ranks);
     ronde_builder_rotate(builder, true, true, false);
-    if (n == 1)
-        ronde_builder_copy(builder, 0, RONDE_PAIRS_COPY, ronde_chunks(RONDE_IN, 0, 1), own);
-    for (uint32_t to = 1; to < n; to++) {
-        struct ronde_transfer message = ronde_pairs_message(to);
-        message.source = ronde_chunks(RONDE_IN, to, 1);
-        message.with = ronde_chunks(to == 1 ? RONDE_IN : RONDE_OUT, to, 1);
-        message.target = ronde_chunks(RONDE_OUT, to, 1);
-        message.reduces = true;
-        ronde_builder_transfer(builder, &message);
-    }
-    for (uint32_t to = 1; to < n; to++) {
-        struct ronde_transfer message = ronde_pairs_message(to);
-        message.source = message.target = own;
-        ronde_builder_transfer(builder, &message);
-    }
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, RONDE_PAIRS_COPY, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    ronde_axes_scatter_direct(&ranks, 0, builder);
+    ronde_axes_gather_direct(&ranks, 0, builder);
 }
 
 struct ronde_price ronde_all_reduce_direct_price(const struct ronde_request *request,

@@ -21,8 +21,9 @@
  *                  work  = (N-1) r + (N/2 - 1) s       every second message waits for its brother
  *   other N:       first = a + (N-1) (s + f) + work               position N-1, whose sum begins with
  *                  work  = 2 s + (N-1) r                          the message that comes last
- * Exact for equal pieces, P <= D; else an upper bound, with D pieces taking at least (N-1) (s + f) +
- * a + work. N = 1: L + sum over p of s(b_p).
+ * Where D slots are too few, D pieces take at least s + f + a + r for a power of two, else (N-1) (s +
+ * f) + a + work, and a lane's work is added. Exact for equal pieces where they are not, else
+ * an upper bound. N = 1: L + sum over p of s(b_p).
  *
  * Source: Microsoft, MSCCL tools, examples/mscclang/allreduce_1step.py, 2021; A. Shah et al.,
  * "MSCCL++: rethinking GPU communication abstractions for cutting-edge AI applications",
@@ -164,8 +165,15 @@ struct ronde_price ronde_all_reduce_direct_one_step_price(const struct ronde_req
         pairs.receive_ns = 2 * costs.step_ns + (n - 1) * costs.reduce_ns;
         pairs.first_ns = pairs.send_ns + costs.alpha_ns + pairs.receive_ns;
     }
-    pairs.message_ns = pairs.send_ns + costs.alpha_ns + pairs.receive_ns;
+    const double period_ns = ronde_longer_ns(pairs.send_ns, pairs.receive_ns);
+    pairs.message_ns = is_power_of_two(n)
+                           ? costs.step_ns + costs.flow_ns + costs.alpha_ns + costs.reduce_ns
+                           : pairs.send_ns + costs.alpha_ns + pairs.receive_ns;
+    /* Where slots run out, pieces come out of step with one another by about a lane's work. */
+    const bool has_slots = pairs.message_ns <= pieces.depth * period_ns;
+    if (!has_slots && pieces.count > pieces.depth)
+        pairs.first_ns += period_ns;
     struct ronde_price price = ronde_pairs_price(&pieces, network, cut, &pairs);
-    price.is_exact = price.is_exact && pieces.count <= pieces.depth;
+    price.is_exact = price.is_exact && (has_slots || pieces.count <= pieces.depth);
     return price;
 }

@@ -28,12 +28,6 @@
 #include "catalogue.h"
 #include "closed_form.h"
 
-/** Rank at position q of the second tree. */
-static uint32_t second_order(uint32_t n, uint32_t q)
-{
-    return n % 2 == 0 ? n - 1 - q : (q + 1) % n;
-}
-
 void ronde_all_reduce_double_tree_build(const struct ronde_request *request,
                                         struct ronde_builder *builder)
 {
@@ -49,7 +43,7 @@ void ronde_all_reduce_double_tree_build(const struct ronde_request *request,
             order[q] = q;
         ronde_builder_channel(builder, 1, order);
         for (uint32_t q = 0; q < n; q++)
-            order[q] = second_order(n, q);
+            order[q] = ronde_tree_second_order(n, q);
         ronde_builder_channel(builder, 1, order);
     }
     ronde_mem_free(mem, order, n, sizeof *order);

@@ -27,52 +27,20 @@
  * on heterogeneous network hierarchy", SysML 2019, with rings on both levels. The three lanes are
  * ours.
  */
-#include "axes.h"
 #include "catalogue.h"
+#include "hierarchy.h"
 
-/** Lanes, in the order pieces walk through them. */
-enum { SCATTER_LANE, NETWORK_LANE, GATHER_LANE, LANES };
-
-static struct ronde_axes axes_of(const struct ronde_request *request)
-{
-    struct ronde_axes axes = ronde_axes_of_nodes(request);
-    axes.scatter_lane[0] = SCATTER_LANE;
-    axes.scatter_lane[1] = axes.gather_lane[1] = NETWORK_LANE;
-    axes.gather_lane[0] = GATHER_LANE;
-    return axes;
-}
+static const struct ronde_hierarchy hierarchy = {0};
 
 void ronde_all_reduce_hierarchical_build(const struct ronde_request *request,
                                          struct ronde_builder *builder)
 {
-    const struct ronde_axes axes = axes_of(request);
-    const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
-    ronde_builder_chunks(builder, request->ranks);
-    ronde_builder_rotate(builder, true, true, false);
-    ronde_axes_declare_nodes(&axes, request, builder);
-    if (request->ranks == 1)
-        ronde_builder_copy(builder, 0, NETWORK_LANE, ronde_chunks(RONDE_IN, 0, 1), own);
-    ronde_axes_scatter(&axes, builder);
-    ronde_axes_gather(&axes, own, builder);
+    ronde_hierarchy_build(hierarchy, request, builder);
 }
 
 struct ronde_price ronde_all_reduce_hierarchical_price(const struct ronde_request *request,
                                                        const struct ronde_load *load,
                                                        const struct ronde_network *network)
 {
-    const struct ronde_axes axes = axes_of(request);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
-                                  .chunks = request->ranks,
-                                  .widest = axes.radix[0] > 1 ? axes.radix[1] : 1};
-    const uint32_t hops = axes.radix[1] - 1;
-    struct ronde_lane_work stages[LANES] = {{{0}, {0}}};
-    ronde_axes_add_scatter(&axes, 0, &stages[SCATTER_LANE]);
-    ronde_axes_add_gather(&axes, 0, &stages[GATHER_LANE]);
-    /* In the ring of nodes scattering turns into gathering in one step. */
-    if (hops > 0 || request->ranks == 1)
-        ronde_work_add(&stages[NETWORK_LANE], 1,
-                       (struct ronde_lane_shape){.steps = 1 + hops,
-                                                 .reducing = hops,
-                                                 .messages = 2 * hops});
-    return ronde_axes_stages_price(load, network, cut, stages, LANES);
+    return ronde_hierarchy_price(hierarchy, request, load, network);
 }

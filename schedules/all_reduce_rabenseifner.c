@@ -115,11 +115,7 @@ struct ronde_price ronde_all_reduce_rabenseifner_price(const struct ronde_reques
                                                        const struct ronde_network *network)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    const struct ronde_cut cut = {
-        .channels = ronde_request_channels(request),
-        .chunks = fold.members,
-        .widest = fold.extras > 0 ? fold.members : fold.members / 2,
-    };
+    const struct ronde_cut cut = ronde_fold_cut(fold, request);
     struct ronde_lane_work work = {0};
     if (fold.extras > 0)
         ronde_work_add(&work, fold.members,

@@ -11,10 +11,10 @@
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of the block; d = floor(log2 N)):
  *   T = L + sum over p of s(b_p) + d (f(b_p) + a + r(b_p))
- * and where N is folded, f + a + r to hand in and f + a + s to hand out are added to every piece.
- * One lane does everything, so pieces do not overlap. Exact for equal chunks, else an upper bound;
- * where N is folded, exact only if more than half of the members stand for two (N > 3/2 2^d): else
- * no chain of messages that starts and ends with an extra changes members in every round.
+ * One lane does everything, so pieces do not overlap. Exact for equal chunks, else an upper bound.
+ * Where N is folded, f + a + r to hand in and f + a + s to hand out are added where a chain has them:
+ * see ronde_fold_price; for one piece or where more than half of the members stand for two exact,
+ * else an upper bound.
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
@@ -99,12 +99,17 @@ struct ronde_price ronde_all_reduce_recursive_doubling_price(const struct ronde_
 {
     const uint32_t rounds = ronde_log2_floor(request->ranks);
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    const uint32_t folds = fold.extras > 0 ? 1 : 0;
     const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
-    const struct ronde_lane_shape shape = {.steps = 1 + folds,
-                                           .reducing = rounds + folds,
-                                           .messages = rounds + 2 * folds};
-    struct ronde_price price = ronde_lane_price(load, network, cut, shape);
-    price.is_exact = price.is_exact && (folds == 0 || 2 * fold.extras > fold.members);
+    const struct ronde_lane_shape swaps = {.steps = 1, .reducing = rounds, .messages = rounds};
+    if (fold.extras == 0)
+        return ronde_lane_price(load, network, cut, swaps);
+    struct ronde_fold_work work = {.rounds = {0}};
+    /* Taking in is fused with the first send, handing out with the last receive. */
+    ronde_work_add(&work.rounds, 1, swaps);
+    ronde_work_add(&work.hand_in, 1, (struct ronde_lane_shape){.reducing = 1, .messages = 1});
+    ronde_work_add(&work.hand_out, 1, (struct ronde_lane_shape){.steps = 1, .messages = 1});
+    struct ronde_price price = ronde_fold_price(fold, load, network, cut, &work);
+    const bool is_one_piece = ronde_cut_load(load, cut).count <= 1;
+    price.is_exact = price.is_exact && (is_one_piece || 2 * fold.extras > fold.members);
     return price;
 }

@@ -54,10 +54,11 @@ struct ronde_price ronde_all_reduce_torus_price(const struct ronde_request *requ
             cut.widest = bundle;
         ronde_axes_add_scatter(&axes, axis, &work);
         ronde_axes_add_gather(&axes, axis, &work);
+        /* The turning point is one step, not two. */
+        if (axes.radix[axis] > 1 && bundle == 1)
+            work.hops[work.hop_count - 1].times.steps--;
     }
-    /* The turning point is one step, not two; a lone rank makes a copy. */
-    const bool is_alone = request->ranks == 1;
-    work.times.steps = is_alone ? 1 : work.times.steps - 1;
-    work.chunks.steps = is_alone ? 1 : work.chunks.steps - 1;
+    if (request->ranks == 1)
+        ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
     return ronde_work_price(load, network, cut, &work);
 }

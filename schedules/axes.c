@@ -15,7 +15,7 @@ static uint32_t divisor_below(uint32_t n, uint32_t limit)
 
 struct ronde_axes ronde_axes_of_nodes(const struct ronde_request *request)
 {
-    struct ronde_axes axes = {.count = 2};
+    struct ronde_axes axes = {.count = 2, .chunk_axes = 2, .speakers = 1};
     const bool has_shape = request->shape_count == 2;
     axes.radix[0] = has_shape ? request->shape[1] : divisor_below(request->ranks, DEFAULT_LOCAL);
     axes.radix[1] = request->ranks / axes.radix[0];
@@ -25,7 +25,9 @@ struct ronde_axes ronde_axes_of_nodes(const struct ronde_request *request)
 struct ronde_axes ronde_axes_of_torus(const struct ronde_request *request)
 {
     const uint32_t n = request->ranks;
-    struct ronde_axes axes = {.count = request->shape_count};
+    struct ronde_axes axes = {.count = request->shape_count,
+                              .chunk_axes = request->shape_count,
+                              .speakers = 1};
     for (uint32_t axis = 0; axis < request->shape_count; axis++)
         axes.radix[axis] = request->shape[axis];
     if (request->shape_count > 0)
@@ -33,7 +35,7 @@ struct ronde_axes ronde_axes_of_torus(const struct ronde_request *request)
     uint32_t root = 1;
     while ((uint64_t)(root + 1) * (root + 1) <= n)
         root++;
-    axes.count = 2;
+    axes.count = axes.chunk_axes = 2;
     axes.radix[0] = divisor_below(n, root);
     axes.radix[1] = n / axes.radix[0];
     return axes;
@@ -54,53 +56,169 @@ enum ronde_status ronde_axes_supports_nodes(const struct ronde_request *request,
     return RONDE_OK;
 }
 
+void ronde_axes_nodes_channel(const struct ronde_axes *axes, ronde_node_order node_order,
+                              struct ronde_builder *builder)
+{
+    const uint32_t local = axes->radix[0], nodes = axes->radix[1];
+    const struct ronde_mem *mem = ronde_builder_mem(builder);
+    uint32_t *order = ronde_mem_new(mem, (size_t)local * nodes, sizeof *order);
+    if (!order) {
+        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
+                           local * nodes);
+        return;
+    }
+    for (uint32_t q = 0; q < local * nodes; q++) {
+        const uint32_t node = q % nodes;
+        order[q] = (node_order ? node_order(nodes, node) : node) * local + q / nodes;
+    }
+    ronde_builder_channel(builder, 1, order);
+    ronde_mem_free(mem, order, (size_t)local * nodes, sizeof *order);
+}
+
 void ronde_axes_declare_nodes(const struct ronde_axes *axes, const struct ronde_request *request,
                               struct ronde_builder *builder)
 {
-    const uint32_t n = request->ranks, local = axes->radix[0], nodes = axes->radix[1];
-    const struct ronde_mem *mem = ronde_builder_mem(builder);
     ronde_builder_rotate_shape(builder, axes->radix, axes->count);
-    if (local == 1 || nodes == 1)
+    /* With one digit of 1 the builder's own order is the right one. */
+    if (axes->radix[0] == 1 || axes->radix[1] == 1)
         return;
-    uint32_t *order = ronde_mem_new(mem, n, sizeof *order);
-    if (!order) {
-        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", n);
-        return;
-    }
-    for (uint32_t q = 0; q < n; q++)
-        order[q] = q % nodes * local + q / nodes;
     for (uint32_t channel = 0; channel < ronde_request_channels(request); channel++)
-        ronde_builder_channel(builder, 1, order);
-    ronde_mem_free(mem, order, n, sizeof *order);
+        ronde_axes_nodes_channel(axes, NULL, builder);
+}
+
+/* --- facts --------------------------------------------------------------------------------- */
+
+/** Product of the radices of axes from `first` on, up to `end`. */
+static uint32_t product(const struct ronde_axes *axes, uint32_t first, uint32_t end)
+{
+    uint32_t all = 1;
+    for (uint32_t axis = first; axis < end; axis++)
+        all *= axes->radix[axis];
+    return all;
 }
 
 uint32_t ronde_axes_bundle(const struct ronde_axes *axes, uint32_t axis)
 {
-    uint32_t chunks = 1;
-    for (uint32_t faster = axis + 1; faster < axes->count; faster++)
-        chunks *= axes->radix[faster];
-    return chunks;
+    return product(axes, axis + 1, axes->chunk_axes);
+}
+
+/** Adds two numbers digit by digit, in the radices of the first `count` axes. */
+static uint32_t shifted(const struct ronde_axes *axes, uint32_t count, uint32_t number, uint32_t by)
+{
+    uint32_t sum = 0, place = 1;
+    for (uint32_t axis = count; axis-- > 0;) {
+        const uint32_t radix = axes->radix[axis];
+        sum += (number + by) % radix * place;
+        place *= radix;
+        number /= radix;
+        by /= radix;
+    }
+    return sum;
+}
+
+/** The bundle that stands to chunk `own` as this one stands to chunk 0. */
+static struct ronde_operand shifted_bundle(const struct ronde_axes *axes,
+                                           struct ronde_operand bundle, uint32_t own)
+{
+    const uint32_t first = shifted(axes, axes->chunk_axes, bundle.first, own);
+    bundle.first = first - first % bundle.count;
+    return bundle;
+}
+
+void ronde_axes_state(const struct ronde_axes *axes, const struct ronde_transfer *fact,
+                      struct ronde_builder *builder)
+{
+    const uint32_t sharers = product(axes, axes->chunk_axes, axes->count);
+    ronde_builder_round_begin(builder);
+    for (uint32_t position = 0; position < axes->speakers; position++) {
+        struct ronde_transfer transfer = *fact;
+        transfer.from = position;
+        transfer.to = shifted(axes, axes->count, fact->to, position);
+        transfer.source = shifted_bundle(axes, fact->source, position / sharers);
+        transfer.target = shifted_bundle(axes, fact->target, position / sharers);
+        if (fact->reduces)
+            transfer.with = shifted_bundle(axes, fact->with, position / sharers);
+        ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+/** A bundle of the own chunk's row along an axis, `digit` places on. */
+static struct ronde_operand bundle_at(const struct ronde_axes *axes, uint32_t axis,
+                                      enum ronde_buffer buffer, uint32_t digit)
+{
+    const uint32_t chunks = ronde_axes_bundle(axes, axis);
+    return ronde_chunks(buffer, digit * chunks, chunks);
 }
 
 /** One ring of reduce_scatter: the bundle of digit d starts at digit d + 1 and ends at d. */
-static void scatter_along(const struct ronde_axes *axes, uint32_t axis, enum ronde_buffer input,
-                          struct ronde_builder *builder)
+void ronde_axes_scatter_along(const struct ronde_axes *axes, uint32_t axis, enum ronde_buffer input,
+                              struct ronde_builder *builder)
 {
-    const uint32_t chunks = ronde_axes_bundle(axes, axis);
     const uint32_t radix = axes->radix[axis];
     for (uint32_t step = 0; step + 1 < radix; step++) {
-        const uint32_t first = (radix - 1 - step) * chunks;
+        const uint32_t digit = radix - 1 - step;
         const struct ronde_transfer hop = {
-            .from = 0,
-            .to = chunks,
+            .to = product(axes, axis + 1, axes->count),
             .from_lane = axes->scatter_lane[axis],
             .to_lane = axes->scatter_lane[axis],
-            .source = ronde_chunks(step == 0 ? input : RONDE_OUT, first, chunks),
-            .with = ronde_chunks(input, first, chunks),
-            .target = ronde_chunks(RONDE_OUT, first, chunks),
+            .source = bundle_at(axes, axis, step == 0 ? input : RONDE_OUT, digit),
+            .with = bundle_at(axes, axis, input, digit),
+            .target = bundle_at(axes, axis, RONDE_OUT, digit),
             .reduces = true,
         };
-        ronde_builder_transfer(builder, &hop);
+        ronde_axes_state(axes, &hop, builder);
+    }
+}
+
+/** One ring of all_gather: every position sends its own bundle first. */
+void ronde_axes_gather_along(const struct ronde_axes *axes, uint32_t axis, struct ronde_operand own,
+                             struct ronde_builder *builder)
+{
+    const uint32_t radix = axes->radix[axis];
+    for (uint32_t step = 0; step + 1 < radix; step++) {
+        const struct ronde_operand bundle = bundle_at(axes, axis, RONDE_OUT, (radix - step) % radix);
+        const struct ronde_transfer hop = {
+            .to = product(axes, axis + 1, axes->count),
+            .from_lane = axes->gather_lane[axis],
+            .to_lane = axes->gather_lane[axis],
+            .source = step == 0 && bundle.count == 1 ? own : bundle,
+            .target = bundle,
+        };
+        ronde_axes_state(axes, &hop, builder);
+    }
+}
+
+void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
+                               struct ronde_builder *builder)
+{
+    for (uint32_t digit = 1; digit < axes->radix[axis]; digit++) {
+        const struct ronde_transfer message = {
+            .to = digit * product(axes, axis + 1, axes->count),
+            .from_lane = axes->scatter_lane[axis],
+            .to_lane = axes->scatter_lane[axis] + 1,
+            .source = bundle_at(axes, axis, RONDE_IN, digit),
+            .with = bundle_at(axes, axis, digit == 1 ? RONDE_IN : RONDE_OUT, digit),
+            .target = bundle_at(axes, axis, RONDE_OUT, digit),
+            .reduces = true,
+        };
+        ronde_axes_state(axes, &message, builder);
+    }
+}
+
+void ronde_axes_gather_direct(const struct ronde_axes *axes, uint32_t axis,
+                              struct ronde_builder *builder)
+{
+    const struct ronde_operand own = bundle_at(axes, axis, RONDE_OUT, 0);
+    for (uint32_t digit = 1; digit < axes->radix[axis]; digit++) {
+        const struct ronde_transfer message = {
+            .to = digit * product(axes, axis + 1, axes->count),
+            .from_lane = axes->gather_lane[axis],
+            .to_lane = axes->gather_lane[axis] + 1,
+            .source = own,
+            .target = own,
+        };
+        ronde_axes_state(axes, &message, builder);
     }
 }
 
@@ -108,31 +226,8 @@ void ronde_axes_scatter(const struct ronde_axes *axes, struct ronde_builder *bui
 {
     enum ronde_buffer input = RONDE_IN;
     for (uint32_t axis = 0; axis < axes->count; axis++) {
-        if (axes->radix[axis] == 1)
-            continue;
-        scatter_along(axes, axis, input, builder);
-        input = RONDE_OUT;
-    }
-}
-
-/** One ring of all_gather: every position sends its own bundle first. */
-static void gather_along(const struct ronde_axes *axes, uint32_t axis, struct ronde_operand own,
-                         struct ronde_builder *builder)
-{
-    const uint32_t chunks = ronde_axes_bundle(axes, axis);
-    const uint32_t radix = axes->radix[axis];
-    for (uint32_t step = 0; step + 1 < radix; step++) {
-        const struct ronde_operand bundle =
-            ronde_chunks(RONDE_OUT, (radix - step) % radix * chunks, chunks);
-        const struct ronde_transfer hop = {
-            .from = 0,
-            .to = chunks,
-            .from_lane = axes->gather_lane[axis],
-            .to_lane = axes->gather_lane[axis],
-            .source = step == 0 && chunks == 1 ? own : bundle,
-            .target = bundle,
-        };
-        ronde_builder_transfer(builder, &hop);
+        ronde_axes_scatter_along(axes, axis, input, builder);
+        input = axes->radix[axis] > 1 ? RONDE_OUT : input;
     }
 }
 
@@ -140,8 +235,10 @@ void ronde_axes_gather(const struct ronde_axes *axes, struct ronde_operand own,
                        struct ronde_builder *builder)
 {
     for (uint32_t axis = axes->count; axis-- > 0;)
-        gather_along(axes, axis, own, builder);
+        ronde_axes_gather_along(axes, axis, own, builder);
 }
+
+/* --- price --------------------------------------------------------------------------------- */
 
 void ronde_axes_add_scatter(const struct ronde_axes *axes, uint32_t axis,
                             struct ronde_lane_work *work)
@@ -161,26 +258,17 @@ void ronde_axes_add_gather(const struct ronde_axes *axes, uint32_t axis,
         ronde_work_add(work, ronde_axes_bundle(axes, axis), ring);
 }
 
-struct ronde_price ronde_axes_stages_price(const struct ronde_load *load,
-                                           const struct ronde_network *network, struct ronde_cut cut,
-                                           const struct ronde_lane_work *stages,
-                                           uint32_t stage_count)
+struct ronde_stage ronde_axes_stage(const struct ronde_lane_work *work,
+                                    const struct ronde_network *network,
+                                    const struct ronde_pieces *pieces, uint32_t channels)
 {
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    struct ronde_pipeline pipeline = {0};
-    double port_bytes = 0;
-    uint32_t flows = 0;
-    for (uint32_t i = 0; i < stage_count; i++) {
-        const double stage_ns = ronde_work_ns(&stages[i], network, pieces.bytes, cut.channels);
-        pipeline.first_ns += stage_ns;
-        pipeline.period_ns = stage_ns > pipeline.period_ns ? stage_ns : pipeline.period_ns;
-        port_bytes += pieces.bytes * stages[i].chunks.messages * cut.channels;
-        flows += stages[i].times.messages > 0 ? cut.channels : 0;
-    }
-    if (network->port_GBps > 0 && port_bytes / network->port_GBps > pipeline.period_ns)
-        pipeline.period_ns = port_bytes / network->port_GBps;
-    /* Stages work at the same time from the second piece on. */
-    const uint32_t at_once = pieces.count > 1 ? flows : cut.channels;
-    pipeline.is_unshared = flows == 0 || ronde_is_unshared(network, pieces.bytes, at_once);
-    return ronde_pipeline_price(&pieces, network, &pipeline);
+    const bool is_only = pieces->count == 1;
+    const double lane_ns = ronde_work_ns(work, network, pieces, is_only, channels);
+    struct ronde_stage stage = {.first_ns = lane_ns, .period_ns = lane_ns};
+    for (uint32_t i = 0; i < work->hop_count; i++)
+        stage.port_chunks += channels * work->hops[i].chunks * work->hops[i].times.messages;
+    stage.flows = stage.port_chunks > 0 ? channels : 0;
+    stage.flow_ns =
+        ronde_shared_flow_ns(network, stage.port_chunks / channels * pieces->bytes, channels);
+    return stage;
 }

@@ -5,16 +5,19 @@
  * axis to the fastest: a ring along an axis reduces bundles of all chunks that agree in the digits so
  * far, and leaves each position with those of its own digit, until it owns one chunk. Gathering goes
  * back. Bundles are contiguous in this order, and shifting digits carries position 0's program to
- * all.
+ * all: the engine does that where the whole schedule is symmetric, ronde_axes_state where other parts
+ * of it are not. Along an axis of few positions direct messages may stand in for the ring.
  */
 #ifndef RONDE_SCHEDULES_AXES_H
 #define RONDE_SCHEDULES_AXES_H
 
 #include "closed_form.h"
 
-/** A grid, and the lane each ring runs in. */
+/** A grid, and the lane each ring runs in; what is direct also has the next lane, to receive in. */
 struct ronde_axes {
-    uint32_t count;                         /**< axes */
+    uint32_t count;      /**< axes */
+    uint32_t chunk_axes; /**< of these, along which chunks differ */
+    uint32_t speakers;   /**< positions to state facts for: 1 under symmetry, else all */
     uint32_t radix[RONDE_MAX_SHAPE];        /**< positions along each, slowest first */
     uint32_t scatter_lane[RONDE_MAX_SHAPE]; /**< of each axis */
     uint32_t gather_lane[RONDE_MAX_SHAPE];  /**< of each axis */
@@ -30,11 +33,41 @@ struct ronde_axes ronde_axes_of_torus(const struct ronde_request *request);
 enum ronde_status ronde_axes_supports_nodes(const struct ronde_request *request,
                                             struct ronde_error *why_not);
 
+/** How an order of the nodes goes on: the node at position q of n. */
+typedef uint32_t (*ronde_node_order)(uint32_t n, uint32_t q);
+
 /**
- * Declares the symmetry of a grid and, where positions are (local, node), channels whose orders put
- * a node's ranks side by side.
+ * Where positions are (local, node): appends a channel whose order puts a node's ranks side by side,
+ * nodes in their own order or, unless that is NULL, in this one.
  */
+void ronde_axes_nodes_channel(const struct ronde_axes *axes, ronde_node_order node_order,
+                              struct ronde_builder *builder);
+
+/** Declares the symmetry of a grid of nodes, and the request's channels as above. */
 void ronde_axes_declare_nodes(const struct ronde_axes *axes, const struct ronde_request *request,
+                              struct ronde_builder *builder);
+
+/**
+ * States a fact of position 0 for all speakers, all of whom send before they receive. `to` is a
+ * distance, and operands are bundles: they start at a multiple of their count.
+ */
+void ronde_axes_state(const struct ronde_axes *axes, const struct ronde_transfer *fact,
+                      struct ronde_builder *builder);
+
+/** States one ring of reduce_scatter, from `input` to the own bundle of the output. */
+void ronde_axes_scatter_along(const struct ronde_axes *axes, uint32_t axis, enum ronde_buffer input,
+                              struct ronde_builder *builder);
+
+/** States one ring of all_gather, in the output; `own` is where a position's own chunk is. */
+void ronde_axes_gather_along(const struct ronde_axes *axes, uint32_t axis, struct ronde_operand own,
+                             struct ronde_builder *builder);
+
+/** The same as ronde_axes_scatter_along from the user's input, every bundle straight to its owner. */
+void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
+                               struct ronde_builder *builder);
+
+/** The same as ronde_axes_gather_along in the output, every bundle straight to everybody. */
+void ronde_axes_gather_direct(const struct ronde_axes *axes, uint32_t axis,
                               struct ronde_builder *builder);
 
 /** States reduce_scatter along all axes, from the input to the own chunk of the output. */
@@ -44,7 +77,7 @@ void ronde_axes_scatter(const struct ronde_axes *axes, struct ronde_builder *bui
 void ronde_axes_gather(const struct ronde_axes *axes, struct ronde_operand own,
                        struct ronde_builder *builder);
 
-/** Chunks of a bundle along an axis. */
+/** Chunks of a bundle along an axis: what all positions that differ in faster digits own. */
 uint32_t ronde_axes_bundle(const struct ronde_axes *axes, uint32_t axis);
 
 /** Adds what scattering along an axis costs a position; nothing where it has radix 1. */
@@ -55,14 +88,9 @@ void ronde_axes_add_scatter(const struct ronde_axes *axes, uint32_t axis,
 void ronde_axes_add_gather(const struct ronde_axes *axes, uint32_t axis,
                            struct ronde_lane_work *work);
 
-/**
- * The price of lanes that hand pieces on to one another, as many positions in step as there are: L +
- * the sum of all lanes' work for a piece + (P-1) times the longest one's, or the time the port needs
- * for all of a piece where that is longer. Exact for equal pieces whose flows share nothing.
- */
-struct ronde_price ronde_axes_stages_price(const struct ronde_load *load,
-                                           const struct ronde_network *network, struct ronde_cut cut,
-                                           const struct ronde_lane_work *stages,
-                                           uint32_t stage_count);
+/** A ring, or several in one lane, as a stage of a pipeline; `work` was filled in by the above. */
+struct ronde_stage ronde_axes_stage(const struct ronde_lane_work *work,
+                                    const struct ronde_network *network,
+                                    const struct ronde_pieces *pieces, uint32_t channels);
 
 #endif

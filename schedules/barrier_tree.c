@@ -59,11 +59,6 @@ struct signal_costs {
     double alpha_ns;
 };
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /** Whether a position's subtree has all its levels: then both its children look alike. */
 static bool is_full(uint32_t n, uint32_t position)
 {
@@ -80,7 +75,7 @@ static double up_ns(uint32_t n, uint32_t position, const struct signal_costs *co
     for (uint32_t i = 0; i < children.count; i++) {
         if (i == 0 || !is_full(n, position))
             child_ns = up_ns(n, children.at[i], costs);
-        time_ns = later(time_ns, child_ns + costs->alpha_ns) + costs->step_ns;
+        time_ns = ronde_longer_ns(time_ns, child_ns + costs->alpha_ns) + costs->step_ns;
     }
     return time_ns + costs->step_ns;
 }
@@ -96,7 +91,7 @@ static double down_ns(uint32_t n, uint32_t position, const struct signal_costs *
         time_ns += costs->step_ns;
         if (i == 0 || !is_full(n, position))
             child_ns = down_ns(n, children.at[i], costs);
-        longest_ns = later(longest_ns, time_ns + costs->alpha_ns + child_ns);
+        longest_ns = ronde_longer_ns(longest_ns, time_ns + costs->alpha_ns + child_ns);
     }
     return longest_ns;
 }

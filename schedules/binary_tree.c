@@ -34,6 +34,11 @@ struct ronde_tree_children ronde_tree_children_of(uint32_t n, uint32_t position)
     return children;
 }
 
+uint32_t ronde_tree_second_order(uint32_t n, uint32_t q)
+{
+    return n % 2 == 0 ? n - 1 - q : (q + 1) % n;
+}
+
 /* --- facts --------------------------------------------------------------------------------- */
 
 /*
@@ -51,44 +56,52 @@ static uint32_t down_lane(uint32_t position, const struct ronde_tree_children *c
     return position == 0 ? 0 : sum_lane(children) + 1;
 }
 
-/** A position takes in what its children send up. */
-static void state_up(struct ronde_builder *builder, uint32_t n, uint32_t position)
+/** A message between two positions of a tree, in lanes that are counted from 0. */
+static void state(const struct ronde_tree *tree, struct ronde_transfer transfer,
+                  struct ronde_builder *builder)
 {
-    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
-    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
-    const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
+    transfer.from += tree->first;
+    transfer.to += tree->first;
+    transfer.from_lane += tree->first_lane;
+    transfer.to_lane += tree->first_lane;
+    transfer.target = tree->output;
+    ronde_builder_transfer(builder, &transfer);
+}
+
+/** A position takes in what its children send up. */
+static void state_up(const struct ronde_tree *tree, uint32_t position, struct ronde_builder *builder)
+{
+    const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
     for (uint32_t i = 0; i < children.count; i++) {
-        const struct ronde_tree_children below = ronde_tree_children_of(n, children.at[i]);
+        const struct ronde_tree_children below = ronde_tree_children_of(tree->n, children.at[i]);
         const struct ronde_transfer up = {
             .from = children.at[i],
             .to = position,
             .from_lane = sum_lane(&below),
             .to_lane = i,
-            .source = below.count == 0 ? input : output,
-            .with = i == 0 ? input : output,
-            .target = output,
+            .source = below.count == 0 ? tree->input : tree->output,
+            .with = i == 0 ? tree->input : tree->output,
             .reduces = true,
         };
-        ronde_builder_transfer(builder, &up);
+        state(tree, up, builder);
     }
 }
 
 /** A position passes the result to its children. */
-static void state_down(struct ronde_builder *builder, uint32_t n, uint32_t position)
+static void state_down(const struct ronde_tree *tree, uint32_t position,
+                       struct ronde_builder *builder)
 {
-    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
-    const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
+    const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
     for (uint32_t i = 0; i < children.count; i++) {
-        const struct ronde_tree_children below = ronde_tree_children_of(n, children.at[i]);
+        const struct ronde_tree_children below = ronde_tree_children_of(tree->n, children.at[i]);
         const struct ronde_transfer down = {
             .from = position,
             .to = children.at[i],
             .from_lane = down_lane(position, &children) + i,
             .to_lane = down_lane(children.at[i], &below),
-            .source = output,
-            .target = output,
+            .source = tree->output,
         };
-        ronde_builder_transfer(builder, &down);
+        state(tree, down, builder);
     }
 }
 
@@ -96,21 +109,28 @@ static void state_down(struct ronde_builder *builder, uint32_t n, uint32_t posit
  * Parents stand on higher levels than their children, so level by level is program order for
  * everyone.
  */
-void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder)
+void ronde_tree_state(const struct ronde_tree *tree, struct ronde_builder *builder)
 {
-    const uint32_t n = request->ranks;
+    const uint32_t n = tree->n;
     const uint32_t top = n > 1 ? 1u << ronde_log2_floor(n - 1) : 0;
-    if (n == 1)
-        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
-                           ronde_chunks(RONDE_OUT, 0, 1));
     for (uint32_t bit = 2; bit <= top; bit *= 2)
         for (uint32_t position = bit; position < n; position += 2 * bit)
-            state_up(builder, n, position);
-    state_up(builder, n, 0);
-    state_down(builder, n, 0);
+            state_up(tree, position, builder);
+    state_up(tree, 0, builder);
+    state_down(tree, 0, builder);
     for (uint32_t bit = top; bit >= 2; bit /= 2)
         for (uint32_t position = bit; position < n; position += 2 * bit)
-            state_down(builder, n, position);
+            state_down(tree, position, builder);
+}
+
+void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder)
+{
+    const struct ronde_tree tree = {.n = request->ranks,
+                                    .input = ronde_chunks(RONDE_IN, 0, 1),
+                                    .output = ronde_chunks(RONDE_OUT, 0, 1)};
+    if (tree.n == 1)
+        ronde_builder_copy(builder, 0, 0, tree.input, tree.output);
+    ronde_tree_state(&tree, builder);
 }
 
 /* --- price --------------------------------------------------------------------------------- */
@@ -161,6 +181,27 @@ static uint32_t at_most(uint32_t value, uint32_t bound)
     return value < bound ? value : bound;
 }
 
+struct ronde_stage ronde_tree_stage(uint32_t n, uint32_t trees, uint32_t channels,
+                                    const struct ronde_network *network, double bytes)
+{
+    const struct ronde_tree_costs costs = {
+        .alone = ronde_costs_of(network, bytes, channels),
+        .pair_ns = ronde_shared_flow_ns(network, bytes, 2 * channels),
+    };
+    const double leaf_ns = costs.alone.step_ns + costs.alone.flow_ns;
+    const double lane_ns = costs.alone.reduce_ns + costs.alone.flow_ns;
+    return (struct ronde_stage){
+        .first_ns = ronde_tree_up_ns(n, &costs) + costs.alone.alpha_ns + lane_ns +
+                    costs.alone.alpha_ns + ronde_tree_down_ns(n, &costs),
+        .period_ns = lane_ns,
+        .credit_ns = (n == 2 ? leaf_ns : lane_ns) + costs.alone.alpha_ns + lane_ns,
+        /* Two children up and the parent down, and as a leaf elsewhere. */
+        .port_chunks = channels * (trees == 1 ? at_most(n - 1, 3) : at_most(n, 4)),
+        /* Within a piece up is over before down begins, so that only siblings meet. */
+        .flows = channels * (n > 3 ? 2 : 1),
+    };
+}
+
 struct ronde_price ronde_tree_price(const struct ronde_request *request,
                                     const struct ronde_load *load,
                                     const struct ronde_network *network, uint32_t trees)
@@ -171,27 +212,8 @@ struct ronde_price ronde_tree_price(const struct ronde_request *request,
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_tree_costs costs = {
-        .alone = ronde_costs_of(network, pieces.bytes, channels),
-        .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, 2 * channels),
-    };
-    /*
-     * Messages per piece through the busiest port: two children up and the parent down, and as a
-     * leaf elsewhere.
-     */
-    const uint32_t load_of_port = channels * (trees == 1 ? at_most(n - 1, 3) : at_most(n, 4));
-    /* In one piece up is over before down begins, so that only siblings meet. */
-    const uint32_t at_once = pieces.count > 1 ? load_of_port : channels * (n > 3 ? 2 : 1);
-    const double leaf_ns = costs.alone.step_ns + costs.alone.flow_ns;
-    const double lane_ns = costs.alone.reduce_ns + costs.alone.flow_ns;
-    const double port_ns =
-        network->port_GBps > 0 ? load_of_port * pieces.bytes / network->port_GBps : 0;
-    const struct ronde_pipeline pipeline = {
-        .first_ns = ronde_tree_up_ns(n, &costs) + costs.alone.alpha_ns + lane_ns +
-                    costs.alone.alpha_ns + ronde_tree_down_ns(n, &costs),
-        .period_ns = lane_ns > port_ns ? lane_ns : port_ns,
-        .credit_ns = (n == 2 ? leaf_ns : lane_ns) + costs.alone.alpha_ns + lane_ns,
-        .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once),
-    };
-    return ronde_pipeline_price(&pieces, network, &pipeline);
+    struct ronde_stage stage = ronde_tree_stage(n, trees, channels, network, pieces.bytes);
+    /* Up and down meet from the second piece on. */
+    stage.flows = pieces.count > 1 ? stage.port_chunks : stage.flows;
+    return ronde_stages_price(&pieces, network, &stage, 1, false);
 }

@@ -16,7 +16,25 @@ struct ronde_tree_children ronde_tree_children_of(uint32_t n, uint32_t position)
 /** The parent of a position other than 0. */
 uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
 
-/** States the pipelined all_reduce up and down one tree; n = 1 is a copy. */
+/** Position of a tree of n at position q of its twin, whose inner positions are the leaves of it. */
+uint32_t ronde_tree_second_order(uint32_t n, uint32_t q);
+
+/** Lanes of an all_reduce up and down a tree. */
+enum { RONDE_TREE_LANES = 4 };
+
+/** A tree among the positions of a schedule, and what its positions reduce. */
+struct ronde_tree {
+    uint32_t n;          /**< positions of the tree */
+    uint32_t first;      /**< position of the schedule that its position 0 is; others follow */
+    uint32_t first_lane; /**< of RONDE_TREE_LANES */
+    struct ronde_operand input;  /**< of every position */
+    struct ronde_operand output; /**< sums and results; may be the input */
+};
+
+/** States the pipelined all_reduce up and down a tree; nothing for a lone position. */
+void ronde_tree_state(const struct ronde_tree *tree, struct ronde_builder *builder);
+
+/** States that of a whole request: one tree over all ranks and the only chunk; n = 1 is a copy. */
 void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder);
 
 /** Costs of a piece in a tree. */
@@ -30,6 +48,13 @@ double ronde_tree_up_ns(uint32_t n, const struct ronde_tree_costs *costs);
 
 /** ns from a message's arrival at the root's child until the last leaf has stored it; n > 1. */
 double ronde_tree_down_ns(uint32_t n, const struct ronde_tree_costs *costs);
+
+/**
+ * What up and down cost in `trees` trees (1 or 2) per channel, as a stage of a pipeline; n > 1. A
+ * chunk is what one tree reduces.
+ */
+struct ronde_stage ronde_tree_stage(uint32_t n, uint32_t trees, uint32_t channels,
+                                    const struct ronde_network *network, double bytes);
 
 /**
  * The price of all_reduce over `trees` trees (1 or 2) per channel of the request; see

@@ -17,11 +17,6 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 uint32_t ronde_binomial_widest(uint32_t n)
 {
     if (n < 3)
@@ -31,15 +26,30 @@ uint32_t ronde_binomial_widest(uint32_t n)
 
 /* --- times --------------------------------------------------------------------------------- */
 
+struct ronde_binomial ronde_binomial_of(const struct ronde_request *request,
+                                        const struct ronde_load *load,
+                                        const struct ronde_network *network, bool is_weighted)
+{
+    const struct ronde_cut cut = {
+        .channels = ronde_request_channels(request),
+        .chunks = 1,
+        .widest = is_weighted ? ronde_binomial_widest(request->ranks) : 1,
+    };
+    return (struct ronde_binomial){.network = network,
+                                   .cut = cut,
+                                   .pieces = ronde_cut_load(load, cut),
+                                   .is_weighted = is_weighted};
+}
+
 static double message_bytes(const struct ronde_binomial *tree, uint32_t size)
 {
-    return tree->is_weighted ? size * tree->bytes : tree->bytes;
+    return ronde_message_bytes(&tree->pieces, tree->is_weighted ? size : 1, tree->pieces.count == 1);
 }
 
 double ronde_binomial_send_ns(const struct ronde_binomial *tree, uint32_t size)
 {
     const double bytes = message_bytes(tree, size);
-    const double flow_ns = ronde_shared_flow_ns(tree->network, bytes, tree->flows);
+    const double flow_ns = ronde_shared_flow_ns(tree->network, bytes, tree->cut.channels);
     if (tree->reduces && size > 1)
         return flow_ns;
     return ronde_network_step_ns(tree->network, bytes, false) + flow_ns;
@@ -67,11 +77,11 @@ double ronde_binomial_down_ns(const struct ronde_binomial *tree, uint32_t n)
         for (uint32_t half = distance / 2; half > 0; half /= 2)
             rest_ns += ronde_binomial_send_ns(tree, half) + alpha_ns +
                        ronde_binomial_receive_ns(tree, half);
-        longest_ns = later(longest_ns, rest_ns);
+        longest_ns = ronde_longer_ns(longest_ns, rest_ns);
         elapsed_ns = sent_ns + alpha_ns + ronde_binomial_receive_ns(tree, size);
         n = size;
     }
-    return later(longest_ns, elapsed_ns);
+    return ronde_longer_ns(longest_ns, elapsed_ns);
 }
 
 /** A full subtree: every child arrives after the one before it has been taken in. */
@@ -96,7 +106,7 @@ double ronde_binomial_up_ns(const struct ronde_binomial *tree, uint32_t n)
     while (depth-- > 0) {
         const double arrival_ns =
             time_ns + ronde_binomial_send_ns(tree, inner) + ronde_network_alpha_ns(tree->network);
-        time_ns = later(full_up_ns(tree, last_distance(sizes[depth])), arrival_ns) +
+        time_ns = ronde_longer_ns(full_up_ns(tree, last_distance(sizes[depth])), arrival_ns) +
                   ronde_binomial_receive_ns(tree, inner);
         inner = sizes[depth];
     }

@@ -20,11 +20,16 @@ uint32_t ronde_binomial_widest(uint32_t n);
 /** What is moved through a tree, and the costs of moving it. */
 struct ronde_binomial {
     const struct ronde_network *network;
-    double bytes;     /**< of a piece of one block */
-    uint32_t flows;   /**< that share a port: one per channel */
-    bool is_weighted; /**< a message carries the blocks of the subtree, else one block */
+    struct ronde_cut cut;       /**< of the request; its channels' flows share a port */
+    struct ronde_pieces pieces; /**< of the load */
+    bool is_weighted;           /**< a message carries the blocks of the subtree, else one block */
     bool reduces; /**< what comes up is added, and passed on by the step that adds the last of it */
 };
+
+/** The tree of a request whose blocks are not cut: scatter, gather (`is_weighted`) and reduce. */
+struct ronde_binomial ronde_binomial_of(const struct ronde_request *request,
+                                        const struct ronde_load *load,
+                                        const struct ronde_network *network, bool is_weighted);
 
 /** ns from the root's first send until the last position has received, n positions. */
 double ronde_binomial_down_ns(const struct ronde_binomial *tree, uint32_t n);

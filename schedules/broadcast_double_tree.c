@@ -63,25 +63,18 @@ struct ronde_price ronde_broadcast_double_tree_price(const struct ronde_request 
                                                      const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const uint32_t channels = ronde_request_channels(request);
-    const struct ronde_cut cut = {.channels = 2 * channels, .chunks = 1};
     if (n == 1)
-        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_tree_costs costs = {
-        .alone = ronde_costs_of(network, pieces.bytes, channels),
-        .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, 2 * channels),
-    };
-    const double step_ns = costs.alone.step_ns;
-    const double alpha_ns = costs.alone.alpha_ns;
-    const double send_ns = step_ns + costs.alone.flow_ns;
-    const double port_ns =
-        network->port_GBps > 0 ? 2 * channels * pieces.bytes / network->port_GBps : 0;
+        return ronde_rooted_copy_price(request, load, network);
+    const struct ronde_rooted_terms terms = ronde_rooted_terms_of(request, load, network);
+    const struct ronde_costs *alone = &terms.costs.alone;
+    const double step_ns = alone->step_ns;
+    const double alpha_ns = alone->alpha_ns;
+    const double send_ns = step_ns + alone->flow_ns;
     const struct ronde_pipeline pipeline = {
-        .first_ns = step_ns + costs.pair_ns + alpha_ns + ronde_tree_down_ns(n, &costs),
-        .period_ns = send_ns > port_ns ? send_ns : port_ns,
+        .first_ns = step_ns + terms.costs.pair_ns + alpha_ns + ronde_tree_down_ns(n, &terms.costs),
+        .period_ns = send_ns > terms.port_ns ? send_ns : terms.port_ns,
         .credit_ns = send_ns + alpha_ns + (n > 2 ? send_ns : step_ns),
-        .is_unshared = ronde_is_unshared(network, pieces.bytes, 2 * channels),
+        .is_unshared = terms.is_unshared,
     };
-    return ronde_pipeline_price(&pieces, network, &pipeline);
+    return ronde_pipeline_price(&terms.pieces, network, &pipeline);
 }

@@ -13,11 +13,19 @@
  *
  * Price (symbols in closed_form.h; a chunk is 1/(C N) of the block, rounded up to 16 bytes; w runs
  * over N/2, N/4, .. 1, then u over 1, 2, 4, .. and the rest, which add up to N-1):
- *   T <= L + sum over p of [sum over w of s(w b_p) + f(w b_p) + a + s(w b_p)]
- *                        + [sum over u of s(u b_p) + f(u b_p) + a + s(u b_p)]
- * as written for powers of two; else the longest chain of the scatter counts. An upper bound: the
- * last leaf sends on as it receives, the root neither waits nor receives, and pieces overlap where
- * a position is not on the longest path. N = 1: L + sum over p of s(b_p), exact.
+ *   T <= L + down + gather - saved + (P-1) max(root, inner)
+ *   down   = sum over w of s(w b) + f(w b) + a + s(w b)
+ *   gather = sum over u of s(u b) + f(u b) + a + s(u b)
+ *   saved  = s(b) + a                      a leaf sends on as it receives; and the only chain with all
+ *                                          latencies of `down` meets the root, which does not receive
+ *   root   = sum over w, u of s + f        its lane: it neither waits nor receives
+ *   inner  = down without the root's message, but with its receive; + gather - saved
+ * as written for powers of two; else the longest chain of the scatter counts, and `saved` is s(b) from
+ * 3/2 of a power of two on. Where N = 2^i + 2^j the root sends a child two messages a piece through
+ * the same slots, and D of these take at least their two sends, latencies and receives. Exact for
+ * equal chunks of one piece of powers of two, and for N = 2, the pipeline of 2 P messages; else an
+ * upper bound: pieces overlap a little more where a position is not on the longest chain. N = 1: L +
+ * sum over p of s(b_p), exact.
  *
  * Source: M. Barnett, L. Shuler, R. van de Geijn, S. Gupta, D. Payne, J. Watts, "Interprocessor
  * collective communication library (InterCom)", Scalable High Performance Computing Conference
@@ -85,15 +93,55 @@ void ronde_broadcast_scatter_allgather_build(const struct ronde_request *request
                        ronde_chunks(RONDE_OUT, 0, n));
 }
 
-/** ns of the rounds of all_gather for a piece. */
-static double gather_ns(uint32_t n, const struct ronde_network *network, double bytes,
-                        uint32_t flows)
+/* --- price --------------------------------------------------------------------------------- */
+
+/** ns from the start of a send until its slot is free again. */
+static double hop_ns(const struct ronde_binomial *tree, uint32_t chunks)
 {
-    struct ronde_lane_work work = {0};
-    for (uint32_t have = 1; have < n; have *= 2)
-        ronde_work_add(&work, chunks_to_send(n, have),
-                       (struct ronde_lane_shape){.steps = 2, .messages = 1});
-    return ronde_work_ns(&work, network, bytes, flows);
+    return ronde_binomial_send_ns(tree, chunks) + ronde_network_alpha_ns(tree->network) +
+           ronde_binomial_receive_ns(tree, chunks);
+}
+
+/** ns of the rounds of all_gather: of a chain through all of them, or of a lane that only sends. */
+static double gather_ns(uint32_t n, bool is_chain, const struct ronde_binomial *tree)
+{
+    double time_ns = 0;
+    for (uint32_t have = 1; have < n; have *= 2) {
+        const uint32_t chunks = chunks_to_send(n, have);
+        time_ns += ronde_binomial_send_ns(tree, chunks);
+        if (is_chain)
+            time_ns +=
+                ronde_network_alpha_ns(tree->network) + ronde_binomial_receive_ns(tree, chunks);
+    }
+    return time_ns;
+}
+
+/** ns from the arrival of a subtree's chunks until the last of its positions has its own. */
+static double taken_in_ns(uint32_t size, const struct ronde_binomial *tree)
+{
+    return ronde_binomial_receive_ns(tree, size) + ronde_binomial_down_ns(tree, size);
+}
+
+/** ns that no chain takes: see `saved` above. */
+static double saved_ns(uint32_t n, const struct ronde_binomial *tree)
+{
+    const double fused_ns = ronde_binomial_receive_ns(tree, 1);
+    const bool meets_root = 2 * n < 3 * (1u << ronde_log2_floor(n));
+    return fused_ns + (meets_root ? ronde_network_alpha_ns(tree->network) : 0);
+}
+
+/** Two ranks share one connection: its messages, two per piece, follow one another like pieces. */
+static struct ronde_price pair_price(const struct ronde_binomial *tree)
+{
+    struct ronde_pieces messages = tree->pieces;
+    messages.count *= 2;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = hop_ns(tree, 1),
+        .period_ns = ronde_binomial_send_ns(tree, 1),
+        .credit_ns = hop_ns(tree, 1),
+        .is_unshared = ronde_is_unshared(tree->network, messages.bytes, tree->cut.channels),
+    };
+    return ronde_pipeline_price(&messages, tree->network, &pipeline);
 }
 
 struct ronde_price ronde_broadcast_scatter_allgather_price(const struct ronde_request *request,
@@ -108,14 +156,33 @@ struct ronde_price ronde_broadcast_scatter_allgather_price(const struct ronde_re
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     const struct ronde_binomial tree = {.network = network,
-                                        .bytes = pieces.bytes,
-                                        .flows = cut.channels,
+                                        .cut = cut,
+                                        .pieces = pieces,
                                         .is_weighted = true};
-    struct ronde_price price = {.is_exact = pieces.count == 0};
-    if (pieces.count == 0)
-        return price;
-    const double piece_ns =
-        ronde_binomial_down_ns(&tree, n) + gather_ns(n, network, pieces.bytes, cut.channels);
-    price.time_ns = network->time.launch_ns + (double)pieces.count * piece_ns;
+    if (n == 2)
+        return pair_price(&tree);
+    const uint32_t top = 1u << ronde_log2_floor(n - 1);
+    const double rounds_ns = gather_ns(n, true, &tree) - saved_ns(n, &tree);
+    const double root_ns = ronde_binomial_root_ns(&tree, false, n) + gather_ns(n, false, &tree);
+    const double inner_ns =
+        ronde_longer_ns(taken_in_ns(n - top, &tree), taken_in_ns(top / 2, &tree)) + rounds_ns;
+    /* Where N = 2^i + 2^j a child is served again in a round, through the same slots. */
+    const uint32_t rest = n & (n - 1);
+    const double once_ns = hop_ns(&tree, ronde_binomial_widest(n));
+    const double credit_ns =
+        (rest & (rest - 1)) == 0 ? once_ns + hop_ns(&tree, chunks_to_send(n, top)) : once_ns;
+    struct ronde_pipeline pipeline = {
+        .first_ns = ronde_binomial_down_ns(&tree, n) + rounds_ns,
+        .period_ns = ronde_longer_ns(root_ns, inner_ns),
+        .credit_ns = credit_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
+    };
+    if (pieces.depth == 1 && credit_ns > once_ns) {
+        pipeline.first_ns = pipeline.credit_ns = ronde_longer_ns(pipeline.first_ns, credit_ns);
+    } else if (2 * pieces.count > pieces.depth && credit_ns > pieces.depth * pipeline.period_ns) {
+        pipeline.first_ns += once_ns;
+    }
+    struct ronde_price price = ronde_pipeline_price(&pieces, network, &pipeline);
+    price.is_exact = price.is_exact && pieces.count <= 1 && pieces.depth > 1 && (n & (n - 1)) == 0;
     return price;
 }

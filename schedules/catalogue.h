@@ -44,6 +44,28 @@ struct ronde_price ronde_all_reduce_hierarchical_price(const struct ronde_reques
                                                        const struct ronde_load *load,
                                                        const struct ronde_network *network);
 
+/* all_reduce_hierarchical_direct.c */
+void ronde_all_reduce_hierarchical_direct_build(const struct ronde_request *request,
+                                                struct ronde_builder *builder);
+struct ronde_price ronde_all_reduce_hierarchical_direct_price(const struct ronde_request *request,
+                                                              const struct ronde_load *load,
+                                                              const struct ronde_network *network);
+
+/* all_reduce_hierarchical_tree.c */
+void ronde_all_reduce_hierarchical_tree_build(const struct ronde_request *request,
+                                              struct ronde_builder *builder);
+struct ronde_price ronde_all_reduce_hierarchical_tree_price(const struct ronde_request *request,
+                                                            const struct ronde_load *load,
+                                                            const struct ronde_network *network);
+
+/* all_reduce_hierarchical_direct_tree.c */
+void ronde_all_reduce_hierarchical_direct_tree_build(const struct ronde_request *request,
+                                                     struct ronde_builder *builder);
+struct ronde_price
+ronde_all_reduce_hierarchical_direct_tree_price(const struct ronde_request *request,
+                                                const struct ronde_load *load,
+                                                const struct ronde_network *network);
+
 /* all_reduce_torus.c */
 void ronde_all_reduce_torus_build(const struct ronde_request *request,
                                   struct ronde_builder *builder);

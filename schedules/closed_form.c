@@ -3,6 +3,8 @@
 
 #include "ronde/split.h"
 
+#include <math.h>
+
 /** Slots a connection has unless the load says otherwise; every built-in needs fewer. */
 #define DEFAULT_DEPTH 8u
 
@@ -35,10 +37,27 @@ struct ronde_pieces ronde_cut_load(const struct ronde_load *load, struct ronde_c
     pieces.bytes = (double)(chunk_bytes < piece_bytes ? chunk_bytes : piece_bytes);
     pieces.last_bytes = (double)(chunk_bytes - (pieces.count - 1) * piece_bytes);
     /* Channels share nothing, so that only the largest one counts. */
+    pieces.grains = divide_up(grains, cut.channels);
+    pieces.chunks = cut.chunks;
+    pieces.block_bytes = (double)block_bytes;
     const bool is_whole = cut.channels * cut.chunks == 1 || block_bytes % RONDE_GRAIN_BYTES == 0;
-    pieces.is_even = is_whole && divide_up(grains, cut.channels) % cut.chunks == 0;
+    pieces.is_even = is_whole && pieces.grains % cut.chunks == 0;
     pieces.is_reached = is_whole;
     return pieces;
+}
+
+double ronde_message_bytes(const struct ronde_pieces *pieces, uint32_t chunks, bool is_last)
+{
+    const bool shares_block = pieces->chunks > 1 && chunks > 1;
+    if (!is_last)
+        return chunks * pieces->bytes;
+    if (!shares_block)
+        return chunks * pieces->last_bytes;
+    /* All chunks have the same pieces up to the last, which takes in the difference. */
+    const uint64_t grains = divide_up(pieces->grains * chunks, pieces->chunks);
+    const double total_bytes = (double)grains * RONDE_GRAIN_BYTES;
+    const double before_bytes = (double)(pieces->count - 1) * pieces->bytes * chunks;
+    return (total_bytes < pieces->block_bytes ? total_bytes : pieces->block_bytes) - before_bytes;
 }
 
 double ronde_shared_flow_ns(const struct ronde_network *network, double bytes, uint32_t flows)
@@ -66,29 +85,31 @@ struct ronde_costs ronde_costs_of(const struct ronde_network *network, double by
 
 void ronde_work_add(struct ronde_lane_work *work, uint32_t chunks, struct ronde_lane_shape times)
 {
-    work->times.steps += times.steps;
-    work->times.reducing += times.reducing;
-    work->times.messages += times.messages;
-    work->chunks.steps += chunks * times.steps;
-    work->chunks.reducing += chunks * times.reducing;
-    work->chunks.messages += chunks * times.messages;
-}
-
-/** ns of `times` steps that handle `bytes` together. */
-static double steps_ns(const struct ronde_network *network, uint32_t times, double bytes,
-                       bool reduces)
-{
-    const double empty_ns = ronde_network_step_ns(network, 0, reduces);
-    return times * empty_ns + ronde_network_step_ns(network, bytes, reduces) - empty_ns;
+    work->hops[work->hop_count].chunks = chunks;
+    work->hops[work->hop_count].times = times;
+    work->hop_count++;
 }
 
 double ronde_work_ns(const struct ronde_lane_work *work, const struct ronde_network *network,
-                     double bytes, uint32_t flows)
+                     const struct ronde_pieces *pieces, bool is_last, uint32_t flows)
 {
-    return steps_ns(network, work->times.steps, bytes * work->chunks.steps, false) +
-           steps_ns(network, work->times.reducing, bytes * work->chunks.reducing, true) +
-           ronde_shared_flow_ns(network, bytes * work->chunks.messages, flows) +
-           work->times.messages * ronde_network_alpha_ns(network);
+    double time_ns = 0;
+    for (uint32_t i = 0; i < work->hop_count; i++) {
+        const struct ronde_lane_shape *times = &work->hops[i].times;
+        const double bytes = ronde_message_bytes(pieces, work->hops[i].chunks, is_last);
+        const struct ronde_costs costs = ronde_costs_of(network, bytes, flows);
+        time_ns += times->steps * costs.step_ns + times->reducing * costs.reduce_ns +
+                   times->messages * (costs.flow_ns + costs.alpha_ns);
+    }
+    return time_ns;
+}
+
+uint32_t ronde_work_messages(const struct ronde_lane_work *work)
+{
+    uint32_t messages = 0;
+    for (uint32_t i = 0; i < work->hop_count; i++)
+        messages += work->hops[i].times.messages;
+    return messages;
 }
 
 struct ronde_price ronde_work_price(const struct ronde_load *load,
@@ -101,12 +122,12 @@ struct ronde_price ronde_work_price(const struct ronde_load *load,
         return price;
     price.time_ns =
         network->time.launch_ns +
-        (double)(pieces.count - 1) * ronde_work_ns(work, network, pieces.bytes, cut.channels) +
-        ronde_work_ns(work, network, pieces.last_bytes, cut.channels);
+        (double)(pieces.count - 1) * ronde_work_ns(work, network, &pieces, false, cut.channels) +
+        ronde_work_ns(work, network, &pieces, true, cut.channels);
     /* In one piece the largest chunk alone makes the longest path: it takes part in every hop. */
     price.is_exact =
         (pieces.is_even || (cut.widest <= 1 && pieces.is_reached && pieces.count == 1)) &&
-        (work->times.messages == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
+        (ronde_work_messages(work) == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
     return price;
 }
 
@@ -135,6 +156,40 @@ struct ronde_price ronde_pipeline_price(const struct ronde_pieces *pieces,
     price.is_exact = pieces->is_even && pipeline->is_unshared &&
                      (followers == 0 || pieces->last_bytes >= pieces->bytes);
     return price;
+}
+
+/** ns from piece to piece in the lane of a stage that shares a port with others. */
+static double held_up_ns(const struct ronde_stage *stage, double port_ns)
+{
+    const double others_ns = port_ns - stage->flow_ns;
+    const double held_ns2 = others_ns > 0 ? stage->flow_ns * others_ns : 0;
+    return (stage->period_ns + sqrt(stage->period_ns * stage->period_ns + 4 * held_ns2)) / 2;
+}
+
+struct ronde_price ronde_stages_price(const struct ronde_pieces *pieces,
+                                      const struct ronde_network *network,
+                                      const struct ronde_stage *stages, uint32_t count, bool meeting)
+{
+    struct ronde_pipeline pipeline = {0};
+    uint32_t port_chunks = 0, most = 0, all = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        pipeline.first_ns += stages[i].first_ns;
+        pipeline.credit_ns = ronde_longer_ns(pipeline.credit_ns, stages[i].credit_ns);
+        port_chunks += stages[i].port_chunks;
+        most = stages[i].flows > most ? stages[i].flows : most;
+        all += stages[i].flows;
+    }
+    const uint32_t at_once = meeting || pieces->count > 1 ? all : most;
+    pipeline.is_unshared = all == 0 || ronde_is_unshared(network, pieces->bytes, at_once);
+    const double port_ns =
+        network->port_GBps > 0 ? port_chunks * pieces->bytes / network->port_GBps : 0;
+    pipeline.period_ns = port_ns;
+    for (uint32_t i = 0; i < count; i++) {
+        const double lane_ns =
+            pipeline.is_unshared ? stages[i].period_ns : held_up_ns(&stages[i], port_ns);
+        pipeline.period_ns = ronde_longer_ns(pipeline.period_ns, lane_ns);
+    }
+    return ronde_pipeline_price(pieces, network, &pipeline);
 }
 
 uint32_t ronde_log2_floor(uint32_t n)

@@ -24,12 +24,15 @@ struct ronde_cut {
 
 /** A load, cut. */
 struct ronde_pieces {
-    uint64_t count;    /**< P; 0 when there is nothing to do */
-    double bytes;      /**< of a full piece of the largest chunk */
-    double last_bytes; /**< of its last piece */
-    bool is_even;      /**< every chunk of the largest channel has these pieces */
-    bool is_reached;   /**< the largest chunk is not cut short by the end of the block */
-    uint32_t depth;    /**< slots of a connection */
+    uint64_t count;     /**< P; 0 when there is nothing to do */
+    double bytes;       /**< of a full piece of the largest chunk */
+    double last_bytes;  /**< of its last piece */
+    uint64_t grains;    /**< of the largest channel */
+    uint32_t chunks;    /**< that share them */
+    double block_bytes; /**< of all channels */
+    bool is_even;       /**< every chunk of the largest channel has these pieces */
+    bool is_reached;    /**< the largest chunk is not cut short by the end of the block */
+    uint32_t depth;     /**< slots of a connection */
 };
 
 /** The costs of one piece. */
@@ -40,11 +43,23 @@ struct ronde_costs {
     double flow_ns;   /**< a flow when every channel has one on the port */
 };
 
+/** The longer of two times. */
+static inline double ronde_longer_ns(double a_ns, double b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 /** Channels a request asks for. */
 uint32_t ronde_request_channels(const struct ronde_request *request);
 
 /** Cuts a load by the split rule. */
 struct ronde_pieces ronde_cut_load(const struct ronde_load *load, struct ronde_cut cut);
+
+/**
+ * Most bytes of a message of `chunks` chunks, of the last piece or another. Where several chunks share
+ * a block they are not all as long as the largest.
+ */
+double ronde_message_bytes(const struct ronde_pieces *pieces, uint32_t chunks, bool is_last);
 
 /** Costs of a piece of `bytes` when `flows` flows share a port. */
 struct ronde_costs ronde_costs_of(const struct ronde_network *network, double bytes, uint32_t flows);
@@ -80,26 +95,32 @@ struct ronde_price ronde_lane_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
                                     struct ronde_lane_shape shape);
 
-/**
- * The same for messages of several chunks: a sum of hops of different widths. All costs grow linearly
- * with bytes, so the sum needs only how many steps there are and how many chunks they handle.
- */
+/** Most hops of different widths that a lane has: one per round of 2^20 ranks, and a few. */
+enum { RONDE_MOST_HOPS = 32 };
+
+/** The same for messages of several chunks: a sum of hops of different widths. */
 struct ronde_lane_work {
-    struct ronde_lane_shape times;  /**< steps and messages */
-    struct ronde_lane_shape chunks; /**< the same, each as often as it has chunks */
+    uint32_t hop_count; /**< of the following */
+    struct {
+        uint32_t chunks;               /**< of a message */
+        struct ronde_lane_shape times; /**< steps and messages */
+    } hops[RONDE_MOST_HOPS];           /**< in any order */
 };
 
 /** Adds hops of `chunks` chunks each. */
 void ronde_work_add(struct ronde_lane_work *work, uint32_t chunks, struct ronde_lane_shape times);
 
-/** ns of the work for one piece of `bytes` per chunk when `flows` flows share a port. */
+/** ns of the work for one piece, the last or another, when `flows` flows share a port. */
 double ronde_work_ns(const struct ronde_lane_work *work, const struct ronde_network *network,
-                     double bytes, uint32_t flows);
+                     const struct ronde_pieces *pieces, bool is_last, uint32_t flows);
+
+/** Messages of the work. */
+uint32_t ronde_work_messages(const struct ronde_lane_work *work);
 
 /**
  * The price of one lane that does all its work for a piece before the next: L + sum over p of
- * ronde_work_ns(b_p). Exact for equal chunks; else an upper bound, also in one piece, since a wide
- * message has shorter chunks beside the largest.
+ * ronde_work_ns(b_p). Exact for equal chunks; else an upper bound, also in one piece, since the widest
+ * messages need not lie on one chain.
  */
 struct ronde_price ronde_work_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
@@ -121,6 +142,26 @@ struct ronde_pipeline {
 struct ronde_price ronde_pipeline_price(const struct ronde_pieces *pieces,
                                         const struct ronde_network *network,
                                         const struct ronde_pipeline *pipeline);
+
+/** What a piece costs in one of several groups of lanes that hand pieces on to one another. */
+struct ronde_stage {
+    double first_ns;      /**< a piece alone, from end to end */
+    double period_ns;     /**< the busiest lane's work for a piece */
+    double credit_ns;     /**< as in ronde_pipeline */
+    double flow_ns;       /**< of that work, the flows; 0 where others never hold them up */
+    uint32_t port_chunks; /**< chunks a piece moves through the busiest port each way, all channels */
+    uint32_t flows;       /**< most flows of all channels that share a port; 0 = none flows */
+};
+
+/**
+ * The price of stages one after another: their firsts add up, the longest period or the time the port
+ * needs for all of them sets the pace. A lane whose flows share the port is held up by as much of their
+ * time as others flow meanwhile: with x of its t flowing and y of others', T = t + x y / T. Exact for equal pieces whose flows share nothing; all
+ * stages' flows may meet from the second piece on, those of `meeting` ones also in the first.
+ */
+struct ronde_price
+ronde_stages_price(const struct ronde_pieces *pieces, const struct ronde_network *network,
+                   const struct ronde_stage *stages, uint32_t count, bool meeting);
 
 /** Largest e with 2^e <= n; n > 0. */
 uint32_t ronde_log2_floor(uint32_t n);

@@ -10,7 +10,7 @@
 #ifndef RONDE_SCHEDULES_FOLD_H
 #define RONDE_SCHEDULES_FOLD_H
 
-#include "ronde/builder.h"
+#include "closed_form.h"
 
 /** Who works and who rests. */
 struct ronde_fold {
@@ -39,5 +39,27 @@ struct ronde_operand ronde_fold_blocks(struct ronde_fold fold, enum ronde_buffer
  * without extras exclusive or carries one member's program to the others.
  */
 uint32_t ronde_fold_speakers(struct ronde_fold fold);
+
+/** How a block is cut that is halved to a chunk per member: an extra's message has all of them. */
+struct ronde_cut ronde_fold_cut(struct ronde_fold fold, const struct ronde_request *request);
+
+/** What a piece costs a member in rounds that each change one bit, and those who stand for two. */
+struct ronde_fold_work {
+    struct ronde_lane_work rounds;   /**< of a member alone */
+    struct ronde_lane_work hand_in;  /**< what an extra's data adds: a message and its receive */
+    struct ronde_lane_work hand_out; /**< what giving it the result adds */
+};
+
+/**
+ * The price of a fold whose rounds run both ways, N > 1 no power of two. A message has to cross every
+ * round only between members that differ in all bits, of which one at least stands alone unless more
+ * than half stand for two. With d rounds, e = ceil(log2 extras):
+ *   both = in + rounds + out - (d - e) a                    from an extra to an extra
+ *   T <= L + max(in + rounds, rounds + out, both) + (P-1) max(both, rounds + (in + out) / 2)
+ * the last term for extras whose pieces go alternately to and from members that stand alone.
+ */
+struct ronde_price ronde_fold_price(struct ronde_fold fold, const struct ronde_load *load,
+                                    const struct ronde_network *network, struct ronde_cut cut,
+                                    const struct ronde_fold_work *work);
 
 #endif

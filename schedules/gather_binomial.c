@@ -71,37 +71,27 @@ void ronde_gather_binomial_build(const struct ronde_request *request, struct ron
             hand_in(request, parent, distance, builder);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 struct ronde_price ronde_gather_binomial_price(const struct ronde_request *request,
                                                const struct ronde_load *load,
                                                const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const uint32_t widest = ronde_binomial_widest(n);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
-                                  .chunks = 1,
-                                  .widest = widest};
+    const struct ronde_binomial tree = ronde_binomial_of(request, load, network, true);
+    const struct ronde_pieces pieces = tree.pieces;
+    const struct ronde_cut cut = tree.cut;
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_binomial tree = {.network = network,
-                                        .bytes = pieces.bytes,
-                                        .flows = cut.channels,
-                                        .is_weighted = true};
+    const uint32_t widest = ronde_binomial_widest(n);
     const bool is_full = (n & (n - 1)) == 0;
     /* From the second piece on all children send when they like. */
     const uint32_t at_once = pieces.count > 1 ? ronde_log2_ceil(n) : is_full ? 1 : 2;
     const double lane_ns =
-        larger(ronde_binomial_root_ns(&tree, true, n), ronde_binomial_inner_ns(&tree, n));
+        ronde_longer_ns(ronde_binomial_root_ns(&tree, true, n), ronde_binomial_inner_ns(&tree, n));
     const double port_ns =
         network->port_GBps > 0 ? (n - 1) * cut.channels * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {
         .first_ns = ronde_binomial_up_ns(&tree, n),
-        .period_ns = larger(lane_ns, port_ns),
+        .period_ns = ronde_longer_ns(lane_ns, port_ns),
         .credit_ns = ronde_binomial_send_ns(&tree, widest) + ronde_network_alpha_ns(network) +
                      ronde_binomial_receive_ns(&tree, widest),
         .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once * cut.channels),

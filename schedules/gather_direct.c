@@ -41,11 +41,6 @@ void ronde_gather_direct_build(const struct ronde_request *request, struct ronde
     ronde_builder_copy(builder, 0, COPY_LANE, input, ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 struct ronde_price ronde_gather_direct_price(const struct ronde_request *request,
                                              const struct ronde_load *load,
                                              const struct ronde_network *network)
@@ -62,7 +57,7 @@ struct ronde_price ronde_gather_direct_price(const struct ronde_request *request
     const struct ronde_pipeline pipeline = {
         .first_ns = costs.step_ns + ronde_shared_flow_ns(network, pieces.bytes, flows) +
                     costs.alpha_ns + (n - 1) * costs.step_ns,
-        .period_ns = larger(larger((n - 1) * costs.step_ns, send_ns), port_ns),
+        .period_ns = ronde_longer_ns(ronde_longer_ns((n - 1) * costs.step_ns, send_ns), port_ns),
         .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
         .is_unshared = ronde_is_unshared(network, pieces.bytes, flows),
     };

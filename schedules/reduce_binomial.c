@@ -57,11 +57,6 @@ void ronde_reduce_binomial_build(const struct ronde_request *request, struct ron
         }
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /** From the start of a send until its slot is free again, where that takes longest. */
 static double credit_ns(uint32_t n, const struct ronde_costs *costs)
 {
@@ -72,7 +67,7 @@ static double credit_ns(uint32_t n, const struct ronde_costs *costs)
     /* From 8 on, the last child of some inner position is an inner one, too. */
     if (n >= 8)
         return inner_ns + costs->alpha_ns + inner_ns;
-    return inner_ns + costs->alpha_ns + larger(leaf_ns, costs->reduce_ns);
+    return inner_ns + costs->alpha_ns + ronde_longer_ns(leaf_ns, costs->reduce_ns);
 }
 
 struct ronde_price ronde_reduce_binomial_price(const struct ronde_request *request,
@@ -80,26 +75,24 @@ struct ronde_price ronde_reduce_binomial_price(const struct ronde_request *reque
                                                const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    struct ronde_binomial tree = ronde_binomial_of(request, load, network, false);
+    const struct ronde_pieces pieces = tree.pieces;
+    const struct ronde_cut cut = tree.cut;
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const struct ronde_binomial tree = {.network = network,
-                                        .bytes = pieces.bytes,
-                                        .flows = cut.channels,
-                                        .reduces = true};
+    tree.reduces = true;
     const bool is_full = (n & (n - 1)) == 0;
     const uint32_t rounds = ronde_log2_ceil(n);
     /* From the second piece on all children send when they like. */
     const uint32_t at_once = pieces.count > 1 ? rounds : is_full ? 1 : 2;
     const double lane_ns =
-        larger(ronde_binomial_root_ns(&tree, true, n), ronde_binomial_inner_ns(&tree, n));
+        ronde_longer_ns(ronde_binomial_root_ns(&tree, true, n), ronde_binomial_inner_ns(&tree, n));
     const double port_ns =
         network->port_GBps > 0 ? rounds * cut.channels * pieces.bytes / network->port_GBps : 0;
     const struct ronde_pipeline pipeline = {
         .first_ns = ronde_binomial_up_ns(&tree, n),
-        .period_ns = larger(lane_ns, port_ns),
+        .period_ns = ronde_longer_ns(lane_ns, port_ns),
         .credit_ns = credit_ns(n, &costs),
         .is_unshared = ronde_is_unshared(network, pieces.bytes, at_once * cut.channels),
     };

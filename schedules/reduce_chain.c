@@ -48,11 +48,6 @@ void ronde_reduce_chain_build(const struct ronde_request *request, struct ronde_
     }
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 struct ronde_price ronde_reduce_chain_price(const struct ronde_request *request,
                                             const struct ronde_load *load,
                                             const struct ronde_network *network)
@@ -73,10 +68,10 @@ struct ronde_price ronde_reduce_chain_price(const struct ronde_request *request,
         .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
     };
     if (n == 2)
-        pipeline.period_ns = larger(last_ns, costs.reduce_ns);
+        pipeline.period_ns = ronde_longer_ns(last_ns, costs.reduce_ns);
     if (n == 2)
         pipeline.credit_ns = last_ns + alpha_ns + costs.reduce_ns;
     if (n == 3)
-        pipeline.credit_ns = inner_ns + alpha_ns + larger(last_ns, costs.reduce_ns);
+        pipeline.credit_ns = inner_ns + alpha_ns + ronde_longer_ns(last_ns, costs.reduce_ns);
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }

@@ -74,11 +74,6 @@ void ronde_reduce_double_tree_build(const struct ronde_request *request,
     ronde_rooted_tree_walk(request->ranks, true, builder, state_children);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /** From the start of a send until its slot is free again, where that takes longest. */
 static double credit_ns(uint32_t n, const struct ronde_costs *costs)
 {
@@ -90,7 +85,7 @@ static double credit_ns(uint32_t n, const struct ronde_costs *costs)
         return leaf_ns + costs->alpha_ns + costs->reduce_ns;
     if (has_inner_last_child)
         return inner_ns + costs->alpha_ns + inner_ns;
-    return inner_ns + costs->alpha_ns + larger(leaf_ns, costs->reduce_ns);
+    return inner_ns + costs->alpha_ns + ronde_longer_ns(leaf_ns, costs->reduce_ns);
 }
 
 struct ronde_price ronde_reduce_double_tree_price(const struct ronde_request *request,
@@ -98,26 +93,19 @@ struct ronde_price ronde_reduce_double_tree_price(const struct ronde_request *re
                                                   const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const uint32_t channels = ronde_request_channels(request);
-    const struct ronde_cut cut = {.channels = 2 * channels, .chunks = 1};
     if (n == 1)
-        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_tree_costs costs = {
-        .alone = ronde_costs_of(network, pieces.bytes, channels),
-        .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, 2 * channels),
-    };
-    const double reduce_ns = costs.alone.reduce_ns;
-    const double lane_ns = n == 2 ? larger(costs.alone.step_ns + costs.alone.flow_ns, reduce_ns)
-                                  : reduce_ns + costs.alone.flow_ns;
-    const double port_ns =
-        network->port_GBps > 0 ? 2 * channels * pieces.bytes / network->port_GBps : 0;
+        return ronde_rooted_copy_price(request, load, network);
+    const struct ronde_rooted_terms terms = ronde_rooted_terms_of(request, load, network);
+    const struct ronde_costs *alone = &terms.costs.alone;
+    const double reduce_ns = alone->reduce_ns;
+    const double lane_ns = n == 2 ? ronde_longer_ns(alone->step_ns + alone->flow_ns, reduce_ns)
+                                  : reduce_ns + alone->flow_ns;
     const struct ronde_pipeline pipeline = {
-        .first_ns = ronde_tree_up_ns(n, &costs) - costs.alone.flow_ns + costs.pair_ns +
-                    costs.alone.alpha_ns + reduce_ns,
-        .period_ns = larger(lane_ns, port_ns),
-        .credit_ns = credit_ns(n, &costs.alone),
-        .is_unshared = ronde_is_unshared(network, pieces.bytes, 2 * channels),
+        .first_ns = ronde_tree_up_ns(n, &terms.costs) - alone->flow_ns + terms.costs.pair_ns +
+                    alone->alpha_ns + reduce_ns,
+        .period_ns = ronde_longer_ns(lane_ns, terms.port_ns),
+        .credit_ns = credit_ns(n, alone),
+        .is_unshared = terms.is_unshared,
     };
-    return ronde_pipeline_price(&pieces, network, &pipeline);
+    return ronde_pipeline_price(&terms.pieces, network, &pipeline);
 }

@@ -16,11 +16,11 @@
  *
  * Price (symbols in closed_form.h; a chunk is 1/(C M) of the block, rounded up to 16 bytes; w runs
  * over M/2, M/4, .. 1):
- *   T <= L + sum over p, w of [s(w b_p) + f(w b_p) + a + r(w b_p)] + [s + f + a + s of w b_p] - s(b_p)
- * plus s + f + a + r of M b_p where N is folded. One step adds the last chunk and sends it on,
- * hence - s; with one slot (D = 1) it waits r(b_p) for its partner to do so. Exact for equal chunks
- * in one piece; from the second piece on those who are done early begin the next one early, and
- * this is an upper bound. N = 1: L + sum over p of s(b_p).
+ *   T = L + sum over p, w of [s(w b_p) + f(w b_p) + a + r(w b_p)] + [s + f + a + s of w b_p] - s(b_p)
+ * and where N is folded, r(M b_p) in every piece and s + f + a of M b once: while the members work
+ * on a piece, the next one is handed in. One step adds the last chunk and sends it on, hence - s;
+ * with one slot (D = 1) it waits r(b_p) for its partner to do so. Exact for equal chunks; with one
+ * slot from the second piece on an upper bound. N = 1: L + sum over p of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
@@ -122,15 +122,14 @@ struct ronde_price ronde_reduce_rabenseifner_price(const struct ronde_request *r
                                                    const struct ronde_network *network)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    const struct ronde_cut cut = {
-        .channels = ronde_request_channels(request),
-        .chunks = fold.members,
-        .widest = fold.extras > 0 ? fold.members : fold.members / 2,
-    };
-    struct ronde_lane_work work = {0};
-    if (fold.extras > 0)
-        ronde_work_add(&work, fold.members,
-                       (struct ronde_lane_shape){.steps = 1, .reducing = 1, .messages = 1});
+    const struct ronde_cut cut = ronde_fold_cut(fold, request);
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_lane_shape fold_message = {.steps = 1, .messages = 1};
+    struct ronde_lane_work fill = {0}, work = {0};
+    if (fold.extras > 0) {
+        ronde_work_add(&fill, fold.members, fold_message);
+        ronde_work_add(&work, fold.members, (struct ronde_lane_shape){.reducing = 1});
+    }
     for (uint32_t width = fold.members / 2; width > 1; width /= 2)
         ronde_work_add(&work, width,
                        (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
@@ -138,14 +137,15 @@ struct ronde_price ronde_reduce_rabenseifner_price(const struct ronde_request *r
      * The turning point, or the copy of a lone rank. With a single slot, what is sent on waits until
      * the partner has taken in what it was sent before.
      */
-    const uint32_t waits = ronde_cut_load(load, cut).depth == 1 ? 2 : 1;
+    const uint32_t waits = pieces.depth == 1 ? 2 : 1;
     const struct ronde_lane_shape turn = {.steps = 2, .reducing = waits, .messages = 2};
     const struct ronde_lane_shape copy = {.steps = 1};
     ronde_work_add(&work, 1, request->ranks == 1 ? copy : turn);
     struct ronde_price price = ronde_work_price(load, network, cut, &work);
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    /* A root that folds alone keeps its partner waiting anyway. */
-    const bool is_late_root = pieces.depth == 1 && fold.extras == 1;
-    price.is_exact = price.is_exact && (request->ranks == 1 || (pieces.count <= 1 && !is_late_root));
+    if (pieces.count > 0)
+        price.time_ns += ronde_work_ns(&fill, network, &pieces, pieces.count == 1, cut.channels);
+    /* A root that folds alone keeps its partner waiting anyway; so does the next piece. */
+    const bool waits_anyway = pieces.depth == 1 && (fold.extras == 1 || pieces.count > 1);
+    price.is_exact = price.is_exact && (request->ranks <= 2 || !waits_anyway);
     return price;
 }

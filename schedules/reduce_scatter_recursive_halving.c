@@ -15,7 +15,8 @@
  *   T = L + sum over p, w of s(w b_p) + f(w b_p) + a + r(w b_p)
  * Exact for equal chunks, else an upper bound. Where N is folded, w is the most blocks that a
  * message of its round has, s + f + a + r of N b_p to hand in and s + f + a + s of b_p to hand out
- * are added, and the price is an upper bound: no chain of messages is the longest in every round.
+ * are added as in ronde_fold_price, and the price is an upper bound: no chain of messages is the
+ * longest in every round.
  * N = 1: L + sum of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
@@ -159,17 +160,17 @@ struct ronde_price ronde_reduce_scatter_recursive_halving_price(const struct ron
                                   .widest = scratch_blocks(request->ranks)};
     const struct ronde_lane_shape swap = {.steps = 1, .reducing = 1, .messages = 1};
     const struct ronde_lane_shape give = {.steps = 2, .messages = 1};
-    struct ronde_lane_work work = {0};
+    struct ronde_fold_work work = {.rounds = {0}};
     if (request->ranks == 1)
-        ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
-    if (fold.extras > 0) {
-        ronde_work_add(&work, request->ranks, swap);
-        ronde_work_add(&work, 1, give);
-    }
+        ronde_work_add(&work.rounds, 1, (struct ronde_lane_shape){.steps = 1});
     /* The first members stand for two, so their blocks are the most. */
     for (uint32_t width = fold.members / 2; width > 0; width /= 2)
-        ronde_work_add(&work, ronde_fold_first(fold, width), swap);
-    struct ronde_price price = ronde_work_price(load, network, cut, &work);
-    price.is_exact = price.is_exact && fold.extras == 0;
+        ronde_work_add(&work.rounds, ronde_fold_first(fold, width), swap);
+    if (fold.extras == 0)
+        return ronde_work_price(load, network, cut, &work.rounds);
+    ronde_work_add(&work.hand_in, request->ranks, swap);
+    ronde_work_add(&work.hand_out, 1, give);
+    struct ronde_price price = ronde_fold_price(fold, load, network, cut, &work);
+    price.is_exact = false;
     return price;
 }

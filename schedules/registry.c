@@ -32,6 +32,18 @@ static const struct ronde_algorithm table[] = {
      "rings inside nodes and between them, one after another, piece by piece",
      ronde_axes_supports_nodes, ronde_all_reduce_hierarchical_build,
      ronde_all_reduce_hierarchical_price},
+    {RONDE_ALL_REDUCE, "hierarchical_direct",
+     "all pairs inside nodes, rings between them; best where a node has a switch",
+     ronde_axes_supports_nodes, ronde_all_reduce_hierarchical_direct_build,
+     ronde_all_reduce_hierarchical_direct_price},
+    {RONDE_ALL_REDUCE, "hierarchical_tree",
+     "rings inside nodes, double binary trees between them; best for many nodes",
+     ronde_axes_supports_nodes, ronde_all_reduce_hierarchical_tree_build,
+     ronde_all_reduce_hierarchical_tree_price},
+    {RONDE_ALL_REDUCE, "hierarchical_direct_tree",
+     "all pairs inside nodes, double binary trees between them; fewest latencies",
+     ronde_axes_supports_nodes, ronde_all_reduce_hierarchical_direct_tree_build,
+     ronde_all_reduce_hierarchical_direct_tree_price},
     {RONDE_ALL_REDUCE, "torus", "rings along the axes of a grid", ronde_supports_any,
      ronde_all_reduce_torus_build, ronde_all_reduce_torus_price},
     {RONDE_ALL_REDUCE, "direct",
@@ -199,6 +211,23 @@ static enum ronde_status check_request(const struct ronde_request *request,
     return RONDE_OK;
 }
 
+/* An algorithm judges one order at a time, whichever channel has it. */
+static enum ronde_status supports_orders(const struct ronde_algorithm *algorithm,
+                                         const struct ronde_request *request,
+                                         struct ronde_error *error)
+{
+    struct ronde_request one = *request;
+    enum ronde_status status = RONDE_OK;
+    if (!request->channel_orders)
+        return algorithm->supports(request, error);
+    one.channel_orders = NULL;
+    for (uint32_t k = 0; k < request->channels && status == RONDE_OK; k++) {
+        one.order = request->channel_orders + (size_t)k * request->ranks;
+        status = algorithm->supports(&one, error);
+    }
+    return status;
+}
+
 enum ronde_status ronde_compile(const struct ronde_request *request, const struct ronde_mem *mem,
                                 struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
                                 struct ronde_error *error)
@@ -214,7 +243,7 @@ enum ronde_status ronde_compile(const struct ronde_request *request, const struc
         ronde_algorithm_find(request->collective, request->algorithm, error);
     if (!algorithm)
         return RONDE_BAD_ARGUMENT;
-    status = algorithm->supports(request, error);
+    status = supports_orders(algorithm, request, error);
     if (status == RONDE_OK)
         status = ronde_builder_create(request, mem, &builder, error);
     if (status != RONDE_OK)

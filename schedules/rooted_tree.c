@@ -42,3 +42,31 @@ void ronde_rooted_tree_walk(uint32_t n, bool is_upwards, struct ronde_builder *b
     if (is_upwards)
         state(builder, n, 0);
 }
+
+static struct ronde_cut cut_of(const struct ronde_request *request)
+{
+    return (struct ronde_cut){.channels = 2 * ronde_request_channels(request), .chunks = 1};
+}
+
+struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_request *request,
+                                                const struct ronde_load *load,
+                                                const struct ronde_network *network)
+{
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut_of(request));
+    const uint32_t channels = ronde_request_channels(request);
+    const uint32_t pairs = 2 * channels;
+    return (struct ronde_rooted_terms){
+        .pieces = pieces,
+        .costs = {.alone = ronde_costs_of(network, pieces.bytes, channels),
+                  .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, pairs)},
+        .port_ns = network->port_GBps > 0 ? pairs * pieces.bytes / network->port_GBps : 0,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, pairs),
+    };
+}
+
+struct ronde_price ronde_rooted_copy_price(const struct ronde_request *request,
+                                           const struct ronde_load *load,
+                                           const struct ronde_network *network)
+{
+    return ronde_lane_price(load, network, cut_of(request), (struct ronde_lane_shape){.steps = 1});
+}

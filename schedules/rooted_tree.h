@@ -20,4 +20,22 @@ void ronde_rooted_tree_walk(uint32_t n, bool is_upwards, struct ronde_builder *b
                             void (*state)(struct ronde_builder *builder, uint32_t n,
                                           uint32_t position));
 
+/** What prices of both directions start from; the root's children send or receive at the same time. */
+struct ronde_rooted_terms {
+    struct ronde_pieces pieces;    /**< of half a block */
+    struct ronde_tree_costs costs; /**< of a piece */
+    double port_ns;                /**< of a port that serves both children of a position */
+    bool is_unshared;              /**< flows to both are as fast as alone */
+};
+
+/** The terms of a load; ranks > 1. */
+struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_request *request,
+                                                const struct ronde_load *load,
+                                                const struct ronde_network *network);
+
+/** The price for a lone rank: a copy in two channels. */
+struct ronde_price ronde_rooted_copy_price(const struct ronde_request *request,
+                                           const struct ronde_load *load,
+                                           const struct ronde_network *network);
+
 #endif

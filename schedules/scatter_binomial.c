@@ -16,8 +16,8 @@
  *   period = sum over w of s(w b) + f(w b)              the root's lane
  * as written for powers of two. Else the subtree of the last position is cut off, there is less to
  * send, and the longest chain counts. Where D slots are too few, D pieces take at least s + f + a +
- * s of the widest message. Exact for equal pieces, since no port ever carries two messages; where N
- * is no power of two and slots run out, an upper bound. N = 1: L + sum over p of s(b_p).
+ * s of the widest message. Exact for equal pieces, since no port ever carries two messages. N = 1: L +
+ * sum over p of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
@@ -66,17 +66,12 @@ struct ronde_price ronde_scatter_binomial_price(const struct ronde_request *requ
                                                 const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const uint32_t widest = ronde_binomial_widest(n);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
-                                  .chunks = 1,
-                                  .widest = widest};
+    const struct ronde_binomial tree = ronde_binomial_of(request, load, network, true);
+    const struct ronde_pieces pieces = tree.pieces;
+    const struct ronde_cut cut = tree.cut;
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_binomial tree = {.network = network,
-                                        .bytes = pieces.bytes,
-                                        .flows = cut.channels,
-                                        .is_weighted = true};
+    const uint32_t widest = ronde_binomial_widest(n);
     const struct ronde_pipeline pipeline = {
         .first_ns = ronde_binomial_down_ns(&tree, n),
         .period_ns = ronde_binomial_root_ns(&tree, false, n),
@@ -84,8 +79,5 @@ struct ronde_price ronde_scatter_binomial_price(const struct ronde_request *requ
                      ronde_binomial_receive_ns(&tree, widest),
         .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
     };
-    struct ronde_price price = ronde_pipeline_price(&pieces, network, &pipeline);
-    const bool has_slots = pipeline.credit_ns <= pieces.depth * pipeline.period_ns;
-    price.is_exact = price.is_exact && ((n & (n - 1)) == 0 || has_slots || pieces.count == 1);
-    return price;
+    return ronde_pipeline_price(&pieces, network, &pipeline);
 }

@@ -93,6 +93,41 @@ static struct figures hierarchical_all_gather(uint32_t n)
     return lockstep(n, local - 1 + nodes - 1, n - 1, local > 2 || nodes > 2 ? 2 : 1);
 }
 
+/* A direct phase is one message in a row; only the ring of nodes turns round in one step. */
+static struct figures hierarchical_direct(uint32_t n)
+{
+    const uint32_t local = divisor_below(n, 8), nodes = n / local;
+    struct figures figures =
+        lockstep(n, 2 * (local - 1 + nodes - 1), 2 * (n - 1), nodes > 1 ? 2 : 1);
+    figures.critical_path = (local > 1 ? 2 : 0) + 2 * (nodes - 1);
+    return figures;
+}
+
+/* What one of two channels moves; an inner rank sends up once and down twice. */
+static struct figures hierarchical_trees(uint32_t n, uint32_t phases_in_a_row, uint32_t min_depth)
+{
+    const uint32_t local = divisor_below(n, 8), nodes = n / local;
+    return (struct figures){
+        .messages = 2ull * (n * (local - 1) + local * (nodes - 1)),
+        .most_sent = 2 * (local - 1) + (nodes > 3 ? 3 : nodes - 1),
+        .critical_path = phases_in_a_row + 2 * figures_log2_up(nodes),
+        .min_depth = min_depth,
+    };
+}
+
+static struct figures hierarchical_tree(uint32_t n)
+{
+    const uint32_t local = divisor_below(n, 8);
+    return n == local ? hierarchical_all_reduce(n)
+                      : hierarchical_trees(n, 2 * (local - 1), local > 2 ? 2 : 1);
+}
+
+static struct figures hierarchical_direct_tree(uint32_t n)
+{
+    const uint32_t local = divisor_below(n, 8);
+    return n == local ? hierarchical_direct(n) : hierarchical_trees(n, local > 1 ? 2 : 0, 1);
+}
+
 /* --- powers of two, and what is folded to them ---------------------------------------------- */
 
 static struct figures doubling_all_reduce(uint32_t n)
@@ -336,6 +371,9 @@ static const struct {
     {RONDE_ALL_REDUCE, "recursive_doubling", doubling_all_reduce},
     {RONDE_ALL_REDUCE, "rabenseifner", rabenseifner_all_reduce},
     {RONDE_ALL_REDUCE, "hierarchical", hierarchical_all_reduce},
+    {RONDE_ALL_REDUCE, "hierarchical_direct", hierarchical_direct},
+    {RONDE_ALL_REDUCE, "hierarchical_tree", hierarchical_tree},
+    {RONDE_ALL_REDUCE, "hierarchical_direct_tree", hierarchical_direct_tree},
     {RONDE_ALL_REDUCE, "torus", torus},
     {RONDE_ALL_REDUCE, "direct", direct_twice},
     {RONDE_ALL_REDUCE, "direct_one_step", direct_once},

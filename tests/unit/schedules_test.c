@@ -77,6 +77,16 @@ static void programs_are_fused_to_what_the_files_say(void)
     check_program(RONDE_ALL_REDUCE, "torus", 6, 0, "send rrc send rrs rrcs rcs recv send recv");
     check_program(RONDE_ALL_REDUCE, "hierarchical", 10, 0,
                   "send rrs rrs rrs rrc | send rrcs recv | send rcs rcs rcs recv");
+    check_program(RONDE_ALL_REDUCE, "hierarchical_direct", 9, 0,
+                  "send send | rrc rrc | send rrs rrcs rcs recv | send send | recv recv");
+    check_program(RONDE_ALL_REDUCE, "hierarchical_tree", 9, 0,
+                  "send rrs rrc | rrcs | send rcs recv");
+    check_program(RONDE_ALL_REDUCE, "hierarchical_tree", 16, 1,
+                  "send rrs rrs rrs rrs rrs rrs rrc | send | recv | "
+                  "send rcs rcs rcs rcs rcs rcs recv");
+    check_program(RONDE_ALL_REDUCE, "hierarchical_direct_tree", 20, 2,
+                  "send send send send | rrc rrc rrc rrc | rrc | rrs | rcs | send | "
+                  "send send send send | recv recv recv recv");
     check_program(RONDE_ALL_REDUCE, "direct", 3, 0, "send send send send | rrc rrc recv recv");
     check_program(RONDE_ALL_REDUCE, "direct_one_step", 4, 2, "send send send | rrc recv rrc reduce");
     check_program(RONDE_ALL_REDUCE, "direct_one_step", 5, 0,
@@ -406,8 +416,8 @@ static void unknown_names_are_refused_with_the_known_ones(void)
     refuse(
         request, RONDE_BAD_ARGUMENT,
         "all_reduce has no algorithm 'rign'; it has: ring, tree, double_tree, "
-        "recursive_doubling, rabenseifner, hierarchical, torus, direct, direct_one_step (did you "
-        "mean ring?)");
+        "recursive_doubling, rabenseifner, hierarchical, hierarchical_direct, hierarchical_tree, "
+        "hierarchical_direct_tree, torus, direct, direct_one_step (did you mean ring?)");
     request.algorithm = "double-tree";
     refuse(request, RONDE_BAD_ARGUMENT, "(did you mean double_tree?)");
     request.algorithm = "a name that is longer than any name of an algorithm can ever be";
