@@ -38,6 +38,12 @@ function(ronde_install_package)
                                "pkg_check_modules(LIBXML2 REQUIRED IMPORTED_TARGET libxml-2.0)\n")
     set(requires "libxml-2.0")
   endif()
+  if(RONDE_HAVE_HWLOC AND RONDE_HAVE_LIBXML2)
+    string(APPEND dependencies "find_dependency(PkgConfig)\n"
+                               "pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)\n")
+    # Named as a library, not as a module: what a static hwloc would need (libudev) no package brings.
+    set(libraries_private "-lhwloc ${libraries_private}")
+  endif()
   if(RONDE_HAVE_CPU)
     string(APPEND dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)\n")
     set(libraries_private "-pthread ${libraries_private}")

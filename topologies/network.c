@@ -2,8 +2,11 @@
  * The flat network a platform looks like: slowest rate and longest latency of any pair, and on a shared host the fair
  * share of cores and memory.
  *
- * Pairs are sampled by class. In a star zone hosts with equal links are interchangeable, so two of each class stand for
- * all; elsewhere every host is its own class. A crossbar of 16,384 then takes one pair instead of 268 million.
+ * Pairs are sampled in two steps. In a star zone hosts with equal links are interchangeable, so two of each class stand
+ * for all; elsewhere every host is its own class. Of what is left all pairs are looked at up to 128 hosts; beyond, a
+ * few pairs of neighbours spread over the machine with every other host, there and back. So every host is an end of
+ * some route looked at, and on machines that look alike from every host (all kinds that `ronde topo generate` makes)
+ * every kind of pair is: same node, same rail, same pod, across.
  */
 #include "platform.h"
 
@@ -11,6 +14,11 @@
 
 /* The widest route looked at; longer ones are refused by name rather than cut. */
 #define MAX_LINKS 1024u
+
+/* Routes looked at: all of 128 hosts, or those between 16 hosts and 1,024 others; more only for the least number of
+ * probes. */
+#define MAX_ROUTES 32768u
+#define LEAST_PROBES 4u
 
 /* How the sampled routes cross a link: private if all come from one host, or all lead to one. */
 struct crossing {
@@ -23,6 +31,7 @@ struct crossing {
 /* The survey. */
 struct survey {
     const struct ronde_platform *platform;
+    struct ronde_router *router;
     struct ronde_error *error;
     uint32_t *hosts; /* sampled */
     uint32_t count;
@@ -57,22 +66,23 @@ static bool equal_hops(const struct ronde_platform *platform, struct ronde_hops 
     return true;
 }
 
-/* Whether exchanging two hosts changes no route but for the names of private links. */
+/* Whether exchanging two hosts, one of which is in a star, changes no route but for the names of private links. */
 static bool interchangeable(const struct ronde_platform *platform, uint32_t a, uint32_t b)
 {
     const struct ronde_point *left = point_of(platform, a);
     const struct ronde_point *right = point_of(platform, b);
-    return left->zone == right->zone &&
-           RONDE_AT(platform->zones, struct ronde_zone, left->zone)->kind == RONDE_ZONE_STAR &&
-           equal_hops(platform, left->up, right->up) &&
+    return left->zone == right->zone && equal_hops(platform, left->up, right->up) &&
            equal_hops(platform, left->down, right->down);
 }
 
 /* Takes a host unless two of its class are there; neighbours in the file are compared first, so this is fast. */
 static void sample(struct survey *survey, uint32_t host)
 {
+    const uint32_t zone = point_of(survey->platform, host)->zone;
+    const bool is_star =
+        RONDE_AT(survey->platform->zones, struct ronde_zone, zone)->kind == RONDE_ZONE_STAR;
     uint32_t alike = 0;
-    for (uint32_t i = survey->count; i > 0 && alike < 2; i--)
+    for (uint32_t i = is_star ? survey->count : 0; i > 0 && alike < 2; i--)
         alike += interchangeable(survey->platform, survey->hosts[i - 1], host) ? 1 : 0;
     if (alike < 2)
         survey->hosts[survey->count++] = host;
@@ -95,7 +105,7 @@ static enum ronde_status visit(struct survey *survey, uint32_t src, uint32_t dst
     double rate = INFINITY;
     double latency = 0;
     const enum ronde_status status =
-        ronde_platform_route(survey->platform, src, dst, MAX_LINKS, links, &count, survey->error);
+        ronde_router_route(survey->router, src, dst, MAX_LINKS, links, &count, survey->error);
     if (status != RONDE_OK)
         return status;
     for (uint32_t i = 0; i < count; i++) {
@@ -112,18 +122,45 @@ static enum ronde_status visit(struct survey *survey, uint32_t src, uint32_t dst
     return RONDE_OK;
 }
 
-/* Both directions of every sampled pair: they may take different links. */
+/* How many of the sampled hosts are paired with all others. */
+static uint32_t probes_of(uint32_t hosts)
+{
+    const uint32_t affordable = hosts > 0 ? MAX_ROUTES / 2 / hosts : 0;
+    const uint32_t probes = affordable > LEAST_PROBES ? affordable : LEAST_PROBES;
+    return probes < hosts ? probes : hosts;
+}
+
+/* The i-th probe: neighbours two by two, spread evenly; with as many probes as hosts simply all of them. */
+static uint32_t probe_at(const struct survey *survey, uint32_t probes, uint32_t i)
+{
+    if (probes == survey->count)
+        return i;
+    const uint32_t pairs = probes / 2;
+    const uint32_t last = survey->count - 2;
+    const uint32_t pair = i / 2 < pairs ? i / 2 : pairs - 1;
+    return (uint32_t)((uint64_t)last * pair / (pairs - 1)) + i % 2;
+}
+
+/* Both directions of every pair: they may take different links. The ways from one host come first, in one search. */
 static enum ronde_status visit_all(struct survey *survey, uint32_t ranks)
 {
     for (uint32_t i = 0; i < survey->platform->links.count; i++)
         survey->crossings[i] = (struct crossing){RONDE_NONE, RONDE_NONE, false, false};
     for (uint32_t i = 0; i < ranks; i++)
         sample(survey, i);
+    const uint32_t probes = probes_of(survey->count);
+    const bool is_all = probes == survey->count;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < survey->count && status == RONDE_OK; i++)
+    for (uint32_t i = 0; i < probes && status == RONDE_OK; i++) {
+        const uint32_t probe = probe_at(survey, probes, i);
+        const uint32_t host = survey->hosts[probe];
         for (uint32_t j = 0; j < survey->count && status == RONDE_OK; j++)
-            if (i != j)
-                status = visit(survey, survey->hosts[i], survey->hosts[j]);
+            if (j != probe)
+                status = visit(survey, host, survey->hosts[j]);
+        for (uint32_t j = 0; !is_all && j < survey->count && status == RONDE_OK; j++)
+            if (j != probe)
+                status = visit(survey, survey->hosts[j], host);
+    }
     return status;
 }
 
@@ -174,11 +211,11 @@ static enum ronde_status run_survey(struct survey *survey, uint32_t ranks)
     const uint32_t links = platform->links.count;
     survey->hosts = ronde_mem_new(platform->mem, ranks, sizeof *survey->hosts);
     survey->crossings = ronde_mem_new(platform->mem, links, sizeof *survey->crossings);
+    if (!survey->hosts || !survey->crossings)
+        return ronde_fail(survey->error, RONDE_NO_MEMORY, "no memory to survey %u ranks", ranks);
     const enum ronde_status status =
-        survey->hosts && survey->crossings
-            ? visit_all(survey, ranks)
-            : ronde_fail(survey->error, RONDE_NO_MEMORY, "no memory to survey %u ranks", ranks);
-    return status;
+        ronde_router_create(platform, platform->mem, &survey->router, survey->error);
+    return status == RONDE_OK ? visit_all(survey, ranks) : status;
 }
 
 /* On a shared host ports are no limit: what moves, moves by the copies of the steps. */
@@ -189,7 +226,7 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
     if (ranks > platform->hosts.count)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: %u ranks, but it has %u hosts",
                           platform->path, ranks, platform->hosts.count);
-    struct survey survey = {platform, error, NULL, 0, NULL, INFINITY, 0, 0, INFINITY};
+    struct survey survey = {platform, NULL, error, NULL, 0, NULL, INFINITY, 0, 0, INFINITY};
     const enum ronde_status status = run_survey(&survey, ranks);
     if (status == RONDE_OK) {
         const struct ronde_shared_host *shared = &platform->facts.shared;
@@ -202,6 +239,7 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
         if (is_shared)
             share_host(&platform->facts, ranks, &out_network->time);
     }
+    ronde_router_destroy(survey.router);
     ronde_mem_free(platform->mem, survey.hosts, ranks, sizeof *survey.hosts);
     ronde_mem_free(platform->mem, survey.crossings, platform->links.count, sizeof *survey.crossings);
     return status;

@@ -1,6 +1,7 @@
 /* The platform object: creation, growth, sealing, access. */
 #include "platform.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,4 +278,27 @@ const struct ronde_link *ronde_platform_link(const struct ronde_platform *platfo
 {
     return index < platform->links.count ? RONDE_AT(platform->links, struct ronde_link, index)
                                          : NULL;
+}
+
+struct ronde_platform_counts ronde_platform_count(const struct ronde_platform *platform)
+{
+    struct ronde_platform_counts counts = {
+        .zones = platform->zones.count,
+        .hosts = platform->hosts.count,
+        .links = platform->links.count,
+        .routes = platform->routes.count,
+    };
+    for (uint32_t i = 0; i < platform->points.count; i++) {
+        const struct ronde_point *point = RONDE_AT(platform->points, struct ronde_point, i);
+        counts.routers += !point->is_host && point->inner == RONDE_NONE ? 1 : 0;
+    }
+    for (uint32_t i = 0; i < platform->zones.count; i++)
+        counts.is_foreign |=
+            RONDE_AT(platform->zones, struct ronde_zone, i)->kind == RONDE_ZONE_FOREIGN;
+    for (uint32_t i = 0; i < platform->links.count; i++) {
+        const double GBps = RONDE_AT(platform->links, struct ronde_link, i)->rate_GBps;
+        counts.slowest_GBps = i == 0 ? GBps : fmin(counts.slowest_GBps, GBps);
+        counts.fastest_GBps = fmax(counts.fastest_GBps, GBps);
+    }
+    return counts;
 }

@@ -17,8 +17,12 @@ enum ronde_zone_kind {
     RONDE_ZONE_FULL,     /**< the route is written out, or there is none */
     RONDE_ZONE_SHORTEST, /**< fewest links (Dijkstra, DijkstraCache, Floyd) */
     RONDE_ZONE_STAR,     /**< own links up, then the other's links down (cluster) */
-    RONDE_ZONE_FOREIGN   /**< torus, fat tree, dragonfly, Vivaldi: only SimGrid knows */
+    RONDE_ZONE_TORUS,    /**< along the first axis, then the next, the shorter way round */
+    RONDE_ZONE_FOREIGN   /**< fat tree, dragonfly, Vivaldi: only SimGrid knows */
 };
+
+/** Most axes of a torus that is routed here. */
+#define RONDE_TORUS_AXES 6u
 
 /** A range of `hops`. */
 struct ronde_hops {
@@ -47,6 +51,8 @@ struct ronde_zone {
     uint32_t backbone;         /**< star zones: link every route crosses, or NONE */
     uint32_t member_count;     /**< points in it */
     uint32_t first_member;     /**< after sealing: into members */
+    uint32_t axis_count; /**< torus: its axes; slot 0 is the router, then the hosts, first axis fastest */
+    uint32_t axes[RONDE_TORUS_AXES]; /**< torus: hosts along each */
 };
 
 /** One direction of a <route> or <zoneRoute>. */

@@ -5,7 +5,7 @@
  * Where SimGrid would break a tie between equally short paths, this refuses: which of them it takes depends on its
  * containers, and a wrong guess would be a wrong answer.
  */
-#include "platform.h"
+#include "router.h"
 
 #include <string.h>
 
@@ -15,6 +15,7 @@
 /* The route being written. */
 struct walk {
     const struct ronde_platform *platform;
+    struct ronde_router *router;
     struct ronde_error *error;
     uint32_t *links;   /* may be shorter than the route */
     uint32_t capacity; /* of links */
@@ -105,158 +106,96 @@ static const struct ronde_route *find_route(const struct ronde_platform *platfor
     return NULL;
 }
 
-/* What Dijkstra knows of a point, by slot. */
-struct label {
-    uint32_t cost;     /* links from the source */
-    uint32_t via;      /* route that leads here */
-    bool is_done;      /* final */
-    bool is_ambiguous; /* another path is as short */
-};
-
-/* Settles the cheapest open point; NONE when no open one can be reached. */
-static uint32_t settle(struct label *labels, uint32_t count)
-{
-    uint32_t best = RONDE_NONE;
-    for (uint32_t i = 0; i < count; i++)
-        if (!labels[i].is_done && labels[i].cost != RONDE_NONE &&
-            (best == RONDE_NONE || labels[i].cost < labels[best].cost))
-            best = i;
-    if (best != RONDE_NONE)
-        labels[best].is_done = true;
-    return best;
-}
-
-/* Offers every neighbour of a settled point the path through it. */
-static void relax(const struct ronde_platform *platform, struct label *labels, uint32_t point)
-{
-    const struct ronde_point *from = point_at(platform, point);
-    const struct label *here = &labels[from->slot];
-    for (uint32_t i = 0; i < from->route_count; i++) {
-        const uint32_t index = from->first_route + i;
-        const struct ronde_route *route = RONDE_AT(platform->routes, struct ronde_route, index);
-        struct label *there = &labels[point_at(platform, route->dst)->slot];
-        const uint32_t cost = here->cost + route->hops.count;
-        if (there->is_done || cost > there->cost)
-            continue;
-        there->is_ambiguous = cost == there->cost || here->is_ambiguous;
-        if (cost == there->cost)
-            continue;
-        there->cost = cost;
-        there->via = index;
-    }
-}
-
-/* Labels all points of the zone of src that are as near as dst. */
-static void dijkstra(const struct ronde_platform *platform, struct label *labels, uint32_t src,
-                     uint32_t dst)
-{
-    const struct ronde_zone *zone = zone_at(platform, point_at(platform, src)->zone);
-    for (uint32_t i = 0; i < zone->member_count; i++)
-        labels[i].cost = RONDE_NONE;
-    labels[point_at(platform, src)->slot].cost = 0;
-    for (;;) {
-        const uint32_t slot = settle(labels, zone->member_count);
-        if (slot == RONDE_NONE)
-            return;
-        const uint32_t point = *RONDE_AT(platform->members, uint32_t, zone->first_member + slot);
-        if (point == dst)
-            return;
-        relax(platform, labels, point);
-    }
-}
-
-/* Turns the labels into the routes from src to dst, in order; returns how many. */
-static uint32_t backtrack(const struct ronde_platform *platform, const struct label *labels,
-                          uint32_t src, uint32_t dst, uint32_t *out_routes)
-{
-    uint32_t count = 0;
-    for (uint32_t at = dst; at != src; count++) {
-        const uint32_t via = labels[point_at(platform, at)->slot].via;
-        out_routes[count] = via;
-        at = RONDE_AT(platform->routes, struct ronde_route, via)->src;
-    }
-    for (uint32_t i = 0; i < count / 2; i++) {
-        const uint32_t swapped = out_routes[i];
-        out_routes[i] = out_routes[count - 1 - i];
-        out_routes[count - 1 - i] = swapped;
-    }
-    return count;
-}
-
 static enum ronde_status join(struct walk *walk, uint32_t src, uint32_t dst);
 
-/* The routes from one child of a zone to another, in order. */
-struct chain {
-    uint32_t *routes; /* `single`, or a block of `capacity` */
-    uint32_t capacity;
-    uint32_t count;
-    uint32_t single;
-};
+/* Along one axis of a torus, from one coordinate to another; *at is the host this has come to, counted from 0. */
+static enum ronde_status ring_route(struct walk *walk, const struct ronde_zone *zone,
+                                    const uint32_t *stride_and_length, uint32_t to, uint32_t *at)
+{
+    const struct ronde_platform *platform = walk->platform;
+    const uint32_t *members = RONDE_AT(platform->members, uint32_t, zone->first_member + 1);
+    const uint32_t stride = stride_and_length[0];
+    const uint32_t length = stride_and_length[1];
+    const uint32_t half = length / 2;
+    const uint32_t from = *at / stride % length;
+    /* SimGrid's rule to the letter: at half the length it goes up, except from some coordinates of even rings. */
+    const bool is_up =
+        (to > from && to <= from + half) || (from > half && (from + half) % length >= to);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t here = from; here != to && status == RONDE_OK;) {
+        const uint32_t next = (here + (is_up ? 1 : length - 1)) % length;
+        const uint32_t host = *at - here * stride + next * stride;
+        status = append_hops(walk, find_route(platform, members[*at], members[host])->hops);
+        here = next;
+        *at = host;
+    }
+    return status;
+}
 
-/* Writes a chain. Where one route ends at another gateway than the next begins, the way between those is part of it. */
-static enum ronde_status append_chain(struct walk *walk, const struct chain *chain, uint32_t from,
-                                      uint32_t to)
+/* First axis first. The router of a torus has no links of its own: what enters there is already inside. */
+static enum ronde_status torus_route(struct walk *walk, const struct ronde_zone *zone,
+                                     const struct ronde_point *src, const struct ronde_point *dst)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < chain->count && status == RONDE_OK; i++) {
-        const struct ronde_route *route =
-            RONDE_AT(walk->platform->routes, struct ronde_route, chain->routes[i]);
-        status = join(walk, from, route->gw_src);
-        if (status == RONDE_OK)
-            status = append_hops(walk, route->hops);
-        from = route->gw_dst;
+    if (!src->is_host || !dst->is_host)
+        return status;
+    uint32_t at = src->slot - 1;
+    uint32_t stride = 1;
+    for (uint32_t i = 0; i < zone->axis_count && status == RONDE_OK; i++) {
+        const uint32_t stride_and_length[2] = {stride, zone->axes[i]};
+        status = ring_route(walk, zone, stride_and_length, (dst->slot - 1) / stride % zone->axes[i],
+                            &at);
+        stride *= zone->axes[i];
     }
-    return status == RONDE_OK ? join(walk, from, to) : status;
+    return status;
+}
+
+/* Writes one route of a zone, and before it the way from where the last one ended to where this one begins. */
+static enum ronde_status append_route(struct walk *walk, uint32_t index, uint32_t *from)
+{
+    const struct ronde_route *route = RONDE_AT(walk->platform->routes, struct ronde_route, index);
+    enum ronde_status status = join(walk, *from, route->gw_src);
+    if (status == RONDE_OK)
+        status = append_hops(walk, route->hops);
+    *from = route->gw_dst;
+    return status;
 }
 
 /* The one route a FULL zone writes out. */
-static enum ronde_status find_written(struct walk *walk, const uint32_t *children,
-                                      struct chain *chain)
+static enum ronde_status written_route(struct walk *walk, const uint32_t *children, uint32_t from,
+                                       uint32_t to)
 {
     const struct ronde_route *route = find_route(walk->platform, children[0], children[1]);
     if (!route)
         return no_route(walk);
-    chain->single = (uint32_t)(route - (const struct ronde_route *)walk->platform->routes.block);
-    chain->routes = &chain->single;
-    chain->count = 1;
-    return RONDE_OK;
+    const uint32_t index =
+        (uint32_t)(route - (const struct ronde_route *)walk->platform->routes.block);
+    const enum ronde_status status = append_route(walk, index, &from);
+    return status == RONDE_OK ? join(walk, from, to) : status;
 }
 
-/* The shortest chain, if there is exactly one. */
-static enum ronde_status pick_shortest(struct walk *walk, const uint32_t *children,
-                                       struct label *labels, struct chain *chain)
+/* The shortest chain of routes, if there is exactly one. */
+static enum ronde_status shortest_route(struct walk *walk, const uint32_t *children, uint32_t from,
+                                        uint32_t to)
 {
-    const struct ronde_platform *platform = walk->platform;
-    const struct label *end = &labels[point_at(platform, children[1])->slot];
-    dijkstra(platform, labels, children[0], children[1]);
-    if (end->cost == RONDE_NONE)
+    struct ronde_router *router = walk->router;
+    ronde_router_search(router, children[0], children[1]);
+    if (!ronde_router_reached(router, children[1]))
         return no_route(walk);
-    if (end->is_ambiguous)
+    if (router->visits[children[1]].is_ambiguous)
         return ronde_fail(walk->error, RONDE_UNSUPPORTED,
                           "%s: two equally short routes lead from %s to %s and only SimGrid "
                           "knows which it takes; use --engine simgrid",
-                          platform->path, point_at(platform, children[0])->name,
-                          point_at(platform, children[1])->name);
-    chain->count = backtrack(platform, labels, children[0], children[1], chain->routes);
-    return RONDE_OK;
-}
-
-/* The same with the memory it takes; chain->routes is the caller's to free. */
-static enum ronde_status find_shortest(struct walk *walk, const uint32_t *children,
-                                       struct chain *chain)
-{
-    const struct ronde_mem *mem = walk->platform->mem;
-    const uint32_t zone = point_at(walk->platform, children[0])->zone;
-    const uint32_t members = zone_at(walk->platform, zone)->member_count;
-    struct label *labels = ronde_mem_new(mem, members, sizeof *labels);
-    chain->routes = ronde_mem_new(mem, members, sizeof *chain->routes);
-    chain->capacity = members;
-    const enum ronde_status status =
-        labels && chain->routes ? pick_shortest(walk, children, labels, chain)
-                                : ronde_fail(walk->error, RONDE_NO_MEMORY,
-                                             "no memory for a route among %u points", members);
-    ronde_mem_free(mem, labels, members, sizeof *labels);
-    return status;
+                          walk->platform->path, point_at(walk->platform, children[0])->name,
+                          point_at(walk->platform, children[1])->name);
+    /* Copied before going on: inside the gateways' zones other searches run, but never one of this zone. */
+    const uint32_t first = router->chain_count;
+    const uint32_t count = ronde_router_push(router, children[1]);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
+        status = append_route(walk, router->chain[first + i], &from);
+    router->chain_count = first;
+    return status == RONDE_OK ? join(walk, from, to) : status;
 }
 
 /* From one point to another through the two children of one zone they sit in (or are). */
@@ -266,20 +205,21 @@ static enum ronde_status route_in_zone(struct walk *walk, const uint32_t *childr
     const struct ronde_platform *platform = walk->platform;
     const struct ronde_point *src = point_at(platform, children[0]);
     const struct ronde_zone *zone = zone_at(platform, src->zone);
-    if (zone->kind == RONDE_ZONE_FOREIGN)
-        return ronde_fail(walk->error, RONDE_UNSUPPORTED,
-                          "%s: only SimGrid routes %s zones such as %s; use --engine simgrid",
-                          platform->path, zone->routing, point_at(platform, zone->point)->name);
-    if (zone->kind == RONDE_ZONE_STAR)
+    switch (zone->kind) {
+    case RONDE_ZONE_STAR:
         return star_route(walk, src, point_at(platform, children[1]));
-    struct chain chain = {NULL, 0, 0, RONDE_NONE};
-    enum ronde_status status = zone->kind == RONDE_ZONE_FULL ? find_written(walk, children, &chain)
-                                                             : find_shortest(walk, children, &chain);
-    if (status == RONDE_OK)
-        status = append_chain(walk, &chain, from, to);
-    if (chain.capacity > 0)
-        ronde_mem_free(platform->mem, chain.routes, chain.capacity, sizeof *chain.routes);
-    return status;
+    case RONDE_ZONE_FULL:
+        return written_route(walk, children, from, to);
+    case RONDE_ZONE_SHORTEST:
+        return shortest_route(walk, children, from, to);
+    case RONDE_ZONE_TORUS:
+        return torus_route(walk, zone, src, point_at(platform, children[1]));
+    case RONDE_ZONE_FOREIGN:
+        break;
+    }
+    return ronde_fail(walk->error, RONDE_UNSUPPORTED,
+                      "%s: only SimGrid routes %s zones such as %s; use --engine simgrid",
+                      platform->path, zone->routing, point_at(platform, zone->point)->name);
 }
 
 /* The zone a point sits in, as a point. */
@@ -317,19 +257,34 @@ static enum ronde_status join(struct walk *walk, uint32_t src, uint32_t dst)
 }
 
 /* From a host to itself leads no link: such messages never flow. */
-enum ronde_status ronde_platform_route(const struct ronde_platform *platform, uint32_t src,
-                                       uint32_t dst, uint32_t capacity, uint32_t *out_links,
-                                       uint32_t *out_count, struct ronde_error *error)
+enum ronde_status ronde_router_route(struct ronde_router *router, uint32_t src, uint32_t dst,
+                                     uint32_t capacity, uint32_t *out_links, uint32_t *out_count,
+                                     struct ronde_error *error)
 {
+    const struct ronde_platform *platform = router->platform;
     *out_count = 0;
     if (src >= platform->hosts.count || dst >= platform->hosts.count)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: host %u of %u", platform->path,
                           src >= platform->hosts.count ? src : dst, platform->hosts.count);
-    struct walk walk = {platform, error, out_links, capacity, 0, 0, 0};
+    struct walk walk = {platform, router, error, out_links, capacity, 0, 0, 0};
     walk.src = *RONDE_AT(platform->hosts, uint32_t, src);
     walk.dst = *RONDE_AT(platform->hosts, uint32_t, dst);
     const enum ronde_status status = join(&walk, walk.src, walk.dst);
     if (status == RONDE_OK)
         *out_count = walk.count;
+    return status;
+}
+
+enum ronde_status ronde_platform_route(const struct ronde_platform *platform, uint32_t src,
+                                       uint32_t dst, uint32_t capacity, uint32_t *out_links,
+                                       uint32_t *out_count, struct ronde_error *error)
+{
+    struct ronde_router *router;
+    *out_count = 0;
+    enum ronde_status status = ronde_router_create(platform, platform->mem, &router, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_router_route(router, src, dst, capacity, out_links, out_count, error);
+    ronde_router_destroy(router);
     return status;
 }

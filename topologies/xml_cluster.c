@@ -17,7 +17,8 @@ struct cluster {
     uint32_t sharing;    /* enum ronde_sharing, of the private links */
     uint32_t zone;
     uint32_t backbone; /* link or NONE */
-    bool is_star;      /* else SimGrid makes links we do not know */
+    bool is_star;      /* hosts have private links */
+    bool is_torus;     /* links lead from host to host; else SimGrid makes links we do not know */
 };
 
 /* Up: limiter, port, backbone. Down: backbone, port, limiter. Absent ones are NONE. */
@@ -47,13 +48,13 @@ static enum ronde_status add_links(struct ronde_reader *reader, const xmlNode *n
                                    const struct cluster *cluster, const char *number, uint32_t point)
 {
     struct ronde_platform *platform = reader->platform;
-    struct ronde_link link = {NULL, cluster->rate_GBps, cluster->latency_ns, false};
+    struct ronde_link link = {NULL, cluster->rate_GBps, cluster->latency_ns, false, false};
     uint32_t up_down[2];
     uint32_t limiter[2] = {RONDE_NONE, RONDE_NONE};
     link.name = ronde_platform_text(platform, cluster->id, "_link_", number);
     if (!link.name)
         return ronde_reader_no_memory(reader);
-    struct ronde_link limit = {NULL, cluster->limiter_GBps, 0, false};
+    struct ronde_link limit = {NULL, cluster->limiter_GBps, 0, false, false};
     limit.name = ronde_platform_text(platform, link.name, "_limiter", "");
     if (!limit.name)
         return ronde_reader_no_memory(reader);
@@ -148,7 +149,7 @@ static enum ronde_status add_router(struct ronde_reader *reader, xmlNode *node,
 static enum ronde_status add_backbone(struct ronde_reader *reader, xmlNode *node,
                                       struct cluster *cluster)
 {
-    struct ronde_link link = {NULL, 0, 0, false};
+    struct ronde_link link = {NULL, 0, 0, false, false};
     uint32_t sharing;
     uint32_t up_down[2] = {RONDE_NONE, RONDE_NONE};
     enum ronde_status status = ronde_reader_bandwidth(reader, node, "bb_bw", 0, &link.rate_GBps);
@@ -226,6 +227,8 @@ static enum ronde_status open_zone(struct ronde_reader *reader, xmlNode *node, u
     if (parent == RONDE_NONE && platform->zones.count > 0)
         return ronde_reader_fail(reader, node, "a second root zone '%s'", cluster->id);
     cluster->is_star = topology < 2;
+    /* A limiter is a link of its own on either side of such a torus. */
+    cluster->is_torus = topology == 2 && cluster->limiter_GBps == 0;
     status = ronde_platform_add_zone(platform, cluster->id, parent,
                                      cluster->is_star ? RONDE_ZONE_STAR : RONDE_ZONE_FOREIGN,
                                      &cluster->zone);
@@ -237,13 +240,22 @@ static enum ronde_status open_zone(struct ronde_reader *reader, xmlNode *node, u
     return cluster->is_star ? add_backbone(reader, node, cluster) : RONDE_OK;
 }
 
+static enum ronde_status make_torus(struct ronde_reader *reader, xmlNode *node,
+                                    const struct cluster *cluster)
+{
+    const struct ronde_link link = {cluster->id, cluster->rate_GBps, cluster->latency_ns, false,
+                                    false};
+    return ronde_reader_torus(reader, node, cluster->zone, &link,
+                              (enum ronde_sharing)cluster->sharing);
+}
+
 /* Numbers first, then the zone, its router, its hosts; props last, as they stand in the file. */
 enum ronde_status ronde_read_cluster(struct ronde_reader *reader, xmlNode *node, uint32_t parent)
 {
     static const struct ronde_element inside[] = {
         {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop},
     };
-    struct cluster cluster = {NULL, NULL, NULL, 0, 0, 0, 0, RONDE_NONE, RONDE_NONE, false};
+    struct cluster cluster = {NULL, NULL, NULL, 0, 0, 0, 0, RONDE_NONE, RONDE_NONE, false, false};
     const char *radical;
     enum ronde_status status = read_names(reader, node, &cluster);
     if (status == RONDE_OK)
@@ -256,6 +268,8 @@ enum ronde_status ronde_read_cluster(struct ronde_reader *reader, xmlNode *node,
         status = add_router(reader, node, &cluster);
     if (status == RONDE_OK)
         status = add_hosts(reader, node, &cluster, radical);
+    if (status == RONDE_OK && cluster.is_torus)
+        status = make_torus(reader, node, &cluster);
     if (status == RONDE_OK)
         status = ronde_reader_walk(reader, node, cluster.zone, inside, 1);
     return status;

@@ -22,27 +22,29 @@ static const struct {
     {"memory_GBps", NUMBER, offsetof(struct ronde_platform_facts, shared.memory_GBps)},
     {"core_step_ns", NUMBER, offsetof(struct ronde_platform_facts, shared.core_step_ns)},
     {"cores", INTEGER32, offsetof(struct ronde_platform_facts, shared.cores)},
+    {"node_hosts", INTEGER32, offsetof(struct ronde_platform_facts, node_hosts)},
     {"slot_bytes", INTEGER64, offsetof(struct ronde_platform_facts, slot_bytes)},
     {"copy_curve", CURVE, offsetof(struct ronde_platform_facts, copy_curve)},
     {"gamma_curve", CURVE, offsetof(struct ronde_platform_facts, gamma_curve)},
     {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
+    {"description", TEXT, offsetof(struct ronde_platform_facts, description)},
     {"rank_hosts", RANKS, 0},
     {"measured_on", REMARK, 0},
     {"machine", REMARK, 0},
     {"spread", REMARK, 0},
     {"source", REMARK, 0},
-    {"description", REMARK, 0},
     {"version", REMARK, 0},
 };
 
 /* Stores a text whole or not at all. */
-static enum ronde_status store_text(struct ronde_reader *reader, const xmlNode *node, char *field,
+static enum ronde_status store_text(struct ronde_reader *reader, const xmlNode *node, uint32_t row,
                                     const char *value)
 {
-    const size_t limit = sizeof reader->platform->facts.measured_by;
+    char *field = (char *)&reader->platform->facts + props[row].offset;
+    const size_t limit = RONDE_FACT_TEXT_BYTES;
     if (strlen(value) >= limit)
-        return ronde_reader_fail(reader, node, "ronde.measured_by has %zu bytes, at most %zu fit",
-                                 strlen(value), limit - 1);
+        return ronde_reader_fail(reader, node, "ronde.%s has %zu bytes, at most %zu fit",
+                                 props[row].name, strlen(value), limit - 1);
     memcpy(field, value, strlen(value) + 1);
     return RONDE_OK;
 }
@@ -126,7 +128,7 @@ static enum ronde_status store(struct ronde_reader *reader, const xmlNode *node,
     case INTEGER64:
         return store_integer(reader, node, row, value);
     case TEXT:
-        return store_text(reader, node, reader->platform->facts.measured_by, value);
+        return store_text(reader, node, row, value);
     case CURVE:
         return store_curve(reader, node, row, value);
     case RANKS:

@@ -1,15 +1,10 @@
-/* Reading a platform file: bytes, XML, the <platform> element, and what all element readers share. */
+/* Reading a platform file: the <platform> element, and what all element readers share. */
+#include "xml_document.h"
 #include "xml_reader.h"
 
-#include <libxml/parser.h>
+#include <libxml/xmlversion.h>
 #include <stdarg.h>
 #include <string.h>
-
-/* The largest platform we generate (512 GPUs, every pair written out) has 27 MB; this bounds devices and mistakes. */
-#define MAX_FILE_BYTES (1u << 28)
-
-/* Chunk of reading. */
-#define READ_BYTES (1u << 16)
 
 /* path:line: in front, where editors and people look for it. */
 static enum ronde_status fail_with(struct ronde_reader *reader, uint32_t line, const char *format,
@@ -212,103 +207,29 @@ static enum ronde_status finish(struct ronde_reader *reader)
     return ronde_reader_finish_facts(reader);
 }
 
-/* A finding of libxml2: one line, as all of ours. */
-static enum ronde_status fail_xml(struct ronde_reader *reader, const xmlError *found)
+/* The root of the document, then what only the whole shows. */
+static enum ronde_status read_document(struct ronde_reader *reader, const xmlDoc *document)
 {
-    char text[200] = "not XML";
-    uint32_t line = 1;
-    if (found && found->message) {
-        (void)snprintf(text, sizeof text, "%s", found->message);
-        text[strcspn(text, "\r\n")] = '\0';
-        line = found->line > 0 ? (uint32_t)found->line : 1;
-    }
-    return ronde_reader_fail_line(reader, line, "not well-formed XML: %s", text);
+    const enum ronde_status status = read_platform(reader, xmlDocGetRootElement(document));
+    return status == RONDE_OK ? finish(reader) : status;
 }
 
-/* What libxml2 tells nobody in particular, such as bytes that its character decoder refuses, belongs on no terminal. */
-static void ignore_message(void *context, const char *format, ...)
-{
-    (void)context;
-    (void)format;
-}
-
-/* Parses with the thread's message handler set aside: some of libxml2's messages ignore the options. */
-static xmlDoc *parse_quietly(xmlParserCtxt *context, const char *bytes, size_t count)
-{
-    const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-                        XML_PARSE_BIG_LINES | XML_PARSE_NOCDATA;
-    const xmlGenericErrorFunc handler = xmlGenericError;
-    void *handler_context = xmlGenericErrorContext;
-    xmlSetGenericErrorFunc(NULL, ignore_message);
-    xmlDoc *document = xmlCtxtReadMemory(context, bytes, (int)count, NULL, NULL, options);
-    xmlSetGenericErrorFunc(handler_context, handler);
-    return document;
-}
-
-/* Neither the DTD nor anything else is fetched: the checks are ours and work offline. */
-static enum ronde_status parse(struct ronde_reader *reader, const char *bytes, size_t count)
-{
-    xmlParserCtxt *context = xmlNewParserCtxt();
-    if (!context)
-        return ronde_reader_no_memory(reader);
-    xmlDoc *document = parse_quietly(context, bytes, count);
-    enum ronde_status status;
-    if (document && xmlDocGetRootElement(document))
-        status = read_platform(reader, xmlDocGetRootElement(document));
-    else
-        status = fail_xml(reader, xmlCtxtGetLastError(context));
-    if (status == RONDE_OK)
-        status = finish(reader);
-    xmlFreeDoc(document);
-    xmlFreeParserCtxt(context);
-    return status;
-}
-
-/* The whole file in one growing block. */
-static enum ronde_status slurp(struct ronde_reader *reader, FILE *file, struct ronde_list *bytes)
-{
-    const char *path = reader->platform->path;
-    size_t used = 0;
-    for (;;) {
-        if (!ronde_mem_grow(reader->platform->mem, &bytes->block, &bytes->capacity,
-                            used + READ_BYTES, 1))
-            return ronde_reader_no_memory(reader);
-        const size_t got = fread((char *)bytes->block + used, 1, READ_BYTES, file);
-        used += got;
-        if (used > MAX_FILE_BYTES)
-            return ronde_fail(reader->error, RONDE_BAD_INPUT, "%s: larger than %u bytes", path,
-                              MAX_FILE_BYTES);
-        if (got == READ_BYTES)
-            continue;
-        if (ferror(file))
-            return ronde_fail(reader->error, RONDE_IO, "%s: cannot be read", path);
-        bytes->count = (uint32_t)used;
-        return used > 0 ? RONDE_OK
-                        : ronde_fail_at(reader->error, RONDE_BAD_INPUT, 1,
-                                        "%s:1: the file is empty", path);
-    }
-}
-
-/* The file is read by us and not by libxml2, which would also take URLs and compressed data for a path. */
 enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
                                       struct ronde_platform **out_platform,
                                       struct ronde_error *error)
 {
     struct ronde_reader reader = {NULL, error, {0}, NULL};
-    struct ronde_list bytes = {NULL, 0, 0};
+    xmlDoc *document = NULL;
     *out_platform = NULL;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be opened", path);
-    enum ronde_status status = ronde_platform_create(path, mem, &reader.platform);
+    enum ronde_status status = ronde_document_read(path, mem, &document, error);
     if (status != RONDE_OK)
+        return status;
+    status = ronde_platform_create(path, mem, &reader.platform);
+    if (status == RONDE_OK)
+        status = read_document(&reader, document);
+    else
         ronde_fail(error, status, "%s: no memory for the platform", path);
-    if (status == RONDE_OK)
-        status = slurp(&reader, file, &bytes);
-    if (status == RONDE_OK)
-        status = parse(&reader, bytes.block, bytes.count);
-    (void)fclose(file);
-    ronde_mem_free(mem, bytes.block, bytes.capacity, 1);
+    xmlFreeDoc(document);
     if (status == RONDE_OK)
         *out_platform = reader.platform;
     else

@@ -12,7 +12,7 @@
 #include <libxml/tree.h>
 
 /** Number of ronde.* props (rows of the table in xml_facts.c). */
-#define RONDE_FACT_COUNT 20
+#define RONDE_FACT_COUNT 21
 
 /** State of one reading. */
 struct ronde_reader {
@@ -98,6 +98,13 @@ enum ronde_status ronde_reader_new_link(struct ronde_reader *reader, const xmlNo
 /** Rows of what a zone and the platform itself may hold: zones and clusters. */
 extern const struct ronde_element ronde_inner_zones[];
 #define RONDE_INNER_ZONE_COUNT 3
+
+/**
+ * After the hosts of a torus: its links and the ways between neighbours. `link` has the name of the cluster and the
+ * numbers of every link. Errors: BAD_INPUT for bad axes; NO_MEMORY.
+ */
+enum ronde_status ronde_reader_torus(struct ronde_reader *reader, xmlNode *node, uint32_t zone,
+                                     const struct ronde_link *link, enum ronde_sharing sharing);
 
 /** <zone> and its old name <AS>. */
 enum ronde_status ronde_read_zone(struct ronde_reader *reader, xmlNode *node, uint32_t parent);

@@ -155,7 +155,7 @@ static enum ronde_status read_router(struct ronde_reader *reader, xmlNode *node,
 /* Links hold no facts of ours; what others keep in their props is theirs. */
 static enum ronde_status read_link(struct ronde_reader *reader, xmlNode *node, uint32_t zone)
 {
-    struct ronde_link link = {NULL, 0, 0, false};
+    struct ronde_link link = {NULL, 0, 0, false, false};
     uint32_t sharing;
     uint32_t up_down[2];
     enum ronde_status status = ronde_reader_text(reader, node, "id", &link.name);

@@ -37,6 +37,9 @@ struct ronde_curve {
     double GBps[RONDE_MAX_CURVE];  /**< rate there, > 0 */
 };
 
+/** Room for a text among the facts, its final NUL included. */
+#define RONDE_FACT_TEXT_BYTES 128u
+
 /** Facts of a platform file that are not links. */
 struct ronde_platform_facts {
     struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
@@ -45,9 +48,11 @@ struct ronde_platform_facts {
     struct ronde_curve gamma_curve; /**< ronde.gamma_curve: the same for gamma_GBps */
     uint32_t hosts;                 /**< hosts, in file order (or as ronde.rank_hosts lists them) */
     uint64_t slot_bytes; /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
-    char measured_by[128]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
-    char name[64];         /**< id of the root zone */
+    char measured_by[RONDE_FACT_TEXT_BYTES]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
+    char name[64];                           /**< id of the root zone */
     uint32_t memory_link; /**< index of the SHARED link that is the memory; UINT32_MAX without one */
+    uint32_t node_hosts; /**< ronde.node_hosts: consecutive hosts that make up a node; 0 = not said */
+    char description[RONDE_FACT_TEXT_BYTES]; /**< ronde.description: the machine in one line, or "" */
 };
 
 /** One directed resource on a route. */
@@ -56,6 +61,7 @@ struct ronde_link {
     double rate_GBps;  /**< capacity */
     double latency_ns; /**< of the link */
     bool is_fatpipe;   /**< caps each flow, is not shared */
+    bool is_degraded;  /**< rate_GBps is no longer the file's: ronde_platform_degrade changed it */
 };
 
 /**
@@ -86,6 +92,21 @@ RONDE_API uint32_t ronde_platform_link_count(const struct ronde_platform *platfo
 RONDE_API const struct ronde_link *ronde_platform_link(const struct ronde_platform *platform,
                                                        uint32_t index);
 
+/** What a platform is made of. */
+struct ronde_platform_counts {
+    uint32_t zones;      /**< clusters included */
+    uint32_t hosts;      /**< ranks */
+    uint32_t routers;    /**< points that are neither host nor zone */
+    uint32_t links;      /**< directed */
+    uint32_t routes;     /**< written out, one way each */
+    double slowest_GBps; /**< of all links; 0 without any */
+    double fastest_GBps; /**< of all links */
+    bool is_foreign;     /**< has a zone that only SimGrid routes */
+};
+
+/** Counts the parts of a platform. */
+RONDE_API struct ronde_platform_counts ronde_platform_count(const struct ronde_platform *platform);
+
 /**
  * The route between two hosts (indices): up to `capacity` link indices; *out_count is how many it has. Errors:
  * BAD_INPUT names a pair without a route; UNSUPPORTED for zone kinds only SimGrid can route (torus, fat tree, ...).
@@ -95,9 +116,37 @@ ronde_platform_route(const struct ronde_platform *platform, uint32_t src, uint32
                      uint32_t capacity, uint32_t *out_links, uint32_t *out_count,
                      struct ronde_error *error);
 
+struct ronde_router;
+
+/**
+ * A router keeps the memory that finding routes takes, so that thousands of them are found without allocating. It
+ * belongs to one thread. Owner: the caller destroys it, before the platform. Errors: NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_router_create(const struct ronde_platform *platform, const struct ronde_mem *mem,
+                    struct ronde_router **out_router, struct ronde_error *error);
+
+/** Frees a router; NULL is allowed. */
+RONDE_API void ronde_router_destroy(struct ronde_router *router);
+
+/** As ronde_platform_route, which makes a router for one question. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_router_route(struct ronde_router *router, uint32_t src, uint32_t dst, uint32_t capacity,
+                   uint32_t *out_links, uint32_t *out_count, struct ronde_error *error);
+
+/**
+ * Scales the rate of a link, e.g. 0.5 for a cable that fell back to half its lanes. A split-duplex link is named with
+ * its direction (`up0_UP`) or, for both, without. Errors: BAD_ARGUMENT for an unknown link (names the nearest) or a
+ * factor that is not in (0, 1000].
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde_platform *platform,
+                                                                    const char *link, double factor,
+                                                                    struct ronde_error *error);
+
 /**
  * The flat network `ranks` ranks see: the slowest rate and longest latency of any pair's route; on a shared host the
- * fair share of cores and memory. *out_is_uniform tells whether every pair sees exactly these numbers, unshared.
+ * fair share of cores and memory. *out_is_uniform tells whether every pair sees exactly these numbers, unshared. Beyond
+ * 128 hosts outside stars (clusters) this rests on routes between a few hosts spread over the machine and all others.
  * `footprint_bytes` as for ronde_platform_time; 0 = the plain constants.
  * Errors: as ronde_platform_route; BAD_INPUT for more ranks than hosts.
  */

@@ -1,0 +1,60 @@
+/* Links that run slower (or faster) than the file says: one rate changes, routes stay as they are. */
+#include "platform.h"
+
+#include <string.h>
+
+/* Letters two names begin with in common. */
+static size_t common_letters(const char *a, const char *b)
+{
+    size_t count = 0;
+    while (a[count] != '\0' && a[count] == b[count])
+        count++;
+    return count;
+}
+
+/* Links are numbered families (nic0, nic1, ...), so the one that begins alike for longest is the one meant. */
+static const char *alike(const struct ronde_platform *platform, const char *name)
+{
+    const char *best = NULL;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < platform->links.count; i++) {
+        const char *candidate = RONDE_AT(platform->links, struct ronde_link, i)->name;
+        const size_t letters = common_letters(name, candidate);
+        if (letters <= longest)
+            continue;
+        longest = letters;
+        best = candidate;
+    }
+    return best;
+}
+
+/* The memory of a shared host is a link and a fact; they are one number. */
+static void scale(struct ronde_platform *platform, uint32_t index, double factor)
+{
+    struct ronde_link *link = RONDE_AT(platform->links, struct ronde_link, index);
+    link->rate_GBps *= factor;
+    link->is_degraded = true;
+    if (index == platform->facts.memory_link)
+        platform->facts.shared.memory_GBps = link->rate_GBps;
+}
+
+enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const char *link,
+                                         double factor, struct ronde_error *error)
+{
+    const uint32_t directed = ronde_names_find(&platform->link_names, link);
+    const uint32_t split = ronde_names_find(&platform->split_names, link);
+    /* Written so that NaN fails too. */
+    if (!(factor > 0 && factor <= 1000))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "link %s: factor %g, expected more than 0 and at most 1000", link, factor);
+    if (directed == RONDE_NONE && split == RONDE_NONE) {
+        const char *other = alike(platform, link);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s%s%s", platform->path,
+                          link, other ? "; did you mean '" : "", other ? other : "",
+                          other ? "'?" : "");
+    }
+    scale(platform, directed != RONDE_NONE ? directed : split, factor);
+    if (directed == RONDE_NONE)
+        scale(platform, *RONDE_AT(platform->twins, uint32_t, split), factor);
+    return RONDE_OK;
+}

@@ -1,0 +1,184 @@
+/* Machines that SimGrid has in one element, or nearly: one switch, a torus, one PCIe server. */
+#include "generator.h"
+
+/* Hosts where none are asked for. */
+#define CROSSBAR_HOSTS 64u
+#define ETHERNET_HOSTS 16u
+#define PCIE_GPUS 8u
+
+/* PCIe 4.0: 16 GT/s a lane and direction, 16 lanes, 128b/130b coding (PCI Express Base Specification 4.0). */
+#define PCIE4_X16_GBPS (16.0 * 16 * 128 / 130 / 8)
+/* Between two Xeon sockets of the Sapphire Rapids class: NCCL, src/graph/topo.h. */
+#define SOCKET_GBPS 22.0
+/* NCCL's latency of a hop over PCIe in its low-latency protocol, 1 us, half at each end (src/graph/tuning.cc). */
+#define PCIE_NS 500.0
+
+/* Port rate and latency of a star. */
+struct star {
+    const char *kind;
+    uint32_t hosts;
+    double GBps;
+    double latency_ns;
+    const char *what; /* of the description */
+    const char *source;
+    const char *comment; /* after its first line */
+};
+
+/* One <cluster>, whatever the number of hosts. */
+static enum ronde_status put_star(const struct star *star, FILE *file, struct ronde_error *error)
+{
+    char name[64];
+    char description[160];
+    char comment[1024];
+    snprintf(name, sizeof name, "%s-%u", star->kind, star->hosts);
+    snprintf(description, sizeof description, "%u hosts, %s", star->hosts, star->what);
+    snprintf(comment, sizeof comment, "  %u hosts %s", star->hosts, star->comment);
+    const struct ronde_opening opening = {name, "Full", description, star->source, comment, 0};
+    ronde_generator_open(file, &opening);
+    fprintf(file,
+            "    <cluster id=\"hosts\" prefix=\"h\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
+            "bw=\"%.15gGBps\" lat=\"%.15gns\"/>\n",
+            star->hosts - 1, star->GBps, star->latency_ns);
+    return ronde_generator_close(file, error);
+}
+
+enum ronde_status ronde_generate_crossbar(const struct ronde_generate_request *request, FILE *file,
+                                          struct ronde_error *error)
+{
+    const struct star star = {request->kind,
+                              request->nodes > 0 ? request->nodes : CROSSBAR_HOSTS,
+                              RONDE_PORT_400_GBPS,
+                              500,
+                              "one non-blocking switch, 50 GB/s ports",
+                              "nominal NDR InfiniBand: 400 Gbit/s ports, 1 us between hosts",
+                              "on one switch that never blocks: each host has one full-duplex port "
+                              "of 400 Gbit/s = 50 GB/s.\n\n"
+                              "  Nominal, not measured. Port rate: NDR InfiniBand, 400 Gbit/s per "
+                              "port (InfiniBand Trade Association roadmap;\n"
+                              "  NVIDIA ConnectX-7 data sheet); real switches have 64 such ports "
+                              "(NVIDIA QM9700 data sheet). Latency: 500 ns per\n"
+                              "  port, so that a route costs 1 us, the usual half round trip of "
+                              "small messages between two hosts on one switch\n"
+                              "  (osu_latency).\n"};
+    return put_star(&star, file, error);
+}
+
+enum ronde_status ronde_generate_ethernet(const struct ronde_generate_request *request, FILE *file,
+                                          struct ronde_error *error)
+{
+    const struct star star = {
+        request->kind,
+        request->nodes > 0 ? request->nodes : ETHERNET_HOSTS,
+        12.5,
+        10000,
+        "one 100 GbE switch, TCP, 20 us between hosts",
+        "nominal 100 GbE (IEEE 802.3ba); 20 us between two TCP sockets is assumed",
+        "on one Ethernet switch that never blocks: each host has one full-duplex port of 100 "
+        "Gbit/s = 12.5 GB/s.\n\n"
+        "  Nominal, not measured. Port rate: IEEE 802.3ba. Latency: 20 us between two TCP sockets "
+        "is an assumption, since\n"
+        "  it depends on the kernel and its settings more than on the switch; `ronde calibrate` "
+        "measures yours.\n"};
+    return put_star(&star, file, error);
+}
+
+/* "8x8x8" or, as SimGrid wants it, "8,8,8". */
+static void print_shape(const struct ronde_generate_request *request, const char *separator,
+                        char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < request->axis_count; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%u", i > 0 ? separator : "",
+                                 request->shape[i]);
+}
+
+/* SimGrid's own torus: one ring per axis, routes along the first axis first. */
+enum ronde_status ronde_generate_torus(const struct ronde_generate_request *request, FILE *file,
+                                       struct ronde_error *error)
+{
+    char shape[64];
+    char axes[64];
+    char name[96];
+    char description[160];
+    uint32_t hosts = 1;
+    if (request->axis_count < 2)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "a torus needs a shape of 2 or 3 axes, e.g. 8x8x8");
+    for (uint32_t i = 0; i < request->axis_count; i++)
+        hosts *= request->shape[i];
+    print_shape(request, "x", shape, sizeof shape);
+    print_shape(request, ",", axes, sizeof axes);
+    snprintf(name, sizeof name, "torus-%s", shape);
+    snprintf(description, sizeof description, "torus of %s chips, 50 GB/s links", shape);
+    const struct ronde_opening opening = {
+        name,
+        "Full",
+        description,
+        "link rate of TPU v4: 50 GB/s (Jouppi et al., ISCA 2023); 0.5 us a hop is assumed",
+        "  Chips in a torus: a full-duplex link to both neighbours on every axis. Messages go "
+        "along the first axis, then\n"
+        "  the next (SimGrid's TORUS), the shorter way round.\n\n"
+        "  Nominal, not measured. Link rate: 50 GB/s per direction as in TPU v4 (Jouppi et al.: "
+        "TPU v4: An Optically\n"
+        "  Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, "
+        "ISCA 2023). Latency:\n"
+        "  500 ns a hop is an assumption; no figure is published.\n",
+        0};
+    ronde_generator_open(file, &opening);
+    fprintf(file,
+            "    <cluster id=\"chips\" prefix=\"c\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
+            "bw=\"%.15gGBps\" lat=\"500ns\" topology=\"TORUS\" topo_parameters=\"%s\"/>\n",
+            hosts - 1, RONDE_PORT_400_GBPS, axes);
+    return ronde_generator_close(file, error);
+}
+
+/* Half of the GPUs on each of two sockets. */
+static void put_sockets(uint32_t gpus, FILE *file)
+{
+    char id[64];
+    fputs("    <router id=\"cpu0\"/>\n    <router id=\"cpu1\"/>\n", file);
+    for (uint32_t i = 0; i < gpus; i++) {
+        snprintf(id, sizeof id, "pcie%u", i);
+        fprintf(file, "    <host id=\"g%u\" speed=\"1Gf\"/>\n", i);
+        ronde_generator_link(file, id, PCIE4_X16_GBPS, PCIE_NS);
+    }
+    ronde_generator_link(file, "sockets", SOCKET_GBPS, 0);
+    for (uint32_t i = 0; i < gpus; i++)
+        fprintf(file,
+                "    <route src=\"g%u\" dst=\"cpu%u\"><link_ctn id=\"pcie%u\" direction=\"UP\"/>"
+                "</route>\n",
+                i, i < ronde_parts_of(gpus, 2) ? 0u : 1u, i);
+    fputs("    <route src=\"cpu0\" dst=\"cpu1\"><link_ctn id=\"sockets\" "
+          "direction=\"UP\"/></route>\n",
+          file);
+}
+
+enum ronde_status ronde_generate_pcie(const struct ronde_generate_request *request, FILE *file,
+                                      struct ronde_error *error)
+{
+    const uint32_t gpus = request->gpus > 0 ? request->gpus : PCIE_GPUS;
+    char name[64];
+    char description[160];
+    if (gpus > 64)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u GPUs, but one server has at most 64", gpus);
+    snprintf(name, sizeof name, "pcie-%u", gpus);
+    snprintf(description, sizeof description,
+             "%u GPUs on PCIe 4.0 x16, two sockets joined by %g GB/s", gpus, SOCKET_GBPS);
+    const struct ronde_opening opening = {
+        name,
+        "Dijkstra",
+        description,
+        "PCI Express Base Specification 4.0; NCCL src/graph/topo.h, tuning.cc",
+        "  One server without NVLink: the first half of the GPUs on socket 0, the rest on socket "
+        "1, each on 16 lanes of\n"
+        "  PCIe 4.0, full duplex. Nominal, not measured.\n\n"
+        "  Rates: 16 GT/s x 16 lanes x 128/130 = 31.5 GB/s per direction (PCI Express Base "
+        "Specification 4.0), headers not\n"
+        "  counted; 22 GB/s between the sockets, NCCL's figure for Sapphire Rapids "
+        "(src/graph/topo.h). Latency: NCCL's\n"
+        "  model of a hop over PCIe, 1 us (src/graph/tuning.cc, low-latency protocol).\n",
+        gpus};
+    ronde_generator_open(file, &opening);
+    put_sockets(gpus, file);
+    return ronde_generator_close(file, error);
+}

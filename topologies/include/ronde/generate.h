@@ -1,0 +1,50 @@
+/**
+ * Generators: platform files of any size for the usual kinds of machines, from data sheets and published papers.
+ *
+ * The numbers are nominal; each file names their sources. Files grow linearly with the machine and their routes are
+ * unique by construction, so that SimGrid and ronde's own router agree on them. topologies/README.md has the drawings.
+ */
+#ifndef RONDE_GENERATE_H
+#define RONDE_GENERATE_H
+
+#include "ronde/import.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most axes of a shape. */
+#define RONDE_GENERATE_AXES 3u
+
+/** What to generate. 0 and RONDE_FABRIC_COUNT mean "as usual for the kind"; what a kind has no use for is refused. */
+struct ronde_generate_request {
+    const char *kind;        /**< name of a kind */
+    uint32_t nodes;          /**< nodes of GPUs, or hosts where a node is one */
+    uint32_t gpus;           /**< of a node */
+    uint32_t levels;         /**< of switches: 2 or 3 */
+    double oversubscription; /**< rate below a switch per rate above it, at every level; at least 1 */
+    enum ronde_fabric fabric; /**< joins the nodes */
+    uint32_t axis_count;      /**< of shape */
+    uint32_t shape[RONDE_GENERATE_AXES]; /**< torus: its axes; fat-tree: [pods,] leaves, hosts; dragonfly: groups, routers, hosts */
+};
+
+/** A kind of machine. */
+struct ronde_machine_kind {
+    const char *name;    /**< as in the request */
+    const char *summary; /**< one line */
+};
+
+/** A kind by index; NULL beyond the last. */
+RONDE_API const struct ronde_machine_kind *ronde_machine_kind(uint32_t index);
+
+/**
+ * Writes the platform file of a machine; plain SimGrid loads it too. Errors: BAD_ARGUMENT (unknown kind, a part it does
+ * not have, a size it cannot have; names what is allowed), IO. A refused request writes nothing.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_generate(const struct ronde_generate_request *request, FILE *file, struct ronde_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/**
+ * Importers: a machine description of another program becomes a platform file.
+ *
+ * Read are NCCL and RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE), hwloc XML (lstopo FILE.xml) and, where
+ * hwloc was built in, this machine. Bandwidths are those of the file, by NCCL's tables where it names a speed and not a
+ * rate; what no file says (the rate of a NIC, of memory) is asked for and never made up. docs/import.md has the rules.
+ */
+#ifndef RONDE_IMPORT_H
+#define RONDE_IMPORT_H
+
+#include "ronde/collective.h"
+#include "ronde/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What joins several nodes. None of them blocks; they differ in switches on the way and in what they ask of a node. */
+enum ronde_fabric {
+    RONDE_FABRIC_CROSSBAR, /**< every NIC on one switch */
+    RONDE_FABRIC_RAIL,     /**< NIC i of all nodes on switch i: every GPU needs a NIC of its own */
+    RONDE_FABRIC_FAT_TREE, /**< leaf switches of 32 ports down and 32 up, joined by spines */
+    RONDE_FABRIC_COUNT     /**< how many there are */
+};
+
+/** The word of a fabric: crossbar, rail, fat-tree. */
+RONDE_API const char *ronde_fabric_name(enum ronde_fabric fabric);
+
+/** What to import. A rate of 0 means "not given": then the file must say it, or the import is refused. */
+struct ronde_import_request {
+    const char *path;         /**< the file; NULL = this machine, asked through hwloc */
+    uint32_t nodes;           /**< how many such nodes, at least 1; at most RONDE_MAX_RANKS / 256 */
+    enum ronde_fabric fabric; /**< joins them where there are several */
+    double nic_GBps;          /**< rate of NICs whose rate the file leaves out */
+    double nvlink_GBps; /**< of each GPU into an NVSwitch, where the file knows no link between GPUs */
+    double memory_GBps; /**< memory shared by the cores of a machine without GPUs */
+};
+
+/** What was found in one node, and how much was written. */
+struct ronde_import_summary {
+    const char *kind;  /**< "NCCL topology", "RCCL topology", "hwloc topology", "this machine" */
+    uint32_t gpus;     /**< of a node; 0 = the ranks are its cores */
+    uint32_t cores;    /**< hwloc only: of a node */
+    uint32_t cpus;     /**< sockets or NUMA domains with something below them */
+    uint32_t switches; /**< PCI bridges and switches on the way to a GPU or a NIC */
+    uint32_t nics;     /**< of a node */
+    uint32_t ports;    /**< of these NICs, where the file names them */
+    uint32_t links;    /**< of a node, as written */
+    uint32_t hosts;    /**< ranks of the platform file */
+};
+
+struct ronde_import;
+
+/**
+ * Reads a machine and decides everything about its platform file. Owner: the caller destroys *out_import, before the
+ * allocator. Errors: IO (absent file); BAD_INPUT ("path:line: ..." for broken XML, another kind of file, no GPU and no
+ * memory_GBps, a bad number, two GPUs without a way between them); BAD_ARGUMENT (nic_GBps is missing, the node is not
+ * made for the fabric); UNAVAILABLE (built without libxml2 or, for this machine, without hwloc); NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_import_read(const struct ronde_import_request *request, const struct ronde_mem *mem,
+                  struct ronde_import **out_import, struct ronde_error *error);
+
+/** Frees an import; NULL is allowed. */
+RONDE_API void ronde_import_destroy(struct ronde_import *import);
+
+/** What was found. */
+RONDE_API struct ronde_import_summary ronde_import_summary(const struct ronde_import *import);
+
+/** The index-th remark on what was assumed or left out, as one line; false beyond the last. */
+RONDE_API bool ronde_import_remark(const struct ronde_import *import, uint32_t index,
+                                   char *out_line, size_t bytes);
+
+/** Writes the platform file; plain SimGrid loads it too. Errors: IO. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_import_write(const struct ronde_import *import, FILE *file, struct ronde_error *error);
+
+/** Whether this machine can be asked; *out_reason says what is missing and the package that brings it. */
+RONDE_API bool ronde_import_can_ask_machine(const char **out_reason);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
