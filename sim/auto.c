@@ -1,7 +1,5 @@
 /* flat where its certificate holds, else SimGrid. */
-#include "ronde/sim.h"
-
-#include <stddef.h>
+#include "check.h"
 
 enum ronde_status ronde_sim_auto(const struct ronde_platform *platform, const struct ronde_dag *dag,
                                  const struct ronde_sim_options *options,
@@ -10,6 +8,8 @@ enum ronde_status ronde_sim_auto(const struct ronde_platform *platform, const st
 {
     /* Its own record: what flat cannot do is no failure yet. */
     struct ronde_error flat_error = {RONDE_OK, 0, ""};
+    if (options && ronde_sim_has_flags(options))
+        return ronde_sim_simgrid(platform, dag, options, out_result, error);
     const enum ronde_status status =
         ronde_sim_flat(platform, dag, options, mem, out_result, &flat_error);
     if (status == RONDE_OK && out_result->is_contention_free)

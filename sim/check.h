@@ -20,7 +20,27 @@ enum ronde_status ronde_sim_check(const struct ronde_platform *platform, const s
                                   const struct ronde_sim_options *options,
                                   struct ronde_error *error);
 
+/** The part about hosts alone. */
+enum ronde_status ronde_sim_check_hosts(const struct ronde_platform *platform, uint32_t ranks,
+                                        const struct ronde_sim_options *options,
+                                        struct ronde_error *error);
+
+/** The part about operations first .. end - 1: ranks exist, predecessors come first. */
+enum ronde_status ronde_sim_check_order(const struct ronde_dag *dag, uint32_t first, uint32_t end,
+                                        struct ronde_error *error);
+
+/** The part about their messages, once their order has been checked. */
+enum ronde_status ronde_sim_check_messages(const struct ronde_dag *dag, uint32_t first,
+                                           uint32_t end, struct ronde_error *error);
+
+/** Whether options ask for what SimGrid alone has: its flags, its latencies. */
+bool ronde_sim_has_flags(const struct ronde_sim_options *options);
+
 /** Whether ranks of this platform share cores or memory. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform);
+
+/** UNSUPPORTED where they do, in the name of an engine that does not model it. */
+enum ronde_status ronde_sim_refuse_shared(const struct ronde_platform *platform, const char *engine,
+                                          struct ronde_error *error);
 
 #endif

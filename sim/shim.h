@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/** A link whose rate is not the file's. */
+struct ronde_shim_link {
+    const char *name; /**< as SimGrid calls it */
+    double rate_GBps; /**< what it has instead */
+};
+
 /** What is replayed. Everything is the caller's and only read, but for start_ns and finish_ns. */
 struct ronde_shim_job {
     const char *platform_path;   /**< XML that ronde has validated */
@@ -17,9 +23,12 @@ struct ronde_shim_job {
     const char *const *hosts;    /**< name of the host of each rank */
     const char *const *cfg;      /**< extra flags, NULL-terminated, or NULL */
     bool native_latency;         /**< leave link latencies to SimGrid */
-    const char *memory_link;     /**< SHARED link that is the memory of a shared host, or NULL */
-    uint32_t cores;              /**< cores of a shared host; 0 = as many as ranks */
-    double core_step_ns;         /**< core time of a step; 0 = the step's own */
+    const double *release_ns;    /**< per rank, before which none of its steps starts; or NULL */
+    const struct ronde_shim_link *changed; /**< links whose rate is not the file's */
+    uint32_t changed_count;                /**< how many */
+    const char *memory_link; /**< SHARED link that is the memory of a shared host, or NULL */
+    uint32_t cores;          /**< cores of a shared host; 0 = as many as ranks */
+    double core_step_ns;     /**< core time of a step; 0 = the step's own */
     bool is_shared; /**< ranks share cores or memory: messages do not flow, steps load the memory */
     double *start_ns;  /**< op_count entries, or NULL */
     double *finish_ns; /**< op_count entries, or NULL */

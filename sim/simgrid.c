@@ -14,6 +14,7 @@ struct replay {
     struct ronde_shim_outcome *outcome;
     size_t shared_bytes;
     const char **hosts;
+    struct ronde_shim_link *changed;
 };
 
 /* Runs in the child; what it leaves is in shared memory. */
@@ -44,6 +45,27 @@ static enum ronde_status share(struct replay *replay, const struct ronde_dag *da
     return RONDE_OK;
 }
 
+static uint32_t count_changed(const struct ronde_platform *platform)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ronde_platform_link_count(platform); i++)
+        count += ronde_platform_link(platform, i)->is_degraded ? 1 : 0;
+    return count;
+}
+
+/* SimGrid reads the file itself, so what was changed after ours was read has to be told. */
+static void list_changed(struct replay *replay, const struct ronde_platform *platform)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < ronde_platform_link_count(platform); i++) {
+        const struct ronde_link *link = ronde_platform_link(platform, i);
+        if (link->is_degraded)
+            replay->changed[at++] = (struct ronde_shim_link){link->name, link->rate_GBps};
+    }
+    replay->job.changed = replay->changed;
+    replay->job.changed_count = at;
+}
+
 /* Names instead of indices: SimGrid has an order of its own. */
 static void describe(struct replay *replay, const struct ronde_platform *platform,
                      const struct ronde_dag *dag, const struct ronde_sim_options *options)
@@ -58,6 +80,8 @@ static void describe(struct replay *replay, const struct ronde_platform *platfor
     job->hosts = replay->hosts;
     job->cfg = options->cfg;
     job->native_latency = options->native_latency;
+    job->release_ns = options->release_ns;
+    list_changed(replay, platform);
     job->memory_link = memory ? memory->name : NULL;
     job->cores = facts->shared.cores;
     job->core_step_ns = facts->shared.core_step_ns;
@@ -94,15 +118,17 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
                                     struct ronde_sim_result *out_result, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    struct replay replay = {.outcome = NULL, .shared_bytes = 0, .hosts = NULL};
+    struct replay replay = {.outcome = NULL, .shared_bytes = 0, .hosts = NULL, .changed = NULL};
     options = options ? options : &ronde_sim_defaults;
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_check(platform, dag, options, error);
     if (status != RONDE_OK)
         return status;
     const double limit_s = options->time_limit_s > 0 ? options->time_limit_s : DEFAULT_LIMIT_S;
+    const uint32_t changed = count_changed(platform);
     replay.hosts = ronde_mem_new(mem, dag->ranks, sizeof *replay.hosts);
-    if (!replay.hosts)
+    replay.changed = ronde_mem_new(mem, changed, sizeof *replay.changed);
+    if (!replay.hosts || !replay.changed)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u host names", dag->ranks);
     if (status == RONDE_OK)
         status = share(&replay, dag, options, error);
@@ -113,6 +139,7 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
     if (status == RONDE_OK)
         status = collect(&replay, options, out_result, error);
     ronde_guard_unshare(replay.outcome, replay.shared_bytes);
+    ronde_mem_free(mem, replay.changed, changed, sizeof *replay.changed);
     ronde_mem_free(mem, replay.hosts, dag->ranks, sizeof *replay.hosts);
     return status;
 }

@@ -68,6 +68,7 @@ class Replay
     void configure(sg::Engine &engine) const;
     void find_hosts(const sg::Engine &engine);
     void check_links(const sg::Engine &engine);
+    void change_links() const;
     void find_paths();
     void lift_ports(const sg::Engine &engine) const;
     void invert_edges();
@@ -158,6 +159,18 @@ void Replay::check_links(const sg::Engine &engine)
                           std::string("link '") + link->get_cname() + "' has no bandwidth"};
 }
 
+/* Rates that the caller changed after reading the file. */
+void Replay::change_links() const
+{
+    for (uint32_t i = 0; i < job_.changed_count; i++) {
+        const ronde_shim_link &changed = job_.changed[i];
+        sg::Link *link = sg::Link::by_name_or_null(changed.name);
+        if (link == nullptr)
+            throw Failure{RONDE_BAD_INPUT, std::string("unknown link '") + changed.name + "'"};
+        link->set_bandwidth(changed.rate_GBps * GBps);
+    }
+}
+
 /* The route of a pair, looked up once; one without a route would abort SimGrid later. */
 uint32_t Replay::path_between(uint32_t src, uint32_t dst)
 {
@@ -211,7 +224,7 @@ void Replay::invert_edges()
     first_successor_.assign(static_cast<size_t>(dag_.op_count) + 1, 0);
     successors_.resize(dag_.edge_count);
     missing_.resize(dag_.op_count);
-    ready_ns_.assign(dag_.op_count, 0);
+    ready_ns_.resize(dag_.op_count);
     for (uint32_t i = 0; i < dag_.edge_count; i++)
         first_successor_[dag_.edges[i].op + 1]++;
     for (uint32_t i = 0; i < dag_.op_count; i++)
@@ -220,6 +233,7 @@ void Replay::invert_edges()
     for (uint32_t i = 0; i < dag_.op_count; i++) {
         const ronde_dag_op &op = dag_.ops[i];
         missing_[i] = op.edge_count;
+        ready_ns_[i] = job_.release_ns != nullptr ? job_.release_ns[op.src] : 0;
         for (uint32_t k = 0; k < op.edge_count; k++) {
             const ronde_dag_edge &edge = dag_.edges[op.first_edge + k];
             successors_[next[edge.op]++] = Successor{i, edge.is_message};
@@ -241,6 +255,7 @@ void Replay::load()
     engine_->seal_platform();
     find_hosts(*engine_);
     check_links(*engine_);
+    change_links();
     find_paths();
     if (!job_.native_latency)
         for (sg::Link *link : engine_->get_all_links())
@@ -434,6 +449,9 @@ void Replay::report(ronde_shim_outcome &outcome) const
             bytes[memory] += static_cast<double>(dag_.ops[i].touched_bytes);
     outcome.time_ns = end_ns_;
     for (const auto &[link, carried] : bytes) {
+        /* A fat pipe gives every flow its rate: it is never full. */
+        if (link->get_sharing_policy() == sg::Link::SharingPolicy::FATPIPE)
+            continue;
         const double use = end_ns_ > 0 ? carried / (link->get_bandwidth() * end_ns_ * ns) : 0;
         const bool wins_tie =
             use == outcome.busiest_utilisation && link->get_name() < outcome.busiest_link;

@@ -1,6 +1,9 @@
 /**
- * Replay of a step graph (dag.h) on a platform: `simgrid` (contention, the reference) and `flat` (max-plus, exact where
- * no two flows share a link, with a certificate that says so).
+ * Replay of a schedule, or of its step graph (dag.h), on a platform.
+ *
+ * Engines: `simgrid` (max-min sharing, the reference); `flat` (max-plus, exact where no link is asked for more than it
+ * has, with a certificate that says so; on the quotient of a symmetric schedule no graph is built); `flat_fifo` (links
+ * as queues, for contended work beyond SimGrid's reach); `extrapolate` (verified periodic continuation).
  */
 #ifndef RONDE_SIM_H
 #define RONDE_SIM_H
@@ -16,17 +19,22 @@ extern "C" {
 struct ronde_sim_options {
     const uint32_t *host_of; /**< per rank, index of its host; NULL = rank r on host r */
     const char *const *cfg;  /**< extra SimGrid flags "key:value", NULL-terminated, or NULL */
-    bool native_latency;  /**< leave link latencies to SimGrid instead of charging them as timers */
-    double time_limit_s;  /**< wall time after which the replay is given up; 0 = 600 */
-    double *out_start_ns; /**< op_count entries, or NULL: when each operation's delay began */
-    double *out_finish_ns; /**< op_count entries, or NULL */
+    bool native_latency; /**< leave link latencies to SimGrid instead of charging them as timers */
+    double time_limit_s; /**< wall time after which the replay is given up; 0 = 600 */
+    const double *release_ns; /**< per rank, before which none of its steps starts; NULL = 0 */
+    double *out_start_ns;     /**< op_count entries, or NULL: when each operation's delay began */
+    double *out_finish_ns;    /**< op_count entries, or NULL */
 };
 
 /** What a replay found. */
 struct ronde_sim_result {
     double time_ns;     /**< end of the run, launch included */
-    const char *engine; /**< "simgrid" or "flat" */
+    const char *engine; /**< "simgrid", "flat" or "flat_fifo" */
     bool is_contention_free; /**< flat: no link was asked for more than it has, so max-plus is exact; simgrid: true */
+    bool is_symmetric; /**< replayed on the quotient, without a graph: start and finish times are not kept */
+    uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
+    double slope_difference; /**< relative, the largest over the phases of an extrapolation */
+    double size_difference; /**< extrapolation: relative, by how much the load grew for its chunks to be equal */
     char busiest_link[64];      /**< link with the largest utilisation, "" if none */
     double busiest_utilisation; /**< bytes carried / (capacity * time), 0..1 */
 };
@@ -53,11 +61,63 @@ ronde_sim_flat(const struct ronde_platform *platform, const struct ronde_dag *da
                const struct ronde_sim_options *options, const struct ronde_mem *mem,
                struct ronde_sim_result *out_result, struct ronde_error *error);
 
-/** flat where its certificate holds, else simgrid; out_result->engine says which. Errors: those of the two. */
+/**
+ * Replays with links as queues: a message waits for its turn on every link of its route, in the order of arrival, and
+ * holds each for bytes / rate (cut-through: its head goes on at once). An approximation of max-min sharing that goes
+ * where SimGrid cannot; docs/flat-fifo.md tabulates the difference. Errors: as ronde_sim_flat.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_fifo(const struct ronde_platform *platform, const struct ronde_dag *dag,
+               const struct ronde_sim_options *options, const struct ronde_mem *mem,
+               struct ronde_sim_result *out_result, struct ronde_error *error);
+
+/** flat where its certificate holds and no flags are SimGrid's, else simgrid; out_result says which. Errors: theirs. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_auto(const struct ronde_platform *platform, const struct ronde_dag *dag,
                const struct ronde_sim_options *options, const struct ronde_mem *mem,
                struct ronde_sim_result *out_result, struct ronde_error *error);
+
+/** A load of a schedule on a platform. */
+struct ronde_sim_job {
+    const struct ronde_platform *platform;  /**< the machine */
+    const struct ronde_schedule *schedule;  /**< what runs */
+    const struct ronde_load *load;          /**< on how much */
+    const struct ronde_time_params *params; /**< costs that are not links */
+};
+
+/**
+ * `flat` on the quotient of a symmetric schedule: one vector over all positions per step, no graph. Works for any
+ * routes; the certificate is static (no link can be asked for more than it has, whatever the timing) or, where that
+ * cannot tell, from the times found. Errors: UNSUPPORTED where the schedule is not symmetric or start and finish times
+ * are asked for; else as ronde_sim_flat.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_symmetric(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
+                    const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                    struct ronde_error *error);
+
+/**
+ * Replays windows of K, 2K and 3K periods of each phase and continues with their common slope, rank by rank. Chunks that
+ * differ by a grain are made equal where that adds less than 2.5e-4 (size_difference). Errors: UNSUPPORTED
+ * where nothing is periodic or the slopes differ by more than 1e-9 (names phase and difference); those of the engine
+ * that replays the windows.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
+                      const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                      struct ronde_error *error);
+
+/**
+ * Replays a job with a named engine: auto, flat, simgrid, flat_fifo or extrapolate. `auto` takes the cheapest that is
+ * right: flat (on the quotient where there is one) if certified, simgrid where it can go, then extrapolate, then
+ * flat_fifo; out_result says which. SimGrid's flags leave simgrid as the only one.
+ * Errors: BAD_ARGUMENT for another name, or flags for an engine that has none; UNSUPPORTED for a graph of more than
+ * 40 million operations (names what can do without); those of the engine.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_job_run(const struct ronde_sim_job *job, const char *engine,
+                  const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                  struct ronde_sim_result *out_result, struct ronde_error *error);
 
 /** Whether SimGrid was built in; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_sim_simgrid_available(const char **out_text);

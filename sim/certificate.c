@@ -1,0 +1,149 @@
+/* Intervals on links, and the most that any link is asked for. */
+#include "certificate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool ronde_certificate_open(struct ronde_certificate *certificate,
+                            const struct ronde_platform *platform, const struct ronde_mem *mem)
+{
+    memset(certificate, 0, sizeof *certificate);
+    certificate->platform = platform;
+    certificate->mem = mem;
+    certificate->link_count = ronde_platform_link_count(platform);
+    certificate->uses = ronde_mem_new(mem, certificate->link_count, sizeof *certificate->uses);
+    for (uint32_t l = 0; certificate->uses && l < certificate->link_count; l++)
+        certificate->uses[l].is_exempt = ronde_platform_link(platform, l)->is_fatpipe;
+    return certificate->uses != NULL;
+}
+
+static void free_sweep(struct ronde_certificate *certificate)
+{
+    const struct ronde_mem *mem = certificate->mem;
+    ronde_mem_free(mem, certificate->ends, certificate->end_count, sizeof *certificate->ends);
+    ronde_mem_free(mem, certificate->next, certificate->link_count, sizeof *certificate->next);
+    certificate->ends = NULL;
+    certificate->next = NULL;
+}
+
+void ronde_certificate_close(struct ronde_certificate *certificate)
+{
+    free_sweep(certificate);
+    ronde_mem_free(certificate->mem, certificate->uses, certificate->link_count,
+                   sizeof *certificate->uses);
+}
+
+/* Whether the sweep looks at a link. */
+static bool is_swept(const struct ronde_certificate *certificate, uint32_t link)
+{
+    return certificate->uses[link].overlaps && !certificate->uses[link].is_exempt;
+}
+
+bool ronde_certificate_needs_sweep(const struct ronde_certificate *certificate)
+{
+    for (uint32_t l = 0; l < certificate->link_count; l++)
+        if (is_swept(certificate, l))
+            return true;
+    return false;
+}
+
+uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate)
+{
+    uint64_t flows = 0;
+    for (uint32_t l = 0; l < certificate->link_count; l++)
+        flows += is_swept(certificate, l) ? certificate->uses[l].flows : 0;
+    return flows;
+}
+
+/* Ends a link has room for: it may have fewer. */
+static size_t room_for(const struct ronde_certificate *certificate, uint32_t link)
+{
+    return is_swept(certificate, link) ? 2 * (size_t)certificate->uses[link].flows : 0;
+}
+
+bool ronde_certificate_sweep_begin(struct ronde_certificate *certificate)
+{
+    certificate->end_count = 2 * ronde_certificate_sweep_flows(certificate);
+    certificate->ends =
+        ronde_mem_new(certificate->mem, certificate->end_count, sizeof *certificate->ends);
+    certificate->next =
+        ronde_mem_new(certificate->mem, certificate->link_count, sizeof *certificate->next);
+    if (!certificate->ends || !certificate->next) {
+        free_sweep(certificate);
+        return false;
+    }
+    size_t first = 0;
+    for (uint32_t l = 0; l < certificate->link_count; l++) {
+        certificate->next[l] = first;
+        first += room_for(certificate, l);
+    }
+    return true;
+}
+
+/* The end moves forward by the tolerance, so that touching is not overlapping. */
+void ronde_certificate_put(struct ronde_certificate *certificate, uint32_t link,
+                           const struct ronde_flow *flow)
+{
+    if (!is_swept(certificate, link))
+        return;
+    struct ronde_flow_end *ends = &certificate->ends[certificate->next[link]];
+    const double slack =
+        fmin(flow->end_ns * RONDE_CERTIFICATE_TOLERANCE, (flow->end_ns - flow->start_ns) / 2);
+    ends[0] = (struct ronde_flow_end){flow->start_ns, flow->rate_GBps};
+    ends[1] = (struct ronde_flow_end){flow->end_ns - slack, -flow->rate_GBps};
+    certificate->next[link] += 2;
+}
+
+/* Ends before starts at the same instant: touching is not overlapping. */
+static int compare_ends(const void *left, const void *right)
+{
+    const struct ronde_flow_end *a = left;
+    const struct ronde_flow_end *b = right;
+    if (a->at_ns != b->at_ns)
+        return a->at_ns < b->at_ns ? -1 : 1;
+    return a->rate_GBps < b->rate_GBps ? -1 : a->rate_GBps > b->rate_GBps;
+}
+
+/* The most a link is asked for at any time. */
+static double peak(struct ronde_flow_end *ends, size_t count)
+{
+    double now = 0;
+    double most = 0;
+    qsort(ends, count, sizeof *ends, compare_ends);
+    for (size_t i = 0; i < count; i++) {
+        now += ends[i].rate_GBps;
+        most = fmax(most, now);
+    }
+    return most;
+}
+
+bool ronde_certificate_sweep_end(struct ronde_certificate *certificate)
+{
+    bool is_free = true;
+    size_t first = 0;
+    for (uint32_t l = 0; l < certificate->link_count && is_free; l++) {
+        const double rate_GBps = ronde_platform_link(certificate->platform, l)->rate_GBps;
+        const size_t count = certificate->next[l] - first;
+        is_free =
+            peak(certificate->ends + first, count) <= rate_GBps * (1 + RONDE_CERTIFICATE_TOLERANCE);
+        first = certificate->next[l];
+    }
+    free_sweep(certificate);
+    return is_free;
+}
+
+void ronde_certificate_busiest(const struct ronde_certificate *certificate, double span_ns,
+                               struct ronde_sim_result *result)
+{
+    for (uint32_t l = 0; span_ns > 0 && l < certificate->link_count; l++) {
+        const struct ronde_link *link = ronde_platform_link(certificate->platform, l);
+        const double use = certificate->uses[l].bytes / (link->rate_GBps * span_ns);
+        /* A fatpipe has its rate for every flow: there is nothing to use up. */
+        if (link->is_fatpipe || use <= result->busiest_utilisation)
+            continue;
+        result->busiest_utilisation = use;
+        (void)snprintf(result->busiest_link, sizeof result->busiest_link, "%s", link->name);
+    }
+}

@@ -1,0 +1,93 @@
+/**
+ * The certificate of a max-plus replay: whether any link was ever asked for more than it has.
+ *
+ * Flows are noted one after another. Where those of a link come in the order of time and each begins when the one before
+ * has ended, as they do on ports, that decides it. Only links where they overlap are looked at again: the replay puts
+ * their flows a second time, and a sweep over the intervals adds up the rates.
+ */
+#ifndef RONDE_SIM_CERTIFICATE_H
+#define RONDE_SIM_CERTIFICATE_H
+
+#include "ronde/sim.h"
+
+/** Relative slack: what differs by less is the same instant, and a link that full is not overfull. */
+#define RONDE_CERTIFICATE_TOLERANCE 1e-9
+
+/** One message on its way. */
+struct ronde_flow {
+    double start_ns;  /**< its first byte leaves */
+    double end_ns;    /**< its last byte has left */
+    double rate_GBps; /**< in between */
+};
+
+/** What is known of a link after the flows so far. */
+struct ronde_link_use {
+    double busy_until_ns; /**< end of the last flow */
+    double bytes;         /**< carried */
+    uint64_t flows;       /**< at least those noted */
+    bool is_exempt;       /**< a fatpipe, or known to have enough for whatever may come */
+    bool overlaps;        /**< a flow began before the last one ended: only the sweep can tell */
+};
+
+/** One end of a flow on a link. */
+struct ronde_flow_end {
+    double at_ns;
+    double rate_GBps; /**< negative where the flow ends */
+};
+
+/** A certificate in the making. Start from ronde_certificate_open. */
+struct ronde_certificate {
+    const struct ronde_platform *platform;
+    const struct ronde_mem *mem;
+    uint32_t link_count;
+    struct ronde_link_use *uses; /**< per link */
+    size_t *next;                /**< sweep: per link, where its next flow goes */
+    struct ronde_flow_end *ends; /**< sweep: grouped by link */
+    size_t end_count;
+};
+
+/** Starts with no flows; false when there is no memory. Close it in any case. */
+bool ronde_certificate_open(struct ronde_certificate *certificate,
+                            const struct ronde_platform *platform, const struct ronde_mem *mem);
+
+/** Frees it. */
+void ronde_certificate_close(struct ronde_certificate *certificate);
+
+/** Notes when a link is busy with a flow; what it carries is added up elsewhere, a route at a time. */
+static inline void ronde_certificate_note(struct ronde_certificate *certificate, uint32_t link,
+                                          const struct ronde_flow *flow)
+{
+    struct ronde_link_use *use = &certificate->uses[link];
+    use->overlaps |= flow->start_ns < use->busy_until_ns * (1 - RONDE_CERTIFICATE_TOLERANCE);
+    use->busy_until_ns = flow->end_ns > use->busy_until_ns ? flow->end_ns : use->busy_until_ns;
+}
+
+/** Adds what flows noted on a link, or not worth noting, carry: all of it, before the questions that follow. */
+static inline void ronde_certificate_carry(struct ronde_certificate *certificate, uint32_t link,
+                                           double bytes, uint64_t flows)
+{
+    certificate->uses[link].bytes += bytes;
+    certificate->uses[link].flows += flows;
+}
+
+/** Whether flows overlap where that matters: then all must be put for the sweep. */
+bool ronde_certificate_needs_sweep(const struct ronde_certificate *certificate);
+
+/** Flows that the sweep would hold. */
+uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate);
+
+/** Makes room for the flows of overlapping links; false when there is no memory. */
+bool ronde_certificate_sweep_begin(struct ronde_certificate *certificate);
+
+/** Puts a flow on a link, as it was noted. */
+void ronde_certificate_put(struct ronde_certificate *certificate, uint32_t link,
+                           const struct ronde_flow *flow);
+
+/** Whether no link was asked for more than it has, once all flows have been put. */
+bool ronde_certificate_sweep_end(struct ronde_certificate *certificate);
+
+/** Names the link with the largest utilisation over `span_ns`. */
+void ronde_certificate_busiest(const struct ronde_certificate *certificate, double span_ns,
+                               struct ronde_sim_result *result);
+
+#endif

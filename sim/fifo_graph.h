@@ -1,0 +1,58 @@
+/**
+ * A step graph as the replay with queues walks it: forwards, and in as few bytes as possible.
+ */
+#ifndef RONDE_SIM_FIFO_GRAPH_H
+#define RONDE_SIM_FIFO_GRAPH_H
+
+#include "routes.h"
+
+/** Marks a successor that consumes a message, and bounds the number of operations. */
+#define RONDE_SIM_FIFO_MESSAGE 0x80000000u
+
+/** What is alike in many operations: kept apart, so that an operation itself is small. */
+struct ronde_sim_fifo_kind {
+    double delay_ns;    /**< before its flow */
+    double bytes;       /**< of its flow */
+    double own_ns;      /**< of its flow alone */
+    double latency_ns;  /**< from its end until its message is there */
+    uint32_t route;     /**< into the routes */
+    uint32_t first_hop; /**< into hops */
+    uint32_t hop_count; /**< 0 for what does not flow */
+    uint32_t ops;       /**< operations of this kind */
+};
+
+/** An operation: what its predecessors touch, four in a cache line. */
+struct ronde_sim_fifo_node {
+    double ready_ns; /**< latest end of a predecessor so far; its own end when it is over */
+    uint32_t kind;   /**< into kinds */
+    uint32_t waits;  /**< predecessors not over yet */
+};
+
+/** A link of a route. */
+struct ronde_sim_fifo_hop {
+    double rate_GBps; /**< 0 for what does not queue */
+    uint32_t link;    /**< its index */
+};
+
+/** The graph; start from zeroes. */
+struct ronde_sim_fifo_graph {
+    struct ronde_sim_routes routes;    /**< of all operations */
+    struct ronde_sim_fifo_kind *kinds; /**< kind_count entries */
+    size_t kind_capacity;              /**< reserved */
+    uint32_t kind_count;               /**< used */
+    struct ronde_sim_fifo_node *nodes; /**< per operation */
+    size_t node_count;                 /**< its entries */
+    uint32_t *first_next; /**< per operation and one more, into next: where its successors begin */
+    uint32_t *next;       /**< successors, those of messages marked */
+    size_t next_count;    /**< its entries */
+    struct ronde_sim_fifo_hop *hops; /**< of all routes */
+};
+
+/** Builds it. Errors: those of the routes, NO_MEMORY; free in every case. */
+enum ronde_status ronde_sim_fifo_graph_make(const struct ronde_sim_scene *scene,
+                                            struct ronde_sim_fifo_graph *out_graph);
+
+/** Frees what it holds. */
+void ronde_sim_fifo_graph_free(struct ronde_sim_fifo_graph *graph, const struct ronde_mem *mem);
+
+#endif

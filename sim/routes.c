@@ -1,0 +1,187 @@
+/* Routes: a table from pairs of ranks to routes, filled when a pair is first met. */
+#include "routes.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum ronde_status ronde_sim_no_memory(const struct ronde_sim_scene *scene)
+{
+    return ronde_fail(scene->error, RONDE_NO_MEMORY, "no memory to replay %u operations",
+                      scene->dag->op_count);
+}
+
+static enum ronde_status no_memory(const struct ronde_sim_search *search)
+{
+    return ronde_fail(search->error, RONDE_NO_MEMORY, "no memory for %u routes",
+                      search->routes->count + 1);
+}
+
+enum ronde_status ronde_sim_search_begin(struct ronde_sim_search *search)
+{
+    const uint32_t links = ronde_platform_link_count(search->platform);
+    search->crossings = ronde_mem_new(search->mem, links, sizeof *search->crossings);
+    if (!search->crossings)
+        return no_memory(search);
+    return ronde_router_create(search->platform, search->mem, &search->router, search->error);
+}
+
+void ronde_sim_search_end(struct ronde_sim_search *search)
+{
+    ronde_router_destroy(search->router);
+    ronde_mem_free(search->mem, search->crossings, ronde_platform_link_count(search->platform),
+                   sizeof *search->crossings);
+    ronde_mem_free(search->mem, search->table, search->table_size, sizeof *search->table);
+}
+
+/* Slot of a pair in the table. Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4). */
+static uint32_t slot_of(const struct ronde_sim_search *search, uint64_t key)
+{
+    const uint32_t mask = search->table_size - 1;
+    uint32_t slot = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & mask;
+    while (search->table[slot] != 0 && search->routes->all[search->table[slot] - 1].key != key)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* Doubles the table when it is half full. */
+static enum ronde_status enlarge(struct ronde_sim_search *search)
+{
+    const uint32_t old_size = search->table_size;
+    if (search->routes->count < old_size / 2)
+        return RONDE_OK;
+    const uint32_t size = old_size ? old_size * 2 : 64;
+    uint32_t *table = ronde_mem_new(search->mem, size, sizeof *table);
+    if (!table)
+        return no_memory(search);
+    ronde_mem_free(search->mem, search->table, old_size, sizeof *table);
+    search->table = table;
+    search->table_size = size;
+    for (uint32_t i = 0; i < search->routes->count; i++)
+        table[slot_of(search, search->routes->all[i].key)] = i + 1;
+    return RONDE_OK;
+}
+
+/* Latency and rate of a route; the lane rate caps it, 0 is unlimited. */
+static struct ronde_path measure(const struct ronde_sim_search *search, const uint32_t *hops,
+                                 uint32_t count)
+{
+    double rate = count > 0 && search->lane_GBps > 0 ? search->lane_GBps : INFINITY;
+    struct ronde_path path = {search->alpha_ns, 0};
+    for (uint32_t i = 0; i < count; i++)
+        search->crossings[hops[i]]++;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ronde_link *link = ronde_platform_link(search->platform, hops[i]);
+        /* A link that a route crosses twice serves each byte twice. */
+        const uint32_t times = link->is_fatpipe ? 1 : search->crossings[hops[i]];
+        path.latency_ns += link->latency_ns;
+        rate = fmin(rate, link->rate_GBps / times);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        search->crossings[hops[i]] = 0;
+    path.rate_GBps = isfinite(rate) ? rate : 0;
+    return path;
+}
+
+/* Room for one more route and its hops. */
+static bool reserve(const struct ronde_mem *mem, struct ronde_sim_routes *routes, uint32_t hops)
+{
+    void *block = routes->all;
+    bool fits = ronde_mem_grow(mem, &block, &routes->capacity, (size_t)routes->count + 1,
+                               sizeof *routes->all);
+    routes->all = block;
+    block = routes->hops;
+    fits = fits && ronde_mem_grow(mem, &block, &routes->hop_capacity,
+                                  (size_t)routes->hop_count + hops, sizeof *routes->hops);
+    routes->hops = block;
+    return fits;
+}
+
+/* Asks the platform for the route of a pair. */
+static enum ronde_status add_route(struct ronde_sim_search *search, uint64_t key)
+{
+    struct ronde_sim_routes *routes = search->routes;
+    uint32_t hops[RONDE_SIM_MAX_HOPS];
+    uint32_t count;
+    const enum ronde_status status =
+        ronde_router_route(search->router, ronde_sim_host(search->options, (uint32_t)(key >> 32)),
+                           ronde_sim_host(search->options, (uint32_t)key), RONDE_SIM_MAX_HOPS, hops,
+                           &count, search->error);
+    if (status != RONDE_OK)
+        return status;
+    if (!reserve(search->mem, routes, count))
+        return no_memory(search);
+    if (count > 0)
+        memcpy(routes->hops + routes->hop_count, hops, count * sizeof *hops);
+    routes->all[routes->count++] =
+        (struct ronde_sim_route){key, measure(search, hops, count), routes->hop_count, count};
+    routes->hop_count += count;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
+                                        uint32_t *out_route)
+{
+    const uint64_t key = ((uint64_t)src << 32) | dst;
+    enum ronde_status status = enlarge(search);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t slot = slot_of(search, key);
+    if (search->table[slot] == 0) {
+        status = add_route(search, key);
+        if (status != RONDE_OK)
+            return status;
+        search->table[slot] = search->routes->count;
+    }
+    *out_route = search->table[slot] - 1;
+    return RONDE_OK;
+}
+
+/* A rank's receives, which lead nowhere, have an entry of their own and do not displace its sends. */
+enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
+                                       uint32_t *recent, uint32_t first, uint32_t end)
+{
+    struct ronde_sim_routes *routes = search->routes;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = first; i < end && status == RONDE_OK; i++) {
+        const struct ronde_dag_op *op = &dag->ops[i];
+        const uint64_t key = ((uint64_t)op->src << 32) | op->dst;
+        uint32_t *last = &recent[2 * (size_t)op->src + (op->src == op->dst)];
+        if (*last >= routes->count || routes->all[*last].key != key)
+            status = ronde_sim_search_find(search, op->src, op->dst, last);
+        routes->of_op[i] = *last;
+    }
+    return status;
+}
+
+enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
+                                        struct ronde_sim_routes *out_routes)
+{
+    const struct ronde_dag *dag = scene->dag;
+    struct ronde_sim_search search = {.platform = scene->platform,
+                                      .options = scene->options,
+                                      .mem = scene->mem,
+                                      .error = scene->error,
+                                      .alpha_ns = dag->alpha_ns,
+                                      .lane_GBps = dag->lane_GBps,
+                                      .routes = out_routes};
+    out_routes->op_count = dag->op_count;
+    out_routes->of_op = ronde_mem_new(scene->mem, dag->op_count, sizeof *out_routes->of_op);
+    const size_t recent_count = 2 * (size_t)dag->ranks;
+    uint32_t *recent = ronde_mem_new(scene->mem, recent_count, sizeof *recent);
+    enum ronde_status status =
+        out_routes->of_op && recent ? ronde_sim_search_begin(&search) : ronde_sim_no_memory(scene);
+    if (status == RONDE_OK)
+        status = ronde_sim_search_ops(&search, dag, recent, 0, dag->op_count);
+    ronde_sim_search_end(&search);
+    ronde_mem_free(scene->mem, recent, recent_count, sizeof *recent);
+    return status;
+}
+
+void ronde_sim_routes_free(struct ronde_sim_routes *routes, const struct ronde_mem *mem)
+{
+    ronde_mem_free(mem, routes->all, routes->capacity, sizeof *routes->all);
+    ronde_mem_free(mem, routes->hops, routes->hop_capacity, sizeof *routes->hops);
+    ronde_mem_free(mem, routes->of_op, routes->op_count, sizeof *routes->of_op);
+}

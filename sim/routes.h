@@ -1,0 +1,84 @@
+/**
+ * The routes a replay uses, found once per pair of ranks.
+ */
+#ifndef RONDE_SIM_ROUTES_H
+#define RONDE_SIM_ROUTES_H
+
+#include "ronde/sim.h"
+
+/** Longest route; the platform refuses longer ones too. */
+#define RONDE_SIM_MAX_HOPS 1024u
+
+/** The route of a pair of ranks. */
+struct ronde_sim_route {
+    uint64_t key; /**< src << 32 | dst */
+    struct ronde_path
+        path; /**< latency with the graph's alpha; rate of a lone flow, lane cap included, 0 = unlimited */
+    uint32_t first_hop; /**< into hops */
+    uint32_t hop_count; /**< links, both ports included; 0 from a rank to itself */
+};
+
+/** All of them; start from zeroes. */
+struct ronde_sim_routes {
+    struct ronde_sim_route *all; /**< count entries */
+    size_t capacity;             /**< reserved */
+    uint32_t count;              /**< pairs */
+    uint32_t *hops;              /**< link indices of all routes, one after another */
+    size_t hop_capacity;         /**< reserved */
+    uint32_t hop_count;          /**< used */
+    uint32_t *of_op;             /**< per operation of the graph, index into all */
+    uint32_t op_count;           /**< its entries */
+};
+
+/** What routes are found for. */
+struct ronde_sim_scene {
+    const struct ronde_platform *platform;   /**< where */
+    const struct ronde_dag *dag;             /**< what; checked by ronde_sim_check */
+    const struct ronde_sim_options *options; /**< placement; not NULL */
+    const struct ronde_mem *mem;             /**< whose memory */
+    struct ronde_error *error;               /**< where failures are reported, or NULL */
+};
+
+/** What all routes of a replay have in common, and the table while it is being filled. */
+struct ronde_sim_search {
+    const struct ronde_platform *platform;
+    const struct ronde_sim_options *options; /**< placement */
+    const struct ronde_mem *mem;
+    struct ronde_error *error;
+    double alpha_ns;                 /**< added to every latency */
+    double lane_GBps;                /**< cap of every flow; 0 = none */
+    struct ronde_sim_routes *routes; /**< what is filled */
+    struct ronde_router *router;
+    uint32_t *table;     /**< open addressing: pair -> route + 1 */
+    uint32_t table_size; /**< a power of two, or 0 */
+    uint32_t *crossings; /**< per link of the platform; all zero between questions */
+};
+
+/** Starts a search whose fields up to `routes` are set. Errors: NO_MEMORY; end it in every case. */
+enum ronde_status ronde_sim_search_begin(struct ronde_sim_search *search);
+
+/** The route of a pair, made when first asked for. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
+enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
+                                        uint32_t *out_route);
+
+/**
+ * Routes of operations first .. end - 1 into routes->of_op, which has room. `recent` has two entries a rank, zero at
+ * first: most ranks send to one peer for long, so the route of a rank's last message is tried before the table.
+ */
+enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
+                                       uint32_t *recent, uint32_t first, uint32_t end);
+
+/** Frees what the search holds; the routes stay. */
+void ronde_sim_search_end(struct ronde_sim_search *search);
+
+/** Finds the route of every operation. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY; free in every case. */
+enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
+                                        struct ronde_sim_routes *out_routes);
+
+/** Frees what routes hold. */
+void ronde_sim_routes_free(struct ronde_sim_routes *routes, const struct ronde_mem *mem);
+
+/** One message for all: which block failed helps nobody. */
+enum ronde_status ronde_sim_no_memory(const struct ronde_sim_scene *scene);
+
+#endif

@@ -1,0 +1,40 @@
+/**
+ * Phases of a symmetric schedule, and copies of it in which they are shorter.
+ */
+#ifndef RONDE_SIM_SHORTEN_H
+#define RONDE_SIM_SHORTEN_H
+
+#include "ronde/ir.h"
+
+/** Most phases told apart; what is beyond is kept in full. A torus of four axes has twelve. */
+#define RONDE_SIM_MAX_PHASES 16u
+
+/** Steps of a lane that all do the same to other chunks; each receives from and sends to the same peers. */
+struct ronde_sim_phase {
+    uint32_t lane;   /**< lane of the program */
+    uint32_t first;  /**< step of the program */
+    uint32_t length; /**< periods: steps */
+};
+
+/** A shortened copy of a schedule: for a step graph only, for it computes nothing of use. */
+struct ronde_sim_short {
+    struct ronde_schedule schedule; /**< what to make the graph of; shares what is not cut with the original */
+    struct ronde_program program; /**< its only program */
+};
+
+/**
+ * Finds the phases of more than `least` periods: on every position the same steps may then be left out, and every
+ * message still has its two ends. Returns how many there are; 0 for a schedule that is not symmetric.
+ */
+uint32_t ronde_sim_phases(const struct ronde_schedule *schedule, uint32_t least,
+                          struct ronde_sim_phase *out_phases);
+
+/** Keeps the first lengths[i] steps of phase i. False where there is no memory; free in every case. */
+bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde_sim_phase *phases,
+                       const uint32_t *lengths, uint32_t count, const struct ronde_mem *mem,
+                       struct ronde_sim_short *out_short);
+
+/** Frees what belongs to the copy. */
+void ronde_sim_short_free(struct ronde_sim_short *copy, const struct ronde_mem *mem);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * The recurrence on vectors: one operation of the quotient is one vector of finish times over all (folded) positions,
+ *
+ *   F_s[p] = max(F of the lane's step before [p], F of dependencies [p], F of the sender [p - d] + alpha[p - d],
+ *                F of the receive that frees the slot [p + d], release[p]) + delay + bytes[p] / rate[p -> p + d].
+ *
+ * The edges are those of the graph and every element is computed by the same operations in the same order, so the times
+ * are equal to the last bit. Positions are worked on in tiles that stay in the nearest cache while edge after edge is
+ * added to them.
+ */
+#include "symmetric_run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Positions worked on at once: 8 KiB of times. */
+#define TILE 1024u
+
+/* The predecessors of an operation, ready for all positions. */
+static void find_sources(struct ronde_sim_run *run, uint32_t index)
+{
+    const struct ronde_dag *dag = run->quotient->dag;
+    const struct ronde_dag_op *op = &dag->ops[index];
+    for (uint32_t i = 0; i < op->edge_count; i++) {
+        const struct ronde_dag_edge *edge = &dag->edges[op->first_edge + i];
+        struct ronde_sim_source *source = &run->sources[i];
+        const uint32_t offset = ronde_quotient_offset(run->quotient, index, edge);
+        const uint32_t folded = ronde_sim_group_map(&run->fold.full, &run->fold.folded, offset);
+        source->times = ronde_sim_slot(run, run->plan.slot_of[edge->op]);
+        source->shift = ronde_sim_group_shift(&run->fold.folded, folded);
+        source->way = edge->is_message
+                          ? &run->fold.each[run->ways->way_of[ronde_sim_send_of(run, edge->op)]]
+                          : NULL;
+    }
+}
+
+/* Lets a tile of an operation wait for one predecessor. */
+static void wait_for(const struct ronde_sim_run *run, const struct ronde_sim_source *source,
+                     double *out, uint32_t first, uint32_t end)
+{
+    uint32_t length;
+    for (uint32_t p = first; p < end; p += length) {
+        const uint32_t q = ronde_sim_shifted(run, &source->shift, p);
+        length = ronde_sim_run_length(&source->shift, p, end);
+        if (!source->way)
+            run->kernels->max(out + p, source->times + q, length);
+        else if (source->way->is_latency_even)
+            run->kernels->max_plus(out + p, source->times + q, source->way->latency_ns[0], length);
+        else
+            run->kernels->max_plus_each(out + p, source->times + q, source->way->latency_ns + q,
+                                        length);
+    }
+}
+
+/*
+ * The earliest start of a tile: releases, zero, or the step before on the lane, which is the last predecessor and has
+ * waited for its release. Returns how many predecessors are left.
+ */
+static uint32_t begin_tile(const struct ronde_sim_run *run, uint32_t edges, double *out,
+                           uint32_t first, uint32_t end)
+{
+    const size_t bytes = (end - first) * sizeof *out;
+    const struct ronde_sim_source *before = edges > 0 ? &run->sources[edges - 1] : NULL;
+    if (before && !before->way && before->shift.offset == 0)
+        memcpy(out + first, before->times + first, bytes);
+    else if (run->fold.release_ns)
+        memcpy(out + first, run->fold.release_ns + first, bytes);
+    else
+        memset(out + first, 0, bytes);
+    return before && !before->way && before->shift.offset == 0 ? edges - 1 : edges;
+}
+
+/* Flows of equal messages over routes of different rates; most operations repeat the message before. */
+static const double *flows_of(struct ronde_sim_run *run, uint32_t way, double bytes)
+{
+    struct ronde_sim_traffic *traffic = &run->traffic[way];
+    if (traffic->flow_bytes != bytes)
+        run->kernels->flow(traffic->flow_ns, bytes, run->fold.each[way].rate_GBps, run->count);
+    traffic->flow_bytes = bytes;
+    return traffic->flow_ns;
+}
+
+/* Delay and flow where every position moves the same bytes. */
+static void finish_even(struct ronde_sim_run *run, uint32_t index, double *out, uint32_t first,
+                        uint32_t end)
+{
+    const struct ronde_dag_op *op = &run->quotient->dag->ops[index];
+    const uint32_t send = op->bytes > 0 ? ronde_sim_send_of(run, index) : RONDE_NONE;
+    const uint32_t way = send != RONDE_NONE ? run->ways->way_of[send] : 0;
+    const double bytes = (double)op->bytes;
+    if (send == RONDE_NONE)
+        run->kernels->finish(out + first, op->delay_ns, 0, end - first);
+    else if (run->fold.each[way].is_rate_even)
+        run->kernels->finish(out + first, op->delay_ns, bytes / run->fold.each[way].rate_GBps[0],
+                             end - first);
+    else
+        run->kernels->finish_each(out + first, op->delay_ns, flows_of(run, way, bytes) + first,
+                                  end - first);
+}
+
+static struct ronde_sim_costs costs_of(const struct ronde_sim_run *run, bool reduces)
+{
+    const struct ronde_time_params *params = &run->quotient->params;
+    return (struct ronde_sim_costs){params->step_ns,
+                                    reduces && params->gamma_GBps > 0 ? params->gamma_GBps
+                                                                      : INFINITY,
+                                    params->copy_GBps > 0 ? params->copy_GBps : INFINITY};
+}
+
+/* The quote of an operation whose rate is even or that sends nothing, made when it is not at hand. */
+static const struct ronde_sim_quote *quote_of(struct ronde_sim_run *run, uint32_t index,
+                                              uint32_t send)
+{
+    const uint32_t from = run->plan.bytes_from[index];
+    const bool reduces = ronde_step_reduces(run->quotient->dag->origins[index].op);
+    for (uint32_t i = 0; i < RONDE_SIM_QUOTES; i++) {
+        const struct ronde_sim_quote *quote = &run->quotes[i];
+        if (quote->from == from && quote->send == send && quote->reduces == reduces)
+            return quote;
+    }
+    struct ronde_sim_quote *quote = &run->quotes[run->next_quote++ % RONDE_SIM_QUOTES];
+    const struct ronde_sim_costs costs = costs_of(run, reduces);
+    const double *bytes = ronde_sim_slot(run, run->plan.bytes_slot[from]);
+    const double rate_GBps =
+        send != RONDE_NONE ? run->fold.each[run->ways->way_of[send]].rate_GBps[0] : INFINITY;
+    *quote = (struct ronde_sim_quote){from, send, reduces, quote->delay_ns, quote->flow_ns};
+    run->kernels->delay(quote->delay_ns, bytes, &costs, run->count);
+    run->kernels->flow_bytes(quote->flow_ns, bytes, rate_GBps, run->count);
+    return quote;
+}
+
+/* Delay and flow where positions move different bytes. */
+static void finish_uneven(struct ronde_sim_run *run, uint32_t index, double *out, uint32_t first,
+                          uint32_t end)
+{
+    const uint32_t send = ronde_sim_send_of(run, index);
+    const struct ronde_sim_way *way =
+        send != RONDE_NONE ? &run->fold.each[run->ways->way_of[send]] : NULL;
+    const struct ronde_sim_quote *quote =
+        way && !way->is_rate_even ? NULL : quote_of(run, index, send);
+    const struct ronde_sim_costs costs =
+        costs_of(run, ronde_step_reduces(run->quotient->dag->origins[index].op));
+    const struct ronde_sim_parcel parcel = ronde_sim_parcel_of(run, index);
+    uint32_t length;
+    for (uint32_t p = first; p < end; p += length) {
+        const uint32_t q = ronde_sim_shifted(run, &parcel.shift, p);
+        length = ronde_sim_run_length(&parcel.shift, p, end);
+        if (quote)
+            run->kernels->finish_pair(out + p, quote->delay_ns + q, quote->flow_ns + q, length);
+        else
+            run->kernels->finish_bytes(out + p, parcel.bytes + q, way->rate_GBps + p, &costs,
+                                       length);
+    }
+}
+
+/* Times of one operation at all positions. */
+static void compute(struct ronde_sim_run *run, uint32_t index)
+{
+    const uint32_t edges = run->quotient->dag->ops[index].edge_count;
+    double *out = ronde_sim_slot(run, run->plan.slot_of[index]);
+    find_sources(run, index);
+    for (uint32_t first = 0; first < run->count; first += TILE) {
+        const uint32_t end = run->count - first < TILE ? (uint32_t)run->count : first + TILE;
+        const uint32_t left = begin_tile(run, edges, out, first, end);
+        for (uint32_t i = 0; i < left; i++)
+            wait_for(run, &run->sources[i], out, first, end);
+        if (run->quotient->is_uniform)
+            finish_even(run, index, out, first, end);
+        else
+            finish_uneven(run, index, out, first, end);
+    }
+}
+
+/* Bytes of an operation that is the first to send them. */
+static void load_bytes(struct ronde_sim_run *run, uint32_t index)
+{
+    double *bytes = ronde_sim_slot(run, run->plan.bytes_slot[index]);
+    for (uint32_t p = 0; p < run->count; p++)
+        bytes[p] = (double)ronde_quotient_bytes(run->quotient, index, p);
+}
+
+/* All operations. */
+static void replay(struct ronde_sim_run *run)
+{
+    const struct ronde_dag *dag = run->quotient->dag;
+    run->walk->launch_ns = dag->launch_ns;
+    for (uint32_t i = 0; i < dag->op_count; i++) {
+        if (run->plan.bytes_from && run->plan.bytes_from[i] == i)
+            load_bytes(run, i);
+        compute(run, i);
+        ronde_sim_traffic_count(run, i);
+        if (!run->plan.is_last[i])
+            continue;
+        const double end_ns =
+            run->kernels->most(ronde_sim_slot(run, run->plan.slot_of[i]), run->count);
+        run->walk->end_ns = fmax(run->walk->end_ns, end_ns);
+    }
+}
+
+static size_t quoted_count(const struct ronde_sim_run *run)
+{
+    return run->quotient->is_uniform ? 0 : 2 * RONDE_SIM_QUOTES * run->count;
+}
+
+/* What the operations need: room for predecessors, quotes, the pool. */
+static bool make_pool(struct ronde_sim_run *run)
+{
+    const struct ronde_dag *dag = run->quotient->dag;
+    for (uint32_t i = 0; i < dag->op_count; i++)
+        if (dag->ops[i].edge_count > run->source_count)
+            run->source_count = dag->ops[i].edge_count;
+    run->sources = ronde_mem_new(run->mem, run->source_count, sizeof *run->sources);
+    run->quoted = ronde_mem_new(run->mem, quoted_count(run), sizeof *run->quoted);
+    run->pool = ronde_mem_new(run->mem, run->plan.slot_count * run->count, sizeof *run->pool);
+    for (uint32_t i = 0; run->quoted && i < RONDE_SIM_QUOTES; i++) {
+        double *numbers = run->quotient->is_uniform ? NULL : run->quoted + 2 * i * run->count;
+        run->quotes[i] = (struct ronde_sim_quote){.from = RONDE_NONE,
+                                                  .delay_ns = numbers,
+                                                  .flow_ns = numbers ? numbers + run->count : NULL};
+    }
+    return run->sources && run->quoted && run->pool;
+}
+
+static void free_run(struct ronde_sim_run *run)
+{
+    const struct ronde_mem *mem = run->mem;
+    ronde_mem_free(mem, run->pool, run->plan.slot_count * run->count, sizeof *run->pool);
+    ronde_mem_free(mem, run->quoted, quoted_count(run), sizeof *run->quoted);
+    ronde_mem_free(mem, run->sources, run->source_count, sizeof *run->sources);
+    ronde_sim_traffic_free(run);
+    ronde_sim_plan_free(&run->plan, mem);
+    ronde_sim_fold_free(run->ways, &run->fold);
+    ronde_quotient_destroy(run->quotient, mem);
+}
+
+enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t channel,
+                                         struct ronde_error *error)
+{
+    const struct ronde_sim_job *job = walk->ways->job;
+    const struct ronde_quotient_request request = {job->schedule, channel, job->load, job->params};
+    struct ronde_sim_run run = {.walk = walk,
+                                .ways = walk->ways,
+                                .mem = walk->ways->mem,
+                                .channel = channel,
+                                .program = &job->schedule->programs[0],
+                                .kernels = ronde_sim_kernels_here()};
+    enum ronde_status status = ronde_quotient_create(&request, run.mem, &run.quotient, error);
+    if (status != RONDE_OK)
+        return status;
+    bool fits = ronde_sim_fold_make(run.ways, channel, run.quotient->is_uniform, &run.fold);
+    run.count = run.fold.folded.count;
+    fits = fits && ronde_sim_plan_make(run.quotient, &run.fold.folded, run.mem, &run.plan) &&
+           ronde_sim_traffic_make(&run) && make_pool(&run);
+    if (fits) {
+        replay(&run);
+        if (!walk->is_sweep)
+            ronde_sim_traffic_carry(&run);
+    } else {
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to replay %u operations of %zu ranks",
+                            run.quotient->dag->op_count, run.count);
+    }
+    free_run(&run);
+    return status;
+}
