@@ -86,6 +86,7 @@ struct ronde_account ronde_account_of(const struct ronde_schedule *schedule,
                                     .ranks = schedule->ranks,
                                     .steps = proof->steps * schedule->channel_count,
                                     .messages = proof->messages * schedule->channel_count,
+                                    .v_form = ronde_v_form_text(schedule->v_form),
                                     .proof = proof};
     account.sent_bound = ronde_sent_bound(schedule->collective, schedule->ranks);
     account.received_bound = ronde_received_bound(schedule->collective, schedule->ranks);
@@ -169,6 +170,7 @@ void ronde_account_layout(const struct ronde_account *account, struct ronde_acco
     field[at++] =
         ronde_field_text("method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
     field[at++] = ronde_field_boolean("quotient", proof->quotient);
+    field[at++] = ronde_field_text("v_form", account->v_form);
     field[at++] = (struct ronde_field){.name = "errors",
                                        .kind = RONDE_FIELD_ROWS,
                                        .rows = out->errors,

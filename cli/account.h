@@ -21,11 +21,12 @@ struct ronde_account {
     double sent_bound;                /**< blocks it must send at least, see ronde_sent_bound */
     double received_max;   /**< blocks the busiest rank receives, all channels together */
     double received_bound; /**< blocks it must receive at least, see ronde_received_bound */
+    const char *v_form;    /**< what it asks of blocks of different lengths; NULL when rejected */
     const struct ronde_proof *proof; /**< the rest */
 };
 
 /** Fields of a printed account. */
-#define RONDE_ACCOUNT_FIELDS 13u
+#define RONDE_ACCOUNT_FIELDS 14u
 /** Fields of a printed finding. */
 #define RONDE_FINDING_FIELDS 6u
 

@@ -98,6 +98,7 @@ static void print_account(FILE *file, const struct ronde_account *account)
     fprintf(file, "  proved on      %s, values compared by %s\n",
             proof->quotient ? "the quotient (position 0 stands for all)" : "every rank's steps",
             proof->method == RONDE_PROOF_EXACT ? "exact sets" : "fingerprints");
+    fprintf(file, "  v-form         %s\n", account->v_form);
     fprintf(file, "  minimum depth  %u slot%s per connection\n", proof->min_depth,
             proof->min_depth == 1 ? "" : "s");
     fprintf(file, "  steps          %" PRIu64 "\n", account->steps);

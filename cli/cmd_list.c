@@ -20,15 +20,21 @@ struct entry {
     const char *name;
     bool is_available;
     const char *text;
+    const char *v_form; /* of an algorithm, else NULL */
 };
+
+/* Ranks for which v-forms are listed: enough for every stage of every algorithm, and no power of two. */
+#define LISTED_RANKS 12u
 
 /* One line for people, one object for programs. */
 static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry *entry,
                                      struct ronde_error *error)
 {
     if (ronde_sink_is_table(sink)) {
-        fprintf(sink->file, "  %-20s %s%s\n", entry->name,
-                entry->is_available ? "" : "MISSING: ", entry->text);
+        fprintf(sink->file, "  %-24s ", entry->name);
+        if (entry->v_form)
+            fprintf(sink->file, "%-13s ", entry->v_form);
+        fprintf(sink->file, "%s%s\n", entry->is_available ? "" : "MISSING: ", entry->text);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {
@@ -37,6 +43,7 @@ static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry
         ronde_field_text("name", entry->name),
         ronde_field_boolean("available", entry->is_available),
         ronde_field_text("text", entry->text),
+        ronde_field_text("v_form", entry->v_form),
     };
     const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
     return ronde_sink_row(sink, &row, error);
@@ -46,6 +53,28 @@ static void print_heading(struct ronde_sink *sink, const char *heading)
 {
     if (ronde_sink_is_table(sink))
         fprintf(sink->file, "%s\n", heading);
+}
+
+/* Known only by proving a schedule. */
+static enum ronde_status find_v_form(const struct ronde_algorithm *algorithm,
+                                     const char **out_v_form, struct ronde_error *error)
+{
+    const struct ronde_request request = {.collective = algorithm->collective,
+                                          .algorithm = algorithm->name,
+                                          .ranks = LISTED_RANKS};
+    struct ronde_schedule *schedule = NULL;
+    const enum ronde_status status =
+        ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error);
+    if (status == RONDE_OK)
+        *out_v_form = ronde_v_form_text(schedule->v_form);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+static void print_collective(struct ronde_sink *sink, const char *name)
+{
+    if (ronde_sink_is_table(sink))
+        fprintf(sink->file, "%-26s v-form\n", name);
 }
 
 /* A collective without any algorithm is not shown: there is nothing to ask for. */
@@ -60,9 +89,11 @@ static enum ronde_status list_collective(struct ronde_sink *sink, enum ronde_col
         if (all[i].collective != collective)
             continue;
         if (shown++ == 0)
-            print_heading(sink, name);
-        const struct entry entry = {"algorithm", name, all[i].name, true, all[i].summary};
-        status = print_entry(sink, &entry, error);
+            print_collective(sink, name);
+        struct entry entry = {"algorithm", name, all[i].name, true, all[i].summary, NULL};
+        status = find_v_form(&all[i], &entry.v_form, error);
+        if (status == RONDE_OK)
+            status = print_entry(sink, &entry, error);
     }
     return status;
 }
@@ -80,12 +111,16 @@ static enum ronde_status list_topology(struct ronde_sink *sink, const char *fold
     char path[RONDE_PATH_BYTES], name[256], text[RONDE_ERROR_MESSAGE_BYTES];
     struct ronde_platform *platform = NULL;
     struct ronde_error why = {0};
-    struct entry entry = {"topology", NULL, name, true, text};
+    struct entry entry = {"topology", NULL, name, true, text, NULL};
     snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - 4), file);
     if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
         return ronde_fail(error, RONDE_IO, "%s: path too long", folder);
     if (ronde_platform_read(path, ronde_mem_default(), &platform, &why) == RONDE_OK) {
-        snprintf(text, sizeof text, "%u hosts", ronde_platform_facts(platform)->hosts);
+        const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+        if (facts->description[0] != '\0')
+            snprintf(text, sizeof text, "%s", facts->description);
+        else
+            snprintf(text, sizeof text, "%u hosts", facts->hosts);
     } else {
         /* Without the reader its one line per file would only repeat the component's. */
         entry.is_available = why.status != RONDE_BAD_INPUT;
@@ -127,8 +162,9 @@ static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_err
         struct ronde_machine machine = {.description = ""};
         struct ronde_error why_not = {0};
         const bool is_here = all[i]->probe(&machine, &why_not) == RONDE_OK;
-        const struct entry entry = {"backend", NULL, all[i]->name, is_here,
-                                    is_here ? machine.description : why_not.message};
+        const struct entry entry = {
+            "backend", NULL, all[i]->name, is_here, is_here ? machine.description : why_not.message,
+            NULL};
         status = print_entry(sink, &entry, error);
     }
     return status;
@@ -138,10 +174,10 @@ static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_err
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
     struct entry entries[4] = {
-        {"component", NULL, "simgrid", false, NULL},
-        {"component", NULL, "libxml2", false, NULL},
-        {"component", NULL, "jansson", false, NULL},
-        {"component", NULL, "gnuplot", false, NULL},
+        {"component", NULL, "simgrid", false, NULL, NULL},
+        {"component", NULL, "libxml2", false, NULL, NULL},
+        {"component", NULL, "jansson", false, NULL, NULL},
+        {"component", NULL, "gnuplot", false, NULL, NULL},
     };
     enum ronde_status status = RONDE_OK;
     entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);

@@ -1,88 +1,86 @@
 /* ronde sim and ronde price: predictions of one schedule, size by size. */
 #include "commands.h"
-#include "predict.h"
+#include "placement.h"
 #include "report.h"
 #include "table.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define COLUMNS 10u
-
-static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},  {"count", "(elements)", 12}, {"type", "", 8},
-    {"time", "(us)", 11}, {"algbw", "(GB/s)", 8},      {"busbw", "(GB/s)", 8},
-    {"pieces", "", 7},    {"engine", "", 11},          {"busiest link", "(used)", 22},
-    {"labels", "", 0},
-};
-
-/* What both commands hold. */
+/* What both commands hold. The second half is made anew for each placement of the ranks. */
 struct session {
     const struct ronde_options *options;
     struct ronde_platform *platform;
+    struct ronde_request request; /* before ranks are placed */
+    struct ronde_placements placements;
+    struct ronde_scenario scenario;
+    bool has_scenario;
+    struct ronde_sink sink;
+
+    struct ronde_placed placed;
     struct ronde_schedule *schedule;
     struct ronde_forecast forecast;
-    struct ronde_sink sink;
+    struct ronde_together together;
+    bool is_last_placement;
+    bool is_last; /* no size and no placement follow: pictures show this one */
 };
 
-/* Labels joined by commas, as many as fit. */
-static struct ronde_cell labels_cell(const struct ronde_record *record)
+/*
+ * Times are kept where something asks for them: an explanation, a picture of the last size. Where keeping them is
+ * impossible (too many steps, routes that only SimGrid knows) the time is still worth having.
+ */
+static enum ronde_status find_view(struct session *session, struct ronde_view *view,
+                                   struct ronde_error *error)
 {
-    struct ronde_cell cell = {""};
-    for (uint32_t i = 0; i < record->label_count; i++)
-        if (strlen(cell.text) + strlen(record->labels[i]) + 2 < sizeof cell.text) {
-            strcat(cell.text, i ? "," : "");
-            strcat(cell.text, record->labels[i]);
-        }
-    return cell;
-}
-
-/* `result` is NULL where nothing was replayed. */
-static enum ronde_status print_record(struct session *session, const struct ronde_record *record,
-                                      const struct ronde_sim_result *result,
-                                      struct ronde_error *error)
-{
-    struct ronde_cell cells[COLUMNS];
-    if (!ronde_sink_is_table(&session->sink))
-        return ronde_sink_record(&session->sink, record, error);
-    cells[0] = ronde_cell_integer(
-        ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
-    cells[1] = ronde_cell_integer(record->count);
-    cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
-    cells[3] = ronde_cell_us(record->time_ns);
-    cells[4] = ronde_cell_rate(ronde_record_algbw_GBps(record));
-    cells[5] = ronde_cell_rate(ronde_record_busbw_GBps(record));
-    cells[6] = ronde_cell_integer(record->pieces);
-    cells[7] = ronde_cell_text(record->engine);
-    cells[8] = ronde_cell_text("");
-    if (result && result->busiest_link[0])
-        snprintf(cells[8].text, sizeof cells[8].text, "%.40s %.0f%%", result->busiest_link,
-                 100.0 * result->busiest_utilisation);
-    cells[9] = labels_cell(record);
-    ronde_table_row(session->sink.file, columns, COLUMNS, cells);
-    return RONDE_OK;
+    const struct ronde_options *options = session->options;
+    const bool has_picture = session->is_last && (options->trace || options->timeline);
+    struct ronde_error why_not = {RONDE_OK, 0, ""};
+    enum ronde_status status = RONDE_UNSUPPORTED;
+    if (view->together)
+        status = ronde_together_run(&session->together, &session->forecast,
+                                    session->options->engine, &view->record, &view->kept, error);
+    else if (options->why || has_picture)
+        status = ronde_forecast_keep(&session->forecast, options->engine, &view->record,
+                                     &view->kept, &why_not);
+    view->is_kept = status == RONDE_OK;
+    view->result = view->kept.result;
+    if (view->together || status == RONDE_OK)
+        return status;
+    if (status != RONDE_UNSUPPORTED)
+        return ronde_fail(error, status, "%s", why_not.message);
+    if (why_not.status != RONDE_OK)
+        ronde_note("no explanation and no picture: %s", why_not.message);
+    return ronde_forecast_replay(&session->forecast, options->engine, &view->record, &view->result,
+                                 error);
 }
 
 /* One size replayed. */
 static enum ronde_status sim_size(struct session *session, struct ronde_error *error)
 {
-    struct ronde_record record;
-    struct ronde_sim_result result;
-    const enum ronde_status status =
-        ronde_forecast_replay(&session->forecast, session->options->engine, &record, &result, error);
-    return status == RONDE_OK ? print_record(session, &record, &result, error) : status;
+    struct ronde_view view = {.says_why = session->options->why,
+                              .together = session->has_scenario ? &session->together : NULL};
+    enum ronde_status status = find_view(session, &view, error);
+    if (status == RONDE_OK && session->placed.label[0])
+        ronde_record_label(&view.record, session->placed.label);
+    if (status == RONDE_OK)
+        status = ronde_view_print(&view, &session->sink, error);
+    if (status == RONDE_OK && view.is_kept && session->is_last)
+        status = ronde_view_draw(&view, session->options, error);
+    ronde_kept_release(&view.kept);
+    return status;
 }
 
 /* One size priced twice: by formula and by the longest path. */
 static enum ronde_status price_size(struct session *session, struct ronde_error *error)
 {
-    struct ronde_record record;
-    enum ronde_status status = ronde_forecast_closed_form(&session->forecast, &record, error);
+    struct ronde_view view = {.is_kept = false};
+    enum ronde_status status = ronde_forecast_closed_form(&session->forecast, &view.record, error);
     if (status == RONDE_OK)
-        status = print_record(session, &record, NULL, error);
+        status = ronde_view_print(&view, &session->sink, error);
     if (status == RONDE_OK)
-        status = ronde_forecast_dag(&session->forecast, &record, error);
-    return status == RONDE_OK ? print_record(session, &record, NULL, error) : status;
+        status = ronde_forecast_dag(&session->forecast, &view.record, error);
+    return status == RONDE_OK ? ronde_view_print(&view, &session->sink, error) : status;
 }
 
 /* What was replayed or priced, on what. */
@@ -96,24 +94,94 @@ static void print_head(const struct session *session)
             RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
             schedule->ranks, facts->name, ronde_platform_path(session->platform),
             slot_bytes ? ronde_cell_size(slot_bytes).text : "unlimited", schedule->hash);
-    ronde_table_head(session->sink.file, columns, COLUMNS);
+    ronde_view_head(session->sink.file);
+}
+
+/* SimGrid's own flags and models are SimGrid's: no other engine would look at them. */
+static enum ronde_status check_flags(const struct ronde_options *options, struct ronde_error *error)
+{
+    const bool is_flat =
+        strcmp(options->engine, "flat") == 0 || strcmp(options->engine, "flat_fifo") == 0;
+    if (!is_flat || (options->cfg_count == 0 && !options->native_latency))
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "--cfg and --native-latency are for SimGrid, not for --engine %s",
+                      options->engine);
 }
 
 /* The file is read before compiling: a bad path is found at once, at any number of ranks. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    struct ronde_request request;
-    enum ronde_status status = ronde_single_request(options, &request, error);
+    enum ronde_status status = ronde_single_request(options, &session->request, error);
     if (status == RONDE_OK)
-        status = ronde_open_platform(options, &session->platform, error);
+        status = check_flags(options, error);
+    if (status == RONDE_OK)
+        status = ronde_placements_parse(options->placement, &session->placements, error);
+    if (status == RONDE_OK)
+        status = ronde_scenario_read(options, &session->scenario, error);
+    session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
+    return status == RONDE_OK ? ronde_open_platform(options, &session->platform, error) : status;
+}
+
+static void close_session(struct session *session)
+{
+    ronde_scenario_free(&session->scenario);
+    ronde_platform_destroy(session->platform);
+}
+
+/* Places the ranks, compiles for them, and makes ready what else happens. */
+static enum ronde_status open_placement(struct session *session, enum ronde_placement placement,
+                                        struct ronde_error *error)
+{
+    struct ronde_request request = session->request;
+    enum ronde_status status =
+        ronde_placed_find(session->platform, placement, &request, &session->placed, error);
     if (status == RONDE_OK)
         status = ronde_request_compile(&request, &session->schedule, error);
     if (status != RONDE_OK)
         return status;
-    session->forecast = ronde_forecast_of(session->platform, session->schedule, &request, options);
+    session->forecast =
+        ronde_forecast_of(session->platform, session->schedule, &request, session->options);
+    session->forecast.sim.host_of = session->placed.host_of;
     status = ronde_forecast_check(&session->forecast, error);
-    return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
+    if (status == RONDE_OK && session->has_scenario)
+        status = ronde_together_open(session->options, &session->scenario, &session->forecast,
+                                     &session->together, error);
+    return status;
+}
+
+static void close_placement(struct session *session)
+{
+    ronde_together_close(&session->together);
+    ronde_schedule_destroy(session->schedule);
+    ronde_placed_free(&session->placed);
+    session->schedule = NULL;
+}
+
+/* Results are opened when nothing can be refused any more: what stood in the file is then gone. */
+static enum ronde_status open_sink(struct session *session, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_sink_open(session->options, &session->sink, error);
+    if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
+        print_head(session);
+    return status;
+}
+
+static uint64_t count_of(const struct session *session, uint64_t bytes)
+{
+    return ronde_record_count(session->schedule->collective, session->schedule->ranks, bytes,
+                              session->options->dtype);
+}
+
+/* Sizes that come to the same number of elements are one. */
+static uint64_t next_bytes(const struct session *session, uint64_t bytes)
+{
+    const uint64_t count = count_of(session, bytes);
+    do
+        bytes = ronde_options_next_size(session->options, bytes);
+    while (bytes != 0 && count_of(session, bytes) == count);
+    return bytes;
 }
 
 static enum ronde_status
@@ -121,36 +189,48 @@ walk_sizes(struct session *session,
            enum ronde_status (*one_size)(struct session *, struct ronde_error *),
            struct ronde_error *error)
 {
-    const struct ronde_schedule *schedule = session->schedule;
-    uint64_t last = UINT64_MAX, bytes = session->options->min_bytes;
+    uint64_t bytes = session->options->min_bytes;
     enum ronde_status status = RONDE_OK;
     do {
-        const uint64_t count = ronde_record_count(schedule->collective, schedule->ranks, bytes,
-                                                  session->options->dtype);
-        session->forecast.load.count = count;
-        if (count != last)
-            status = one_size(session, error);
-        last = count;
-        bytes = ronde_options_next_size(session->options, bytes);
+        const uint64_t next = next_bytes(session, bytes);
+        session->forecast.load.count = count_of(session, bytes);
+        session->is_last = next == 0 && session->is_last_placement;
+        status = one_size(session, error);
+        bytes = next;
     } while (status == RONDE_OK && bytes != 0);
     return status;
 }
 
 /* Both commands are this walk; they differ in what they do with a size. */
+static enum ronde_status
+walk_placements(struct session *session,
+                enum ronde_status (*one_size)(struct session *, struct ronde_error *),
+                struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < session->placements.count && status == RONDE_OK; i++) {
+        session->is_last_placement = i + 1 == session->placements.count;
+        status = open_placement(session, session->placements.list[i], error);
+        if (status == RONDE_OK && !session->sink.file)
+            status = open_sink(session, error);
+        if (status == RONDE_OK)
+            status = walk_sizes(session, one_size, error);
+        close_placement(session);
+    }
+    return status;
+}
+
 static int predict(const struct ronde_options *options,
                    enum ronde_status (*one_size)(struct session *, struct ronde_error *))
 {
     struct ronde_error error = {0};
     struct session session = {.options = options};
     enum ronde_status status = open_session(&session, &error);
-    if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
-        print_head(&session);
     if (status == RONDE_OK)
-        status = walk_sizes(&session, one_size, &error);
+        status = walk_placements(&session, one_size, &error);
     if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
         status = error.status;
-    ronde_schedule_destroy(session.schedule);
-    ronde_platform_destroy(session.platform);
+    close_session(&session);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
 

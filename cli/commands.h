@@ -26,5 +26,15 @@ int ronde_cmd_calibrate(const struct ronde_options *options);
 int ronde_cmd_validate(const struct ronde_options *options);
 /** The tour, then calibrate and validate. */
 int ronde_cmd_demo(const struct ronde_options *options);
+/** Pictures, generators, importers and checks of platform files: ronde topo VERB ... */
+int ronde_cmd_topo(const struct ronde_options *options);
+/** ronde topo show FILE: a tree on a terminal, or an SVG. */
+int ronde_topo_show(const struct ronde_options *options);
+/** ronde topo generate KIND: a platform file of any size. */
+int ronde_topo_generate(const struct ronde_options *options);
+/** ronde topo check FILE: reads it as every command does and says what is there. */
+int ronde_topo_check(const struct ronde_options *options);
+/** ronde topo import FILE: NCCL topology XML or hwloc XML to a platform file. */
+int ronde_topo_import(const struct ronde_options *options);
 
 #endif

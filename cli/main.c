@@ -32,11 +32,15 @@ static const struct ronde_command commands[] = {
      true, ronde_cmd_run},
     {"sim", "COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar\n"
-     "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n",
-     WHAT SWEEP "slot depth topo engine" PRINT, 1, false, ronde_cmd_sim},
+     "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"
+     "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n",
+     WHAT SWEEP
+     "slot depth timeout topo engine placement with background degrade straggler scenario"
+     " cfg native-latency why trace timeline" PRINT,
+     1, false, ronde_cmd_sim},
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
-     " crossbar-64\n      --output sweep.jsonl --plot time.svg --map winners.svg\n"
+     " dgx-h100-pod\n      --output sweep.jsonl --plot time.svg --map winners.svg\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar --output s.jsonl --resume\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar --shard 0/4 > part0.jsonl\n",
      WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output ", 1, false,
@@ -54,6 +58,14 @@ static const struct ronde_command commands[] = {
      " --plot validate.svg\n",
      WHAT SWEEP "op iters warmup_iters slot depth timeout backend topo plot" PRINT, 1, false,
      ronde_cmd_validate},
+    {"topo", "show|generate|import|check [FILE|KIND]",
+     "platform files: pictures, generators, importers, checks",
+     "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
+     "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
+     "  ronde topo check pod.xml\n",
+     " nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps memory-GBps"
+     " json output ",
+     2, false, ronde_cmd_topo},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --output /tmp/demo\n"
      "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"

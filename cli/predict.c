@@ -12,6 +12,9 @@ ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_sche
                                       .schedule = schedule,
                                       .request = *request,
                                       .op = options->op};
+    forecast.sim.cfg = options->cfg;
+    forecast.sim.native_latency = options->native_latency;
+    forecast.sim.time_limit_s = options->timeout_s;
     forecast.load.dtype = options->dtype;
     forecast.load.depth = options->depth;
     forecast.load.slot_bytes = options->slot_bytes ? options->slot_bytes : facts->slot_bytes;
@@ -58,21 +61,50 @@ static uint64_t footprint_of(const struct ronde_forecast *forecast)
     return blocks * forecast->load.count * ronde_dtype_bytes(forecast->load.dtype);
 }
 
-/* By name, as typed. */
-static enum ronde_status replay(const struct ronde_forecast *forecast, const char *engine,
-                                const struct ronde_dag *dag, struct ronde_sim_result *out_result,
-                                struct ronde_error *error)
+static struct ronde_time_params params_of(const struct ronde_forecast *forecast)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
-    const struct ronde_sim_options options = {0};
-    if (strcmp(engine, "auto") == 0)
-        return ronde_sim_auto(forecast->platform, dag, &options, mem, out_result, error);
-    if (strcmp(engine, "flat") == 0)
-        return ronde_sim_flat(forecast->platform, dag, &options, mem, out_result, error);
-    if (strcmp(engine, "simgrid") == 0)
-        return ronde_sim_simgrid(forecast->platform, dag, &options, out_result, error);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "unknown engine \"%s\"; there are auto, flat, simgrid", engine);
+    return ronde_platform_time(forecast->platform, forecast->schedule->ranks,
+                               footprint_of(forecast));
+}
+
+/* SimGrid's own model of the network instead of bytes over rate: right for TCP, and not what the file says. */
+static bool has_tcp_model(const struct ronde_sim_options *sim)
+{
+    static const char key[] = "network/model:";
+    bool has = false;
+    for (const char *const *flag = sim->cfg; flag && *flag; flag++)
+        if (strncmp(*flag, key, sizeof key - 1) == 0)
+            has = strcmp(*flag + sizeof key - 1, "CM02") != 0;
+    return has;
+}
+
+struct ronde_record ronde_forecast_record(const struct ronde_forecast *forecast,
+                                          const struct ronde_sim_result *result)
+{
+    struct ronde_record record = record_of(forecast, result->engine);
+    record.kind = RONDE_RECORD_SIMULATED;
+    ronde_record_predict(&record, result->time_ns);
+    if (result->is_symmetric)
+        ronde_record_label(&record, "symmetric");
+    if (result->window > 0)
+        ronde_record_label(&record, "extrapolated");
+    if (strcmp(result->engine, "flat_fifo") == 0)
+        ronde_record_label(&record, "approximate");
+    else if (!result->is_contention_free)
+        ronde_record_label(&record, "contention_ignored");
+    if (has_tcp_model(&forecast->sim))
+        ronde_record_label(&record, "tcp_model");
+    return record;
+}
+
+static enum ronde_status run_job(const struct ronde_forecast *forecast, const char *engine,
+                                 const struct ronde_sim_options *sim,
+                                 struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    const struct ronde_time_params params = params_of(forecast);
+    const struct ronde_sim_job job = {forecast->platform, forecast->schedule, &forecast->load,
+                                      &params};
+    return ronde_sim_job_run(&job, engine, sim, ronde_mem_default(), out_result, error);
 }
 
 enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast, const char *engine,
@@ -80,27 +112,119 @@ enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast, c
                                         struct ronde_sim_result *out_result,
                                         struct ronde_error *error)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
-    const struct ronde_time_params params =
-        ronde_platform_time(forecast->platform, forecast->schedule->ranks, footprint_of(forecast));
     struct ronde_sim_result result = {0};
-    struct ronde_dag *dag = NULL;
-    enum ronde_status status =
-        ronde_dag_create(forecast->schedule, &forecast->load, &params, mem, &dag, error);
-    if (status == RONDE_OK)
-        status = replay(forecast, engine, dag, &result, error);
-    ronde_dag_destroy(dag, mem);
+    const enum ronde_status status = run_job(forecast, engine, &forecast->sim, &result, error);
     if (status != RONDE_OK)
         return status;
-    struct ronde_record record = record_of(forecast, result.engine);
-    record.kind = RONDE_RECORD_SIMULATED;
-    ronde_record_predict(&record, result.time_ns);
-    if (!result.is_contention_free)
-        ronde_record_label(&record, "contention_ignored");
-    *out_record = record;
+    *out_record = ronde_forecast_record(forecast, &result);
     if (out_result)
         *out_result = result;
     return RONDE_OK;
+}
+
+enum ronde_status ronde_forecast_graph(const struct ronde_forecast *forecast,
+                                       struct ronde_dag **out_dag, struct ronde_error *error)
+{
+    const struct ronde_time_params params = params_of(forecast);
+    return ronde_dag_create_named(forecast->schedule, &forecast->load, &params, ronde_mem_default(),
+                                  out_dag, error);
+}
+
+/* Steps of all ranks, channels and pieces, without making them. */
+static uint64_t count_steps(const struct ronde_forecast *forecast)
+{
+    const struct ronde_schedule *schedule = forecast->schedule;
+    const struct ronde_record record = record_of(forecast, NULL);
+    uint64_t steps = 0;
+    for (uint32_t p = 0; p < schedule->ranks; p++)
+        steps += schedule->programs[schedule->program_of ? schedule->program_of[p] : 0].step_count;
+    return steps * schedule->channel_count * record.pieces;
+}
+
+/* Room for the times and the path of a graph, and what is to be explained. */
+static enum ronde_status prepare(struct ronde_kept *kept, const struct ronde_platform *platform,
+                                 struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const struct ronde_dag *dag = kept->scene ? &kept->scene->dag : kept->dag;
+    const uint32_t ranks = kept->scene ? kept->scene->places[0].ranks : 0;
+    kept->replay = (struct ronde_replay){platform, dag, &kept->sim, ranks};
+    kept->sim.out_start_ns = ronde_mem_new(mem, dag->op_count, sizeof(double));
+    kept->sim.out_finish_ns = ronde_mem_new(mem, dag->op_count, sizeof(double));
+    kept->on_path = ronde_mem_new(mem, dag->op_count, sizeof *kept->on_path);
+    if (kept->sim.out_start_ns && kept->sim.out_finish_ns && kept->on_path)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_NO_MEMORY, "no memory to keep the times of %u steps",
+                      dag->op_count);
+}
+
+static enum ronde_status explain(struct ronde_kept *kept, struct ronde_error *error)
+{
+    return ronde_why_find(&kept->replay, ronde_mem_default(), kept->on_path, &kept->why, error);
+}
+
+/* The engine makes a graph of its own; the same schedule gives the same graph, so its times are those of ours. */
+enum ronde_status ronde_forecast_keep(const struct ronde_forecast *forecast, const char *engine,
+                                      struct ronde_record *out_record, struct ronde_kept *out_kept,
+                                      struct ronde_error *error)
+{
+    const uint64_t steps = count_steps(forecast);
+    if (steps > RONDE_KEPT_STEPS)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%llu steps are too many to keep the times of (at most %u)",
+                          (unsigned long long)steps, RONDE_KEPT_STEPS);
+    out_kept->sim = forecast->sim;
+    enum ronde_status status = ronde_forecast_graph(forecast, &out_kept->dag, error);
+    if (status == RONDE_OK)
+        status = prepare(out_kept, forecast->platform, error);
+    if (status == RONDE_OK)
+        status = run_job(forecast, engine, &out_kept->sim, &out_kept->result, error);
+    if (status == RONDE_OK)
+        status = explain(out_kept, error);
+    if (status == RONDE_OK)
+        *out_record = ronde_forecast_record(forecast, &out_kept->result);
+    return status;
+}
+
+/* Scenes are graphs, not jobs: no quotient and no period speaks for several schedules. */
+static enum ronde_status replay_graph(struct ronde_kept *kept, const char *engine,
+                                      struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const struct ronde_platform *platform = kept->replay.platform;
+    const struct ronde_dag *dag = kept->replay.dag;
+    if (strcmp(engine, "auto") == 0)
+        return ronde_sim_auto(platform, dag, &kept->sim, mem, &kept->result, error);
+    if (strcmp(engine, "flat") == 0)
+        return ronde_sim_flat(platform, dag, &kept->sim, mem, &kept->result, error);
+    if (strcmp(engine, "flat_fifo") == 0)
+        return ronde_sim_fifo(platform, dag, &kept->sim, mem, &kept->result, error);
+    if (strcmp(engine, "simgrid") == 0)
+        return ronde_sim_simgrid(platform, dag, &kept->sim, &kept->result, error);
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "engine \"%s\" replays no scenario; auto, flat, simgrid and flat_fifo do",
+                      engine);
+}
+
+enum ronde_status ronde_scene_keep(struct ronde_kept *kept, const struct ronde_platform *platform,
+                                   const char *engine, struct ronde_error *error)
+{
+    enum ronde_status status = prepare(kept, platform, error);
+    if (status == RONDE_OK)
+        status = replay_graph(kept, engine, error);
+    return status == RONDE_OK ? explain(kept, error) : status;
+}
+
+void ronde_kept_release(struct ronde_kept *kept)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t count = kept->replay.dag ? kept->replay.dag->op_count : 0;
+    ronde_mem_free(mem, kept->sim.out_start_ns, count, sizeof(double));
+    ronde_mem_free(mem, kept->sim.out_finish_ns, count, sizeof(double));
+    ronde_mem_free(mem, kept->on_path, count, sizeof *kept->on_path);
+    ronde_dag_destroy(kept->dag, mem);
+    ronde_scene_destroy(kept->scene);
+    *kept = (struct ronde_kept){.dag = NULL};
 }
 
 /* The network, a label where it is not what every pair sees, and whether it is. */

@@ -6,7 +6,8 @@
 
 #include "common.h"
 
-#include "ronde/sim.h"
+#include "ronde/scene.h"
+#include "ronde/why.h"
 
 /** What is predicted. */
 struct ronde_forecast {
@@ -15,7 +16,22 @@ struct ronde_forecast {
     struct ronde_request request;          /**< what it was compiled from */
     struct ronde_load load;                /**< what is launched */
     enum ronde_op op;                      /**< for the record */
+    struct ronde_sim_options sim;          /**< placement, SimGrid's flags, time limit */
 };
+
+/** A replay that keeps what explains it: the graph, when each step ran, why it took that long. */
+struct ronde_kept {
+    struct ronde_dag *dag;          /**< its own graph, with origins, or NULL */
+    struct ronde_scene *scene;      /**< its own scene, or NULL: exactly one of the two */
+    struct ronde_replay replay;     /**< points into this: do not copy it */
+    struct ronde_sim_options sim;   /**< those of the forecast, with the times */
+    struct ronde_sim_result result; /**< of the engine */
+    struct ronde_why why;           /**< the explanation */
+    bool *on_path;                  /**< per operation: on the critical path */
+};
+
+/** Steps a graph may have that is kept: some 2 GB. */
+#define RONDE_KEPT_STEPS (16u << 20)
 
 /**
  * The forecast of a load: its slot is the command line's, else the one the platform's constants
@@ -30,14 +46,44 @@ RONDE_MUST_CHECK enum ronde_status ronde_forecast_check(const struct ronde_forec
                                                         struct ronde_error *error);
 
 /**
- * Replays with engine auto, flat or simgrid. out_result may be NULL. Errors: BAD_ARGUMENT for
- * another engine; those of
- * the replay.
+ * Replays with an engine of ronde_sim_job_run. out_result may be NULL. Errors: BAD_ARGUMENT for
+ * another engine; those of the replay.
  */
 RONDE_MUST_CHECK enum ronde_status
 ronde_forecast_replay(const struct ronde_forecast *forecast, const char *engine,
                       struct ronde_record *out_record, struct ronde_sim_result *out_result,
                       struct ronde_error *error);
+
+/**
+ * The same with everything kept. `out_kept` starts from zeroes; the caller releases it by
+ * ronde_kept_release in every case. Errors: as ronde_forecast_replay and ronde_why_find; UNSUPPORTED beyond
+ * RONDE_KEPT_STEPS.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_forecast_keep(const struct ronde_forecast *forecast, const char *engine,
+                    struct ronde_record *out_record, struct ronde_kept *out_kept,
+                    struct ronde_error *error);
+
+/** The step graph of a forecast, with origins. Owner: the caller. Errors: as ronde_dag_create_named. */
+RONDE_MUST_CHECK enum ronde_status ronde_forecast_graph(const struct ronde_forecast *forecast,
+                                                        struct ronde_dag **out_dag,
+                                                        struct ronde_error *error);
+
+/**
+ * Replays the scene of *kept with the options in it; the first part is the one in question. Engines:
+ * auto, flat, simgrid, flat_fifo. Errors: BAD_ARGUMENT for another; those of the engine; as
+ * ronde_why_find.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_scene_keep(struct ronde_kept *kept,
+                                                    const struct ronde_platform *platform,
+                                                    const char *engine, struct ronde_error *error);
+
+/** Releases what is kept; zeroes are allowed. */
+void ronde_kept_release(struct ronde_kept *kept);
+
+/** The record of a replay: what was asked, the engine, the time, and labels that say how it came about. */
+struct ronde_record ronde_forecast_record(const struct ronde_forecast *forecast,
+                                          const struct ronde_sim_result *result);
 
 /** The closed form on the flat network the platform offers. Errors: as ronde_platform_network. */
 RONDE_MUST_CHECK enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *forecast,

@@ -25,7 +25,7 @@ enum ronde_record_kind {
 };
 
 /** Labels of a record, at most. */
-#define RONDE_MAX_LABELS 6u
+#define RONDE_MAX_LABELS 8u
 
 /** Elements found wrong when nobody looked. */
 #define RONDE_NOT_CHECKED UINT64_MAX

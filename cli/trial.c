@@ -17,6 +17,9 @@
 /* More backends than any build has; names beyond would only miss a suggestion. */
 #define MAX_BACKENDS 16u
 
+/* After this long a run is given up where the command line does not say. */
+#define DEFAULT_TIMEOUT_S 60.0
+
 /* By name, with the nearest one in the error. */
 static const struct ronde_backend *find_backend(const char *name, struct ronde_error *error)
 {
@@ -67,6 +70,7 @@ enum ronde_status ronde_trial_open(const struct ronde_target *target,
                                    struct ronde_trial *out_trial, struct ronde_error *error)
 {
     struct ronde_trial trial = {.target = target, .schedule = schedule};
+    const double timeout_s = options->timeout_s > 0.0 ? options->timeout_s : DEFAULT_TIMEOUT_S;
     trial.shape = (struct ronde_shape){.collective = schedule->collective,
                                        .ranks = schedule->ranks,
                                        .root = schedule->root,
@@ -78,7 +82,7 @@ enum ronde_status ronde_trial_open(const struct ronde_target *target,
                                          .depth = options->depth,
                                          .protocol = options->protocol,
                                          .seed = options->seed,
-                                         .timeout_ns = (uint64_t)(options->timeout_s * 1e9)};
+                                         .timeout_ns = (uint64_t)(timeout_s * 1e9)};
     const enum ronde_status status =
         target->backend->load(target->self, schedule, &trial.program, error);
     if (status == RONDE_OK)

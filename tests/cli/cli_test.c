@@ -131,6 +131,12 @@ static void check_tells_the_account(void)
 {
     expect("check all_reduce -a ring -N 4", 0, "minimum depth  2");
     expect("check all_reduce -a ring -N 4", 0, "1.5 blocks by the busiest rank");
+    expect("check all_reduce -a ring -N 4", 0, "v-form         none\n");
+    expect("check all_gather -a bruck -N 8", 0, "v-form         known_to_all\n");
+    expect("check all_to_all -a bruck -N 8", 0, "v-form         none\n");
+    expect("check all_to_all -a pairwise -N 8", 0, "v-form         direct\n");
+    expect("list", 0, "  bruck                    known_to_all  ");
+    expect("list", 0, "  pairwise                 direct        ");
     expect("check --all -N 2..5", 0, " 0 rejected");
     expect("check --all all_reduce -N 4", 0, "recursive_doubling");
     expect("check all_reduce -a ring -N 8 --expand", 0, "every rank's steps");
@@ -313,6 +319,10 @@ static void records_are_one_json_object_per_line(void)
     expect("check all_reduce -a ring -N 4 --json", 0,
            "{\"ok\": true, \"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"ranks\": 4, "
            "\"min_depth\": 2, ");
+    expect("check all_gather -a ring -N 4 --json", 0,
+           "\"quotient\": true, \"v_form\": \"known_to_all\", \"errors\": []}");
+    expect("list --json", 0, "\"name\": \"ring\", \"available\": true");
+    expect("list --json", 0, "\"v_form\": \"known_to_all\"}");
 }
 
 static void csv_has_one_header(void)

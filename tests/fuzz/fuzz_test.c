@@ -126,11 +126,49 @@ static void accepted_platforms_are_usable(void)
     report(&replay);
 }
 
+static void accepted_machines_become_usable_platforms(void)
+{
+    struct replay replay = {.target = fuzz_import};
+    const char *reason;
+    if (!ronde_topologies_available(&reason)) {
+        suite_skip("nothing can be imported: %s", reason);
+        return;
+    }
+    CU_ASSERT(files_walk("tests/data/import", ".xml", replay_file, &replay) > 0);
+    report(&replay);
+}
+
+static void machines_of_the_vectors_too(void)
+{
+    static const char *const files[] = {"nccl-topo/azure-ncv4-topo.xml",
+                                        "nccl-topo/azure-ndv5-topo.xml",
+                                        "nccl-topo/oci-H100-topology.xml",
+                                        "nccl-topo/rccl-topo_8p1h_2.xml",
+                                        "hwloc/power8gpudistances.xml"};
+    struct replay replay = {.target = fuzz_import};
+    const char *reason;
+    char path[512];
+    char relative[128];
+    if (!ronde_topologies_available(&reason)) {
+        suite_skip("nothing can be imported: %s", reason);
+        return;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(relative, sizeof relative, "vectors/%s", files[i]);
+        if (!suite_shared(path, sizeof path, relative))
+            return;
+        replay_file(path, &replay);
+    }
+    report(&replay);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"accepted_schedules_do_what_they_claim", accepted_schedules_do_what_they_claim},
         {"accepted_platforms_are_usable", accepted_platforms_are_usable},
+        {"accepted_machines_become_usable_platforms", accepted_machines_become_usable_platforms},
+        {"machines_of_the_vectors_too", machines_of_the_vectors_too},
     };
     return suite_run("fuzz", cases, sizeof cases / sizeof cases[0]);
 }

@@ -30,6 +30,12 @@ void fuzz_schedule(const unsigned char *data, size_t bytes, struct fuzz_verdict 
 void fuzz_platform(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
+ * Reads bytes as a machine description of NCCL, RCCL or hwloc. A refusal must carry a reason; what is accepted must be
+ * written as a platform file that fuzz_platform accepts and finds usable. Nothing may leak.
+ */
+void fuzz_import(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
  * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by
  * a little, words exchanged, bytes changed. Returns the new length, at most `capacity`. The same seed does the same.
  */

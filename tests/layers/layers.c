@@ -31,6 +31,7 @@ static const char *const cxx[] = {"algorithm", "array",         "cmath",   "cstd
                                   NULL};
 
 static const char *const libxml[] = {"libxml/", NULL};
+static const char *const hwloc[] = {"hwloc.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
 
@@ -42,7 +43,7 @@ static const struct layer {
 } layers[] = {
     {"engine", {"engine"}, {c11}},
     {"schedules", {"schedules", "engine"}, {c11}},
-    {"topologies", {"topologies", "engine"}, {c11, libxml}},
+    {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
     {"hw", {"hw", "topologies", "engine"}, {c11, posix}},
     {"cli", {"cli", "schedules", "sim", "hw", "topologies", "engine"}, {c11, posix, jansson}},

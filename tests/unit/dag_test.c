@@ -135,13 +135,24 @@ static void bytes_do_not_depend_on_pieces_or_channels(void)
     }
 }
 
-static struct ronde_path slow_path(void *self, uint32_t src, uint32_t dst)
+/** 1000 ns and 2 GB/s one way, 3000 ns and 4 GB/s the other. */
+static const struct ronde_path slow_paths[] = {{.latency_ns = 1000, .rate_GBps = 2},
+                                               {.latency_ns = 3000, .rate_GBps = 4}};
+
+/** The longest path of a small graph over those two; releases, starts and finishes as in a timing. */
+static double replay(const struct ronde_dag *dag, const double *release_ns, double *start_ns,
+                     double *finish_ns)
 {
-    (void)self;
-    /* 1000 ns and 2 GB/s one way, 3000 ns and 4 GB/s the other */
-    const struct ronde_path there = {.latency_ns = 1000, .rate_GBps = 2};
-    const struct ronde_path back = {.latency_ns = 3000, .rate_GBps = 4};
-    return src < dst ? there : back;
+    uint32_t path_of[16] = {0};
+    CU_ASSERT_FATAL(dag->op_count <= 16);
+    for (uint32_t i = 0; i < dag->op_count; i++)
+        path_of[i] = dag->ops[i].src < dag->ops[i].dst ? 0 : 1;
+    const struct ronde_dag_timing timing = {.paths = slow_paths,
+                                            .path_of = path_of,
+                                            .release_ns = release_ns,
+                                            .out_start_ns = start_ns,
+                                            .out_finish_ns = finish_ns};
+    return ronde_dag_longest_path(dag, &timing);
 }
 
 /** Compares times of operations in the order of the graph, and the end of the run. */
@@ -150,8 +161,7 @@ static void check_times(const struct ronde_dag *dag, const double *start_ns,
 {
     double starts[16] = {0};
     double finishes[16] = {0};
-    CU_ASSERT_FATAL(dag->op_count <= 16);
-    const double end = ronde_dag_longest_path(dag, slow_path, NULL, starts, finishes);
+    const double end = replay(dag, NULL, starts, finishes);
     for (uint32_t i = 0; i < dag->op_count; i++) {
         CU_ASSERT(fabs(starts[i] - start_ns[i]) <= TIME_TOLERANCE * end_ns);
         CU_ASSERT(fabs(finishes[i] - finish_ns[i]) <= TIME_TOLERANCE * end_ns);
@@ -182,6 +192,12 @@ static void longest_path_matches_a_tree_by_hand(void)
     CU_ASSERT_EQUAL(dag->ops[1].touched_bytes, 1600);
     CU_ASSERT_EQUAL(dag->ops[2].touched_bytes, 800);
     CU_ASSERT(dag->ops[1].delay_ns == 160 && dag->ops[1].stage_ns == 150);
+    /* Rank 0 comes 500 ns after the message, rank 1 in good time for the way back. */
+    const double release_ns[] = {turn + 500, 20};
+    double late_ns[16] = {0}, finish_again_ns[16] = {0};
+    CU_ASSERT_DOUBLE_EQUAL(replay(dag, release_ns, late_ns, finish_again_ns),
+                           down + 500 + 1000 + 110 + 7, TIME_TOLERANCE * down);
+    CU_ASSERT(late_ns[0] == 20 && late_ns[1] == turn + 500);
     ronde_dag_destroy(dag, ronde_mem_default());
     ronde_schedule_destroy(schedule);
 }
@@ -200,19 +216,19 @@ static void a_send_waits_for_a_free_slot(void)
     load.depth = 1;
     struct ronde_dag *dag = expand(schedule, &load, &params);
     CU_ASSERT_EQUAL_FATAL(dag->op_count, 9);
-    double end_ns = ronde_dag_longest_path(dag, slow_path, NULL, NULL, finish_ns);
+    double end_ns = replay(dag, NULL, NULL, finish_ns);
     CU_ASSERT(fabs(end_ns - 3 * (9 + 1000 + 1)) <= TIME_TOLERANCE * end_ns);
     ronde_dag_destroy(dag, ronde_mem_default());
 
     load.depth = 2; /* the third send starts when the first receive is over */
     dag = expand(schedule, &load, &params);
-    end_ns = ronde_dag_longest_path(dag, slow_path, NULL, NULL, finish_ns);
+    end_ns = replay(dag, NULL, NULL, finish_ns);
     CU_ASSERT(fabs(end_ns - 2 * (9 + 1000 + 1)) <= TIME_TOLERANCE * end_ns);
     ronde_dag_destroy(dag, ronde_mem_default());
 
     load.depth = 0; /* eight */
     dag = expand(schedule, &load, &params);
-    end_ns = ronde_dag_longest_path(dag, slow_path, NULL, NULL, finish_ns);
+    end_ns = replay(dag, NULL, NULL, finish_ns);
     CU_ASSERT(fabs(end_ns - (3 * 9 + 1000 + 1)) <= TIME_TOLERANCE * end_ns);
     ronde_dag_destroy(dag, ronde_mem_default());
     ronde_schedule_destroy(schedule);
@@ -276,7 +292,7 @@ static void nothing_to_do_is_an_empty_graph_and_takes_no_time(void)
     const struct ronde_load load = {.count = 0, .dtype = RONDE_FLOAT32};
     struct ronde_dag *dag = expand(schedule, &load, &params);
     CU_ASSERT_EQUAL(dag->op_count, 0);
-    CU_ASSERT(ronde_dag_longest_path(dag, slow_path, NULL, NULL, NULL) == 0);
+    CU_ASSERT(replay(dag, NULL, NULL, NULL) == 0);
     ronde_dag_destroy(dag, ronde_mem_default());
     ronde_dag_destroy(NULL, ronde_mem_default());
     ronde_schedule_destroy(schedule);
@@ -344,6 +360,37 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void)
     ronde_schedule_destroy(schedule);
 }
 
+/* Named graphs are the plain ones, and their names say what each operation does, lane by lane in order. */
+static void origins_name_every_step(void)
+{
+    static const struct ronde_time_params params = {.step_ns = 10};
+    static const struct ronde_load load = {.count = 5000, .dtype = RONDE_FLOAT32, .slot_bytes = 2048};
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "double_tree", 5, 1);
+    struct ronde_dag *plain = expand(schedule, &load, &params), *named = NULL;
+    uint64_t last[5][8] = {{0}};
+    CU_ASSERT_EQUAL_FATAL(ronde_dag_create_named(schedule, &load, &params, ronde_mem_default(),
+                                                 &named, NULL),
+                          RONDE_OK);
+    CU_ASSERT_PTR_NULL(plain->origins);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(named->origins);
+    CU_ASSERT_EQUAL_FATAL(named->op_count, plain->op_count);
+    CU_ASSERT_EQUAL(memcmp(named->ops, plain->ops, plain->op_count * sizeof *plain->ops), 0);
+    for (uint32_t i = 0; i < named->op_count; i++) {
+        const struct ronde_dag_origin *origin = &named->origins[i];
+        const struct ronde_dag_op *op = &named->ops[i];
+        CU_ASSERT_EQUAL(ronde_step_sends(origin->op), op->dst != op->src);
+        CU_ASSERT_FATAL(origin->channel < 2 && origin->lane < 4);
+        /* Later than the one before it in its lane, by piece and then by step. */
+        const uint64_t place = ((uint64_t)origin->piece << 32 | origin->step) + 1;
+        uint64_t *const before = &last[op->src][origin->channel * 4 + origin->lane];
+        CU_ASSERT(place > *before);
+        *before = place;
+    }
+    ronde_dag_destroy(named, ronde_mem_default());
+    ronde_dag_destroy(plain, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -355,6 +402,7 @@ int main(void)
         {"nothing_to_do_is_an_empty_graph_and_takes_no_time",
          nothing_to_do_is_an_empty_graph_and_takes_no_time},
         {"impossible_loads_are_refused", impossible_loads_are_refused},
+        {"origins_name_every_step", origins_name_every_step},
         {"every_failing_allocation_is_reported_and_leaks_nothing",
          every_failing_allocation_is_reported_and_leaks_nothing},
     };

@@ -32,7 +32,7 @@ static void add_edge(struct messages *messages, uint32_t earlier, bool is_messag
                         (size_t)dag->edge_count + 1, sizeof *dag->edges))
         abort();
     dag->edges = edges;
-    dag->edges[dag->edge_count++] = (struct ronde_dag_edge){earlier, is_message};
+    dag->edges[dag->edge_count++] = (struct ronde_dag_edge){.op = earlier, .is_message = is_message};
     dag->ops[dag->op_count - 1].edge_count++;
 }
 

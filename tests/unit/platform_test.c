@@ -8,30 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct ronde_platform *open_source(const char *relative)
-{
-    char path[1024];
-    struct ronde_platform *platform = NULL;
-    struct ronde_error error = {0};
-    if (!suite_source(path, sizeof path, relative))
-        return NULL;
-    CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error), RONDE_OK);
-    if (error.status != RONDE_OK)
-        suite_note("%s", error.message);
-    return platform;
-}
-
-static struct ronde_platform *read_good(const char *text)
-{
-    struct ronde_platform *platform;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(platform_text_read(text, strlen(text), ronde_mem_default(), &platform, &error),
-                    RONDE_OK);
-    if (error.status != RONDE_OK)
-        suite_note("%s", error.message);
-    return platform;
-}
-
 static uint32_t host_index(const struct ronde_platform *platform, const char *name)
 {
     uint32_t index = 0;
@@ -61,7 +37,7 @@ static void routes_are_those_of_simgrid(void)
     };
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *platform = read_good(platform_text_everything);
+    struct ronde_platform *platform = platform_text_good(platform_text_everything);
     for (size_t i = 0; platform && i < sizeof routes / sizeof routes[0]; i++) {
         char text[512];
         platform_text_route(platform, host_index(platform, routes[i].src),
@@ -77,7 +53,7 @@ static void read_keeps_facts_units_and_order(void)
 {
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *platform = read_good(platform_text_everything);
+    struct ronde_platform *platform = platform_text_good(platform_text_everything);
     if (!platform)
         return;
     const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
@@ -105,7 +81,7 @@ static void rank_hosts_orders_and_selects(void)
         "<prop id=\"ronde.rank_hosts\" value=\"h3, h1 h0\"/></cluster></platform>";
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *platform = read_good(text);
+    struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
         return;
     CU_ASSERT_EQUAL(ronde_platform_facts(platform)->hosts, 3);
@@ -135,7 +111,7 @@ static void a_pair_without_route_is_named(void)
         bool is_uniform;
         struct ronde_error error = {0};
         snprintf(whole, sizeof whole, text, routings[i]);
-        struct ronde_platform *platform = read_good(whole);
+        struct ronde_platform *platform = platform_text_good(whole);
         if (!platform)
             return;
         platform_text_route(platform, 0, 1, said, sizeof said);
@@ -165,7 +141,7 @@ static void equally_short_routes_are_left_to_simgrid(void)
     struct ronde_error error = {0};
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *platform = read_good(text);
+    struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
         return;
     CU_ASSERT_EQUAL(ronde_platform_route(platform, 0, 1, 0, NULL, &count, &error),
@@ -178,19 +154,19 @@ static void other_topologies_are_left_to_simgrid(void)
 {
     static const char text[] =
         "<platform version=\"4.1\"><cluster id=\"x\" prefix=\"h\" suffix=\"\" radical=\"0-15\" "
-        "speed=\"1Gf\" bw=\"1GBps\" lat=\"0s\" topology=\"TORUS\" "
-        "topo_parameters=\"4,4\"/></platform>";
+        "speed=\"1Gf\" bw=\"1GBps\" lat=\"0s\" topology=\"FAT_TREE\" "
+        "topo_parameters=\"2;4,4;1,2;1,2\"/></platform>";
     uint32_t count;
     struct ronde_error error = {0};
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *platform = read_good(text);
+    struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
         return;
     CU_ASSERT_EQUAL(ronde_platform_facts(platform)->hosts, 16);
     CU_ASSERT_EQUAL(ronde_platform_route(platform, 0, 1, 0, NULL, &count, &error),
                     RONDE_UNSUPPORTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "only SimGrid routes TORUS zones such as x"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "only SimGrid routes FAT_TREE zones such as x"));
     ronde_platform_destroy(platform);
 }
 
@@ -202,8 +178,8 @@ static void library_files_are_what_they_say(void)
     struct ronde_error error = {0};
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *crossbar = open_source("topologies/crossbar-64.xml");
-    struct ronde_platform *tree = open_source("topologies/fat-tree-2to1-64.xml");
+    struct ronde_platform *crossbar = platform_text_open("topologies/crossbar-64.xml");
+    struct ronde_platform *tree = platform_text_open("topologies/fat-tree-2to1-64.xml");
     if (crossbar && tree) {
         CU_ASSERT_EQUAL(ronde_platform_network(crossbar, 64, 0, &network, &is_uniform, &error),
                         RONDE_OK);
@@ -265,7 +241,7 @@ static void written_calibration_reads_back_to_the_last_bit(void)
     if (!platform_text_can_read())
         return;
     CU_ASSERT_EQUAL(write_text(&calibration, text, sizeof text, &error), RONDE_OK);
-    struct ronde_platform *platform = read_good(text);
+    struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
         return;
     const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
@@ -318,7 +294,7 @@ static void shared_host_gives_fair_shares(void)
     machine.time.step_ns = 100;
     machine.shared = (struct ronde_shared_host){16, 2, 40};
     CU_ASSERT_EQUAL(write_text(&machine, text, sizeof text, NULL), RONDE_OK);
-    struct ronde_platform *platform = read_good(text);
+    struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
         return;
     CU_ASSERT_EQUAL(ronde_platform_network(platform, 8, 0, &network, &is_uniform, NULL), RONDE_OK);

@@ -70,6 +70,30 @@ enum ronde_status platform_text_read(const char *text, size_t bytes, const struc
     return status;
 }
 
+struct ronde_platform *platform_text_open(const char *relative)
+{
+    char path[1024];
+    struct ronde_platform *platform = NULL;
+    struct ronde_error error = {0};
+    if (!suite_source(path, sizeof path, relative))
+        return NULL;
+    CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error), RONDE_OK);
+    if (error.status != RONDE_OK)
+        suite_note("%s", error.message);
+    return platform;
+}
+
+struct ronde_platform *platform_text_good(const char *text)
+{
+    struct ronde_platform *platform = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(platform_text_read(text, strlen(text), ronde_mem_default(), &platform, &error),
+                    RONDE_OK);
+    if (error.status != RONDE_OK)
+        suite_note("%s", error.message);
+    return platform;
+}
+
 void platform_text_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,
                          char *text, size_t bytes)
 {

@@ -17,6 +17,12 @@ enum ronde_status platform_text_read(const char *text, size_t bytes, const struc
                                      struct ronde_platform **out_platform,
                                      struct ronde_error *error);
 
+/** Reads a file of the repository that must be good, e.g. "topologies/crossbar-64.xml"; NULL fails the test. */
+struct ronde_platform *platform_text_open(const char *relative);
+
+/** Reads a text that must be a good platform; NULL fails the test. */
+struct ronde_platform *platform_text_good(const char *text);
+
 /** The names of a route's links, separated by blanks; the message where there is no route. */
 void platform_text_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,
                          char *text, size_t bytes);

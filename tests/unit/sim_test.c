@@ -2,6 +2,7 @@
 #include "support/suite.h"
 
 #include "messages.h"
+#include "ronde/schedules.h"
 #include "ronde/sim.h"
 #include "support/built_with.h"
 
@@ -359,6 +360,83 @@ static void auto_takes_flat_only_where_it_is_exact(void)
     stage_end(&stage);
 }
 
+static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
+{
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = algorithm,
+                                          .ranks = ranks};
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
+    return schedule;
+}
+
+/* Runs all_reduce of 400 kB on four ranks; options may be NULL. */
+static enum ronde_status run_job(struct stage *stage, const char *algorithm, const char *engine,
+                                 const struct ronde_sim_options *options)
+{
+    const struct ronde_load load = {.count = 100000, .dtype = RONDE_FLOAT32};
+    const struct ronde_time_params params = {.launch_ns = 100};
+    struct ronde_schedule *schedule = compile(algorithm, 4);
+    const struct ronde_sim_job job = {stage->platform, schedule, &load, &params};
+    stage->error = (struct ronde_error){RONDE_OK, 0, ""};
+    const enum ronde_status status = ronde_sim_job_run(&job, engine, options, ronde_mem_default(),
+                                                       &stage->result, &stage->error);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+/* Six messages of 100 kB at 10 GB/s and 2 us on a ring; a tree of four, whose root has two children, shares a port. */
+static void jobs_go_to_the_cheapest_engine_that_is_right(void)
+{
+    const double ring_ns = 100 + 6 * (1e4 + 2000);
+    struct stage stage;
+    if (!stage_begin_simgrid(&stage, crossbar))
+        return;
+    expect_time(&stage, run_job(&stage, "ring", "auto", NULL), ring_ns);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "flat");
+    CU_ASSERT(stage.result.is_symmetric && stage.result.is_contention_free);
+    expect_time(&stage, run_job(&stage, "ring", "simgrid", NULL), ring_ns);
+    expect_time(&stage, run_job(&stage, "ring", "flat_fifo", NULL), ring_ns);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "flat_fifo");
+    CU_ASSERT_EQUAL(run_job(&stage, "tree", "flat", NULL), RONDE_OK);
+    CU_ASSERT(!stage.result.is_symmetric && !stage.result.is_contention_free);
+    const double alone_ns = stage.result.time_ns;
+    CU_ASSERT_EQUAL(run_job(&stage, "tree", "auto", NULL), RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "simgrid");
+    CU_ASSERT(stage.result.time_ns > alone_ns);
+    const char *const flags[] = {"network/crosstraffic:0", NULL};
+    expect_time(&stage, run_job(&stage, "ring", "auto", &(struct ronde_sim_options){.cfg = flags}),
+                ring_ns);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "simgrid");
+    CU_ASSERT_EQUAL(run_job(&stage, "ring", "extrapolate", NULL), RONDE_UNSUPPORTED);
+    stage_end(&stage);
+}
+
+static void jobs_that_no_engine_can_do_are_refused(void)
+{
+    struct stage stage;
+    if (!stage_begin(&stage, crossbar))
+        return;
+    CU_ASSERT_EQUAL(run_job(&stage, "ring", "fast", NULL), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "unknown engine \"fast\""));
+    CU_ASSERT_EQUAL(run_job(&stage, "ring", "flat",
+                            &(struct ronde_sim_options){.native_latency = true}),
+                    RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "are SimGrid's, and engine flat has none"));
+    const struct ronde_load load = {.count = 200000000, .dtype = RONDE_FLOAT32, .slot_bytes = 16};
+    const struct ronde_time_params params = {0};
+    struct ronde_schedule *schedule = compile("tree", 4);
+    const struct ronde_sim_job job = {stage.platform, schedule, &load, &params};
+    stage.error = (struct ronde_error){RONDE_OK, 0, ""};
+    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, "flat_fifo", NULL, ronde_mem_default(), &stage.result,
+                                      &stage.error),
+                    RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(stage.error.message, "use larger pieces or --engine extrapolate"));
+    ronde_schedule_destroy(schedule);
+    stage_end(&stage);
+}
+
 static void hosts_can_be_chosen_per_rank(void)
 {
     static const uint32_t spread[] = {3, 1};
@@ -534,6 +612,9 @@ int main(void)
         {"core_time_is_what_cores_are_held_for", core_time_is_what_cores_are_held_for},
         {"flat_refuses_shared_hosts_and_auto_does_not", flat_refuses_shared_hosts_and_auto_does_not},
         {"auto_takes_flat_only_where_it_is_exact", auto_takes_flat_only_where_it_is_exact},
+        {"jobs_go_to_the_cheapest_engine_that_is_right",
+         jobs_go_to_the_cheapest_engine_that_is_right},
+        {"jobs_that_no_engine_can_do_are_refused", jobs_that_no_engine_can_do_are_refused},
         {"hosts_can_be_chosen_per_rank", hosts_can_be_chosen_per_rank},
         {"pairs_without_route_are_refused_before_the_replay",
          pairs_without_route_are_refused_before_the_replay},

@@ -1,0 +1,51 @@
+/* ronde topo: one verb each for pictures, generators, importers and checks of platform files. */
+#include "commands.h"
+
+#include "report.h"
+
+#include <string.h>
+
+/* A verb and what does it. */
+struct verb {
+    const char *name;
+    int (*run)(const struct ronde_options *options);
+};
+
+static const struct verb verbs[] = {
+    {"show", ronde_topo_show},
+    {"generate", ronde_topo_generate},
+    {"import", ronde_topo_import},
+    {"check", ronde_topo_check},
+};
+
+#define VERB_COUNT (sizeof verbs / sizeof verbs[0])
+
+/* With the nearest name, as everywhere. */
+static int refuse_verb(const char *name)
+{
+    const char *names[VERB_COUNT];
+    struct ronde_error error = {0};
+    for (uint32_t i = 0; i < VERB_COUNT; i++)
+        names[i] = verbs[i].name;
+    const char *nearest = ronde_nearest(name, names, VERB_COUNT);
+    if (nearest)
+        ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo: unknown verb \"%s\"; did you mean %s?", name,
+                   nearest);
+    else
+        ronde_fail(&error, RONDE_BAD_ARGUMENT,
+                   "topo: unknown verb \"%s\"; there are show, generate, import, check", name);
+    return ronde_report(&error);
+}
+
+int ronde_cmd_topo(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    if (options->argument_count == 0) {
+        ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo: say show, generate, import or check");
+        return ronde_report(&error);
+    }
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        if (strcmp(verbs[i].name, options->arguments[0]) == 0)
+            return verbs[i].run(options);
+    return refuse_verb(options->arguments[0]);
+}

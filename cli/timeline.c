@@ -1,0 +1,397 @@
+/*
+ * Timelines as SVG, without a library: a row per rank, a strip of the row per channel and lane, two bars per step (its
+ * work, then its bytes under way). Bars too thin to be seen melt into their neighbours, so that the number of shapes is
+ * bounded by the width of the picture and not by the length of the run.
+ */
+#include "timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WIDTH 1400.0
+#define RIGHT 30.0
+#define TOP 92.0
+#define BOTTOM 44.0
+/* Left of the bars stand the ranks, and the names of groups where there are several. */
+#define LEFT_OF_RANKS 90.0
+#define LEFT_OF_GROUPS 290.0
+/* Rows are as high as fits, within reason. */
+#define PICTURE_HEIGHT 900.0
+#define MIN_ROW 12.0
+#define MAX_ROW 44.0
+/* Bars closer or thinner than this melt: half a pixel at the natural size, more where there would be too many. */
+#define THIN 0.5
+#define MAX_THIN 3.0
+#define MANY_BARS 16000.0
+/* Strips lower than this share their place with others. */
+#define MIN_STRIP 2.5
+
+/* Kinds of steps people tell apart. Colours differ in brightness too (Okabe and Ito's palette). */
+enum kind {
+    KIND_SEND,
+    KIND_PASS,
+    KIND_RECEIVE,
+    KIND_REDUCE,
+    KIND_PASS_REDUCED,
+    KIND_LOCAL,
+    KIND_COUNT
+};
+
+static const struct {
+    const char *label;
+    const char *colour;
+} kinds[KIND_COUNT] = {
+    [KIND_SEND] = {"send", "#0072b2"},
+    [KIND_PASS] = {"receive, send on", "#56b4e9"},
+    [KIND_RECEIVE] = {"receive", "#009e73"},
+    [KIND_REDUCE] = {"receive, reduce", "#d55e00"},
+    [KIND_PASS_REDUCED] = {"receive, reduce, send on", "#e69f00"},
+    [KIND_LOCAL] = {"copy, reduce", "#cc79a7"},
+};
+
+/* The picture in the making. */
+struct canvas {
+    const struct ronde_timeline *timeline;
+    const struct ronde_dag *dag;
+    const double *start_ns;
+    const double *finish_ns;
+    FILE *file;
+    uint32_t ranks;  /* shown */
+    uint32_t lanes;  /* most of any channel */
+    uint32_t tracks; /* channels * lanes */
+    uint32_t strips; /* of a row, one for each track if there is room */
+    double thin;     /* what melts */
+    double left;     /* where the bars begin */
+    double row;      /* height */
+    double end_ns;   /* of the last step shown */
+};
+
+/* A bar that is not drawn yet, for the next one may melt into it. */
+struct pending {
+    double from;
+    double to;
+    enum kind kind;
+    bool is_work;
+    bool exists;
+};
+
+static enum kind kind_of(enum ronde_step_op op)
+{
+    switch (op) {
+    case RONDE_STEP_RS:
+    case RONDE_STEP_RCS:
+        return KIND_PASS;
+    case RONDE_STEP_RECV:
+        return KIND_RECEIVE;
+    case RONDE_STEP_RRC:
+        return KIND_REDUCE;
+    case RONDE_STEP_RRS:
+    case RONDE_STEP_RRCS:
+        return KIND_PASS_REDUCED;
+    case RONDE_STEP_COPY:
+    case RONDE_STEP_REDUCE:
+        return KIND_LOCAL;
+    case RONDE_STEP_NOP:
+    case RONDE_STEP_SEND:
+    case RONDE_STEP_OP_COUNT:
+        break;
+    }
+    return KIND_SEND;
+}
+
+static double x_of(const struct canvas *canvas, double ns)
+{
+    return canvas->left +
+           (canvas->end_ns > 0 ? ns / canvas->end_ns : 0) * (WIDTH - canvas->left - RIGHT);
+}
+
+static double row_y(const struct canvas *canvas, uint32_t rank)
+{
+    return TOP + canvas->row * rank;
+}
+
+/* Height of a strip; rows keep a little distance. */
+static double strip_height(const struct canvas *canvas)
+{
+    return 0.84 * canvas->row / canvas->strips;
+}
+
+static uint32_t track_of(const struct canvas *canvas, uint32_t op)
+{
+    const struct ronde_dag_origin *origin = &canvas->dag->origins[op];
+    return origin->channel * canvas->lanes + origin->lane;
+}
+
+static double strip_y(const struct canvas *canvas, uint32_t op)
+{
+    return row_y(canvas, canvas->dag->ops[op].src) + 0.08 * canvas->row +
+           track_of(canvas, op) % canvas->strips * strip_height(canvas);
+}
+
+static void put_text(FILE *file, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '<')
+            fputs("&lt;", file);
+        else if (*text == '>')
+            fputs("&gt;", file);
+        else if (*text == '&')
+            fputs("&amp;", file);
+        else
+            fputc(*text, file);
+}
+
+static void draw_bar(struct canvas *canvas, const struct pending *bar, double y)
+{
+    const double width = fmax(bar->to - bar->from, canvas->thin);
+    if (bar->exists)
+        fprintf(canvas->file,
+                "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" class=\"%c%u\"/>\n",
+                bar->from, y, width, strip_height(canvas), bar->is_work ? 'w' : 'b',
+                (unsigned)bar->kind);
+}
+
+/* Draws what was pending unless the next bar melts into it. */
+static void add_bar(struct canvas *canvas, struct pending *pending, struct pending next, double y)
+{
+    if (next.to <= next.from)
+        return;
+    const bool touches = pending->exists && next.from - pending->to < canvas->thin;
+    const bool is_alike = pending->kind == next.kind && pending->is_work == next.is_work;
+    const bool is_thin = next.to - next.from < canvas->thin && pending->to - pending->from < 4;
+    if (touches && ((is_alike && next.to - next.from < 2) || is_thin)) {
+        pending->to = fmax(pending->to, next.to);
+        return;
+    }
+    draw_bar(canvas, pending, y);
+    *pending = next;
+}
+
+/* Steps of a track follow one another in the graph's order, so one bar per track is pending. */
+static enum ronde_status draw_steps(struct canvas *canvas, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const size_t count = (size_t)canvas->ranks * canvas->tracks;
+    struct pending *pending = ronde_mem_new(mem, count, sizeof *pending);
+    double *y = ronde_mem_new(mem, count, sizeof *y);
+    for (uint32_t i = 0; pending && y && i < canvas->dag->op_count; i++) {
+        const struct ronde_dag_op *op = &canvas->dag->ops[i];
+        if (op->src >= canvas->ranks || canvas->start_ns[i] > canvas->end_ns)
+            continue;
+        const size_t track = (size_t)op->src * canvas->tracks + track_of(canvas, i);
+        const double from = x_of(canvas, canvas->start_ns[i]);
+        const double to = x_of(canvas, fmin(canvas->finish_ns[i], canvas->end_ns));
+        const double middle = fmin(x_of(canvas, canvas->start_ns[i] + op->delay_ns), to);
+        const enum kind kind = kind_of(canvas->dag->origins[i].op);
+        y[track] = strip_y(canvas, i);
+        add_bar(canvas, &pending[track], (struct pending){from, middle, kind, true, true}, y[track]);
+        add_bar(canvas, &pending[track], (struct pending){middle, to, kind, false, true}, y[track]);
+    }
+    for (size_t i = 0; pending && y && i < count; i++)
+        draw_bar(canvas, &pending[i], y[i]);
+    const bool has_memory = pending && y;
+    ronde_mem_free(mem, y, count, sizeof *y);
+    ronde_mem_free(mem, pending, count, sizeof *pending);
+    return has_memory ? RONDE_OK
+                      : ronde_fail(error, RONDE_NO_MEMORY, "no memory to draw %zu tracks", count);
+}
+
+/* One line through the steps on the critical path; points that would not be seen are left out. */
+static void draw_path(struct canvas *canvas)
+{
+    double last_x = -1, last_y = -1;
+    bool has_begun = false;
+    for (uint32_t i = 0; canvas->timeline->trace.on_path && i < canvas->dag->op_count; i++) {
+        if (!canvas->timeline->trace.on_path[i] || canvas->dag->ops[i].src >= canvas->ranks)
+            continue;
+        const double y = strip_y(canvas, i) + strip_height(canvas) / 2;
+        const double from = x_of(canvas, canvas->start_ns[i]);
+        const double to = x_of(canvas, canvas->finish_ns[i]);
+        if (!has_begun)
+            fprintf(canvas->file, "<path class=\"p\" d=\"M%.2f %.2f", from, y);
+        else if (fabs(y - last_y) >= THIN || from - last_x >= THIN)
+            fprintf(canvas->file, "L%.2f %.2f", from, y);
+        if (to - from >= THIN)
+            fprintf(canvas->file, "L%.2f %.2f", to, y);
+        last_x = to;
+        last_y = y;
+        has_begun = true;
+    }
+    if (has_begun)
+        fputs("\"/>\n", canvas->file);
+}
+
+/* 1, 2 or 5 times a power of ten, so that there are about ten ticks. */
+static double tick_ns(double end_ns)
+{
+    const double power = pow(10, floor(log10(end_ns / 10)));
+    const double steps = end_ns / 10 / power;
+    if (steps <= 1)
+        return power;
+    return power * (steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
+}
+
+static void draw_axis(struct canvas *canvas)
+{
+    const double bottom = row_y(canvas, canvas->ranks);
+    const double tick = canvas->end_ns > 0 ? tick_ns(canvas->end_ns) : 0;
+    for (uint32_t i = 0; tick > 0 && i * tick <= canvas->end_ns * (1 + 1e-9); i++) {
+        const double x = x_of(canvas, i * tick);
+        fprintf(
+            canvas->file,
+            "<path class=\"g\" d=\"M%.2f %.2fV%.2f\"/><text class=\"t\" x=\"%.2f\" y=\"%.2f\">%g"
+            "</text>\n",
+            x, TOP - 4, bottom + 4, x, bottom + 18, i * tick / 1000);
+    }
+    fprintf(canvas->file, "<text class=\"t\" x=\"%.2f\" y=\"%.2f\">time (us)</text>\n",
+            (canvas->left + WIDTH - RIGHT) / 2, bottom + 36);
+}
+
+/* The name of a group, where there are several, and what parts it from the one before. */
+static void draw_group(struct canvas *canvas, uint32_t group, double y)
+{
+    const struct ronde_trace *trace = &canvas->timeline->trace;
+    if (trace->group_count == 1)
+        return;
+    if (group > 0)
+        fprintf(canvas->file, "<path class=\"s\" d=\"M10 %.2fH%.2f\"/>\n", y, WIDTH - RIGHT);
+    fprintf(canvas->file, "<text x=\"10\" y=\"%.2f\">", y + canvas->row / 2 + 4);
+    put_text(canvas->file, trace->groups[group].name);
+    fputs("</text>\n", canvas->file);
+}
+
+/* A band behind every other row, and whose it is. */
+static void draw_rows(struct canvas *canvas)
+{
+    const struct ronde_trace *trace = &canvas->timeline->trace;
+    for (uint32_t g = 0; g < trace->group_count; g++)
+        for (uint32_t i = 0; i < trace->groups[g].ranks; i++) {
+            const uint32_t rank = trace->groups[g].first_rank + i;
+            const double y = row_y(canvas, rank);
+            if (rank >= canvas->ranks)
+                return;
+            if (i == 0)
+                draw_group(canvas, g, y);
+            fprintf(canvas->file,
+                    "<rect class=\"r%u\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>"
+                    "<text class=\"l\" x=\"%.2f\" y=\"%.2f\">rank %u</text>\n",
+                    i % 2, canvas->left, y, WIDTH - canvas->left - RIGHT, canvas->row,
+                    canvas->left - 8, y + canvas->row / 2 + 4, i);
+        }
+}
+
+/* Only kinds that occur. */
+static void draw_legend(struct canvas *canvas)
+{
+    bool occurs[KIND_COUNT] = {false};
+    double x = canvas->left;
+    for (uint32_t i = 0; i < canvas->dag->op_count; i++)
+        if (canvas->dag->ops[i].src < canvas->ranks && canvas->finish_ns[i] > canvas->start_ns[i])
+            occurs[kind_of(canvas->dag->origins[i].op)] = true;
+    for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+        if (!occurs[kind])
+            continue;
+        fprintf(canvas->file,
+                "<rect class=\"w%u\" x=\"%.2f\" y=\"64\" width=\"9\" height=\"12\"/>"
+                "<rect class=\"b%u\" x=\"%.2f\" y=\"64\" width=\"13\" height=\"12\"/>"
+                "<text class=\"k\" x=\"%.2f\" y=\"74\">%s</text>\n",
+                kind, x, kind, x + 9, x + 28, kinds[kind].label);
+        x += 44 + 6.6 * (double)strlen(kinds[kind].label);
+    }
+    fprintf(canvas->file,
+            "<path class=\"p\" d=\"M%.2f 70h22\"/><text class=\"k\" x=\"%.2f\" y=\"74\">critical "
+            "path</text><text class=\"k\" x=\"%.2f\" y=\"74\">dark: the step works; light: its "
+            "bytes are under way</text>\n",
+            x, x + 28, x + 126);
+}
+
+static void draw_styles(struct canvas *canvas)
+{
+    /* Steps that follow at once are told apart by a thin line, where there is room for one. */
+    const double line = strip_height(canvas) > 2 * MIN_STRIP ? 0.5 : 0;
+    fprintf(canvas->file,
+            "<style>\n"
+            ".p{fill:none;stroke:#000;stroke-width:1.6;stroke-opacity:.8;stroke-linejoin:round}\n"
+            ".g{stroke:#bbb;stroke-width:.6}.s{stroke:#555}.r0{fill:#f4f4f4}.r1{fill:#fff}\n"
+            ".t{text-anchor:middle}.l{text-anchor:end}\n"
+            "rect[class^=w],rect[class^=b]{stroke:#fff;stroke-width:%.1f}\n",
+            line);
+    for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+        fprintf(canvas->file, ".w%u{fill:%s}.b%u{fill:%s;fill-opacity:.45}\n", kind,
+                kinds[kind].colour, kind, kinds[kind].colour);
+    fputs("</style>\n", canvas->file);
+}
+
+static void draw_head(struct canvas *canvas)
+{
+    const double height = row_y(canvas, canvas->ranks) + BOTTOM;
+    fprintf(canvas->file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n",
+            WIDTH, height);
+    draw_styles(canvas);
+    fprintf(canvas->file,
+            "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n"
+            "<text x=\"%.0f\" y=\"26\" font-size=\"17\" font-weight=\"bold\">",
+            WIDTH, height, canvas->left);
+    put_text(canvas->file, canvas->timeline->title);
+    fprintf(canvas->file, "</text>\n<text x=\"%.0f\" y=\"46\">", canvas->left);
+    put_text(canvas->file, canvas->timeline->subtitle);
+    fputs("</text>\n", canvas->file);
+}
+
+/* What there is to draw: channels, lanes, bars, and until when. Returns the number of bars. */
+static uint32_t survey(struct canvas *canvas)
+{
+    const struct ronde_why *why = canvas->timeline->trace.why;
+    uint32_t channels = 1, bars = 0;
+    canvas->lanes = 1;
+    for (uint32_t i = 0; i < canvas->dag->op_count; i++) {
+        const struct ronde_dag_origin *origin = &canvas->dag->origins[i];
+        bars += canvas->dag->ops[i].src < canvas->ranks ? 1 : 0;
+        canvas->lanes = origin->lane >= canvas->lanes ? origin->lane + 1 : canvas->lanes;
+        channels = origin->channel >= channels ? origin->channel + 1 : channels;
+        canvas->end_ns = fmax(canvas->end_ns, canvas->finish_ns[i]);
+    }
+    canvas->tracks = channels * canvas->lanes;
+    /* Background flows go on after what is of interest. */
+    if (why && why->time_ns > 0)
+        canvas->end_ns = fmin(canvas->end_ns, why->time_ns);
+    return bars;
+}
+
+static void measure(struct canvas *canvas)
+{
+    const uint32_t ranks = canvas->dag->ranks;
+    canvas->ranks = ranks < RONDE_TIMELINE_RANKS ? ranks : RONDE_TIMELINE_RANKS;
+    const uint32_t bars = survey(canvas);
+    canvas->thin = fmin(THIN * fmax(bars / MANY_BARS, 1), MAX_THIN);
+    canvas->left = canvas->timeline->trace.group_count > 1 ? LEFT_OF_GROUPS : LEFT_OF_RANKS;
+    canvas->row = fmin(fmax(PICTURE_HEIGHT / canvas->ranks, MIN_ROW), MAX_ROW);
+    const double room = floor(0.84 * canvas->row / MIN_STRIP);
+    canvas->strips = canvas->tracks < room ? canvas->tracks : (uint32_t)room;
+}
+
+enum ronde_status ronde_timeline_write(const struct ronde_timeline *timeline, FILE *file,
+                                       uint32_t *out_ranks, struct ronde_error *error)
+{
+    const struct ronde_replay *replay = &timeline->trace.replay;
+    struct canvas canvas = {.timeline = timeline, .dag = replay->dag, .file = file};
+    canvas.start_ns = replay->options->out_start_ns;
+    canvas.finish_ns = replay->options->out_finish_ns;
+    if (!canvas.start_ns || !canvas.finish_ns || (!canvas.dag->origins && canvas.dag->op_count > 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "a timeline needs start and finish times and the origins of operations");
+    measure(&canvas);
+    *out_ranks = canvas.ranks;
+    draw_head(&canvas);
+    draw_rows(&canvas);
+    draw_axis(&canvas);
+    const enum ronde_status status = draw_steps(&canvas, error);
+    draw_path(&canvas);
+    draw_legend(&canvas);
+    fputs("</svg>\n", file);
+    if (status == RONDE_OK && (fflush(file) != 0 || ferror(file)))
+        return ronde_fail(error, RONDE_IO, "cannot write the timeline");
+    return status;
+}

@@ -1,0 +1,285 @@
+/*
+ * A scenario is one graph: the graphs of all collectives, and a chain of messages for each background flow. How often
+ * a flow repeats is not known before the run, which it slows down; so it is guessed, and the run repeated with more
+ * messages as long as some flow was over before the collectives were.
+ */
+#include "together.h"
+
+#include "table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Messages of a background flow at most; a million fill the graph without telling more than fewer, longer ones. */
+#define MAX_REPEATS (1u << 20)
+
+/* Graphs of one run. */
+struct cast {
+    struct ronde_dag *dags[RONDE_MAX_PARTS];
+    struct ronde_scene_part parts[RONDE_MAX_PARTS];
+    uint32_t flow_hosts[RONDE_MAX_REPEATS][2];
+    uint32_t repeats[RONDE_MAX_REPEATS];
+    uint32_t collectives; /* that come before the flows */
+    uint32_t count;
+};
+
+/* A companion's ranks: one per host it names, else as many as the main collective has. */
+static enum ronde_status
+open_companion(struct ronde_together *together, uint32_t index, const struct ronde_options *options,
+               const struct ronde_forecast *forecast, struct ronde_error *error)
+{
+    const struct ronde_companion *companion = &together->scenario->companions[index];
+    const struct ronde_hosts *hosts = &companion->hosts;
+    const struct ronde_request request = {.collective = companion->collective,
+                                          .algorithm = companion->algorithm,
+                                          .ranks = hosts->all ? hosts->count
+                                                              : forecast->schedule->ranks};
+    const enum ronde_status status =
+        ronde_request_compile(&request, &together->schedules[index], error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_forecast *own = &together->forecasts[index];
+    *own = ronde_forecast_of(forecast->platform, together->schedules[index], &request, options);
+    own->sim.host_of = hosts->all ? hosts->all : forecast->sim.host_of;
+    own->load.count =
+        ronde_record_count(request.collective, request.ranks, companion->bytes, own->load.dtype);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_together_open(const struct ronde_options *options,
+                                      const struct ronde_scenario *scenario,
+                                      const struct ronde_forecast *forecast,
+                                      struct ronde_together *out_together, struct ronde_error *error)
+{
+    const uint32_t ranks = forecast->schedule->ranks;
+    memset(out_together, 0, sizeof *out_together);
+    out_together->scenario = scenario;
+    for (uint32_t i = 0; i < scenario->straggler_count; i++)
+        if (scenario->stragglers[i].rank >= ranks)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "straggler: rank %u of %u ranks",
+                              scenario->stragglers[i].rank, ranks);
+    enum ronde_status status = ronde_open_platform(options, &out_together->machine, error);
+    for (uint32_t i = 0; i < scenario->degraded_count && status == RONDE_OK; i++)
+        status = ronde_platform_degrade(out_together->machine, scenario->degraded[i].link,
+                                        scenario->degraded[i].factor, error);
+    for (uint32_t i = 0; i < scenario->companion_count && status == RONDE_OK; i++)
+        status = open_companion(out_together, i, options, forecast, error);
+    return status;
+}
+
+/* "all_reduce ring 4M on 8 ranks" */
+static void name_collective(struct ronde_part *part, const struct ronde_forecast *forecast)
+{
+    const struct ronde_schedule *schedule = forecast->schedule;
+    const uint64_t bytes = ronde_record_bytes(schedule->collective, schedule->ranks,
+                                              forecast->load.count, forecast->load.dtype);
+    snprintf(part->name, sizeof part->name, "%s %s %s on %u ranks",
+             ronde_collective_text(schedule->collective), schedule->algorithm,
+             ronde_cell_size(bytes).text, schedule->ranks);
+}
+
+/* A collective: what it takes alone on the healthy machine, and its graph on the machine as it is. */
+static enum ronde_status add_collective(struct ronde_together *together,
+                                        const struct ronde_forecast *forecast, const char *engine,
+                                        struct cast *cast, struct ronde_error *error)
+{
+    struct ronde_part *part = &together->parts[cast->count];
+    struct ronde_forecast as_it_is = *forecast;
+    struct ronde_record record;
+    enum ronde_status status = ronde_forecast_replay(forecast, engine, &record, NULL, error);
+    if (status != RONDE_OK)
+        return status;
+    memset(part, 0, sizeof *part);
+    name_collective(part, forecast);
+    part->alone_ns = record.time_ns;
+    as_it_is.platform = together->machine;
+    status = ronde_forecast_graph(&as_it_is, &cast->dags[cast->count], error);
+    if (status != RONDE_OK)
+        return status;
+    cast->parts[cast->count] =
+        (struct ronde_scene_part){cast->dags[cast->count], forecast->sim.host_of};
+    cast->count++;
+    return RONDE_OK;
+}
+
+/* Bytes a flow can move per nanosecond where it is alone. */
+static enum ronde_status rate_of(const struct ronde_platform *platform,
+                                 const struct ronde_background *flow, double *out_GBps,
+                                 struct ronde_error *error)
+{
+    uint32_t links[1024], count = 0;
+    const uint32_t hosts = ronde_platform_facts(platform)->hosts;
+    if (flow->src >= hosts || flow->dst >= hosts)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: background from host %u to %u of %u hosts",
+                          ronde_platform_path(platform), flow->src, flow->dst, hosts);
+    const enum ronde_status status =
+        ronde_platform_route(platform, flow->src, flow->dst, sizeof links / sizeof links[0], links,
+                             &count, error);
+    *out_GBps = INFINITY;
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
+        *out_GBps = fmin(*out_GBps, ronde_platform_link(platform, links[i])->rate_GBps);
+    return status;
+}
+
+static enum ronde_status set_repeats(const struct ronde_background *flow, double repeats,
+                                     uint32_t *out_repeats, struct ronde_error *error)
+{
+    if (!(repeats < MAX_REPEATS))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "background %u>%u: %.0f messages of %llu bytes would last as long as the "
+                          "collectives, at most %u are replayed; make them larger",
+                          flow->src, flow->dst, repeats, (unsigned long long)flow->bytes,
+                          MAX_REPEATS);
+    *out_repeats = (uint32_t)repeats;
+    return RONDE_OK;
+}
+
+/* First guess: as many as fit into the longest collective alone. */
+static enum ronde_status guess_repeats(const struct ronde_together *together, struct cast *cast,
+                                       struct ronde_error *error)
+{
+    double longest_ns = 0;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < cast->collectives; i++)
+        longest_ns = fmax(longest_ns, together->parts[i].alone_ns);
+    for (uint32_t i = 0; i < together->scenario->background_count && status == RONDE_OK; i++) {
+        const struct ronde_background *flow = &together->scenario->backgrounds[i];
+        double rate = 0;
+        status = rate_of(together->machine, flow, &rate, error);
+        if (status == RONDE_OK)
+            status = set_repeats(flow, ceil(longest_ns * rate / (double)flow->bytes) + 1,
+                                 &cast->repeats[i], error);
+    }
+    return status;
+}
+
+/* The chains of all flows, in place of those of the run before. */
+static enum ronde_status add_flows(struct ronde_together *together, struct cast *cast,
+                                   struct ronde_error *error)
+{
+    cast->count = cast->collectives;
+    for (uint32_t i = 0; i < together->scenario->background_count; i++) {
+        const struct ronde_background *flow = &together->scenario->backgrounds[i];
+        struct ronde_part *part = &together->parts[cast->count];
+        struct ronde_dag **dag = &cast->dags[cast->count];
+        ronde_dag_destroy(*dag, ronde_mem_default());
+        const enum ronde_status status =
+            ronde_scene_flow(flow->bytes, cast->repeats[i], ronde_mem_default(), dag, error);
+        if (status != RONDE_OK)
+            return status;
+        cast->flow_hosts[i][0] = flow->src;
+        cast->flow_hosts[i][1] = flow->dst;
+        cast->parts[cast->count] = (struct ronde_scene_part){*dag, cast->flow_hosts[i]};
+        *part = (struct ronde_part){.repeats = cast->repeats[i]};
+        snprintf(part->name, sizeof part->name, "background %u>%u %s", flow->src, flow->dst,
+                 ronde_cell_size(flow->bytes).text);
+        cast->count++;
+    }
+    together->part_count = cast->count;
+    return RONDE_OK;
+}
+
+/* All parts at once, once. */
+static enum ronde_status replay_once(struct ronde_together *together, const struct cast *cast,
+                                     const struct ronde_forecast *forecast, const char *engine,
+                                     struct ronde_kept *kept, struct ronde_error *error)
+{
+    const struct ronde_scenario *scenario = together->scenario;
+    ronde_kept_release(kept);
+    enum ronde_status status =
+        ronde_scene_create(cast->parts, cast->count, scenario->stragglers,
+                           scenario->straggler_count, ronde_mem_default(), &kept->scene, error);
+    if (status != RONDE_OK)
+        return status;
+    kept->sim = forecast->sim;
+    kept->sim.host_of = kept->scene->host_of;
+    kept->sim.release_ns = scenario->straggler_count > 0 ? kept->scene->release_ns : NULL;
+    status = ronde_scene_keep(kept, together->machine, engine, error);
+    for (uint32_t i = 0; i < cast->count && status == RONDE_OK; i++)
+        together->parts[i].together_ns = ronde_scene_end_ns(kept->scene, kept->sim.out_finish_ns, i);
+    return status;
+}
+
+/* Whether every flow lasted; one that did not gets half as many messages again as it seems to need. */
+static enum ronde_status prolong_flows(const struct ronde_together *together, struct cast *cast,
+                                       bool *out_lasted, struct ronde_error *error)
+{
+    double end_ns = 0;
+    enum ronde_status status = RONDE_OK;
+    *out_lasted = true;
+    for (uint32_t i = 0; i < cast->collectives; i++)
+        end_ns = fmax(end_ns, together->parts[i].together_ns);
+    for (uint32_t i = cast->collectives; i < cast->count && status == RONDE_OK; i++) {
+        const uint32_t flow = i - cast->collectives;
+        const double own_ns = together->parts[i].together_ns;
+        if (own_ns >= end_ns)
+            continue;
+        *out_lasted = false;
+        status = set_repeats(&together->scenario->backgrounds[flow],
+                             ceil(1.5 * cast->repeats[flow] * end_ns / own_ns) + 1,
+                             &cast->repeats[flow], error);
+    }
+    return status;
+}
+
+/* Ends: each turn adds half to a flow that is too short, up to the most there can be. */
+static enum ronde_status replay_all(struct ronde_together *together, struct cast *cast,
+                                    const struct ronde_forecast *forecast, const char *engine,
+                                    struct ronde_kept *kept, struct ronde_error *error)
+{
+    bool lasted = false;
+    enum ronde_status status = guess_repeats(together, cast, error);
+    while (status == RONDE_OK && !lasted) {
+        status = add_flows(together, cast, error);
+        if (status == RONDE_OK)
+            status = replay_once(together, cast, forecast, engine, kept, error);
+        if (status == RONDE_OK)
+            status = prolong_flows(together, cast, &lasted, error);
+    }
+    return status;
+}
+
+enum ronde_status ronde_together_run(struct ronde_together *together,
+                                     const struct ronde_forecast *forecast, const char *engine,
+                                     struct ronde_record *out_record, struct ronde_kept *out_kept,
+                                     struct ronde_error *error)
+{
+    struct cast cast = {.count = 0};
+    enum ronde_status status = add_collective(together, forecast, engine, &cast, error);
+    for (uint32_t i = 0; i < together->scenario->companion_count && status == RONDE_OK; i++)
+        status = add_collective(together, &together->forecasts[i], engine, &cast, error);
+    cast.collectives = cast.count;
+    if (status == RONDE_OK)
+        status = replay_all(together, &cast, forecast, engine, out_kept, error);
+    for (uint32_t i = 0; i < RONDE_MAX_PARTS; i++)
+        ronde_dag_destroy(cast.dags[i], ronde_mem_default());
+    if (status != RONDE_OK)
+        return status;
+    /* The engine's time and busiest link are of everything that ran, which is longer than the main collective. */
+    const struct ronde_why *why = &out_kept->why;
+    out_kept->result.time_ns = together->parts[0].together_ns;
+    out_kept->result.busiest_utilisation = why->link_count > 0 ? why->utilisation[0] : 0;
+    snprintf(out_kept->result.busiest_link, sizeof out_kept->result.busiest_link, "%s",
+             why->link_count > 0 ? ronde_platform_link(together->machine, why->links[0])->name : "");
+    *out_record = ronde_forecast_record(forecast, &out_kept->result);
+    ronde_record_label(out_record, "scenario");
+    return RONDE_OK;
+}
+
+uint32_t ronde_together_groups(const struct ronde_together *together, const struct ronde_kept *kept,
+                               struct ronde_trace_group groups[RONDE_MAX_PARTS])
+{
+    for (uint32_t i = 0; i < together->part_count; i++)
+        groups[i] =
+            (struct ronde_trace_group){together->parts[i].name, kept->scene->places[i].first_rank,
+                                       kept->scene->places[i].ranks};
+    return together->part_count;
+}
+
+void ronde_together_close(struct ronde_together *together)
+{
+    for (uint32_t i = 0; i < RONDE_MAX_REPEATS; i++)
+        ronde_schedule_destroy(together->schedules[i]);
+    ronde_platform_destroy(together->machine);
+    memset(together, 0, sizeof *together);
+}

@@ -1,0 +1,223 @@
+/* Predictions as rows, records and pictures. */
+#include "view.h"
+
+#include "report.h"
+#include "table.h"
+#include "timeline.h"
+#include "why.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COLUMNS 10u
+
+static const struct ronde_column columns[COLUMNS] = {
+    {"size", "(B)", 12},  {"count", "(elements)", 12}, {"type", "", 8},
+    {"time", "(us)", 11}, {"algbw", "(GB/s)", 8},      {"busbw", "(GB/s)", 8},
+    {"pieces", "", 7},    {"engine", "", 11},          {"busiest link", "(used)", 22},
+    {"labels", "", 0},
+};
+
+/* Labels joined by commas, as many as fit. */
+static struct ronde_cell labels_cell(const struct ronde_record *record)
+{
+    struct ronde_cell cell = {""};
+    for (uint32_t i = 0; i < record->label_count; i++)
+        if (strlen(cell.text) + strlen(record->labels[i]) + 2 < sizeof cell.text) {
+            strcat(cell.text, i ? "," : "");
+            strcat(cell.text, record->labels[i]);
+        }
+    return cell;
+}
+
+static void print_table_row(const struct ronde_view *view, FILE *file)
+{
+    const struct ronde_record *record = &view->record;
+    const struct ronde_sim_result *result = &view->result;
+    struct ronde_cell cells[COLUMNS];
+    cells[0] = ronde_cell_integer(
+        ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
+    cells[1] = ronde_cell_integer(record->count);
+    cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
+    cells[3] = ronde_cell_us(record->time_ns);
+    cells[4] = ronde_cell_rate(ronde_record_algbw_GBps(record));
+    cells[5] = ronde_cell_rate(ronde_record_busbw_GBps(record));
+    cells[6] = ronde_cell_integer(record->pieces);
+    cells[7] = ronde_cell_text(record->engine);
+    cells[8] = ronde_cell_text("");
+    if (result->busiest_link[0])
+        snprintf(cells[8].text, sizeof cells[8].text, "%.40s %.0f%%", result->busiest_link,
+                 100.0 * result->busiest_utilisation);
+    cells[9] = labels_cell(record);
+    ronde_table_row(file, columns, COLUMNS, cells);
+}
+
+/* What each part of a scenario takes alone and together. */
+static void print_parts(const struct ronde_together *together, FILE *file)
+{
+    for (uint32_t i = 0; i < together->part_count; i++) {
+        const struct ronde_part *part = &together->parts[i];
+        if (part->repeats > 0)
+            fprintf(file, "#   at once         %s, %u times\n", part->name, part->repeats);
+        else
+            fprintf(file, "#   at once         %s: alone %s us, together %s us, x%.3f\n", part->name,
+                    ronde_cell_us(part->alone_ns).text, ronde_cell_us(part->together_ns).text,
+                    part->alone_ns > 0 ? part->together_ns / part->alone_ns : 1);
+    }
+}
+
+/* What stands below a row for people to read. */
+static void print_comments(const struct ronde_view *view, FILE *file)
+{
+    if (view->result.window > 0)
+        fprintf(
+            file,
+            "#   extrapolated    from windows of %u, %u and %u periods; slopes differ by %.1e\n",
+            view->result.window, 2 * view->result.window, 3 * view->result.window,
+            view->result.slope_difference);
+    if (view->together)
+        print_parts(view->together, file);
+    if (view->says_why && view->is_kept)
+        ronde_why_print(&view->kept.why, view->kept.replay.platform, file);
+}
+
+/* Fields of a record at most: what it always has, why, and the scenario. */
+#define ROW_FIELDS (RONDE_RECORD_FIELDS + RONDE_WHY_FIELDS + 3u)
+/* Fields of a part of a scenario. */
+#define PART_FIELDS 5u
+
+/* Room for a printed row; it points into itself. */
+struct sheet {
+    struct ronde_record_row record;
+    struct ronde_why_row why;
+    struct ronde_field parts[RONDE_MAX_PARTS][PART_FIELDS];
+    struct ronde_row part_rows[RONDE_MAX_PARTS];
+    struct ronde_field fields[ROW_FIELDS];
+};
+
+/* The scenario as fields: the main collective's times in the open, all parts as objects. */
+static size_t layout_parts(const struct ronde_together *together, struct sheet *sheet,
+                           struct ronde_field *field)
+{
+    for (uint32_t i = 0; i < together->part_count; i++) {
+        const struct ronde_part *part = &together->parts[i];
+        struct ronde_field *own = sheet->parts[i];
+        own[0] = ronde_field_text("part", part->name);
+        own[1] = part->repeats ? ronde_field_null("alone_ns")
+                               : ronde_field_real("alone_ns", part->alone_ns);
+        own[2] = ronde_field_real("together_ns", part->together_ns);
+        own[3] = part->repeats ? ronde_field_null("slowdown")
+                               : ronde_field_real("slowdown", part->together_ns / part->alone_ns);
+        own[4] = part->repeats ? ronde_field_integer("repeats", part->repeats)
+                               : ronde_field_null("repeats");
+        sheet->part_rows[i] = (struct ronde_row){own, PART_FIELDS};
+    }
+    field[0] = ronde_field_real("alone_ns", together->parts[0].alone_ns);
+    field[1] =
+        ronde_field_real("slowdown", together->parts[0].together_ns / together->parts[0].alone_ns);
+    field[2] = (struct ronde_field){.name = "parts",
+                                    .kind = RONDE_FIELD_ROWS,
+                                    .rows = sheet->part_rows,
+                                    .count = together->part_count};
+    return 3;
+}
+
+/* The record, and behind its fixed keys what was asked for besides. */
+static enum ronde_status print_fields(const struct ronde_view *view, struct ronde_sink *sink,
+                                      struct ronde_error *error)
+{
+    struct sheet sheet;
+    ronde_record_layout(&view->record, &sheet.record);
+    size_t count = sheet.record.row.count;
+    memcpy(sheet.fields, sheet.record.row.fields, count * sizeof *sheet.fields);
+    if (view->says_why && view->is_kept) {
+        ronde_why_layout(&view->kept.why, view->kept.replay.platform, &sheet.why);
+        memcpy(sheet.fields + count, sheet.why.fields, sheet.why.row.count * sizeof *sheet.fields);
+        count += sheet.why.row.count;
+    }
+    if (view->together)
+        count += layout_parts(view->together, &sheet, sheet.fields + count);
+    const struct ronde_row row = {sheet.fields, count};
+    return ronde_sink_row(sink, &row, error);
+}
+
+void ronde_view_head(FILE *file)
+{
+    ronde_table_head(file, columns, COLUMNS);
+}
+
+enum ronde_status ronde_view_print(const struct ronde_view *view, struct ronde_sink *sink,
+                                   struct ronde_error *error)
+{
+    if (!ronde_sink_is_table(sink))
+        return print_fields(view, sink, error);
+    print_table_row(view, sink->file);
+    print_comments(view, sink->file);
+    return RONDE_OK;
+}
+
+/* Ranks by group: those of a scenario by part. */
+static struct ronde_trace trace_of(const struct ronde_view *view,
+                                   struct ronde_trace_group groups[RONDE_MAX_PARTS])
+{
+    struct ronde_trace trace = {.replay = view->kept.replay,
+                                .why = &view->kept.why,
+                                .on_path = view->kept.on_path,
+                                .groups = groups,
+                                .group_count = 1};
+    groups[0] = (struct ronde_trace_group){ronde_collective_text(view->record.collective), 0,
+                                           view->record.ranks};
+    if (view->together)
+        trace.group_count = ronde_together_groups(view->together, &view->kept, groups);
+    return trace;
+}
+
+static enum ronde_status draw_timeline(const struct ronde_view *view,
+                                       const struct ronde_trace *trace, FILE *file,
+                                       uint32_t *out_ranks, struct ronde_error *error)
+{
+    char title[300], subtitle[300], why[200];
+    const struct ronde_record *record = &view->record;
+    ronde_why_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
+    snprintf(title, sizeof title, "%s %s, %u ranks on %.100s, %s bytes",
+             ronde_collective_text(record->collective), record->algorithm, record->ranks,
+             record->machine,
+             ronde_cell_size(ronde_record_bytes(record->collective, record->ranks, record->count,
+                                                record->dtype))
+                 .text);
+    snprintf(subtitle, sizeof subtitle, "%s us (%s); %s", ronde_cell_us(record->time_ns).text,
+             record->engine, why);
+    const struct ronde_timeline timeline = {*trace, title, subtitle};
+    return ronde_timeline_write(&timeline, file, out_ranks, error);
+}
+
+/* A picture into a file of its own; says so where it does not show all ranks. */
+static enum ronde_status draw(const struct ronde_view *view, const char *path, bool is_timeline,
+                              struct ronde_error *error)
+{
+    struct ronde_trace_group groups[RONDE_MAX_PARTS];
+    const struct ronde_trace trace = trace_of(view, groups);
+    uint32_t ranks = 0;
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
+    enum ronde_status status =
+        is_timeline ? draw_timeline(view, &trace, file, &ranks, error)
+                    : ronde_trace_write(&trace, ronde_mem_default(), file, &ranks, error);
+    if (fclose(file) != 0 && status == RONDE_OK)
+        status = ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+    if (status == RONDE_OK && ranks < trace.replay.dag->ranks)
+        ronde_note("%s shows ranks 0-%u of %u", path, ranks - 1, trace.replay.dag->ranks);
+    return status;
+}
+
+enum ronde_status ronde_view_draw(const struct ronde_view *view,
+                                  const struct ronde_options *options, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    if (options->trace)
+        status = draw(view, options->trace, false, error);
+    if (status == RONDE_OK && options->timeline)
+        status = draw(view, options->timeline, true, error);
+    return status;
+}

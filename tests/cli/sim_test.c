@@ -1,0 +1,336 @@
+/*
+ * `ronde sim` as a user meets it: explanations, pictures, scenarios, SimGrid's options, and input that is refused in
+ * one line by every engine. Figures come from the crossbar, where they can be worked out by hand.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/sim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 4 MB on 16 ranks of 50 GB/s ports. */
+#define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "
+
+/* False after a visible skip: these are the tests of replays that need everything. */
+static bool has_everything(void)
+{
+    if (RONDE_ALL_COMPONENTS)
+        return true;
+    suite_skip("needs SimGrid, libxml2 and jansson");
+    return false;
+}
+
+/* Runs `ronde ARGUMENTS`; stdout, or stderr where asked for. Free the text. */
+static char *run(const char *arguments, bool keeps_errors, int *out_code)
+{
+    char command[2048], *text = NULL;
+    const int length = snprintf(command, sizeof command, "\"%s\" %s %s", suite_ronde(), arguments,
+                                keeps_errors ? "2>&1 >/dev/null" : "2>/dev/null");
+    CU_ASSERT_FATAL(length > 0 && (size_t)length < sizeof command);
+    *out_code = files_command(command, &text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    return text;
+}
+
+static void expect(const char *arguments, const char *part)
+{
+    int code = -1;
+    char *text = run(arguments, false, &code);
+    const bool is_right = code == 0 && strstr(text, part) != NULL;
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("ronde %s: exit %d, no \"%s\" in %.600s", arguments, code, part, text);
+    free(text);
+}
+
+/* A refusal is one line on stderr that begins with the program's name. */
+static void expect_refusal(const char *arguments, int expected, const char *part)
+{
+    int code = -1;
+    char *text = run(arguments, true, &code);
+    const char *end = strchr(text, '\n');
+    const bool is_right = code == expected && strncmp(text, "ronde: ", 7) == 0 && end &&
+                          end[1] == '\0' && strstr(text, part) != NULL;
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("ronde %s: exit %d, %.300s", arguments, code, text);
+    free(text);
+}
+
+/* The number behind a key of the one JSON record a command prints; NAN without it. */
+static double number_of(const char *arguments, const char *key)
+{
+    char command[1024], quoted[64];
+    int code = -1;
+    snprintf(command, sizeof command, "%s --json", arguments);
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    char *text = run(command, false, &code);
+    const char *at = strstr(text, quoted);
+    const double number = code == 0 && at ? strtod(at + strlen(quoted), NULL) : NAN;
+    if (!isfinite(number))
+        suite_note("ronde %s: exit %d, %.300s", command, code, text);
+    free(text);
+    return number;
+}
+
+static void expect_number(const char *arguments, const char *key, double expected)
+{
+    const double found = number_of(arguments, key);
+    const bool is_right = fabs(found - expected) <= 1e-9 * fabs(expected);
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("%s: %s is %.12g, expected %.12g", arguments, key, found, expected);
+}
+
+/* 30 messages of 256 KiB at 50 GB/s: what is not bandwidth is latency. */
+static void why_says_what_the_time_is_made_of(void)
+{
+    if (!has_everything())
+        return;
+    const double bandwidth_ns = 30 * 262144 / 50.0;
+    const double time_ns = number_of(RING, "time_ns");
+    expect(RING "--why", "#   bottleneck     bandwidth, 84% of the critical path");
+    expect(RING "--why", "#   busiest links  hosts_link_0_UP 84%");
+    expect_number(RING "--why --engine flat", "bandwidth_fraction", bandwidth_ns / time_ns);
+    expect_number(RING "--why --engine simgrid", "bandwidth_fraction", bandwidth_ns / time_ns);
+    expect_number(RING "--why --engine simgrid", "latency_fraction", 1 - bandwidth_ns / time_ns);
+    expect_number(RING "--why", "path_messages", 30);
+    expect_number(RING "--why", "busiest_utilisation", bandwidth_ns / time_ns);
+    expect(RING "--why --csv", "share_wait_fraction");
+}
+
+/* A port at half its rate: its messages take twice as long, and every chunk comes by. */
+static void a_degraded_link_slows_the_ring(void)
+{
+    if (!has_everything())
+        return;
+    static const char *const engines[] = {"flat", "simgrid", "auto"};
+    const double time_ns = number_of(RING, "time_ns");
+    for (size_t e = 0; e < 3; e++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, RING "--degrade hosts_link_3_UP=0.5 --engine %s",
+                 engines[e]);
+        expect_number(arguments, "alone_ns", time_ns);
+        /* The slow port sends 30 messages back to back; the last one still has a latency to go. */
+        expect_number(arguments, "time_ns",
+                      2 * 30 * 262144 / 50.0 + (time_ns - 30 * 262144 / 50.0) / 30);
+    }
+    expect_refusal(RING "--degrade hosts_lnk_3=0.5", 2, "did you mean");
+    expect_refusal(RING "--degrade hosts_link_3=0", 2, "factor");
+    expect_refusal(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
+    expect_refusal(RING "--degrade hosts_link_3=-1", 2, "factor");
+}
+
+static void a_late_rank_delays_by_its_delay(void)
+{
+    if (!has_everything())
+        return;
+    const double time_ns = number_of(RING, "time_ns");
+    expect_number(RING "--straggler rank=7,delay=2ms", "time_ns", 2e6 + time_ns);
+    expect_number(RING "--straggler rank=7,delay=2ms --engine simgrid", "time_ns", 2e6 + time_ns);
+    expect_number(RING "--straggler delay=2ms,rank=7 --why", "late_wait_fraction",
+                  2e6 / (2e6 + time_ns));
+    expect_refusal(RING "--straggler rank=16,delay=2ms", 2, "rank 16 of 16");
+    expect_refusal(RING "--straggler rank=1,delay=2", 2, "ns, us, ms or s");
+    expect_refusal(RING "--straggler rank=1", 2, "rank=R,delay=TIME");
+    expect_refusal(RING "--straggler rank=1,dely=2ms", 2, "dely=2ms");
+    expect_refusal(RING "--straggler rank=1,slow=0", 2, "slow");
+}
+
+/* Twice the same ring on the same hosts: each gets half, and takes twice its bandwidth. */
+static void two_collectives_share_their_links(void)
+{
+    if (!has_everything())
+        return;
+    const double time_ns = number_of(RING, "time_ns");
+    const double bandwidth_ns = 30 * 262144 / 50.0;
+    expect_number(RING "--with all_reduce:ring:4M", "time_ns", time_ns + bandwidth_ns);
+    expect_number(RING "--with all_reduce:ring:4M:0-15", "time_ns", time_ns + bandwidth_ns);
+    expect_number(RING "--with all_reduce:ring:4M:16-31", "slowdown", 1);
+    expect_number(RING "--with broadcast:chain:1M:20,22,21 --engine flat", "slowdown", 1);
+    expect(RING "--with all_reduce:ring:4M:16-31", "all_reduce ring 4M on 16 ranks: alone");
+    expect_refusal(RING "--with all_reduce:ring", 2, "COLLECTIVE:ALGORITHM:SIZE");
+    expect_refusal(RING "--with all_reduce:rng:4M", 2, "did you mean ring?");
+    expect_refusal(RING "--with all_reduce:ring:4M:60-70", 2, "host 64");
+    expect_refusal(RING "--with all_reduce:ring:4M:7-3", 2, "none or too many");
+    expect_refusal(RING "--with all_reduce:ring:4Q", 2, "size");
+    expect_refusal(RING "--with all_reduce:ring:4M --engine extrapolate", 2, "extrapolate");
+}
+
+/* A flow out of host 0 leaves its port half to the ring as long as the ring lasts, which then waits for it. */
+static void background_flows_last_as_long_as_the_run(void)
+{
+    if (!has_everything())
+        return;
+    const double time_ns = number_of(RING, "time_ns");
+    const double slowed_ns = number_of(RING "--background '0>40:64K'", "time_ns");
+    /* 30 messages through a port that is half taken, of which the last pays its latency. */
+    CU_ASSERT(slowed_ns > 2 * 30 * 262144 / 50.0);
+    CU_ASSERT(slowed_ns < 2 * 30 * 262144 / 50.0 + time_ns - 30 * 262144 / 50.0);
+    expect(RING "--background '0>40:64K'", "background 0>40 64K, ");
+    expect_refusal(RING "--background '0>0:64K'", 2, "two hosts");
+    expect_refusal(RING "--background '0>1:0'", 2, "at least one byte");
+    expect_refusal(RING "--background '0>64:1M'", 2, "64 hosts");
+    expect_refusal(RING "--background '0-1:1M'", 2, "S>D:SIZE");
+    expect_refusal(RING "--background '0>1:1'", 2, "make them larger");
+}
+
+static void scenario_files_say_where_they_are_wrong(void)
+{
+    char path[512], arguments[1024];
+    if (!has_everything())
+        return;
+    snprintf(path, sizeof path, "%s/scenario.txt", RONDE_SCRATCH_DIR);
+    snprintf(arguments, sizeof arguments, RING "--scenario %s", path);
+    CU_ASSERT(files_write(path, "# late\nstraggler rank=7,delay=2ms  # by a page fault\n\n"
+                                "with broadcast:chain:1M:20-23\n"));
+    expect_number(arguments, "time_ns", 2e6 + number_of(RING, "time_ns"));
+    CU_ASSERT(files_write(path, "degrade hosts_link_3=0.5\nwhit all_reduce:ring:4M\n"));
+    expect_refusal(arguments, 2, "scenario.txt:2: unknown statement \"whit\"; did you mean with");
+    CU_ASSERT(files_write(path, "\n\nbackground 0 > 1:1M\n"));
+    expect_refusal(arguments, 2, "scenario.txt:3: \"background\" takes one value");
+    CU_ASSERT(files_write(path, "straggler\n"));
+    expect_refusal(arguments, 2, "scenario.txt:1:");
+    CU_ASSERT(files_write(path, ""));
+    expect(arguments, "flat");
+    remove(path);
+    expect_refusal(arguments, 2, "No such file");
+}
+
+/* The file has the promised beginning and end; what is inside is for unit tests. */
+static void pictures_are_written(void)
+{
+    char path[512], arguments[1024];
+    if (!has_everything())
+        return;
+    snprintf(path, sizeof path, "%s/sim.svg", RONDE_SCRATCH_DIR);
+    snprintf(arguments, sizeof arguments,
+             RING "--timeline %s --with broadcast:chain:16M:0-3 --background '0>9:1M'", path);
+    expect(arguments, "scenario");
+    char *svg = files_read(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(svg);
+    CU_ASSERT(strncmp(svg, "<svg ", 5) == 0);
+    CU_ASSERT(strcmp(svg + strlen(svg) - 7, "</svg>\n") == 0);
+    CU_ASSERT(strstr(svg, "background 0&gt;9 1M") != NULL);
+    CU_ASSERT(strstr(svg, "critical path") != NULL);
+    free(svg);
+    remove(path);
+    snprintf(arguments, sizeof arguments,
+             "sim all_reduce -a ring -N 64 --topo crossbar-64 --trace %s -b 1M -e 4M", path);
+    expect(arguments, "4194304");
+    char *trace = files_read(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+    CU_ASSERT(strncmp(trace, "{\"displayTimeUnit\":\"ns\"", 23) == 0);
+    free(trace);
+    remove(path);
+    expect_refusal(RING "--trace /nowhere/x.json", 2, "/nowhere/x.json");
+    expect_refusal(RING "--timeline /nowhere/x.svg", 2, "/nowhere/x.svg");
+}
+
+/* 2(N - 1) messages of 64 KiB with a window of steps that only SimGrid's TCP model prices so. */
+static void simgrids_options_reach_it_and_are_labelled(void)
+{
+    if (!has_everything())
+        return;
+    const double exact_ns = number_of(RING "--engine simgrid", "time_ns");
+    const double tcp_ns = number_of(RING "--cfg network/model:LV08 --native-latency", "time_ns");
+    /* The calibrated model multiplies latencies by 13.01 and rates by 0.97. */
+    CU_ASSERT(tcp_ns > 2 * exact_ns);
+    expect(RING "--cfg network/model:LV08 --native-latency", "tcp_model");
+    expect_number(RING "--native-latency", "time_ns", exact_ns);
+    expect_number(RING "--cfg network/model:CM02", "time_ns", exact_ns);
+    expect_refusal(RING "--cfg network/model:nosuch", 4, "SimGrid died of signal");
+    expect_refusal(RING "--cfg no/such:flag", 2, "no/such");
+    expect_refusal(RING "--cfg network/model:LV08 --engine flat", 2, "--engine flat");
+    expect_refusal(RING "--native-latency --engine flat_fifo", 2, "--engine flat_fifo");
+}
+
+/* A replay that takes longer than it may is given up, and the command says so. */
+static void time_limits_end_replays(void)
+{
+    if (!has_everything())
+        return;
+    expect_refusal("sim all_to_all -a direct -N 64 --topo fat-tree-2to1-64 -b 64M -e 64M "
+                   "--engine simgrid --timeout 0.001",
+                   4, "longer than its limit of 0.001 s");
+}
+
+static void bad_platforms_are_refused_in_every_engine(void)
+{
+    static const struct {
+        const char *file;
+        const char *ranks;
+        const char *part;
+    } cases[] = {
+        {"bad-malformed.xml", "2", "bad-malformed.xml:7"},
+        {"bad-unknown-element.xml", "2", "bad-unknown-element.xml:6"},
+        {"bad-zero-bandwidth.xml", "2", "bandwidth of <link> is '0'"},
+        {"bad-unreachable-pair.xml", "3", "h2"},
+    };
+    static const char *const engines[] = {"auto", "flat", "simgrid", "flat_fifo"};
+    if (!has_everything())
+        return;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+        for (size_t e = 0; e < sizeof engines / sizeof engines[0]; e++) {
+            char path[512], relative[128], arguments[1024];
+            snprintf(relative, sizeof relative, "vectors/simgrid/%s", cases[c].file);
+            if (!suite_shared(path, sizeof path, relative))
+                return;
+            snprintf(arguments, sizeof arguments,
+                     "sim all_reduce -a ring -N %s --topo %s -b 1M -e 1M --engine %s",
+                     cases[c].ranks, path, engines[e]);
+            expect_refusal(arguments, 2, cases[c].part);
+        }
+}
+
+/* Nothing to send is no error; more ranks than hosts is; a rank alone takes no time on the wire. */
+static void small_and_large_requests_are_handled_in_every_engine(void)
+{
+    static const char *const engines[] = {"auto", "flat", "simgrid", "flat_fifo"};
+    if (!has_everything())
+        return;
+    for (size_t e = 0; e < sizeof engines / sizeof engines[0]; e++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments,
+                 "sim all_reduce -a ring -N 4 --topo crossbar-64 -b 0 -e 0 --why --engine %s",
+                 engines[e]);
+        expect(arguments, "nothing to do");
+        snprintf(arguments, sizeof arguments,
+                 "sim all_reduce -a ring -N 1 --topo crossbar-64 -b 1M -e 1M --why --engine %s",
+                 engines[e]);
+        expect(arguments, "1048576");
+        snprintf(arguments, sizeof arguments,
+                 "sim all_reduce -a ring -N 65 --topo crossbar-64 -b 1M -e 1M --engine %s",
+                 engines[e]);
+        expect_refusal(arguments, 2, "64 hosts, fewer than 65 ranks");
+        snprintf(arguments, sizeof arguments,
+                 "sim send_recv -N 4 --pairs '0>1,1>0' --topo crossbar-64 -b 1M -e 1M --engine %s",
+                 engines[e]);
+        expect(arguments, "1048576");
+    }
+    expect_refusal(RING "--engine flta", 2, "flta");
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"why_says_what_the_time_is_made_of", why_says_what_the_time_is_made_of},
+        {"a_degraded_link_slows_the_ring", a_degraded_link_slows_the_ring},
+        {"a_late_rank_delays_by_its_delay", a_late_rank_delays_by_its_delay},
+        {"two_collectives_share_their_links", two_collectives_share_their_links},
+        {"background_flows_last_as_long_as_the_run", background_flows_last_as_long_as_the_run},
+        {"scenario_files_say_where_they_are_wrong", scenario_files_say_where_they_are_wrong},
+        {"pictures_are_written", pictures_are_written},
+        {"simgrids_options_reach_it_and_are_labelled", simgrids_options_reach_it_and_are_labelled},
+        {"time_limits_end_replays", time_limits_end_replays},
+        {"bad_platforms_are_refused_in_every_engine", bad_platforms_are_refused_in_every_engine},
+        {"small_and_large_requests_are_handled_in_every_engine",
+         small_and_large_requests_are_handled_in_every_engine},
+    };
+    return suite_run("sim", cases, sizeof cases / sizeof cases[0]);
+}
