@@ -8,14 +8,15 @@
 /* A verb and what does it. */
 struct verb {
     const char *name;
+    uint32_t arguments; /* it takes at most, itself included */
     int (*run)(const struct ronde_options *options);
 };
 
 static const struct verb verbs[] = {
-    {"show", ronde_topo_show},
-    {"generate", ronde_topo_generate},
-    {"import", ronde_topo_import},
-    {"check", ronde_topo_check},
+    {"show", 2, ronde_topo_show},
+    {"generate", 3, ronde_topo_generate},
+    {"import", 2, ronde_topo_import},
+    {"check", 2, ronde_topo_check},
 };
 
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
@@ -37,6 +38,14 @@ static int refuse_verb(const char *name)
     return ronde_report(&error);
 }
 
+static int refuse_argument(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo %s: unexpected argument \"%s\"",
+               options->arguments[0], options->arguments[options->argument_count - 1]);
+    return ronde_report(&error);
+}
+
 int ronde_cmd_topo(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -46,6 +55,7 @@ int ronde_cmd_topo(const struct ronde_options *options)
     }
     for (size_t i = 0; i < VERB_COUNT; i++)
         if (strcmp(verbs[i].name, options->arguments[0]) == 0)
-            return verbs[i].run(options);
+            return options->argument_count > verbs[i].arguments ? refuse_argument(options)
+                                                                : verbs[i].run(options);
     return refuse_verb(options->arguments[0]);
 }

@@ -31,7 +31,7 @@ static const struct ronde_command commands[] = {
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend" PRINT, 1,
      true, ronde_cmd_run},
     {"sim", "COLLECTIVE", "replay a schedule on a platform file",
-     "  ronde sim all_reduce -a ring -N 16 --topo crossbar\n"
+     "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"
      "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n",
      WHAT SWEEP
@@ -41,12 +41,14 @@ static const struct ronde_command commands[] = {
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
      " dgx-h100-pod\n      --output sweep.jsonl --plot time.svg --map winners.svg\n"
-     "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar --output s.jsonl --resume\n"
-     "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar --shard 0/4 > part0.jsonl\n",
+     "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --output s.jsonl "
+     "--resume\n"
+     "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --shard 0/4 > "
+     "part0.jsonl\n",
      WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output ", 1, false,
      ronde_cmd_sweep},
     {"price", "COLLECTIVE", "closed form and longest path of a schedule on a platform file",
-     "  ronde price all_reduce -a ring -N 16 --topo crossbar\n"
+     "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
      WHAT SWEEP "slot depth topo" PRINT, 1, false, ronde_cmd_price},
     {"calibrate", "", "measure this machine and write it as a platform file",
@@ -58,14 +60,15 @@ static const struct ronde_command commands[] = {
      " --plot validate.svg\n",
      WHAT SWEEP "op iters warmup_iters slot depth timeout backend topo plot" PRINT, 1, false,
      ronde_cmd_validate},
-    {"topo", "show|generate|import|check [FILE|KIND]",
+    {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks",
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
+     "  ronde topo generate torus 8x8x8 -o torus.xml\n"
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
      "  ronde topo check pod.xml\n",
      " nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps memory-GBps"
      " json output ",
-     2, false, ronde_cmd_topo},
+     3, false, ronde_cmd_topo},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --output /tmp/demo\n"
      "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"

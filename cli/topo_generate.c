@@ -41,11 +41,29 @@ static enum ronde_status check_kind(const struct ronde_options *options, struct 
     return refuse_kind(text, error);
 }
 
+/* `torus 8x8x8` means --shape 8x8x8. */
+static enum ronde_status shape_of(const struct ronde_options *options, struct ronde_grid *out_shape,
+                                  struct ronde_error *error)
+{
+    *out_shape = options->shape;
+    if (options->argument_count < 3)
+        return RONDE_OK;
+    if (options->shape.count > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "topo generate: \"%s\" and --shape both say the shape",
+                          options->arguments[2]);
+    return ronde_shape_parse(options->arguments[2], out_shape, error);
+}
+
 /* From options to a request; only what the command line alone can know is checked here. */
 static enum ronde_status request_of(const struct ronde_options *options,
                                     struct ronde_generate_request *out_request,
                                     struct ronde_error *error)
 {
+    struct ronde_grid shape;
+    const enum ronde_status status = shape_of(options, &shape, error);
+    if (status != RONDE_OK)
+        return status;
     *out_request = (struct ronde_generate_request){
         .kind = options->arguments[1],
         .nodes = options->nodes,
@@ -53,13 +71,12 @@ static enum ronde_status request_of(const struct ronde_options *options,
         .levels = options->levels,
         .oversubscription = options->oversubscription,
         .fabric = RONDE_FABRIC_COUNT,
-        .axis_count = options->shape.count,
+        .axis_count = shape.count,
     };
-    if (options->shape.count > RONDE_GENERATE_AXES)
+    if (shape.count > RONDE_GENERATE_AXES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: shape has %u axes, at most %u",
-                          options->shape.count, RONDE_GENERATE_AXES);
-    memcpy(out_request->shape, options->shape.radix,
-           options->shape.count * sizeof *out_request->shape);
+                          shape.count, RONDE_GENERATE_AXES);
+    memcpy(out_request->shape, shape.radix, shape.count * sizeof *out_request->shape);
     return options->fabric ? ronde_parse_fabric(options->fabric, &out_request->fabric, error)
                            : RONDE_OK;
 }

@@ -206,9 +206,10 @@ static enum ronde_status replay(struct fifo *fifo, struct ronde_sim_result *out_
     for (uint32_t op = 0; op < fifo->scene.dag->op_count && fits; op++)
         if (fifo->scene.dag->ops[op].edge_count == 0)
             fits = start(fifo, op);
-    fits = fits && settle(fifo);
-    while (fits && ronde_sim_queue_pop(&fifo->queue, &at_ns, &batch, &count))
-        fits = serve(fifo, at_ns, batch, count) && settle(fifo);
+    fits = fits && settle(fifo) && ronde_sim_queue_pop(&fifo->queue, &at_ns, &batch, &count);
+    while (fits && count > 0)
+        fits = serve(fifo, at_ns, batch, count) && settle(fifo) &&
+               ronde_sim_queue_pop(&fifo->queue, &at_ns, &batch, &count);
     if (!fits)
         return ronde_sim_no_memory(&fifo->scene);
     out_result->engine = "flat_fifo";

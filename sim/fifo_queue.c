@@ -111,16 +111,23 @@ static bool reserve_moment(struct ronde_sim_queue *queue)
     return fits && enlarge_table(queue);
 }
 
-/* Room for one more bunch, and to hand out that many arrivals, sorted. */
-static bool reserve_bunch(struct ronde_sim_queue *queue, uint32_t arrivals)
+/* Room for one more bunch. */
+static bool reserve_bunch(struct ronde_sim_queue *queue)
 {
     void *block = queue->bunches;
-    bool fits = ronde_mem_grow(queue->mem, &block, &queue->bunch_capacity,
-                               (size_t)queue->bunch_count + 1, sizeof *queue->bunches);
+    const bool fits = ronde_mem_grow(queue->mem, &block, &queue->bunch_capacity,
+                                     (size_t)queue->bunch_count + 1, sizeof *queue->bunches);
     queue->bunches = block;
+    return fits;
+}
+
+/* Room to hand out that many arrivals, sorted. Not before they are asked for: the batch before may still be read. */
+static bool reserve_batch(struct ronde_sim_queue *queue, uint32_t count)
+{
+    bool fits = true;
     for (int i = 0; i < 2 && fits; i++) {
-        block = queue->batch[i];
-        fits = ronde_mem_grow(queue->mem, &block, &queue->batch_capacity[i], arrivals,
+        void *block = queue->batch[i];
+        fits = ronde_mem_grow(queue->mem, &block, &queue->batch_capacity[i], count,
                               sizeof *queue->batch[i]);
         queue->batch[i] = block;
     }
@@ -171,7 +178,7 @@ static struct ronde_sim_bunch *find_bunch(struct ronde_sim_queue *queue,
 {
     if (moment->count % BUNCH != 0)
         return &queue->bunches[moment->bunch - 1];
-    if (!reserve_bunch(queue, moment->count + BUNCH))
+    if (!reserve_bunch(queue))
         return NULL;
     const uint32_t slot = new_bunch(queue);
     queue->bunches[slot].count = 0;
@@ -266,9 +273,12 @@ static void forget(struct ronde_sim_queue *queue, uint32_t index)
 bool ronde_sim_queue_pop(struct ronde_sim_queue *queue, double *out_at_ns,
                          const struct ronde_sim_arrival **out_batch, uint32_t *out_count)
 {
+    *out_count = 0;
     if (queue->heap_count == 0)
-        return false;
+        return true;
     const uint32_t index = queue->heap[0].moment;
+    if (!reserve_batch(queue, queue->moments[index].count))
+        return false;
     *out_at_ns = queue->heap[0].at_ns;
     *out_count = collect(queue, &queue->moments[index]);
     heap_remove_first(queue);

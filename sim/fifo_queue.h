@@ -55,7 +55,7 @@ bool ronde_sim_queue_push(struct ronde_sim_queue *queue, double at_ns,
 
 /**
  * Takes all arrivals of the earliest moment, in order of ready time and operation; they stay valid until the next call.
- * False where nothing is left. Cannot fail: pushing reserves the room.
+ * *out_count is 0 where nothing is left. False where there is no memory.
  */
 bool ronde_sim_queue_pop(struct ronde_sim_queue *queue, double *out_at_ns,
                          const struct ronde_sim_arrival **out_batch, uint32_t *out_count);
