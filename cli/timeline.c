@@ -5,6 +5,8 @@
  */
 #include "timeline.h"
 
+#include "markup.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -128,19 +130,6 @@ static double strip_y(const struct canvas *canvas, uint32_t op)
            track_of(canvas, op) % canvas->strips * strip_height(canvas);
 }
 
-static void put_text(FILE *file, const char *text)
-{
-    for (; *text; text++)
-        if (*text == '<')
-            fputs("&lt;", file);
-        else if (*text == '>')
-            fputs("&gt;", file);
-        else if (*text == '&')
-            fputs("&amp;", file);
-        else
-            fputc(*text, file);
-}
-
 static void draw_bar(struct canvas *canvas, const struct pending *bar, double y)
 {
     const double width = fmax(bar->to - bar->from, canvas->thin);
@@ -256,7 +245,7 @@ static void draw_group(struct canvas *canvas, uint32_t group, double y)
     if (group > 0)
         fprintf(canvas->file, "<path class=\"s\" d=\"M10 %.2fH%.2f\"/>\n", y, WIDTH - RIGHT);
     fprintf(canvas->file, "<text x=\"10\" y=\"%.2f\">", y + canvas->row / 2 + 4);
-    put_text(canvas->file, trace->groups[group].name);
+    ronde_markup_print(canvas->file, trace->groups[group].name);
     fputs("</text>\n", canvas->file);
 }
 
@@ -334,9 +323,9 @@ static void draw_head(struct canvas *canvas)
             "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n"
             "<text x=\"%.0f\" y=\"26\" font-size=\"17\" font-weight=\"bold\">",
             WIDTH, height, canvas->left);
-    put_text(canvas->file, canvas->timeline->title);
+    ronde_markup_print(canvas->file, canvas->timeline->title);
     fprintf(canvas->file, "</text>\n<text x=\"%.0f\" y=\"46\">", canvas->left);
-    put_text(canvas->file, canvas->timeline->subtitle);
+    ronde_markup_print(canvas->file, canvas->timeline->subtitle);
     fputs("</text>\n", canvas->file);
 }
 

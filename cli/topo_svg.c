@@ -1,6 +1,8 @@
 /* The page of a picture: size, colours, title, legend. Fonts are the reader's; nothing is loaded. */
 #include "topo_svg.h"
 
+#include "markup.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,20 +87,6 @@ static double width_of(const struct ronde_page *page, double rate)
     return fastest > slowest ? 1.3 + 2.7 * log(rate / slowest) / log(fastest / slowest) : 2.0;
 }
 
-static void print_escaped(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<')
-            fputs("&lt;", file);
-        else if (*text == '>')
-            fputs("&gt;", file);
-        else if (*text == '&')
-            fputs("&amp;", file);
-        else
-            fputc(*text, file);
-    }
-}
-
 /* Cut at the front: the end of a name is what tells it from its neighbours. */
 void ronde_page_text(const struct ronde_page *page, const char *style, double x, double y,
                      double width, const char *text)
@@ -111,9 +99,9 @@ void ronde_page_text(const struct ronde_page *page, const char *style, double x,
         while (((unsigned char)*tail & 0xc0u) == 0x80u)
             tail++;
         fputs("\xe2\x80\xa6", page->file);
-        print_escaped(page->file, tail);
+        ronde_markup_print(page->file, tail);
     } else {
-        print_escaped(page->file, text);
+        ronde_markup_print(page->file, text);
     }
     fputs("</text>\n", page->file);
 }
@@ -177,7 +165,7 @@ void ronde_page_open(const struct ronde_page *page, const struct ronde_topo_view
             width, height, width, height);
     print_style(page);
     fputs("<title>", page->file);
-    print_escaped(page->file, facts->name);
+    ronde_markup_print(page->file, facts->name);
     fputs("</title>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", page->file);
     ronde_page_text(page, "title", 28, 34, 1e6, facts->name);
     print_subtitle(page, view);
