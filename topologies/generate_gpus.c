@@ -73,7 +73,7 @@ static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t
 static void put_cluster(const struct ronde_gpu_cluster *cluster, const char *kind)
 {
     char name[64];
-    char fabric[96] = "";
+    char fabric[128] = "";
     char description[256];
     char comment[2048];
     snprintf(name, sizeof name, "%s-%u", kind, cluster->nodes * cluster->gpus);
