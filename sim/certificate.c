@@ -41,12 +41,29 @@ static bool is_swept(const struct ronde_certificate *certificate, uint32_t link)
     return certificate->uses[link].overlaps && !certificate->uses[link].is_exempt;
 }
 
-bool ronde_certificate_needs_sweep(const struct ronde_certificate *certificate)
+void ronde_certificate_overlap(struct ronde_certificate *certificate, uint32_t link,
+                               const struct ronde_flow *flow)
 {
-    for (uint32_t l = 0; l < certificate->link_count; l++)
-        if (is_swept(certificate, l))
-            return true;
-    return false;
+    struct ronde_link_use *use = &certificate->uses[link];
+    const double rate_GBps = ronde_platform_link(certificate->platform, link)->rate_GBps;
+    /* Flows may be noted out of order: this one may have ended before the other began. */
+    const bool is_pair = use->busy_from_ns < flow->end_ns * (1 - RONDE_CERTIFICATE_TOLERANCE);
+    use->overlaps = true;
+    use->is_overloaded |=
+        is_pair && use->busy_GBps + flow->rate_GBps > rate_GBps * (1 + RONDE_CERTIFICATE_TOLERANCE);
+}
+
+enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *certificate)
+{
+    enum ronde_verdict verdict = RONDE_VERDICT_FREE;
+    for (uint32_t l = 0; l < certificate->link_count; l++) {
+        if (!is_swept(certificate, l))
+            continue;
+        if (certificate->uses[l].is_overloaded)
+            return RONDE_VERDICT_OVERLOADED;
+        verdict = RONDE_VERDICT_OPEN;
+    }
+    return verdict;
 }
 
 uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate)

@@ -2,8 +2,9 @@
  * The certificate of a max-plus replay: whether any link was ever asked for more than it has.
  *
  * Flows are noted one after another. Where those of a link come in the order of time and each begins when the one before
- * has ended, as they do on ports, that decides it. Only links where they overlap are looked at again: the replay puts
- * their flows a second time, and a sweep over the intervals adds up the rates.
+ * has ended, as they do on ports, that decides it; so does one pair of overlapping flows that a link has not enough for.
+ * Only where flows overlap and no pair was too much the replay puts them a second time, and a sweep over the intervals
+ * adds up the rates.
  */
 #ifndef RONDE_SIM_CERTIFICATE_H
 #define RONDE_SIM_CERTIFICATE_H
@@ -22,11 +23,14 @@ struct ronde_flow {
 
 /** What is known of a link after the flows so far. */
 struct ronde_link_use {
-    double busy_until_ns; /**< end of the last flow */
+    double busy_from_ns;  /**< start of the flow that ends last */
+    double busy_until_ns; /**< its end */
+    double busy_GBps;     /**< its rate */
     double bytes;         /**< carried */
     uint64_t flows;       /**< at least those noted */
     bool is_exempt;       /**< a fatpipe, or known to have enough for whatever may come */
-    bool overlaps;        /**< a flow began before the last one ended: only the sweep can tell */
+    bool overlaps;        /**< a flow began before the last one ended */
+    bool is_overloaded;   /**< two flows at once were more than it has */
 };
 
 /** One end of a flow on a link. */
@@ -53,13 +57,22 @@ bool ronde_certificate_open(struct ronde_certificate *certificate,
 /** Frees it. */
 void ronde_certificate_close(struct ronde_certificate *certificate);
 
+/** Notes that a flow begins before the one that ends last has ended. */
+void ronde_certificate_overlap(struct ronde_certificate *certificate, uint32_t link,
+                               const struct ronde_flow *flow);
+
 /** Notes when a link is busy with a flow; what it carries is added up elsewhere, a route at a time. */
 static inline void ronde_certificate_note(struct ronde_certificate *certificate, uint32_t link,
                                           const struct ronde_flow *flow)
 {
     struct ronde_link_use *use = &certificate->uses[link];
-    use->overlaps |= flow->start_ns < use->busy_until_ns * (1 - RONDE_CERTIFICATE_TOLERANCE);
-    use->busy_until_ns = flow->end_ns > use->busy_until_ns ? flow->end_ns : use->busy_until_ns;
+    if (flow->start_ns < use->busy_until_ns * (1 - RONDE_CERTIFICATE_TOLERANCE))
+        ronde_certificate_overlap(certificate, link, flow);
+    if (flow->end_ns < use->busy_until_ns)
+        return;
+    use->busy_from_ns = flow->start_ns;
+    use->busy_until_ns = flow->end_ns;
+    use->busy_GBps = flow->rate_GBps;
 }
 
 /** Adds what flows noted on a link, or not worth noting, carry: all of it, before the questions that follow. */
@@ -70,8 +83,15 @@ static inline void ronde_certificate_carry(struct ronde_certificate *certificate
     certificate->uses[link].flows += flows;
 }
 
-/** Whether flows overlap where that matters: then all must be put for the sweep. */
-bool ronde_certificate_needs_sweep(const struct ronde_certificate *certificate);
+/** What is known once all flows have been noted. */
+enum ronde_verdict {
+    RONDE_VERDICT_FREE,       /**< no link was asked for more than it has */
+    RONDE_VERDICT_OVERLOADED, /**< one was */
+    RONDE_VERDICT_OPEN        /**< flows overlap: all must be put for the sweep */
+};
+
+/** The verdict. */
+enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *certificate);
 
 /** Flows that the sweep would hold. */
 uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate);

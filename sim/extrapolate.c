@@ -21,6 +21,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Largest relative difference of two slopes that count as one. */
 #define TOLERANCE 1e-9
@@ -47,6 +48,8 @@ struct extrapolation {
     uint32_t window;                 /* K */
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
     uint32_t phase_count;
+    double limit_s; /* for all windows together; 0 = none */
+    struct timespec start;
 };
 
 /* Ends of all ranks in three windows, and what follows from them. */
@@ -78,14 +81,32 @@ static void ends_free(const struct extrapolation *run, struct ends *ends)
     ronde_mem_free(run->mem, ends->sum, ranks, sizeof *ends->sum);
 }
 
+/* Leaves a window what is left of the limit. */
+static enum ronde_status limit_window(struct extrapolation *run)
+{
+    struct timespec now = run->start;
+    if (run->limit_s <= 0)
+        return RONDE_OK;
+    (void)timespec_get(&now, TIME_UTC);
+    const double spent_s =
+        difftime(now.tv_sec, run->start.tv_sec) + (double)(now.tv_nsec - run->start.tv_nsec) * 1e-9;
+    run->options.time_limit_s = run->limit_s - spent_s;
+    return run->options.time_limit_s > 0
+               ? RONDE_OK
+               : ronde_fail(run->error, RONDE_TIMEOUT,
+                            "the windows of an extrapolation took longer than %g s", run->limit_s);
+}
+
 /* Replays a graph and notes when each rank is done. */
 static enum ronde_status replay_graph(struct extrapolation *run, const struct ronde_dag *dag,
                                       double *finish_ns, double *out_ends)
 {
     struct ronde_sim_result result;
     run->options.out_finish_ns = finish_ns;
-    const enum ronde_status status =
-        ronde_sim_auto(run->job->platform, dag, &run->options, run->mem, &result, run->error);
+    enum ronde_status status = limit_window(run);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_sim_auto(run->job->platform, dag, &run->options, run->mem, &result, run->error);
     if (status != RONDE_OK)
         return status;
     for (uint32_t i = 0; i < dag->op_count; i++)
@@ -353,6 +374,8 @@ ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_op
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     struct extrapolation run = {.job = job, .mem = mem, .error = &refusal};
     run.options = options ? *options : ronde_sim_defaults;
+    run.limit_s = run.options.time_limit_s;
+    (void)timespec_get(&run.start, TIME_UTC);
     memset(out_result, 0, sizeof *out_result);
     if ((unsigned)job->load->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "data type %u does not exist",

@@ -30,8 +30,7 @@ struct fifo {
     struct ronde_sim_scene scene;
     struct ronde_sim_fifo_graph graph;
     struct ronde_sim_queue queue;
-    double *backlog_ns; /* per link, when it will have worked off what has arrived */
-    uint32_t *over;     /* operations that are over and whose successors do not know yet */
+    uint32_t *over; /* operations that are over and whose successors do not know yet */
     size_t over_capacity;
     uint32_t over_count;
     double end_ns; /* latest end so far */
@@ -121,20 +120,26 @@ static bool settle(struct fifo *fifo)
     return fits;
 }
 
+/* A link of the route of a kind. */
+static struct ronde_sim_fifo_link *link_at(const struct ronde_sim_fifo_graph *graph,
+                                           const struct ronde_sim_fifo_kind *kind, uint32_t hop)
+{
+    return &graph->links[graph->routes.hops[kind->first_hop + hop]];
+}
+
 /* Sends a message on from a link as far as it gets without waiting. */
 static bool pass_on(struct fifo *fifo, double at_ns, struct ronde_sim_arrival arrival)
 {
     const struct ronde_sim_fifo_kind *kind = &fifo->graph.kinds[fifo->graph.nodes[arrival.op].kind];
     double end_ns = at_ns + kind->own_ns;
     while (arrival.hop < kind->hop_count) {
-        const struct ronde_sim_fifo_hop hop = fifo->graph.hops[kind->first_hop + arrival.hop++];
-        if (hop.rate_GBps == 0)
+        struct ronde_sim_fifo_link *link = link_at(&fifo->graph, kind, arrival.hop++);
+        if (link->rate_GBps == 0)
             continue;
-        double *backlog_ns = &fifo->backlog_ns[hop.link];
-        *backlog_ns = later(*backlog_ns, at_ns) + kind->bytes / hop.rate_GBps;
-        if (*backlog_ns <= end_ns)
+        link->backlog_ns = later(link->backlog_ns, at_ns) + kind->bytes / link->rate_GBps;
+        if (link->backlog_ns <= end_ns)
             continue;
-        end_ns = *backlog_ns;
+        end_ns = link->backlog_ns;
         at_ns = end_ns - kind->own_ns;
         /* Others may reach the next link before this one now does. */
         if (arrival.hop < kind->hop_count)
@@ -155,7 +160,7 @@ static void look_ahead_of(const struct fifo *fifo, const struct ronde_sim_arriva
     if (left > AHEAD) {
         const struct ronde_sim_arrival next = batch[AHEAD];
         const struct ronde_sim_fifo_kind *kind = &graph->kinds[graph->nodes[next.op].kind];
-        __builtin_prefetch(&graph->hops[kind->first_hop + next.hop]);
+        __builtin_prefetch(link_at(graph, kind, next.hop), 1);
     }
 }
 
@@ -183,12 +188,12 @@ static enum ronde_status find_busiest(const struct fifo *fifo, struct ronde_sim_
     for (uint32_t i = 0; i < graph->kind_count; i++) {
         const struct ronde_sim_fifo_kind *kind = &graph->kinds[i];
         for (uint32_t k = kind->first_hop; k < kind->first_hop + kind->hop_count; k++)
-            bytes[graph->hops[k].link] += kind->bytes * kind->ops;
+            bytes[graph->routes.hops[k]] += kind->bytes * kind->ops;
     }
     for (uint32_t l = 0; l < links && fifo->end_ns > 0; l++) {
         const struct ronde_link *link = ronde_platform_link(scene->platform, l);
         const double use = bytes[l] / (link->rate_GBps * fifo->end_ns);
-        if (use <= result->busiest_utilisation)
+        if (link->is_fatpipe || use <= result->busiest_utilisation)
             continue;
         result->busiest_utilisation = use;
         (void)snprintf(result->busiest_link, sizeof result->busiest_link, "%s", link->name);
@@ -221,13 +226,10 @@ static enum ronde_status replay(struct fifo *fifo, struct ronde_sim_result *out_
 static enum ronde_status prepare_and_replay(struct fifo *fifo, struct ronde_sim_result *out_result)
 {
     const struct ronde_mem *mem = fifo->scene.mem;
-    const uint32_t links = ronde_platform_link_count(fifo->scene.platform);
     enum ronde_status status = ronde_sim_fifo_graph_make(&fifo->scene, &fifo->graph);
-    fifo->backlog_ns = ronde_mem_new(mem, links, sizeof *fifo->backlog_ns);
     if (status == RONDE_OK)
-        status = fifo->backlog_ns ? replay(fifo, out_result) : ronde_sim_no_memory(&fifo->scene);
+        status = replay(fifo, out_result);
     ronde_mem_free(mem, fifo->over, fifo->over_capacity, sizeof *fifo->over);
-    ronde_mem_free(mem, fifo->backlog_ns, links, sizeof *fifo->backlog_ns);
     ronde_sim_queue_free(&fifo->queue);
     ronde_sim_fifo_graph_free(&fifo->graph, mem);
     return status;

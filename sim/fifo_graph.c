@@ -2,13 +2,12 @@
 #include "fifo_graph.h"
 
 /* The kind of an operation on a route. */
-static struct ronde_sim_fifo_kind kind_of(const struct ronde_sim_route *route, uint32_t index,
+static struct ronde_sim_fifo_kind kind_of(const struct ronde_sim_route *route,
                                           const struct ronde_dag_op *op)
 {
     struct ronde_sim_fifo_kind kind = {.delay_ns = op->delay_ns,
                                        .bytes = (double)op->bytes,
-                                       .latency_ns = route->path.latency_ns,
-                                       .route = index};
+                                       .latency_ns = route->path.latency_ns};
     if (op->bytes == 0 || route->hop_count == 0)
         return kind;
     kind.own_ns = kind.bytes / route->path.rate_GBps;
@@ -31,7 +30,7 @@ static bool find_kind(const struct ronde_mem *mem, struct ronde_sim_fifo_graph *
     graph->kinds = block;
     if (!fits)
         return false;
-    graph->kinds[graph->kind_count++] = kind_of(&graph->routes.all[route], route, op);
+    graph->kinds[graph->kind_count++] = kind_of(&graph->routes.all[route], op);
     recent[route] = graph->kind_count;
     return true;
 }
@@ -83,13 +82,12 @@ static void link_successors(const struct ronde_dag *dag, struct ronde_sim_fifo_g
     }
 }
 
-/* Rates beside link numbers: a route is read in one go. */
-static void fill_hops(const struct ronde_platform *platform, struct ronde_sim_fifo_graph *graph)
+/* Rates beside backlogs: both are asked for at once. */
+static void fill_links(const struct ronde_platform *platform, struct ronde_sim_fifo_graph *graph)
 {
-    for (uint32_t i = 0; i < graph->routes.hop_count; i++) {
-        const struct ronde_link *link = ronde_platform_link(platform, graph->routes.hops[i]);
-        graph->hops[i].link = graph->routes.hops[i];
-        graph->hops[i].rate_GBps = link->is_fatpipe ? 0 : link->rate_GBps;
+    for (uint32_t i = 0; i < graph->link_count; i++) {
+        const struct ronde_link *link = ronde_platform_link(platform, i);
+        graph->links[i].rate_GBps = link->is_fatpipe ? 0 : link->rate_GBps;
     }
 }
 
@@ -107,22 +105,23 @@ enum ronde_status ronde_sim_fifo_graph_make(const struct ronde_sim_scene *scene,
     out_graph->first_next =
         ronde_mem_new(mem, out_graph->node_count + 1, sizeof *out_graph->first_next);
     out_graph->next = ronde_mem_new(mem, out_graph->next_count, sizeof *out_graph->next);
-    out_graph->hops = ronde_mem_new(mem, out_graph->routes.hop_count, sizeof *out_graph->hops);
+    out_graph->link_count = ronde_platform_link_count(scene->platform);
+    out_graph->links = ronde_mem_new(mem, out_graph->link_count, sizeof *out_graph->links);
     uint32_t *recent = ronde_mem_new(mem, routes, sizeof *recent);
-    if (!out_graph->nodes || !out_graph->first_next || !out_graph->next || !out_graph->hops ||
+    if (!out_graph->nodes || !out_graph->first_next || !out_graph->next || !out_graph->links ||
         !recent || !fill_nodes(scene, out_graph, recent))
         status = ronde_sim_no_memory(scene);
     ronde_mem_free(mem, recent, routes, sizeof *recent);
     if (status != RONDE_OK)
         return status;
-    fill_hops(scene->platform, out_graph);
+    fill_links(scene->platform, out_graph);
     link_successors(scene->dag, out_graph);
     return RONDE_OK;
 }
 
 void ronde_sim_fifo_graph_free(struct ronde_sim_fifo_graph *graph, const struct ronde_mem *mem)
 {
-    ronde_mem_free(mem, graph->hops, graph->routes.hop_count, sizeof *graph->hops);
+    ronde_mem_free(mem, graph->links, graph->link_count, sizeof *graph->links);
     ronde_mem_free(mem, graph->next, graph->next_count, sizeof *graph->next);
     ronde_mem_free(mem, graph->first_next, graph->node_count + 1, sizeof *graph->first_next);
     ronde_mem_free(mem, graph->nodes, graph->node_count, sizeof *graph->nodes);

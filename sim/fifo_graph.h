@@ -15,8 +15,7 @@ struct ronde_sim_fifo_kind {
     double bytes;       /**< of its flow */
     double own_ns;      /**< of its flow alone */
     double latency_ns;  /**< from its end until its message is there */
-    uint32_t route;     /**< into the routes */
-    uint32_t first_hop; /**< into hops */
+    uint32_t first_hop; /**< into the hops of the routes */
     uint32_t hop_count; /**< 0 for what does not flow */
     uint32_t ops;       /**< operations of this kind */
 };
@@ -28,10 +27,10 @@ struct ronde_sim_fifo_node {
     uint32_t waits;  /**< predecessors not over yet */
 };
 
-/** A link of a route. */
-struct ronde_sim_fifo_hop {
-    double rate_GBps; /**< 0 for what does not queue */
-    uint32_t link;    /**< its index */
+/** A link. */
+struct ronde_sim_fifo_link {
+    double rate_GBps;  /**< 0 for what does not queue */
+    double backlog_ns; /**< when it will have worked off what has arrived */
 };
 
 /** The graph; start from zeroes. */
@@ -45,7 +44,8 @@ struct ronde_sim_fifo_graph {
     uint32_t *first_next; /**< per operation and one more, into next: where its successors begin */
     uint32_t *next;       /**< successors, those of messages marked */
     size_t next_count;    /**< its entries */
-    struct ronde_sim_fifo_hop *hops; /**< of all routes */
+    struct ronde_sim_fifo_link *links; /**< per link of the platform */
+    uint32_t link_count;               /**< its entries */
 };
 
 /** Builds it. Errors: those of the routes, NO_MEMORY; free in every case. */

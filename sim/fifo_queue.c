@@ -6,6 +6,8 @@
  */
 #include "fifo_queue.h"
 
+#include "ronde/split.h"
+
 #include <string.h>
 
 #define CHILDREN 4u
@@ -29,12 +31,14 @@ struct ronde_sim_moment {
     uint32_t in_chain; /* next moment of the same chain, or of the free ones */
 };
 
-/* Chain of a time. Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4). */
+/* Chain of a time. Multiplicative hashing (Knuth, TAOCP vol. 3, 6.4) by the upper bits: the lower ones of round times
+   are all zero. */
 static uint32_t *chain_of(const struct ronde_sim_queue *queue, double at_ns)
 {
     uint64_t bits;
     memcpy(&bits, &at_ns, sizeof bits);
-    return &queue->table[(bits * 0x9e3779b97f4a7c15u >> 32) & (queue->table_size - 1)];
+    const uint64_t upper = bits * 0x9e3779b97f4a7c15u >> 32;
+    return &queue->table[upper * queue->table_size >> 32];
 }
 
 /* Doubles the table when there are as many moments as chains. */
@@ -153,23 +157,37 @@ static uint32_t new_bunch(struct ronde_sim_queue *queue)
     return slot - 1;
 }
 
-/* The moment of a time, made when something arrives at it for the first time; NULL where there is no memory. */
-static struct ronde_sim_moment *find_moment(struct ronde_sim_queue *queue, double at_ns)
+/* The moment of a time, index + 1, or 0 where nothing arrives then. */
+static uint32_t look_up(const struct ronde_sim_queue *queue, double at_ns)
 {
-    if (!reserve_moment(queue))
-        return NULL;
-    uint32_t *head = chain_of(queue, at_ns);
-    uint32_t found = *head;
+    uint32_t found = queue->table_size > 0 ? *chain_of(queue, at_ns) : 0;
     while (found != 0 && queue->moments[found - 1].at_ns != at_ns)
         found = queue->moments[found - 1].in_chain;
-    if (found == 0) {
-        found = new_moment(queue) + 1;
-        queue->moments[found - 1] = (struct ronde_sim_moment){.at_ns = at_ns, .in_chain = *head};
-        *head = found;
-        heap_insert(queue, (struct ronde_sim_heap_entry){at_ns, found - 1});
-    }
-    queue->last = found;
-    return &queue->moments[found - 1];
+    return found;
+}
+
+/* A moment at which nothing arrives yet, index + 1, or 0 where there is no memory. */
+static uint32_t add_moment(struct ronde_sim_queue *queue, double at_ns)
+{
+    if (!reserve_moment(queue))
+        return 0;
+    uint32_t *head = chain_of(queue, at_ns);
+    const uint32_t slot = new_moment(queue);
+    queue->moments[slot] = (struct ronde_sim_moment){.at_ns = at_ns, .in_chain = *head};
+    *head = slot + 1;
+    heap_insert(queue, (struct ronde_sim_heap_entry){at_ns, slot});
+    return slot + 1;
+}
+
+/* The moment of a time; NULL where there is no memory. What arrives often follows something that arrives at the same
+   time, so that is tried first. */
+static struct ronde_sim_moment *find_moment(struct ronde_sim_queue *queue, double at_ns)
+{
+    if (queue->last == 0 || queue->moments[queue->last - 1].at_ns != at_ns)
+        queue->last = look_up(queue, at_ns);
+    if (queue->last == 0)
+        queue->last = add_moment(queue, at_ns);
+    return queue->last != 0 ? &queue->moments[queue->last - 1] : NULL;
 }
 
 /* A bunch with room. Only the first of a moment's list can have any. */
@@ -190,10 +208,7 @@ static struct ronde_sim_bunch *find_bunch(struct ronde_sim_queue *queue,
 bool ronde_sim_queue_push(struct ronde_sim_queue *queue, double at_ns,
                           struct ronde_sim_arrival arrival)
 {
-    /* What arrives often follows something that arrives at the same time. */
-    const bool is_same = queue->last != 0 && queue->moments[queue->last - 1].at_ns == at_ns;
-    struct ronde_sim_moment *moment =
-        is_same ? &queue->moments[queue->last - 1] : find_moment(queue, at_ns);
+    struct ronde_sim_moment *moment = find_moment(queue, at_ns);
     struct ronde_sim_bunch *bunch = moment ? find_bunch(queue, moment) : NULL;
     if (!bunch)
         return false;
@@ -202,10 +217,17 @@ bool ronde_sim_queue_push(struct ronde_sim_queue *queue, double at_ns,
     return true;
 }
 
-/* Without branches: what comes first is as good as random. */
+/* Order of an arrival among those of its moment. Times are not negative, so their bits order as they do. */
+static ronde_wide rank_of(const struct ronde_sim_arrival *arrival)
+{
+    uint64_t ready_bits;
+    memcpy(&ready_bits, &arrival->ready_ns, sizeof ready_bits);
+    return (ronde_wide)ready_bits << 64 | arrival->op;
+}
+
 static bool precedes(const struct ronde_sim_arrival *a, const struct ronde_sim_arrival *b)
 {
-    return (a->ready_ns < b->ready_ns) | ((a->ready_ns == b->ready_ns) & (a->op < b->op));
+    return rank_of(a) < rank_of(b);
 }
 
 /* End of the ordered run that begins at `from`. */
@@ -227,6 +249,7 @@ static uint32_t merge_runs(const struct ronde_sim_arrival *from, struct ronde_si
         const uint32_t end = middle < count ? run_end(from, middle, count) : count;
         uint32_t left = begin;
         uint32_t right = middle;
+        /* Without branches: which side comes first is as good as random. */
         while (left < middle && right < end) {
             const bool is_right = precedes(&from[right], &from[left]);
             to[out++] = from[is_right ? right : left];

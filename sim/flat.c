@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Operations that are checked, routed, timed and noted together: they and their edges stay in the nearest cache. */
-#define BLOCK 256u
+#define BLOCK 64u
 
 /* What a route has carried. */
 struct cargo {
@@ -101,8 +101,9 @@ static bool are_messages_right(const struct flat *flat, uint32_t first, uint32_t
         const struct ronde_dag_op *op = &dag->ops[i];
         const struct ronde_dag_edge *edges = dag->edges + op->first_edge;
         for (uint32_t e = 0; e < op->edge_count; e++)
-            are_right &= !edges[e].is_message ||
-                         (uint32_t)flat->routes.all[flat->routes.of_op[edges[e].op]].key == op->src;
+            if (edges[e].is_message)
+                are_right &=
+                    (uint32_t)flat->routes.all[flat->routes.of_op[edges[e].op]].key == op->src;
     }
     return are_right;
 }
@@ -165,14 +166,26 @@ static enum ronde_status certify(struct flat *flat, struct ronde_sim_result *res
     /* No link can be busy during the launch. */
     ronde_certificate_busiest(&flat->certificate, result->time_ns - flat->scene.dag->launch_ns,
                               result);
-    result->is_contention_free = !ronde_certificate_needs_sweep(&flat->certificate);
-    if (result->is_contention_free)
+    const enum ronde_verdict verdict = ronde_certificate_verdict(&flat->certificate);
+    result->is_contention_free = verdict == RONDE_VERDICT_FREE;
+    if (verdict != RONDE_VERDICT_OPEN)
         return RONDE_OK;
     if (!ronde_certificate_sweep_begin(&flat->certificate))
         return ronde_sim_no_memory(&flat->scene);
     put_flows(flat);
     result->is_contention_free = ronde_certificate_sweep_end(&flat->certificate);
     return RONDE_OK;
+}
+
+/*
+ * An array of which every entry is written before it is read: clearing it first would take a tenth of the replay. Freed
+ * by ronde_mem_free, for which an empty array has one byte.
+ */
+static void *new_unset(const struct ronde_mem *mem, size_t count, size_t element_bytes)
+{
+    if (count > SIZE_MAX / element_bytes)
+        return NULL;
+    return mem->resize(mem->self, NULL, 0, count > 0 ? count * element_bytes : 1);
 }
 
 /* What the walk needs besides finish times. Freed in every case by free_flat. */
@@ -182,7 +195,7 @@ static enum ronde_status prepare(struct flat *flat)
     const struct ronde_dag *dag = scene->dag;
     const bool fits = ronde_certificate_open(&flat->certificate, scene->platform, scene->mem);
     flat->recent = ronde_mem_new(scene->mem, 2 * (size_t)dag->ranks, sizeof *flat->recent);
-    flat->routes.of_op = ronde_mem_new(scene->mem, dag->op_count, sizeof *flat->routes.of_op);
+    flat->routes.of_op = new_unset(scene->mem, dag->op_count, sizeof *flat->routes.of_op);
     flat->routes.op_count = dag->op_count;
     flat->search = (struct ronde_sim_search){.platform = scene->platform,
                                              .options = scene->options,
@@ -223,7 +236,7 @@ enum ronde_status ronde_sim_flat(const struct ronde_platform *platform, const st
         return status;
     double *own = flat.scene.options->out_finish_ns
                       ? NULL
-                      : ronde_mem_new(mem, dag->op_count, sizeof *flat.finish_ns);
+                      : new_unset(mem, dag->op_count, sizeof *flat.finish_ns);
     flat.finish_ns = own ? own : flat.scene.options->out_finish_ns;
     if (!flat.finish_ns)
         return ronde_sim_no_memory(&flat.scene);

@@ -12,6 +12,9 @@
 /* What `auto` is ready to wait for SimGrid, predicted or measured, before it takes an engine that is faster. */
 #define PATIENCE_S 60.0
 
+/* The same for all windows of an extrapolation: trees are refused only after many of them. */
+#define WINDOWS_PATIENCE_S 12.0
+
 /* The state of a run. */
 struct run {
     const struct ronde_sim_job *job;
@@ -103,21 +106,28 @@ static bool is_refusal(enum ronde_status status)
     return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
 }
 
+/* A patience, or less where the caller has less. */
+static double within(const struct ronde_sim_options *options, double patience_s)
+{
+    return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s
+                                                                           : patience_s;
+}
+
 /* Contended: SimGrid while it is worth the wait, then what goes on where it cannot, in the order of their worth. */
 static enum ronde_status run_contended(struct run *run)
 {
-    const double limit_s = run->options->time_limit_s;
     struct ronde_sim_options hurried = *run->options;
     struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};
     enum ronde_status status = run->dag ? RONDE_OK : make_graph(run, &too_large);
     if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
         return ronde_fail(run->error, status, "%s", too_large.message);
-    hurried.time_limit_s = limit_s > 0 && limit_s < PATIENCE_S ? limit_s : PATIENCE_S;
+    hurried.time_limit_s = within(run->options, PATIENCE_S);
     status = RONDE_UNSUPPORTED;
     if (run->dag && simgrid_s(run->dag) <= hurried.time_limit_s)
         status = ronde_sim_simgrid(run->job->platform, run->dag, &hurried, run->result, &refusal);
     if (is_refusal(status)) {
         refusal.status = RONDE_OK;
+        hurried.time_limit_s = within(run->options, WINDOWS_PATIENCE_S);
         status = ronde_sim_extrapolate(run->job, &hurried, run->mem, run->result, &refusal);
     }
     if (!is_refusal(status))

@@ -32,16 +32,18 @@ static enum ronde_status no_memory(const struct symmetric *symmetric)
 }
 
 /*
- * Links that some timing might overload are watched; where flows overlap on one, the replay is done again for the sweep.
- * More flows than a sweep holds are not certified.
+ * Links that some timing might overload are watched; where that leaves it open, the replay is done again for the
+ * sweep. More flows than a sweep holds are not certified.
  */
 static enum ronde_status certify(struct symmetric *symmetric, struct ronde_sim_walk *walk,
                                  struct ronde_sim_result *result)
 {
     struct ronde_certificate *certificate = &symmetric->certificate;
     ronde_certificate_busiest(certificate, walk->end_ns, result);
-    result->is_contention_free = !ronde_certificate_needs_sweep(certificate);
-    if (result->is_contention_free || ronde_certificate_sweep_flows(certificate) > MOST_SWEPT_FLOWS)
+    const enum ronde_verdict verdict = ronde_certificate_verdict(certificate);
+    result->is_contention_free = verdict == RONDE_VERDICT_FREE;
+    if (verdict != RONDE_VERDICT_OPEN ||
+        ronde_certificate_sweep_flows(certificate) > MOST_SWEPT_FLOWS)
         return RONDE_OK;
     if (!ronde_certificate_sweep_begin(certificate))
         return no_memory(symmetric);
