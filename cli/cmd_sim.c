@@ -43,8 +43,10 @@ static enum ronde_status find_view(struct session *session, struct ronde_view *v
     else if (options->why || has_picture)
         status = ronde_forecast_keep(&session->forecast, options->engine, &view->record,
                                      &view->kept, &why_not);
-    view->is_kept = status == RONDE_OK;
+    view->is_kept = status == RONDE_OK && view->kept.on_path;
     view->result = view->kept.result;
+    if (view->together && status == RONDE_OK && !view->is_kept && (options->why || has_picture))
+        ronde_note("no explanation and no picture: too many steps to keep their times");
     if (view->together || status == RONDE_OK)
         return status;
     if (status != RONDE_UNSUPPORTED)

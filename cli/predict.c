@@ -130,8 +130,7 @@ enum ronde_status ronde_forecast_graph(const struct ronde_forecast *forecast,
                                   out_dag, error);
 }
 
-/* Steps of all ranks, channels and pieces, without making them. */
-static uint64_t count_steps(const struct ronde_forecast *forecast)
+uint64_t ronde_forecast_steps(const struct ronde_forecast *forecast)
 {
     const struct ronde_schedule *schedule = forecast->schedule;
     const struct ronde_record record = record_of(forecast, NULL);
@@ -168,7 +167,7 @@ enum ronde_status ronde_forecast_keep(const struct ronde_forecast *forecast, con
                                       struct ronde_record *out_record, struct ronde_kept *out_kept,
                                       struct ronde_error *error)
 {
-    const uint64_t steps = count_steps(forecast);
+    const uint64_t steps = ronde_forecast_steps(forecast);
     if (steps > RONDE_KEPT_STEPS)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%llu steps are too many to keep the times of (at most %u)",

@@ -64,6 +64,9 @@ ronde_forecast_keep(const struct ronde_forecast *forecast, const char *engine,
                     struct ronde_record *out_record, struct ronde_kept *out_kept,
                     struct ronde_error *error);
 
+/** Steps of all ranks, channels and pieces: what a graph of the forecast would have. */
+uint64_t ronde_forecast_steps(const struct ronde_forecast *forecast);
+
 /** The step graph of a forecast, with origins. Owner: the caller. Errors: as ronde_dag_create_named. */
 RONDE_MUST_CHECK enum ronde_status ronde_forecast_graph(const struct ronde_forecast *forecast,
                                                         struct ronde_dag **out_dag,

@@ -239,12 +239,77 @@ static enum ronde_status replay_all(struct ronde_together *together, struct cast
     return status;
 }
 
+/* Steps of all collectives: a scenario's graph has them all. */
+static uint64_t steps_of(const struct ronde_together *together,
+                         const struct ronde_forecast *forecast)
+{
+    uint64_t steps = ronde_forecast_steps(forecast);
+    for (uint32_t i = 0; i < together->scenario->companion_count; i++)
+        steps += ronde_forecast_steps(&together->forecasts[i]);
+    return steps;
+}
+
+/* Whether one collective is all there is, on other links or with ranks that are late: no graph is needed for that. */
+static bool is_one_job(const struct ronde_scenario *scenario)
+{
+    bool is_slow = false;
+    for (uint32_t i = 0; i < scenario->straggler_count; i++)
+        is_slow = is_slow || scenario->stragglers[i].slow_down != 1.0;
+    return scenario->companion_count == 0 && scenario->background_count == 0 && !is_slow;
+}
+
+/* When each rank enters. */
+static double *releases_of(const struct ronde_scenario *scenario, uint32_t ranks)
+{
+    double *release_ns = ronde_mem_new(ronde_mem_default(), ranks, sizeof *release_ns);
+    for (uint32_t i = 0; release_ns && i < scenario->straggler_count; i++)
+        release_ns[scenario->stragglers[i].rank] =
+            fmax(release_ns[scenario->stragglers[i].rank], scenario->stragglers[i].delay_ns);
+    return release_ns;
+}
+
+/* The healthy machine and the machine as it is, by whatever engine reaches so many steps. */
+static enum ronde_status run_as_job(struct ronde_together *together,
+                                    const struct ronde_forecast *forecast, const char *engine,
+                                    struct ronde_record *out_record, struct ronde_kept *out_kept,
+                                    struct ronde_error *error)
+{
+    const uint32_t ranks = forecast->schedule->ranks;
+    struct ronde_forecast as_it_is = *forecast;
+    struct ronde_part *part = &together->parts[0];
+    double *release_ns = releases_of(together->scenario, ranks);
+    if (!release_ns)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
+    as_it_is.platform = together->machine;
+    as_it_is.sim.release_ns = together->scenario->straggler_count > 0 ? release_ns : NULL;
+    enum ronde_status status = ronde_forecast_replay(forecast, engine, out_record, NULL, error);
+    *part = (struct ronde_part){.alone_ns = out_record->time_ns};
+    if (status == RONDE_OK)
+        status = ronde_forecast_replay(&as_it_is, engine, out_record, &out_kept->result, error);
+    ronde_mem_free(ronde_mem_default(), release_ns, ranks, sizeof *release_ns);
+    if (status != RONDE_OK)
+        return status;
+    name_collective(part, forecast);
+    part->together_ns = out_record->time_ns;
+    together->part_count = 1;
+    ronde_record_label(out_record, "scenario");
+    return RONDE_OK;
+}
+
 enum ronde_status ronde_together_run(struct ronde_together *together,
                                      const struct ronde_forecast *forecast, const char *engine,
                                      struct ronde_record *out_record, struct ronde_kept *out_kept,
                                      struct ronde_error *error)
 {
     struct cast cast = {.count = 0};
+    const uint64_t steps = steps_of(together, forecast);
+    if (steps > RONDE_KEPT_STEPS && is_one_job(together->scenario))
+        return run_as_job(together, forecast, engine, out_record, out_kept, error);
+    if (steps > RONDE_KEPT_STEPS)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "a scenario of several collectives, flows or slow ranks is one graph of "
+                          "at most %u steps, and this one has %llu: use larger pieces",
+                          RONDE_KEPT_STEPS, (unsigned long long)steps);
     enum ronde_status status = add_collective(together, forecast, engine, &cast, error);
     for (uint32_t i = 0; i < together->scenario->companion_count && status == RONDE_OK; i++)
         status = add_collective(together, &together->forecasts[i], engine, &cast, error);

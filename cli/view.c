@@ -75,6 +75,9 @@ static void print_comments(const struct ronde_view *view, FILE *file)
             "#   extrapolated    from windows of %u, %u and %u periods; slopes differ by %.1e\n",
             view->result.window, 2 * view->result.window, 3 * view->result.window,
             view->result.slope_difference);
+    if (view->result.size_difference > 0)
+        fprintf(file, "#   extrapolated    with chunks made equal: %.1e more bytes\n",
+                view->result.size_difference);
     if (view->together)
         print_parts(view->together, file);
     if (view->says_why && view->is_kept)

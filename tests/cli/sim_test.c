@@ -14,6 +14,7 @@
 #include <string.h>
 
 /* 4 MB on 16 ranks of 50 GB/s ports. */
+#define LARGE RONDE_SCRATCH_DIR "/crossbar-8192.xml"
 #define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "
 
 /* False after a visible skip: these are the tests of replays that need everything. */
@@ -143,6 +144,26 @@ static void a_late_rank_delays_by_its_delay(void)
 }
 
 /* Twice the same ring on the same hosts: each gets half, and takes twice its bandwidth. */
+/* 134 million steps are no graph: one collective goes on the quotient, several are refused. */
+static void scenarios_beyond_a_graph_run_without_one(void)
+{
+    static const char many[] = "sim all_reduce -a ring -N 8192 -b 64M -e 64M --topo " LARGE " ";
+    char arguments[512];
+    int code = -1;
+    if (!has_everything())
+        return;
+    free(run("topo generate crossbar --nodes 8192 -o " LARGE, false, &code));
+    CU_ASSERT_EQUAL(code, 0);
+    const double time_ns = number_of(many, "time_ns");
+    snprintf(arguments, sizeof arguments, "%s--straggler rank=7,delay=2ms", many);
+    expect_number(arguments, "alone_ns", time_ns);
+    expect_number(arguments, "slowdown", (time_ns + 2e6) / time_ns);
+    snprintf(arguments, sizeof arguments, "%s--with broadcast:chain:1M", many);
+    expect_refusal(arguments, 2, "use larger pieces");
+    snprintf(arguments, sizeof arguments, "%s--straggler rank=7,slow=2", many);
+    expect_refusal(arguments, 2, "use larger pieces");
+}
+
 static void two_collectives_share_their_links(void)
 {
     if (!has_everything())
@@ -322,6 +343,7 @@ int main(void)
         {"why_says_what_the_time_is_made_of", why_says_what_the_time_is_made_of},
         {"a_degraded_link_slows_the_ring", a_degraded_link_slows_the_ring},
         {"a_late_rank_delays_by_its_delay", a_late_rank_delays_by_its_delay},
+        {"scenarios_beyond_a_graph_run_without_one", scenarios_beyond_a_graph_run_without_one},
         {"two_collectives_share_their_links", two_collectives_share_their_links},
         {"background_flows_last_as_long_as_the_run", background_flows_last_as_long_as_the_run},
         {"scenario_files_say_where_they_are_wrong", scenario_files_say_where_they_are_wrong},
