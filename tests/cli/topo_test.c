@@ -222,6 +222,25 @@ static void pictures_are_tidy_for_other_machines(void)
     expect_picture(24, 12, any);
 }
 
+/* The README's picture is what the command draws today; RONDE_UPDATE_GOLDEN=1 draws it anew. */
+static void the_picture_of_the_readme_is_true(void)
+{
+    char kept[1024], machine[1024], command[2100];
+    if (!can_read() || !suite_source(kept, sizeof kept, "docs/dgx-h100-pod.svg") ||
+        !suite_source(machine, sizeof machine, "topologies/dgx-h100-pod.xml"))
+        return;
+    const bool is_update = getenv("RONDE_UPDATE_GOLDEN") != NULL;
+    snprintf(command, sizeof command, "topo show \"%s\" -o \"%s\"", machine, is_update ? kept : SVG);
+    free(run(command, 0));
+    char *drawn = files_read(is_update ? kept : SVG);
+    char *shown = files_read(kept);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(drawn);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shown);
+    CU_ASSERT_STRING_EQUAL(drawn, shown);
+    free(drawn);
+    free(shown);
+}
+
 static void show_refuses_what_it_cannot_draw(void)
 {
     char *said = run("topo show", 2);
@@ -307,6 +326,7 @@ static const struct suite_case cases[] = {
      tree_knows_a_torus_and_what_only_simgrid_routes},
     {"pictures_are_tidy_from_one_node_to_128", pictures_are_tidy_from_one_node_to_128},
     {"pictures_are_tidy_for_other_machines", pictures_are_tidy_for_other_machines},
+    {"the_picture_of_the_readme_is_true", the_picture_of_the_readme_is_true},
     {"show_refuses_what_it_cannot_draw", show_refuses_what_it_cannot_draw},
     {"scattering_a_ring_over_an_oversubscribed_tree_costs_double",
      scattering_a_ring_over_an_oversubscribed_tree_costs_double},
