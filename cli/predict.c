@@ -92,7 +92,7 @@ struct ronde_record ronde_forecast_record(const struct ronde_forecast *forecast,
         ronde_record_label(&record, "approximate");
     else if (!result->is_contention_free)
         ronde_record_label(&record, "contention_ignored");
-    if (has_tcp_model(&forecast->sim))
+    if (ronde_platform_facts(forecast->platform)->is_tcp || has_tcp_model(&forecast->sim))
         ronde_record_label(&record, "tcp_model");
     return record;
 }

@@ -8,7 +8,7 @@ enum ronde_status ronde_sim_auto(const struct ronde_platform *platform, const st
 {
     /* Its own record: what flat cannot do is no failure yet. */
     struct ronde_error flat_error = {RONDE_OK, 0, ""};
-    if (options && ronde_sim_has_flags(options))
+    if (ronde_sim_has_flags(platform, options ? options : &ronde_sim_defaults))
         return ronde_sim_simgrid(platform, dag, options, out_result, error);
     const enum ronde_status status =
         ronde_sim_flat(platform, dag, options, mem, out_result, &flat_error);

@@ -9,9 +9,11 @@ uint32_t ronde_sim_host(const struct ronde_sim_options *options, uint32_t rank)
     return options->host_of ? options->host_of[rank] : rank;
 }
 
-bool ronde_sim_has_flags(const struct ronde_sim_options *options)
+bool ronde_sim_has_flags(const struct ronde_platform *platform,
+                         const struct ronde_sim_options *options)
 {
-    return options->native_latency || (options->cfg && options->cfg[0]);
+    return ronde_platform_facts(platform)->is_tcp || options->native_latency ||
+           (options->cfg && options->cfg[0]);
 }
 
 /* Either fact makes ranks wait for one another outside the network. */
@@ -24,6 +26,11 @@ bool ronde_sim_is_shared(const struct ronde_platform *platform)
 enum ronde_status ronde_sim_refuse_shared(const struct ronde_platform *platform, const char *engine,
                                           struct ronde_error *error)
 {
+    if (ronde_platform_facts(platform)->is_tcp)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s: the TCP model it asks for (ronde.network_model) is SimGrid's, not "
+                          "%s's; use --engine simgrid",
+                          ronde_platform_path(platform), engine);
     if (!ronde_sim_is_shared(platform))
         return RONDE_OK;
     return ronde_fail(error, RONDE_UNSUPPORTED,

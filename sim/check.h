@@ -34,7 +34,8 @@ enum ronde_status ronde_sim_check_messages(const struct ronde_dag *dag, uint32_t
                                            uint32_t end, struct ronde_error *error);
 
 /** Whether options ask for what SimGrid alone has: its flags, its latencies. */
-bool ronde_sim_has_flags(const struct ronde_sim_options *options);
+bool ronde_sim_has_flags(const struct ronde_platform *platform,
+                         const struct ronde_sim_options *options);
 
 /** Whether ranks of this platform share cores or memory. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform);

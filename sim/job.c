@@ -142,7 +142,8 @@ static enum ronde_status run_auto(struct run *run)
 {
     struct ronde_error *const error = run->error;
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    if (ronde_sim_is_shared(run->job->platform) || ronde_sim_has_flags(run->options))
+    if (ronde_sim_is_shared(run->job->platform) ||
+        ronde_sim_has_flags(run->job->platform, run->options))
         return run_simgrid(run);
     run->error = &refusal;
     const enum ronde_status status = run_flat(run);
@@ -195,9 +196,12 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
                           "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo and "
                           "extrapolate",
                           engine);
-    if (ronde_sim_has_flags(run.options) && !found->takes_flags)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "flags and native latency are SimGrid's, and engine %s has none", engine);
+    if (ronde_sim_has_flags(job->platform, run.options) && !found->takes_flags)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "flags, native latency and the TCP model (ronde.network_model) are SimGrid's, "
+            "and engine %s has none",
+            engine);
     const enum ronde_status status = found->run(&run);
     ronde_dag_destroy(run.dag, mem);
     return status;

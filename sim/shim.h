@@ -22,6 +22,7 @@ struct ronde_shim_job {
     const struct ronde_dag *dag; /**< operations */
     const char *const *hosts;    /**< name of the host of each rank */
     const char *const *cfg;      /**< extra flags, NULL-terminated, or NULL */
+    bool is_tcp;                 /**< SimGrid's own network model, calibrated on TCP */
     bool native_latency;         /**< leave link latencies to SimGrid */
     const double *release_ns;    /**< per rank, before which none of its steps starts; or NULL */
     const struct ronde_shim_link *changed; /**< links whose rate is not the file's */

@@ -79,7 +79,8 @@ static void describe(struct replay *replay, const struct ronde_platform *platfor
     job->dag = dag;
     job->hosts = replay->hosts;
     job->cfg = options->cfg;
-    job->native_latency = options->native_latency;
+    job->is_tcp = facts->is_tcp;
+    job->native_latency = options->native_latency || facts->is_tcp;
     job->release_ns = options->release_ns;
     list_changed(replay, platform);
     job->memory_link = memory ? memory->name : NULL;

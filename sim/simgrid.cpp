@@ -126,9 +126,14 @@ double now_ns()
 void Replay::configure(sg::Engine &engine) const
 {
     xbt_log_control_set("xbt_cfg.thresh:warning");
-    engine.set_config("network/model:CM02");
-    engine.set_config("network/crosstraffic:0");
-    engine.set_config("network/TCP-gamma:1e30");
+    if (job_.is_tcp) {
+        /* What else it was calibrated with is SimGrid's default. */
+        engine.set_config("network/model:LV08");
+    } else {
+        engine.set_config("network/model:CM02");
+        engine.set_config("network/crosstraffic:0");
+        engine.set_config("network/TCP-gamma:1e30");
+    }
     /* The default, 1e-9 s, ends flows together that end within a nanosecond. */
 #if SIMGRID_VERSION >= 33400
     engine.set_config("precision/timing:1e-15");

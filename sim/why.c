@@ -52,7 +52,9 @@ static bool flows(const struct inquiry *inquiry, uint32_t op)
 /* Where SimGrid keeps the latencies of links, the flow of a message takes them; else its receiver waits for them. */
 static double latency_in_flow_ns(const struct inquiry *inquiry, uint32_t op)
 {
-    return inquiry->replay->options->native_latency && flows(inquiry, op)
+    const bool is_native = inquiry->replay->options->native_latency ||
+                           ronde_platform_facts(inquiry->replay->platform)->is_tcp;
+    return is_native && flows(inquiry, op)
                ? route_of(inquiry, op)->path.latency_ns - inquiry->dag->alpha_ns
                : 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* How the value of a prop is read. */
-enum shape { NUMBER, INTEGER32, INTEGER64, TEXT, CURVE, RANKS, REMARK };
+enum shape { NUMBER, INTEGER32, INTEGER64, TEXT, CURVE, MODEL, RANKS, REMARK };
 
 /* One row per prop; offset is into the facts. REMARKs are for people and carry no meaning here. */
 static const struct {
@@ -28,6 +28,7 @@ static const struct {
     {"gamma_curve", CURVE, offsetof(struct ronde_platform_facts, gamma_curve)},
     {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
     {"description", TEXT, offsetof(struct ronde_platform_facts, description)},
+    {"network_model", MODEL, 0},
     {"rank_hosts", RANKS, 0},
     {"measured_on", REMARK, 0},
     {"machine", REMARK, 0},
@@ -117,6 +118,17 @@ static enum ronde_status store_curve(struct ronde_reader *reader, const xmlNode 
     return RONDE_OK;
 }
 
+/* SimGrid's names of its models: bytes over rate, which is the default, or TCP as it was calibrated. */
+static enum ronde_status store_model(struct ronde_reader *reader, const xmlNode *node,
+                                     const char *value)
+{
+    reader->platform->facts.is_tcp = strcmp(value, "LV08") == 0;
+    if (reader->platform->facts.is_tcp || strcmp(value, "CM02") == 0)
+        return RONDE_OK;
+    return ronde_reader_fail(reader, node, "ronde.network_model is '%s', expected CM02 or LV08",
+                             value);
+}
+
 /* By shape; ranks are kept as text until all hosts are known. */
 static enum ronde_status store(struct ronde_reader *reader, const xmlNode *node, uint32_t row,
                                const char *value)
@@ -131,6 +143,8 @@ static enum ronde_status store(struct ronde_reader *reader, const xmlNode *node,
         return store_text(reader, node, row, value);
     case CURVE:
         return store_curve(reader, node, row, value);
+    case MODEL:
+        return store_model(reader, node, value);
     case RANKS:
         reader->rank_hosts = value;
         return RONDE_OK;

@@ -51,6 +51,7 @@ struct ronde_platform_facts {
     char measured_by[RONDE_FACT_TEXT_BYTES]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
     char name[64];                           /**< id of the root zone */
     uint32_t memory_link; /**< index of the SHARED link that is the memory; UINT32_MAX without one */
+    bool is_tcp; /**< ronde.network_model is LV08: SimGrid's calibrated TCP instead of the links' own numbers */
     uint32_t node_hosts; /**< ronde.node_hosts: consecutive hosts that make up a node; 0 = not said */
     char description[RONDE_FACT_TEXT_BYTES]; /**< ronde.description: the machine in one line, or "" */
 };
