@@ -10,6 +10,8 @@
 #ifndef RONDE_ENGINE_HALF_H
 #define RONDE_ENGINE_HALF_H
 
+#include "ronde/status.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,7 +23,7 @@
 #define RONDE_BFLOAT16_INFINITY 0x7f80u
 
 /** The bits of a float32. */
-static inline uint32_t ronde_float32_bits(float value)
+RONDE_INLINE uint32_t ronde_float32_bits(float value)
 {
     uint32_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
@@ -29,7 +31,7 @@ static inline uint32_t ronde_float32_bits(float value)
 }
 
 /** The float32 of these bits. */
-static inline float ronde_float32_of(uint32_t bits)
+RONDE_INLINE float ronde_float32_of(uint32_t bits)
 {
     float value;
     __builtin_memcpy(&value, &bits, sizeof value);
@@ -37,14 +39,14 @@ static inline float ronde_float32_of(uint32_t bits)
 }
 
 /** yes if `is` else no, by masks: a branch around floating arithmetic would keep loops from being vectorised. */
-static inline uint32_t ronde_select(bool is, uint32_t yes, uint32_t no)
+RONDE_INLINE uint32_t ronde_select(bool is, uint32_t yes, uint32_t no)
 {
     const uint32_t mask = 0u - (uint32_t)is;
     return (yes & mask) | (no & ~mask);
 }
 
 /** Widens a float16. Exact; a NaN keeps its payload. */
-static inline float ronde_float16_widen(uint16_t half)
+RONDE_INLINE float ronde_float16_widen(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
     const uint32_t magnitude = (uint32_t)(half & RONDE_HALF_MAGNITUDE) << 13;
@@ -58,7 +60,7 @@ static inline float ronde_float16_widen(uint16_t half)
 }
 
 /** Rounds a float32 to float16, to nearest even; from 65520 on that is infinity. */
-static inline uint16_t ronde_float16_round(float value)
+RONDE_INLINE uint16_t ronde_float16_round(float value)
 {
     const uint32_t bits = ronde_float32_bits(value);
     const uint32_t magnitude = bits & 0x7fffffffu;
@@ -72,13 +74,13 @@ static inline uint16_t ronde_float16_round(float value)
 }
 
 /** Widens a bfloat16. Exact. */
-static inline float ronde_bfloat16_widen(uint16_t half)
+RONDE_INLINE float ronde_bfloat16_widen(uint16_t half)
 {
     return ronde_float32_of((uint32_t)half << 16);
 }
 
 /** Rounds a float32 to bfloat16, to nearest even. */
-static inline uint16_t ronde_bfloat16_round(float value)
+RONDE_INLINE uint16_t ronde_bfloat16_round(float value)
 {
     const uint32_t bits = ronde_float32_bits(value);
     const uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
@@ -88,7 +90,7 @@ static inline uint16_t ronde_bfloat16_round(float value)
 }
 
 /** A number that orders 16-bit floats as unsigned integers, -0 before +0; means nothing for a NaN. */
-static inline uint16_t ronde_half_key(uint16_t half)
+RONDE_INLINE uint16_t ronde_half_key(uint16_t half)
 {
     const uint32_t is_negative = (uint32_t)half >> 15;
     return (uint16_t)(half ^ ((0u - is_negative) | 0x8000u));

@@ -68,7 +68,8 @@ RONDE_INTERP bool ronde_lane_is_released(struct ronde_lane *lane, const struct r
     for (uint32_t k = 0; k < step->dependency_count; k++) {
         const uint32_t index = step->first_dependency + k;
         const struct ronde_wait *wait = &task->waits[index];
-        if (RONDE_ACQUIRE(&task->progress[wait->lane].value) < piece * wait->steps + wait->after) {
+        if (RONDE_ACQUIRE(task->frame, &task->progress[wait->lane].value) <
+            piece * wait->steps + wait->after) {
             lane->about = index;
             return false;
         }
@@ -84,7 +85,8 @@ RONDE_INTERP bool ronde_lane_may_overwrite(struct ronde_lane *lane)
     const uint64_t piece = task->frame->first_piece + lane->piece;
     for (uint32_t k = holds->first[lane->step]; k < holds->first[lane->step + 1]; k++) {
         const struct ronde_hold *hold = &holds->entries[k];
-        if (RONDE_ACQUIRE(task->ends[hold->end].theirs) < piece * hold->messages + hold->after) {
+        if (RONDE_ACQUIRE(task->frame, task->ends[hold->end].theirs) <
+            piece * hold->messages + hold->after) {
             lane->about = hold->end;
             return false;
         }
@@ -93,27 +95,28 @@ RONDE_INTERP bool ronde_lane_may_overwrite(struct ronde_lane *lane)
 }
 
 /** Whether a message has arrived. */
-RONDE_INTERP bool ronde_end_has_message(struct ronde_end *end)
+RONDE_INTERP bool ronde_end_has_message(const struct ronde_frame *frame, struct ronde_end *end)
 {
+    (void)frame;
     if (end->seen == end->count)
-        end->seen = RONDE_ACQUIRE(end->theirs);
+        end->seen = RONDE_POSTED(frame, end);
     return end->seen > end->count;
 }
 
 /** Whether a slot is free. A freed slot is credit, not ordering. */
-RONDE_INTERP bool ronde_end_has_slot(struct ronde_end *end, uint32_t depth)
+RONDE_INTERP bool ronde_end_has_slot(const struct ronde_frame *frame, struct ronde_end *end)
 {
-    if (end->count - end->seen >= depth)
-        end->seen = RONDE_ACQUIRE(end->theirs);
-    return end->count - end->seen < depth;
+    if (end->count - end->seen >= frame->depth)
+        end->seen = RONDE_ACQUIRE(frame, end->theirs);
+    return end->count - end->seen < frame->depth;
 }
 
 /** Hands the current slot to the other side: posts a message or frees a slot. */
-RONDE_INTERP void ronde_end_advance(struct ronde_end *end, uint32_t depth)
+RONDE_INTERP void ronde_end_advance(const struct ronde_frame *frame, struct ronde_end *end)
 {
-    end->slot = end->slot + 1 == depth ? 0 : end->slot + 1;
+    end->slot = end->slot + 1 == frame->depth ? 0 : end->slot + 1;
     end->count++;
-    RONDE_RELEASE(end->mine, end->count);
+    RONDE_RELEASE(frame, end->mine, end->count);
 }
 
 /** Whether this position's chunks of a buffer are those of position 0, each further on by the same number. */
@@ -326,10 +329,12 @@ RONDE_INTERP enum ronde_reason ronde_act_fault(const struct ronde_act *act, uint
 }
 
 /** Copies unless the data is there already, which is how in-place runs skip copies. */
-RONDE_INTERP void ronde_act_copy(unsigned char *to, const unsigned char *from, uint64_t bytes)
+RONDE_INTERP void ronde_act_copy(const struct ronde_act *act, unsigned char *to,
+                                 const unsigned char *from, uint64_t bytes)
 {
+    (void)act;
     if (to != from && bytes > 0)
-        RONDE_COPY(to, from, bytes);
+        RONDE_COPY(act->lane->task->frame, to, from, bytes);
 }
 
 /** Whether the step carries a mark that the operator heeds. */
@@ -338,24 +343,20 @@ RONDE_INTERP bool ronde_act_heeds(const struct ronde_act *act, uint32_t mark)
     return (act->step->flags & act->lane->task->frame->marks & mark) != 0;
 }
 
-/** Finishes a result that is complete: avg divides it. */
-RONDE_INTERP void ronde_act_complete(const struct ronde_act *act, unsigned char *to,
-                                     uint64_t elements)
-{
-    if (ronde_act_heeds(act, RONDE_FLAG_FINAL))
-        RONDE_DIVIDE(act->lane->task->frame, to, elements);
-}
-
-/** Moves the local operand on alone: premul_sum scales one that is raw, even onto itself. */
+/**
+ * Moves the local operand on alone: premul_sum scales one that is raw and avg divides one that is final, even onto
+ * itself. No step writes a place twice: a message of lines is read as soon as it is written.
+ */
 RONDE_INTERP void ronde_act_take(const struct ronde_act *act, unsigned char *to,
                                  const unsigned char *from, uint64_t elements)
 {
     const struct ronde_task *task = act->lane->task;
     if (ronde_act_heeds(act, RONDE_FLAG_RAW))
         RONDE_SCALE(task->frame, to, from, &task->factor, elements);
+    else if (ronde_act_heeds(act, RONDE_FLAG_FINAL))
+        RONDE_DIVIDE(task->frame, to, from, elements);
     else
-        ronde_act_copy(to, from, elements * task->frame->element_bytes);
-    ronde_act_complete(act, to, elements);
+        ronde_act_copy(act, to, from, elements * task->frame->element_bytes);
 }
 
 /**
@@ -367,13 +368,13 @@ RONDE_INTERP void ronde_act_combine(const struct ronde_act *act, unsigned char *
                                     uint64_t elements)
 {
     const struct ronde_task *task = act->lane->task;
+    const bool is_final = ronde_act_heeds(act, RONDE_FLAG_FINAL);
     if (ronde_act_heeds(act, RONDE_FLAG_RAW))
         RONDE_SCALE_SUM(task->frame, to, source, other, &task->factor, elements);
     else if (act->step->op == RONDE_STEP_REDUCE)
-        RONDE_COMBINE(task->frame, to, other, source, elements);
+        RONDE_COMBINE(task->frame, to, other, source, elements, is_final);
     else
-        RONDE_COMBINE(task->frame, to, source, other, elements);
-    ronde_act_complete(act, to, elements);
+        RONDE_COMBINE(task->frame, to, source, other, elements, is_final);
 }
 
 /** Moves and combines one item. */
@@ -388,12 +389,12 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
             ronde_act_take(act, act->sent, segment->source, elements);
         break;
     case RONDE_STEP_RECV:
-        ronde_act_copy(destination, act->received, bytes);
+        ronde_act_copy(act, destination, act->received, bytes);
         break;
     case RONDE_STEP_RCS:
         if (!act->offered)
-            ronde_act_copy(act->sent, act->received, bytes);
-        ronde_act_copy(destination, act->received, bytes);
+            ronde_act_copy(act, act->sent, act->received, bytes);
+        ronde_act_copy(act, destination, act->received, bytes);
         break;
     case RONDE_STEP_RRC:
         ronde_act_combine(act, destination, segment->source, act->received, elements);
@@ -402,10 +403,9 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
         ronde_act_combine(act, act->sent, segment->source, act->received, elements);
         break;
     case RONDE_STEP_RRCS:
-        ronde_act_combine(act, act->offered ? destination : act->sent, segment->source,
-                          act->received, elements);
+        ronde_act_combine(act, destination, segment->source, act->received, elements);
         if (!act->offered)
-            ronde_act_copy(destination, act->sent, bytes);
+            ronde_act_copy(act, act->sent, destination, bytes);
         break;
     case RONDE_STEP_COPY:
         ronde_act_take(act, destination, segment->source, elements);
@@ -441,11 +441,12 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
                 act->step->op == RONDE_STEP_SEND ? segment.source : segment.destination;
             act->offered[item].bytes = bytes;
         }
-        act->moved += bytes;
+        const uint64_t stride = RONDE_ITEM_STRIDE(frame, bytes);
+        act->moved += stride;
         if (act->received)
-            act->received += bytes;
+            act->received += stride;
         if (act->sent)
-            act->sent += bytes;
+            act->sent += stride;
     }
 }
 
@@ -453,12 +454,13 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
 RONDE_INTERP void ronde_lane_pass(struct ronde_act *act, const struct ronde_end *from)
 {
     if (!act->pulled) {
-        act->moved = from->lengths[from->slot];
-        ronde_act_copy(act->sent, act->received, act->moved);
+        act->moved = RONDE_LENGTH(act->lane->task->frame, from);
+        ronde_act_copy(act, act->sent, act->received, act->moved);
         return;
     }
     for (uint32_t item = 0; item < act->step->chunk_count; item++) {
-        ronde_act_copy(act->sent + act->moved, act->pulled[item].start, act->pulled[item].bytes);
+        ronde_act_copy(act, act->sent + act->moved, act->pulled[item].start,
+                       act->pulled[item].bytes);
         act->moved += act->pulled[item].bytes;
     }
 }
@@ -480,7 +482,7 @@ RONDE_INTERP bool ronde_act_may_offer(const struct ronde_act *act)
 /** Where messages are read in place, finds out which of the two this step's are. */
 RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_end *from)
 {
-    if (from && (from->lengths[from->slot] & RONDE_LENGTH_OFFERED) != 0)
+    if (from && (RONDE_LENGTH(act->lane->task->frame, from) & RONDE_LENGTH_OFFERED) != 0)
         act->pulled = (const struct ronde_offer *)(const void *)act->received;
     if (act->sent && ronde_act_may_offer(act)) {
         act->offered = (struct ronde_offer *)(void *)act->sent;
@@ -522,10 +524,10 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
     else if (step->chunk_count > 0 && step->op != RONDE_STEP_NOP)
         ronde_lane_move(&act);
     if (to)
-        to->lengths[to->slot] = act.moved | (act.offered ? RONDE_LENGTH_OFFERED : 0);
+        RONDE_TELL_LENGTH(frame, to, act.moved | (act.offered ? RONDE_LENGTH_OFFERED : 0));
     /* The receiver reads the length only if it does not trust the schedule: it costs a cache line. */
     if (lane->reason == RONDE_REASON_NONE && frame->checks && from &&
-        (from->lengths[from->slot] & ~RONDE_LENGTH_OFFERED) != act.moved)
+        (RONDE_LENGTH(frame, from) & ~RONDE_LENGTH_OFFERED) != act.moved)
         lane->reason = RONDE_REASON_LENGTH;
     return lane->reason;
 }
@@ -535,12 +537,13 @@ RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *
                                      struct ronde_end *to)
 {
     const struct ronde_task *task = lane->task;
+    RONDE_SETTLE(task);
     if (from)
-        ronde_end_advance(from, task->frame->depth);
+        ronde_end_advance(task->frame, from);
     if (to)
-        ronde_end_advance(to, task->frame->depth);
+        ronde_end_advance(task->frame, to);
     lane->done++;
-    RONDE_RELEASE(&task->progress[lane->index].value, lane->done);
+    RONDE_RELEASE(task->frame, &task->progress[lane->index].value, lane->done);
     lane->step++;
     if (lane->step == lane->end) {
         lane->step = lane->first;
@@ -556,7 +559,7 @@ RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
         const uint32_t send = ronde_act_send(&task->view.program->steps[k]);
         struct ronde_end *end = send == RONDE_NONE ? 0 : &task->ends[send];
         if (end && end->seen < end->count)
-            end->seen = RONDE_ACQUIRE(end->theirs);
+            end->seen = RONDE_ACQUIRE(task->frame, end->theirs);
         if (end && end->seen < end->count)
             return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, send);
     }
@@ -576,9 +579,9 @@ RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
     struct ronde_end *to = send == RONDE_NONE ? 0 : &task->ends[send];
     if (!ronde_lane_is_released(lane, step))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_DEPENDENCY, lane->about);
-    if (from && !ronde_end_has_message(from))
+    if (from && !ronde_end_has_message(task->frame, from))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, receive);
-    if (to && !ronde_end_has_slot(to, task->frame->depth))
+    if (to && !ronde_end_has_slot(task->frame, to))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, send);
     if (task->frame->no_pull != 0 && !ronde_lane_may_overwrite(lane))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, lane->about);

@@ -43,7 +43,7 @@ bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *regi
         return true;
     ronde_mem_free(mem, region->block, region->bytes, 1);
     region->bytes = (size_t)bytes + LINE_BYTES;
-    region->block = ronde_mem_new(mem, region->bytes, 1);
+    region->block = mem->resize(mem->self, NULL, 0, region->bytes);
     if (!region->block) {
         region->bytes = 0;
         return false;
@@ -309,6 +309,7 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     loaded->schedule = schedule;
     loaded->mem = mem;
+    loaded->data = mem;
     loaded->arena = ronde_arena_create(mem);
     count_parts(loaded);
     if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded) || !ronde_loaded_connect(loaded)) {
@@ -326,8 +327,9 @@ void ronde_loaded_destroy(struct ronde_loaded *loaded)
 {
     if (!loaded)
         return;
-    ronde_mem_free(loaded->mem, loaded->slots.block, loaded->slots.bytes, 1);
-    ronde_mem_free(loaded->mem, loaded->scratch.block, loaded->scratch.bytes, 1);
+    ronde_mem_free(loaded->data, loaded->slots.block, loaded->slots.bytes, 1);
+    ronde_mem_free(loaded->data, loaded->lines.block, loaded->lines.bytes, 1);
+    ronde_mem_free(loaded->data, loaded->scratch.block, loaded->scratch.bytes, 1);
     ronde_arena_destroy(loaded->arena);
     ronde_mem_free(loaded->mem, loaded, 1, sizeof *loaded);
 }

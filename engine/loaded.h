@@ -20,7 +20,7 @@ struct ronde_region {
     size_t bytes;         /**< of block; 0 while there is none */
 };
 
-/** Makes a region hold `bytes`, whose content is lost when it grows; false if there is no memory. */
+/** Makes a region hold `bytes` of any content, which is lost when it grows; false if there is no memory. */
 bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *region, uint64_t bytes);
 
 /** A loaded schedule. Belongs to one thread between runs; during a run every lane belongs to whoever drives it. */
@@ -40,10 +40,15 @@ struct ronde_loaded {
     uint64_t counter_count;   /**< entries of progress */
     struct ronde_counter *progress; /**< one per lane */
     struct ronde_extent *parts;     /**< channel after channel, chunks_per_block each */
-    struct ronde_region slots;      /**< slots and lengths of all connections */
-    struct ronde_region scratch;    /**< scratch of all tasks */
-    uint64_t pieces_done;           /**< pieces of all runs so far */
-    bool is_dirty;                  /**< a run was abandoned: counters must start again */
+    const struct ronde_mem
+        *data; /**< what the regions are taken from: mem, unless the backend replaces it before
+                                         the first run; nothing here ever touches their content */
+    struct ronde_region slots;   /**< slots and lengths of all connections */
+    struct ronde_region lines;   /**< slots made of lines, which must keep their own content */
+    struct ronde_region scratch; /**< scratch of all tasks */
+    const unsigned char *placed; /**< where the ends' slots begin, as of the last run */
+    uint64_t pieces_done;        /**< pieces of all runs so far */
+    bool is_dirty;               /**< a run was abandoned: counters must start again */
 };
 
 /** Bytes a describing sentence may take. */
@@ -64,6 +69,8 @@ RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 struct ronde_habits {
     uint64_t slot_bytes; /**< stands in for a launch without */
     uint64_t pull_from_bytes; /**< chunk's share of a message from which on messages are read in place; UINT64_MAX = never */
+    uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
+                                     open and one piece is enough; 0 = never. The backend clears new lines */
 };
 
 /**

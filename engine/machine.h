@@ -21,22 +21,36 @@
 /** What stands before every function. */
 #define RONDE_INTERP static inline
 /** Reads a counter; whatever was written before its release is visible afterwards. */
-#define RONDE_ACQUIRE(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
+#define RONDE_ACQUIRE(frame, pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
+/** What a step wrote must be visible before the counters released after it; here each release sees to that itself. */
+#define RONDE_SETTLE(task) ((void)(task))
 /** Publishes a counter after everything written so far. */
-#define RONDE_RELEASE(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
+#define RONDE_RELEASE(frame, pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
+/** Messages that have arrived at a receiving end, all runs together. */
+#define RONDE_POSTED(frame, end) RONDE_ACQUIRE(frame, (end)->theirs)
+/** Bytes of the message in the current slot of a receiving end. */
+#define RONDE_LENGTH(frame, end) ((end)->lengths[(end)->slot])
+/** Says how long the message in the current slot of a sending end is, once its data was written. */
+#define RONDE_TELL_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
+/** Bytes of a slot that an item of so many bytes takes. */
+#define RONDE_ITEM_STRIDE(frame, bytes) (bytes)
 /** Copies bytes between places that do not overlap. */
-#define RONDE_COPY(to, from, bytes) __builtin_memcpy((to), (from), (bytes))
-/** to[i] = local[i] o received[i]; `to` may be either operand exactly. */
-#define RONDE_COMBINE(frame, to, local, received, elements)                                        \
-    (frame)->kernels.combine((to), (local), (received), (elements))
+#define RONDE_COPY(frame, to, from, bytes) __builtin_memcpy((to), (from), (bytes))
+/** to[i] = local[i] o received[i], divided by the ranks if `is_final`; `to` may be either operand exactly. */
+#define RONDE_COMBINE(frame, to, local, received, elements, is_final)                              \
+    ((frame)->kernels.combine((to), (local), (received), (elements)),                              \
+     (is_final) ? (frame)->kernels.divide((to), (frame)->ranks, (elements)) : (void)0)
 /** to[i] = raw[i] * factor; `to` may be `raw` exactly. */
 #define RONDE_SCALE(frame, to, raw, factor, elements)                                              \
     (frame)->kernels.scale((to), (raw), (factor), (elements))
 /** to[i] = (raw[i] * factor) + other[i], rounded twice; `to` may be either operand exactly. */
 #define RONDE_SCALE_SUM(frame, to, raw, other, factor, elements)                                   \
     (frame)->kernels.scale_sum((to), (raw), (other), (factor), (elements))
-/** to[i] = to[i] / ranks. */
-#define RONDE_DIVIDE(frame, to, elements) (frame)->kernels.divide((to), (frame)->ranks, (elements))
+/** to[i] = from[i] / ranks; `to` may be `from` exactly. */
+#define RONDE_DIVIDE(frame, to, from, elements)                                                    \
+    ((to) != (from) ? (void)__builtin_memcpy((to), (from), (elements) * (frame)->element_bytes)    \
+                    : (void)0,                                                                     \
+     (frame)->kernels.divide((to), (frame)->ranks, (elements)))
 #endif
 
 /** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
@@ -108,6 +122,19 @@ struct ronde_offer {
 /** Bit of a slot's length that says that the slot holds offers. */
 #define RONDE_LENGTH_OFFERED ((uint64_t)1 << 63)
 
+/**
+ * Slots made of lines: words of four bytes of data, each followed by a flag of four bytes that says which message they
+ * are of. Data and flag arrive together, so no counter has to be waited for; the price is half the bandwidth.
+ *
+ * The address of a place in such a slot has this bit set and counts bytes of data: the word of data byte d lies at
+ * 2 * (address - bit), so that the interpreter adds lengths to it as to any other. A message is headed by a line of its
+ * own, two words that hold its length, and its items begin at whole lines.
+ */
+#define RONDE_LINES_BIT ((uint64_t)1 << 62)
+
+/** Bytes of data in a line: two words. */
+#define RONDE_LINE_DATA_BYTES 8u
+
 /** What is the same for all lanes during a run. */
 struct ronde_frame {
     uint64_t count;          /**< elements of a block, or of the longest */
@@ -121,6 +148,9 @@ struct ronde_frame {
     uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
     uint32_t no_pull; /**< step flag that forbids reading a send in place, under this placement; 0 = all are copied */
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
+    bool has_lines;   /**< slots are made of lines; only with habits that ask for it */
+    enum ronde_dtype dtype; /**< what the kernels below are of, for machines that cannot call them */
+    enum ronde_op op;       /**< where nothing is reduced: sum */
     struct ronde_kernels kernels; /**< of element type and operator */
     bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
 };

@@ -48,8 +48,11 @@ static void fill_operator(struct ronde_frame *frame, const struct ronde_schedule
 {
     frame->ranks = schedule->ranks;
     frame->marks = 0;
+    frame->dtype = launch->dtype;
+    frame->op = RONDE_SUM;
     if (!ronde_collective_traits(schedule->collective)->reduces)
         return;
+    frame->op = launch->op;
     frame->kernels = ronde_kernels_find(launch->dtype, launch->op);
     if (launch->op == RONDE_PREMUL_SUM)
         frame->marks = RONDE_FLAG_RAW;
@@ -111,9 +114,18 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
         frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
 }
 
+/* Bytes of data a slot of lines holds: the line that heads a message, then items that begin at whole lines. */
+static uint64_t lines_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
+{
+    const uint64_t share = round_up(chunk_share(loaded, piece_bytes), RONDE_LINE_DATA_BYTES);
+    return RONDE_LINE_DATA_BYTES + share * loaded->schedule->max_chunk_count;
+}
+
 /* Slots need not be longer than the longest message of this count, which matters with many connections. */
 static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
 {
+    if (loaded->frame.has_lines)
+        return lines_stride(loaded, piece_bytes);
     const uint64_t offer = loaded->frame.no_pull ? sizeof(struct ronde_offer) : 0;
     const uint64_t share = chunk_share(loaded, piece_bytes);
     const uint64_t bytes = (share > offer ? share : offer) * loaded->schedule->max_chunk_count;
@@ -136,6 +148,8 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->piece_count = piece_count(loaded, launch, slot_bytes);
     fill_operator(frame, schedule, launch);
     choose_protocol(loaded, launch, habits, chunk_share(loaded, piece_bytes));
+    frame->has_lines = frame->no_pull == 0 && launch->slot_bytes == 0 && frame->piece_count <= 1 &&
+                       lines_stride(loaded, piece_bytes) <= habits->lines_up_to_bytes;
     return slot_stride(loaded, piece_bytes);
 }
 
@@ -225,6 +239,27 @@ static void start_lanes(struct ronde_loaded *loaded)
     }
 }
 
+/* Takes memory for the slots of this run and points the ends at it. */
+static bool reserve_slots(struct ronde_loaded *loaded, uint64_t stride, uint32_t depth,
+                          uint64_t *out_bytes)
+{
+    const bool has_lines = loaded->frame.has_lines;
+    struct ronde_region *region = has_lines ? &loaded->lines : &loaded->slots;
+    *out_bytes = ronde_loaded_slot_bytes(loaded, has_lines ? 2 * stride : stride, depth);
+    if (!ronde_region_reserve(loaded->data, region, *out_bytes))
+        return false;
+    unsigned char *start = region->start;
+    if (has_lines) {
+        const uint64_t first = (uint64_t)(uintptr_t)start / 2 + RONDE_LINE_DATA_BYTES;
+        start = (unsigned char *)(uintptr_t)(RONDE_LINES_BIT | first);
+    }
+    if (start != loaded->placed || stride != loaded->frame.slot_stride ||
+        depth != loaded->frame.depth)
+        ronde_loaded_place_slots(loaded, start, stride, depth);
+    loaded->placed = start;
+    return true;
+}
+
 enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
                                        const struct ronde_launch *launch,
                                        const struct ronde_habits *habits, struct ronde_error *error)
@@ -233,18 +268,14 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
         reset_counters(loaded);
     const uint64_t stride = fill_frame(loaded, launch, habits);
     const uint32_t depth = ronde_launch_depth(loaded->schedule, launch);
-    const uint64_t bytes = ronde_loaded_slot_bytes(loaded, stride, depth);
-    const unsigned char *const old_slots = loaded->slots.start;
-    if (!ronde_region_reserve(loaded->mem, &loaded->slots, bytes))
+    uint64_t bytes;
+    if (!reserve_slots(loaded, stride, depth, &bytes))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for slots: %llu bytes",
                           (unsigned long long)bytes);
     const uint64_t scratch = scratch_bytes(loaded);
-    if (!ronde_region_reserve(loaded->mem, &loaded->scratch, scratch))
+    if (!ronde_region_reserve(loaded->data, &loaded->scratch, scratch))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for scratch: %llu bytes",
                           (unsigned long long)scratch);
-    if (old_slots != loaded->slots.start || stride != loaded->frame.slot_stride ||
-        depth != loaded->frame.depth)
-        ronde_loaded_place_slots(loaded, loaded->slots.start, stride, depth);
     loaded->frame.slot_stride = stride;
     loaded->frame.depth = depth;
     fill_parts(loaded);

@@ -23,20 +23,20 @@ struct ronde_view {
 };
 
 /** The rank at a position of a channel. */
-static inline uint32_t ronde_channel_rank(const struct ronde_channel *channel, uint32_t position)
+RONDE_INLINE uint32_t ronde_channel_rank(const struct ronde_channel *channel, uint32_t position)
 {
     return channel->order ? channel->order[position] : position;
 }
 
 /** The position of a rank in a channel. */
-static inline uint32_t ronde_channel_position(const struct ronde_channel *channel, uint32_t rank)
+RONDE_INLINE uint32_t ronde_channel_position(const struct ronde_channel *channel, uint32_t rank)
 {
     return channel->position_of ? channel->position_of[rank] : rank;
 }
 
 /** Opens the program of a rank on a channel; both must be in range. */
-static inline struct ronde_view ronde_view_open(const struct ronde_schedule *schedule,
-                                                uint32_t channel, uint32_t rank)
+RONDE_INLINE struct ronde_view ronde_view_open(const struct ronde_schedule *schedule,
+                                               uint32_t channel, uint32_t rank)
 {
     struct ronde_view view;
     view.schedule = schedule;
@@ -49,13 +49,13 @@ static inline struct ronde_view ronde_view_open(const struct ronde_schedule *sch
 }
 
 /** (a + b) modulo n for a, b < n, without overflow. */
-static inline uint32_t ronde_add_modulo(uint32_t a, uint32_t b, uint32_t n)
+RONDE_INLINE uint32_t ronde_add_modulo(uint32_t a, uint32_t b, uint32_t n)
 {
     return a >= n - b ? a - (n - b) : a + b;
 }
 
 /** Adds two positions digit by digit, each modulo its radix. */
-static inline uint32_t ronde_add_shape(const struct ronde_schedule *schedule, uint32_t a, uint32_t b)
+RONDE_INLINE uint32_t ronde_add_shape(const struct ronde_schedule *schedule, uint32_t a, uint32_t b)
 {
     uint32_t sum = 0, place = 1;
     for (uint32_t i = schedule->shape_count; i-- > 0;) {
@@ -69,8 +69,8 @@ static inline uint32_t ronde_add_shape(const struct ronde_schedule *schedule, ui
 }
 
 /** The position `offset` away from `position`, in the schedule's group: + modulo ranks, + per digit, or xor. */
-static inline uint32_t ronde_group_add(const struct ronde_schedule *schedule, uint32_t position,
-                                       uint32_t offset)
+RONDE_INLINE uint32_t ronde_group_add(const struct ronde_schedule *schedule, uint32_t position,
+                                      uint32_t offset)
 {
     if (schedule->symmetry == RONDE_SYMMETRY_XOR)
         return position ^ offset;
@@ -80,7 +80,7 @@ static inline uint32_t ronde_group_add(const struct ronde_schedule *schedule, ui
 }
 
 /** The offset that leads back. */
-static inline uint32_t ronde_group_negate(const struct ronde_schedule *schedule, uint32_t offset)
+RONDE_INLINE uint32_t ronde_group_negate(const struct ronde_schedule *schedule, uint32_t offset)
 {
     if (schedule->symmetry == RONDE_SYMMETRY_XOR || offset == 0)
         return offset;
@@ -97,7 +97,7 @@ static inline uint32_t ronde_group_negate(const struct ronde_schedule *schedule,
 }
 
 /** Position of a connection's peer. */
-static inline uint32_t ronde_view_peer_position(const struct ronde_view *view, uint32_t connection)
+RONDE_INLINE uint32_t ronde_view_peer_position(const struct ronde_view *view, uint32_t connection)
 {
     const uint32_t peer = view->program->connections[connection].peer;
     return view->schedule->absolute_peers ? peer
@@ -105,14 +105,14 @@ static inline uint32_t ronde_view_peer_position(const struct ronde_view *view, u
 }
 
 /** Rank of a connection's peer. */
-static inline uint32_t ronde_view_peer(const struct ronde_view *view, uint32_t connection)
+RONDE_INLINE uint32_t ronde_view_peer(const struct ronde_view *view, uint32_t connection)
 {
     return ronde_channel_rank(view->channel, ronde_view_peer_position(view, connection));
 }
 
 /** Chunk of this position for a chunk of the stored program: applies the symmetry, not the order. */
-static inline uint32_t ronde_view_shift(const struct ronde_view *view, enum ronde_buffer buffer,
-                                        uint32_t buffer_chunks, uint32_t chunk)
+RONDE_INLINE uint32_t ronde_view_shift(const struct ronde_view *view, enum ronde_buffer buffer,
+                                       uint32_t buffer_chunks, uint32_t chunk)
 {
     const struct ronde_schedule *schedule = view->schedule;
     if (schedule->symmetry == RONDE_SYMMETRY_NONE || !schedule->rotates[buffer])
@@ -123,8 +123,8 @@ static inline uint32_t ronde_view_shift(const struct ronde_view *view, enum rond
 }
 
 /** Applies the channel's order to the blocks that belong to ranks. */
-static inline uint32_t ronde_view_reorder(const struct ronde_view *view, enum ronde_buffer buffer,
-                                          uint32_t buffer_chunks, uint32_t chunk)
+RONDE_INLINE uint32_t ronde_view_reorder(const struct ronde_view *view, enum ronde_buffer buffer,
+                                         uint32_t buffer_chunks, uint32_t chunk)
 {
     const uint32_t parts = view->schedule->chunks_per_block;
     if (!view->channel->order || buffer == RONDE_SCRATCH || buffer_chunks == parts)
@@ -133,8 +133,8 @@ static inline uint32_t ronde_view_reorder(const struct ronde_view *view, enum ro
 }
 
 /** Item `item` of a stored operand, before symmetry and order. */
-static inline uint32_t ronde_operand_item(const struct ronde_program *program, bool is_range,
-                                          uint32_t chunk, uint32_t buffer_chunks, uint32_t item)
+RONDE_INLINE uint32_t ronde_operand_item(const struct ronde_program *program, bool is_range,
+                                         uint32_t chunk, uint32_t buffer_chunks, uint32_t item)
 {
     if (!is_range) {
         const uint64_t sum = (uint64_t)chunk + item;
@@ -147,8 +147,8 @@ static inline uint32_t ronde_operand_item(const struct ronde_program *program, b
 }
 
 /** Absolute chunk of item `item` of a step's source (`is_source`) or destination, in stored (not message) order. */
-static inline uint32_t ronde_view_item(const struct ronde_view *view, const struct ronde_step *step,
-                                       bool is_source, uint32_t buffer_chunks, uint32_t item)
+RONDE_INLINE uint32_t ronde_view_item(const struct ronde_view *view, const struct ronde_step *step,
+                                      bool is_source, uint32_t buffer_chunks, uint32_t item)
 {
     const enum ronde_buffer buffer =
         (enum ronde_buffer)(is_source ? step->source : step->destination);
@@ -161,7 +161,7 @@ static inline uint32_t ronde_view_item(const struct ronde_view *view, const stru
 }
 
 /** Moves chunks[root] down a heap of `count` chunks until no child is larger. */
-static inline void ronde_sift_down(uint32_t *chunks, uint32_t root, uint32_t count)
+RONDE_INLINE void ronde_sift_down(uint32_t *chunks, uint32_t root, uint32_t count)
 {
     for (uint32_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
         if (child + 1 < count && chunks[child] < chunks[child + 1])
@@ -176,7 +176,7 @@ static inline void ronde_sift_down(uint32_t *chunks, uint32_t root, uint32_t cou
 }
 
 /** Sorts chunks ascending, in place and without recursion (heapsort: Williams, CACM 1964). */
-static inline void ronde_sort_chunks(uint32_t *chunks, uint32_t count)
+RONDE_INLINE void ronde_sort_chunks(uint32_t *chunks, uint32_t count)
 {
     for (uint32_t root = count / 2; root-- > 0;)
         ronde_sift_down(chunks, root, count);
@@ -226,8 +226,8 @@ static inline void ronde_list_chunks(uint32_t first, uint32_t count, uint32_t bu
  * after the fall comes first. Those that are moved by xor or an order are sorted; where they fill a gapless span, as xor
  * makes of an aligned run, the span is the answer (items of a plain operand are distinct).
  */
-static inline void ronde_view_chunks(const struct ronde_view *view, const struct ronde_step *step,
-                                     bool is_source, uint32_t buffer_chunks, uint32_t *out_chunks)
+RONDE_INLINE void ronde_view_chunks(const struct ronde_view *view, const struct ronde_step *step,
+                                    bool is_source, uint32_t buffer_chunks, uint32_t *out_chunks)
 {
     const uint32_t count = step->chunk_count;
     const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;

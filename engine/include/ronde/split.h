@@ -27,7 +27,7 @@ struct ronde_extent {
 __extension__ typedef unsigned __int128 ronde_wide;
 
 /** floor(a * b / c) for b <= c, without overflow; c > 0. */
-static inline uint64_t ronde_scale(uint64_t a, uint64_t b, uint64_t c)
+RONDE_INLINE uint64_t ronde_scale(uint64_t a, uint64_t b, uint64_t c)
 {
     const uint64_t whole = a / c * b;
     const uint64_t rest = a % c;
@@ -44,7 +44,7 @@ struct ronde_slice {
 };
 
 /** Sum of the weights of the channels before `channel` (an index). */
-static inline uint64_t ronde_weight_before(const struct ronde_schedule *schedule, uint32_t channel)
+RONDE_INLINE uint64_t ronde_weight_before(const struct ronde_schedule *schedule, uint32_t channel)
 {
     uint64_t before = 0;
     for (uint32_t k = 0; k < channel; k++)
@@ -53,9 +53,9 @@ static inline uint64_t ronde_weight_before(const struct ronde_schedule *schedule
 }
 
 /** The slice of a channel of `weight` after channels of `before` in all, for a block of `count` elements. */
-static inline struct ronde_slice ronde_slice_between(const struct ronde_schedule *schedule,
-                                                     uint64_t before, uint32_t weight,
-                                                     uint64_t count, uint32_t dtype_bytes)
+RONDE_INLINE struct ronde_slice ronde_slice_between(const struct ronde_schedule *schedule,
+                                                    uint64_t before, uint32_t weight,
+                                                    uint64_t count, uint32_t dtype_bytes)
 {
     struct ronde_slice slice;
     slice.grain_count = RONDE_GRAIN_BYTES / dtype_bytes;
@@ -68,16 +68,16 @@ static inline struct ronde_slice ronde_slice_between(const struct ronde_schedule
 }
 
 /** The slice of `channel` (an index) for a block of `count` elements of `dtype_bytes`. */
-static inline struct ronde_slice ronde_slice_of(const struct ronde_schedule *schedule,
-                                                uint32_t channel, uint64_t count,
-                                                uint32_t dtype_bytes)
+RONDE_INLINE struct ronde_slice ronde_slice_of(const struct ronde_schedule *schedule,
+                                               uint32_t channel, uint64_t count,
+                                               uint32_t dtype_bytes)
 {
     return ronde_slice_between(schedule, ronde_weight_before(schedule, channel),
                                schedule->channels[channel].weight, count, dtype_bytes);
 }
 
 /** Elements of chunk part `part` (0 .. m-1) of a slice, relative to the start of the block. */
-static inline struct ronde_extent ronde_slice_chunk(const struct ronde_slice *slice, uint32_t part)
+RONDE_INLINE struct ronde_extent ronde_slice_chunk(const struct ronde_slice *slice, uint32_t part)
 {
     const uint64_t low = slice->first_grain + ronde_scale(slice->grains, part, slice->chunks);
     const uint64_t high = slice->first_grain + ronde_scale(slice->grains, part + 1u, slice->chunks);
@@ -90,7 +90,7 @@ static inline struct ronde_extent ronde_slice_chunk(const struct ronde_slice *sl
 }
 
 /** Most elements any chunk of the slice holds: an upper bound that is reached but for a short last grain. */
-static inline uint64_t ronde_slice_chunk_max(const struct ronde_slice *slice)
+RONDE_INLINE uint64_t ronde_slice_chunk_max(const struct ronde_slice *slice)
 {
     const uint64_t grains = slice->grains / slice->chunks + (slice->grains % slice->chunks != 0);
     const uint64_t elements = grains * slice->grain_count;
@@ -102,8 +102,8 @@ static inline uint64_t ronde_slice_chunk_max(const struct ronde_slice *slice)
  * a grain as the block grows (weights 3, 2, 3: 5 grains give the second 2, 6 grains 1), so the longest block is not
  * enough to size slots by.
  */
-static inline uint64_t ronde_chunk_most(const struct ronde_schedule *schedule, uint32_t channel,
-                                        uint64_t count, uint32_t dtype_bytes)
+RONDE_INLINE uint64_t ronde_chunk_most(const struct ronde_schedule *schedule, uint32_t channel,
+                                       uint64_t count, uint32_t dtype_bytes)
 {
     struct ronde_slice slice = ronde_slice_of(schedule, channel, count, dtype_bytes);
     const uint64_t grains = count / slice.grain_count + (count % slice.grain_count != 0);
@@ -113,7 +113,7 @@ static inline uint64_t ronde_chunk_most(const struct ronde_schedule *schedule, u
 }
 
 /** Bytes of a full piece of one chunk: slot_bytes / most chunks of any step, rounded down to 16, at least 16. */
-static inline uint64_t ronde_piece_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes)
+RONDE_INLINE uint64_t ronde_piece_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes)
 {
     const uint64_t share =
         slot_bytes / schedule->max_chunk_count / RONDE_GRAIN_BYTES * (uint64_t)RONDE_GRAIN_BYTES;
@@ -129,8 +129,8 @@ RONDE_API uint64_t ronde_piece_count_v(const struct ronde_schedule *schedule, ui
                                        uint32_t dtype_bytes, uint64_t slot_bytes);
 
 /** The part of `extent` that piece `piece` of `piece_count_elements` elements each holds; empty when it has run out. */
-static inline struct ronde_extent ronde_extent_piece(struct ronde_extent extent, uint64_t piece,
-                                                     uint64_t piece_elements)
+RONDE_INLINE struct ronde_extent ronde_extent_piece(struct ronde_extent extent, uint64_t piece,
+                                                    uint64_t piece_elements)
 {
     const uint64_t skip = piece * piece_elements;
     struct ronde_extent part;

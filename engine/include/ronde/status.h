@@ -18,6 +18,12 @@ extern "C" {
 #else
 #define RONDE_API __attribute__((visibility("default")))
 #endif
+/* What stands before small functions that schedules are read with: a CUDA program may call them on the device too. */
+#if defined(__CUDACC__)
+#define RONDE_INLINE static __host__ __device__ __forceinline__
+#else
+#define RONDE_INLINE static inline
+#endif
 #define RONDE_MUST_CHECK __attribute__((warn_unused_result))
 #define RONDE_FORMAT(string, first) __attribute__((format(printf, string, first)))
 

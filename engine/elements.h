@@ -1,0 +1,131 @@
+/**
+ * Single elements of every type and operator: the one definition that CPU loops (reduce.h) and GPU kernels share.
+ *
+ * An element type is five functions: SUM, PROD, MIN, MAX of two elements, and QUOTIENT by a number of ranks. avg is SUM
+ * and, on complete results, QUOTIENT; premul_sum is PROD with the rank's factor on raw operands, then SUM. Each rounds
+ * to the element type and nothing is contracted (-ffp-contract=off, -fmad=false). Integers wrap, which C only allows
+ * for unsigned ones. Free of libc.
+ */
+#ifndef RONDE_ENGINE_ELEMENTS_H
+#define RONDE_ENGINE_ELEMENTS_H
+
+#include "engine/half.h"
+
+#include <stdint.h>
+
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0
+#error                                                                                             \
+    "results must round to the element type after every operation (build with -msse2 -mfpmath=sse)"
+#endif
+
+/**
+ * The operators on an integer type; `wide` is an unsigned type that neither promotes nor overflows. Quotients are
+ * computed in `ratio` and truncate toward zero. Up to 32 bits that is a floating type of p digits, which vectorises: a
+ * quotient a/N that is no integer is at least 1/N away from one, and rounding moves it by at most |a|/N 2^-p, less.
+ */
+#define RONDE_INTEGER_ELEMENT(dtype, type, wide, ratio)                                            \
+    typedef type ronde_element_##dtype;                                                            \
+    RONDE_INLINE type ronde_SUM_##dtype(type a, type b)                                            \
+    {                                                                                              \
+        return (type)((wide)a + (wide)b);                                                          \
+    }                                                                                              \
+    RONDE_INLINE type ronde_PROD_##dtype(type a, type b)                                           \
+    {                                                                                              \
+        return (type)((wide)a * (wide)b);                                                          \
+    }                                                                                              \
+    RONDE_INLINE type ronde_MIN_##dtype(type a, type b)                                            \
+    {                                                                                              \
+        return a < b ? a : b;                                                                      \
+    }                                                                                              \
+    RONDE_INLINE type ronde_MAX_##dtype(type a, type b)                                            \
+    {                                                                                              \
+        return a > b ? a : b;                                                                      \
+    }                                                                                              \
+    RONDE_INLINE type ronde_QUOTIENT_##dtype(type a, uint32_t ranks)                               \
+    {                                                                                              \
+        return (type)((ratio)a / (ratio)ranks);                                                    \
+    }
+
+/**
+ * The operators on a floating type; `bits` is the integer of its size. min and max return the operand that is not NaN;
+ * among equal operands only zeros differ, in their sign bit: min keeps it if either has it, max if both have.
+ */
+#define RONDE_FLOATING_ELEMENT(dtype, type, bits)                                                  \
+    typedef type ronde_element_##dtype;                                                            \
+    RONDE_INLINE type ronde_SUM_##dtype(type a, type b)                                            \
+    {                                                                                              \
+        return a + b;                                                                              \
+    }                                                                                              \
+    RONDE_INLINE type ronde_PROD_##dtype(type a, type b)                                           \
+    {                                                                                              \
+        return a * b;                                                                              \
+    }                                                                                              \
+    RONDE_INLINE bits ronde_bits_##dtype(type a)                                                   \
+    {                                                                                              \
+        bits out;                                                                                  \
+        __builtin_memcpy(&out, &a, sizeof out);                                                    \
+        return out;                                                                                \
+    }                                                                                              \
+    RONDE_INLINE type ronde_value_##dtype(bits a)                                                  \
+    {                                                                                              \
+        type out;                                                                                  \
+        __builtin_memcpy(&out, &a, sizeof out);                                                    \
+        return out;                                                                                \
+    }                                                                                              \
+    RONDE_INLINE type ronde_MIN_##dtype(type a, type b)                                            \
+    {                                                                                              \
+        const type other = b < a ? b : (a == a ? a : b);                                           \
+        const type zero = ronde_value_##dtype(ronde_bits_##dtype(a) | ronde_bits_##dtype(b));      \
+        return a == b ? zero : other;                                                              \
+    }                                                                                              \
+    RONDE_INLINE type ronde_MAX_##dtype(type a, type b)                                            \
+    {                                                                                              \
+        const type other = b > a ? b : (a == a ? a : b);                                           \
+        const type zero = ronde_value_##dtype(ronde_bits_##dtype(a) & ronde_bits_##dtype(b));      \
+        return a == b ? zero : other;                                                              \
+    }                                                                                              \
+    RONDE_INLINE type ronde_QUOTIENT_##dtype(type a, uint32_t ranks)                               \
+    {                                                                                              \
+        return a / (type)ranks;                                                                    \
+    }
+
+/** The operators on a 16-bit floating type with these conversions; min and max as above, on the bits alone. */
+#define RONDE_HALF_ELEMENT(dtype, widen, round, infinity)                                          \
+    typedef uint16_t ronde_element_##dtype;                                                        \
+    RONDE_INLINE uint16_t ronde_SUM_##dtype(uint16_t a, uint16_t b)                                \
+    {                                                                                              \
+        return round(widen(a) + widen(b));                                                         \
+    }                                                                                              \
+    RONDE_INLINE uint16_t ronde_PROD_##dtype(uint16_t a, uint16_t b)                               \
+    {                                                                                              \
+        return round(widen(a) * widen(b));                                                         \
+    }                                                                                              \
+    RONDE_INLINE uint16_t ronde_MIN_##dtype(uint16_t a, uint16_t b)                                \
+    {                                                                                              \
+        const uint16_t lower = ronde_half_key(b) < ronde_half_key(a) ? b : a;                      \
+        const uint16_t number = (b & RONDE_HALF_MAGNITUDE) > (infinity) ? a : lower;               \
+        return (a & RONDE_HALF_MAGNITUDE) > (infinity) ? b : number;                               \
+    }                                                                                              \
+    RONDE_INLINE uint16_t ronde_MAX_##dtype(uint16_t a, uint16_t b)                                \
+    {                                                                                              \
+        const uint16_t higher = ronde_half_key(b) > ronde_half_key(a) ? b : a;                     \
+        const uint16_t number = (b & RONDE_HALF_MAGNITUDE) > (infinity) ? a : higher;              \
+        return (a & RONDE_HALF_MAGNITUDE) > (infinity) ? b : number;                               \
+    }                                                                                              \
+    RONDE_INLINE uint16_t ronde_QUOTIENT_##dtype(uint16_t a, uint32_t ranks)                       \
+    {                                                                                              \
+        return round(widen(a) / (float)ranks);                                                     \
+    }
+
+RONDE_INTEGER_ELEMENT(INT8, int8_t, uint32_t, float)
+RONDE_INTEGER_ELEMENT(UINT8, uint8_t, uint32_t, float)
+RONDE_INTEGER_ELEMENT(INT32, int32_t, uint32_t, double)
+RONDE_INTEGER_ELEMENT(UINT32, uint32_t, uint32_t, double)
+RONDE_INTEGER_ELEMENT(INT64, int64_t, uint64_t, int64_t)
+RONDE_INTEGER_ELEMENT(UINT64, uint64_t, uint64_t, uint64_t)
+RONDE_HALF_ELEMENT(FLOAT16, ronde_float16_widen, ronde_float16_round, RONDE_FLOAT16_INFINITY)
+RONDE_HALF_ELEMENT(BFLOAT16, ronde_bfloat16_widen, ronde_bfloat16_round, RONDE_BFLOAT16_INFINITY)
+RONDE_FLOATING_ELEMENT(FLOAT32, float, uint32_t)
+RONDE_FLOATING_ELEMENT(FLOAT64, double, uint64_t)
+
+#endif
