@@ -194,7 +194,9 @@ RONDE_INTERP uint32_t ronde_act_stored_place(const struct ronde_act *act, uint32
         (step->flags & (is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE)) != 0;
     const uint32_t first = is_source ? step->source_chunk : step->destination_chunk;
     const uint32_t chunks = act->lane->task->chunks[RONDE_SCRATCH];
-    const uint32_t chunk = ronde_items_chunk(&act->items[is_source], item);
+    /* Not indexed by a variable: the step being executed then stays in a GPU's registers. */
+    const uint32_t chunk = is_source ? ronde_items_chunk(&act->items[1], item)
+                                     : ronde_items_chunk(&act->items[0], item);
     uint32_t stored = 0;
     for (uint32_t k = 0; k < step->chunk_count; k++) {
         stored = ronde_operand_item(view->program, is_range, first, chunks, k);
@@ -494,11 +496,10 @@ RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_en
 RONDE_INTERP void ronde_lane_move(struct ronde_act *act)
 {
     const struct ronde_step *step = act->step;
-    for (int is_source = 0; is_source < 2; is_source++) {
-        const uint32_t buffer = act->buffer[is_source];
-        if (buffer < RONDE_BUFFER_COUNT)
-            act->items[is_source] = ronde_items_open(act->lane, step, buffer, is_source != 0);
-    }
+    if (act->buffer[0] < RONDE_BUFFER_COUNT)
+        act->items[0] = ronde_items_open(act->lane, step, act->buffer[0], false);
+    if (act->buffer[1] < RONDE_BUFFER_COUNT)
+        act->items[1] = ronde_items_open(act->lane, step, act->buffer[1], true);
     if (step->chunk_count > 1 && !ronde_buffer_has_parts(act->buffer[0]) &&
         !ronde_buffer_has_parts(act->buffer[1]))
         act->rotation = ronde_act_rotation(act->lane, step);
@@ -517,6 +518,7 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
     act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
     act.sent = to ? to->slots + to->slot * frame->slot_stride : 0;
     lane->reason = RONDE_REASON_NONE;
+    RONDE_USE(frame, from, to);
     if (frame->no_pull != 0)
         ronde_act_arrange(&act, from);
     if (step->op == RONDE_STEP_RS)

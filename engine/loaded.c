@@ -223,6 +223,13 @@ static bool make_lane(struct ronde_loaded *loaded, struct ronde_task *task, uint
     lane->index = index;
     lane->first = task->view.program->lane_first[index];
     lane->end = task->view.program->lane_first[index + 1];
+    for (uint32_t s = lane->first; s < lane->end; s++) {
+        const uint32_t ends[2] = {ronde_act_send(&task->view.program->steps[s]),
+                                  ronde_act_receive(&task->view.program->steps[s])};
+        for (int k = 0; k < 2; k++)
+            if (ends[k] != RONDE_NONE)
+                task->ends[ends[k]].lane = index;
+    }
     /* A single chunk needs no list. */
     for (int k = 0; k < 2 && loaded->schedule->max_chunk_count > 1; k++) {
         lane->sorted[k] = ronde_arena_new(loaded->arena, loaded->schedule->max_chunk_count,

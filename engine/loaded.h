@@ -91,6 +91,12 @@ RONDE_API void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete
 /** Writes "rank 3 lane 0 step 5 piece 2 of channel 0 waits for ...", at most RONDE_LANE_TEXT_BYTES. */
 RONDE_API void ronde_lane_describe(const struct ronde_lane *lane, char *text);
 
+/**
+ * A lane of a run that has ended early: one that can say what it waits for, of those that are not done; any of these if
+ * none can. NULL when all are done.
+ */
+RONDE_API const struct ronde_lane *ronde_loaded_blocked(const struct ronde_loaded *loaded);
+
 /** First lane of a rank among all lanes; rank = ranks gives the end. */
 RONDE_API uint32_t ronde_loaded_first_lane(const struct ronde_loaded *loaded, uint32_t rank);
 

@@ -34,6 +34,8 @@
 #define RONDE_TELL_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
 /** Bytes of a slot that an item of so many bytes takes. */
 #define RONDE_ITEM_STRIDE(frame, bytes) (bytes)
+/** Tells which ends the step about to be executed uses; NULL where it uses none. */
+#define RONDE_USE(frame, from, to) ((void)(frame))
 /** Copies bytes between places that do not overlap. */
 #define RONDE_COPY(frame, to, from, bytes) __builtin_memcpy((to), (from), (bytes))
 /** to[i] = local[i] o received[i], divided by the ranks if `is_final`; `to` may be either operand exactly. */
@@ -90,7 +92,7 @@ struct ronde_end {
     uint64_t count;         /**< value of *mine */
     uint64_t seen;          /**< value of *theirs when last read: spares a trip to the other core */
     uint64_t slot;          /**< next slot: count modulo depth, without the division */
-    uint64_t padding;       /**< up to a cache line */
+    uint64_t lane;          /**< lane of the task that uses it; fills the cache line */
 };
 
 /** A dependency in the form that is polled. */

@@ -297,6 +297,20 @@ void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete)
         loaded->is_dirty = true;
 }
 
+const struct ronde_lane *ronde_loaded_blocked(const struct ronde_loaded *loaded)
+{
+    const struct ronde_lane *found = NULL;
+    for (uint32_t l = 0; l < loaded->lane_count; l++) {
+        const struct ronde_lane *lane = &loaded->lanes[l];
+        if (lane->piece == loaded->frame.piece_count)
+            continue;
+        if (lane->reason != RONDE_REASON_NONE)
+            return lane;
+        found = found ? found : lane;
+    }
+    return found;
+}
+
 /* What a lane is stopped by, in words. */
 static void describe_reason(const struct ronde_lane *lane, char *text, size_t bytes)
 {

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct ronde_backend *const backends[] = {&ronde_backend_host, &ronde_backend_cpu};
+static const struct ronde_backend *const backends[] = {&ronde_backend_host, &ronde_backend_cpu,
+                                                       &ronde_backend_cuda};
 
 #define BACKEND_COUNT ((uint32_t)(sizeof backends / sizeof backends[0]))
 

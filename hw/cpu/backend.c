@@ -291,21 +291,6 @@ static enum ronde_status cpu_test(void *self, bool *out_done, struct ronde_error
     return RONDE_OK;
 }
 
-/* A lane that can say what it waits for, of those that are not done; any of these if none can. */
-static const struct ronde_lane *find_blocked(const struct ronde_loaded *loaded)
-{
-    const struct ronde_lane *found = NULL;
-    for (uint32_t l = 0; l < loaded->lane_count; l++) {
-        const struct ronde_lane *lane = &loaded->lanes[l];
-        if (lane->piece == loaded->frame.piece_count)
-            continue;
-        if (lane->reason != RONDE_REASON_NONE)
-            return lane;
-        found = found ? found : lane;
-    }
-    return found;
-}
-
 /* All workers have left the run, so every lane can be read. */
 static enum ronde_status report_stop(const struct program *program, const struct ronde_lane *lane,
                                      struct ronde_error *error)
@@ -331,7 +316,7 @@ static enum ronde_status cpu_wait(void *self, struct ronde_result *out_result,
             ronde_crew_relax(idle);
     }
     program->is_running = false;
-    const struct ronde_lane *blocked = find_blocked(program->loaded);
+    const struct ronde_lane *blocked = ronde_loaded_blocked(program->loaded);
     ronde_loaded_finish(program->loaded, !blocked);
     if (blocked)
         return report_stop(program, blocked, error);

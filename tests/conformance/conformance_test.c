@@ -6,6 +6,7 @@
  * sample is random with a fixed seed; RONDE_TEST_SCALE is its size in percent.
  */
 #include "conformance/sample.h"
+#include "support/emulated_gpu.h"
 #include "support/suite.h"
 
 #include "ronde/hw.h"
@@ -64,25 +65,30 @@ static uint64_t percentage(void)
     return text ? strtoull(text, NULL, 10) : 100;
 }
 
+static void open_backend(const struct ronde_backend *backend)
+{
+    struct ronde_machine machine;
+    struct ronde_error error = {0};
+    CU_ASSERT_FATAL(state.bench_count < BACKENDS_MAX);
+    struct bench *bench = &state.benches[state.bench_count];
+    if (backend->probe(&machine, &error) != RONDE_OK) {
+        suite_note("not run on %s: %s", backend->name, error.message);
+        return;
+    }
+    bench->backend = backend;
+    bench->slot_bytes = machine.default_slot_bytes;
+    CU_ASSERT_FATAL(backend->open(&machine, ronde_mem_default(), &bench->self, &error) == RONDE_OK);
+    state.bench_count++;
+}
+
+/* Those there are, and what a GPU executes on a GPU made of this process. */
 static void open_backends(void)
 {
     uint32_t count;
     const struct ronde_backend *const *backends = ronde_backends(&count);
-    CU_ASSERT_FATAL(count <= BACKENDS_MAX);
-    for (uint32_t b = 0; b < count; b++) {
-        struct ronde_machine machine;
-        struct ronde_error error = {0};
-        struct bench *bench = &state.benches[state.bench_count];
-        if (backends[b]->probe(&machine, &error) != RONDE_OK) {
-            suite_note("not run on %s: %s", backends[b]->name, error.message);
-            continue;
-        }
-        bench->backend = backends[b];
-        bench->slot_bytes = machine.default_slot_bytes;
-        CU_ASSERT_FATAL(bench->backend->open(&machine, ronde_mem_default(), &bench->self, &error) ==
-                        RONDE_OK);
-        state.bench_count++;
-    }
+    for (uint32_t b = 0; b < count; b++)
+        open_backend(backends[b]);
+    open_backend(&emulated_backend);
 }
 
 static void close_backends(void)
@@ -269,8 +275,11 @@ static void try_schedule(const struct ronde_schedule *schedule)
     for (uint32_t b = 0; b < state.bench_count; b++) {
         struct bench *bench = &state.benches[b];
         struct ronde_error error = {0};
-        CU_ASSERT_FATAL(bench->backend->load(bench->self, schedule, &bench->program, &error) ==
-                        RONDE_OK);
+        const enum ronde_status status =
+            bench->backend->load(bench->self, schedule, &bench->program, &error);
+        if (status != RONDE_OK)
+            suite_note("%s: %s", bench->backend->name, error.message);
+        CU_ASSERT_FATAL(status == RONDE_OK);
     }
     const uint64_t launches = percentage() * LAUNCHES / 100 / state.planned + 1;
     for (uint64_t k = 0; k < launches && state.failures < FAILURES_SHOWN; k++)

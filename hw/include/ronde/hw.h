@@ -13,6 +13,9 @@ extern "C" {
 /** Ranks as threads of this process: the shared step interpreter, staged through FIFOs. */
 extern RONDE_API const struct ronde_backend ronde_backend_cpu;
 
+/** Ranks as blocks of one GPU: the shared step interpreter in a persistent kernel (ronde/cuda.h for streams). */
+extern RONDE_API const struct ronde_backend ronde_backend_cuda;
+
 /** All backends, host first; *out_count entries. */
 RONDE_API const struct ronde_backend *const *ronde_backends(uint32_t *out_count);
 

@@ -1,0 +1,40 @@
+/**
+ * The cuda backend on any device that gpu.h describes: the vtable's functions but for probe, open and close.
+ */
+#ifndef RONDE_HW_CUDA_BACKEND_H
+#define RONDE_HW_CUDA_BACKEND_H
+
+#include "hw/cuda/gpu.h"
+
+/** Where messages stop to travel in lines, and start to be read where they lie. */
+#define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
+#define RONDE_CUDA_PULL_FROM_BYTES 65536u
+
+/** A slot where a launch leaves it open: long enough to hide what one thread needs to decide a step. */
+#define RONDE_CUDA_SLOT_BYTES 524288u
+
+/** Opens the backend on a device, which must outlive it. Owner: the caller closes. Errors: NO_MEMORY. */
+enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
+                                     void **out_self, struct ronde_error *error);
+
+/** Closes what open_on opened, but not the device; NULL is allowed. */
+void ronde_cuda_close_on(void *self);
+
+/** The device of an open backend. */
+const struct ronde_gpu *ronde_cuda_gpu(const void *self);
+
+/** See struct ronde_backend for these. */
+enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
+                                      const struct ronde_launch *launch,
+                                      struct ronde_error *why_not);
+enum ronde_status ronde_cuda_load(void *self, const struct ronde_schedule *schedule,
+                                  void **out_program, struct ronde_error *error);
+enum ronde_status ronde_cuda_run(void *program, const struct ronde_launch *launch, void **out_run,
+                                 struct ronde_error *error);
+enum ronde_status ronde_cuda_test(void *run, bool *out_done, struct ronde_error *error);
+enum ronde_status ronde_cuda_wait(void *run, struct ronde_result *out_result,
+                                  struct ronde_error *error);
+void ronde_cuda_abort(void *run);
+void ronde_cuda_unload(void *program);
+
+#endif

@@ -1,0 +1,366 @@
+/**
+ * A block of a GPU as a driver of the step interpreter: one thread polls lanes, all others move the data.
+ *
+ * The deciding thread runs engine/interp.h. Whenever a step copies or combines, it writes a command and issues it: the
+ * movers do it together, each with every so-many-th element, and the interpreter goes on when they are through. Waiting
+ * costs nothing but the deciding thread, since movers stand at a barrier. Polling never blocks, so a block may take care
+ * of any lanes in any order and never waits for itself.
+ *
+ * Compiled twice: into the CUDA kernels (device.h), and as C for the CPU, where tests run, sanitise and fuzz the same
+ * source. Whoever includes this defines first, through its port:
+ *
+ *   RONDE_INTERP                 what stands before every function
+ *   RONDE_PORT_ISSUE(block)      all movers execute block->command, once; what was written before is visible to them
+ *   RONDE_PORT_NOW(block)        a clock, in ns
+ *   RONDE_PORT_ACQUIRE(pointer)  reads a counter of 8 bytes that another block writes
+ *   RONDE_PORT_SET(pointer, v)   writes such a counter, in order after RONDE_PORT_FENCE
+ *   RONDE_PORT_FENCE()           all that the block has written is visible before the counters set from now on
+ *   RONDE_PORT_PEEK(pointer)     reads 4 bytes that the host or another block may write at any time
+ *   RONDE_PORT_POKE(pointer, v)  writes such bytes
+ *   RONDE_PORT_LOAD_LINE(address), RONDE_PORT_STORE_LINE(address, line)   16 bytes, each half of them at once
+ *   RONDE_PORT_LOAD(address), RONDE_PORT_STORE(address, vector)           16 aligned bytes
+ *   RONDE_BYTES(to, from, bytes)  memcpy of a constant length; RONDE_UNROLL  before a loop of constant length
+ */
+#ifndef RONDE_HW_CUDA_BLOCK_H
+#define RONDE_HW_CUDA_BLOCK_H
+
+#define RONDE_ACQUIRE(frame, pointer) RONDE_PORT_ACQUIRE(pointer)
+#define RONDE_SETTLE(task) ronde_block_settle(task)
+#define RONDE_RELEASE(frame, pointer, value) RONDE_PORT_SET((pointer), (value))
+#define RONDE_POSTED(frame, end) ronde_block_posted((frame), (end))
+#define RONDE_LENGTH(frame, end) ronde_block_length((frame), (end))
+#define RONDE_TELL_LENGTH(frame, end, length) ronde_block_tell_length((frame), (end), (length))
+#define RONDE_ITEM_STRIDE(frame, bytes) ronde_block_stride((frame), (bytes))
+#define RONDE_USE(frame, from, to) ronde_block_use((frame), (from), (to))
+#define RONDE_COPY(frame, to, from, bytes)                                                         \
+    ronde_block_issue((frame), RONDE_MOVE_COPY, (to), (from), 0, (bytes) / (frame)->element_bytes, \
+                      0)
+#define RONDE_COMBINE(frame, to, local, received, elements, is_final)                              \
+    ronde_block_issue((frame), ronde_block_operator((frame), (is_final)), (to), (local),           \
+                      (received), (elements), 0)
+#define RONDE_SCALE(frame, to, raw, factor, elements)                                              \
+    ronde_block_issue((frame), RONDE_MOVE_SCALE, (to), (raw), 0, (elements), *(factor))
+#define RONDE_SCALE_SUM(frame, to, raw, other, factor, elements)                                   \
+    ronde_block_issue((frame), RONDE_MOVE_SCALE_SUM, (to), (raw), (other), (elements), *(factor))
+#define RONDE_DIVIDE(frame, to, from, elements)                                                    \
+    ronde_block_issue((frame), RONDE_MOVE_QUOTIENT, (to), (from), 0, (elements), 0)
+
+#include "hw/cuda/job.h"
+
+/** What movers do with every element: from x of operand a and y of operand b to the result. */
+enum ronde_move {
+    RONDE_MOVE_COPY,         /**< x */
+    RONDE_MOVE_SUM,          /**< x + y */
+    RONDE_MOVE_PROD,         /**< x * y */
+    RONDE_MOVE_MIN,          /**< the lesser */
+    RONDE_MOVE_MAX,          /**< the greater */
+    RONDE_MOVE_SUM_QUOTIENT, /**< (x + y) / ranks */
+    RONDE_MOVE_SCALE,        /**< x * factor */
+    RONDE_MOVE_SCALE_SUM,    /**< (x * factor) + y */
+    RONDE_MOVE_QUOTIENT,     /**< x / ranks */
+    RONDE_MOVE_END           /**< nothing: the movers are dismissed */
+};
+
+/** What the movers do next. */
+struct ronde_command {
+    enum ronde_move move;   /**< with each element */
+    uint32_t ranks;         /**< what quotients divide by */
+    uint32_t flags[2];      /**< of lines that are read, written */
+    unsigned char *to;      /**< may be an operand exactly */
+    const unsigned char *a; /**< first operand */
+    const unsigned char *b; /**< second operand, or NULL */
+    uint64_t elements;      /**< of each */
+    uint64_t factor;        /**< its bytes */
+};
+
+/** One of the threads that move. */
+struct ronde_mover {
+    uint32_t thread;  /**< 0 .. threads-1 */
+    uint32_t threads; /**< of the block */
+};
+
+/** Bytes that are moved at once, as memory and the widest instructions have them. */
+struct ronde_vector {
+    uint32_t word[4]; /**< of any element type */
+};
+
+/** Loads of each operand a mover has under way: 512 movers * 4 * 16 bytes keep a share of the memory busy. */
+#define RONDE_VECTORS_AT_ONCE 4u
+
+/** A block at work. */
+struct ronde_block {
+    struct ronde_frame frame; /**< must stand first: the interpreter knows its block by it */
+    struct ronde_command command;
+    const struct ronde_job *job;
+    struct ronde_seat *seats; /**< those it polls, in shared memory if they fit */
+    uint32_t first;           /**< of its seats among all */
+    uint32_t seat_count;
+    uint64_t deadline_ns; /**< 0 = none */
+    uint32_t turns;       /**< since it began */
+    uint32_t room_used;   /**< bytes of shared memory that hold something */
+    uint32_t room_bytes;  /**< bytes of it */
+    unsigned char *room;  /**< shared memory, aligned to 16 bytes */
+};
+
+/** Turns after which a block looks whether it has to stop: the flag lies in the host's memory, a microsecond away. */
+#define RONDE_TURNS_PER_LOOK 1024u
+
+/** Steps of one lane in a row while others wait. */
+#define RONDE_BLOCK_BURST 8u
+
+/** A word of four bytes of data and the flag that says whose they are, twice. */
+struct ronde_line {
+    uint32_t data[2]; /**< where the message has ended: 0 */
+    uint32_t flag[2]; /**< of each word: they may arrive one by one */
+};
+
+/** The block that a frame belongs to. */
+RONDE_INTERP struct ronde_block *ronde_block_of(const struct ronde_frame *frame)
+{
+    return (struct ronde_block *)(void *)(uintptr_t)frame;
+}
+
+/** Flag of the lines of the message after the first `count` of a connection. Never 0, which cleared lines hold. */
+RONDE_INTERP uint32_t ronde_line_flag(uint64_t count)
+{
+    return (uint32_t)(count % UINT32_MAX) + 1;
+}
+
+/** Where the line of a place in a slot lies. */
+RONDE_INTERP unsigned char *ronde_line_address(const unsigned char *place)
+{
+    return (unsigned char *)(uintptr_t)(2 * ((uint64_t)(uintptr_t)place & ~RONDE_LINES_BIT));
+}
+
+/** Whether a place lies in lines. */
+RONDE_INTERP bool ronde_place_has_lines(const unsigned char *place)
+{
+    return ((uint64_t)(uintptr_t)place & RONDE_LINES_BIT) != 0;
+}
+
+/** The line that heads the message in an end's current slot. */
+RONDE_INTERP unsigned char *ronde_end_header(const struct ronde_frame *frame,
+                                             const struct ronde_end *end)
+{
+    const unsigned char *const slot = end->slots + end->slot * frame->slot_stride;
+    return ronde_line_address(slot - RONDE_LINE_DATA_BYTES);
+}
+
+/**
+ * Makes a step's writes visible. Data in lines needs no fence; what the step keeps is read by other lanes only where
+ * there are any, and by other blocks only after the run.
+ */
+RONDE_INTERP void ronde_block_settle(const struct ronde_task *task)
+{
+    if (!task->frame->has_lines || task->view.program->lane_count > 1)
+        RONDE_PORT_FENCE();
+}
+
+/** Messages that have arrived: with lines, the head of the next one says so. */
+RONDE_INTERP uint64_t ronde_block_posted(const struct ronde_frame *frame,
+                                         const struct ronde_end *end)
+{
+    if (!frame->has_lines)
+        return RONDE_PORT_ACQUIRE(end->theirs);
+    const struct ronde_line line = RONDE_PORT_LOAD_LINE(ronde_end_header(frame, end));
+    const uint32_t flag = ronde_line_flag(end->count);
+    return end->count + (line.flag[0] == flag && line.flag[1] == flag);
+}
+
+/** Bytes of the message that has arrived. */
+RONDE_INTERP uint64_t ronde_block_length(const struct ronde_frame *frame,
+                                         const struct ronde_end *end)
+{
+    if (!frame->has_lines)
+        return end->lengths[end->slot];
+    const struct ronde_line line = RONDE_PORT_LOAD_LINE(ronde_end_header(frame, end));
+    return (uint64_t)line.data[1] << 32 | line.data[0];
+}
+
+/** Says how long the message is; with lines, this is what posts it. */
+RONDE_INTERP void ronde_block_tell_length(const struct ronde_frame *frame,
+                                          const struct ronde_end *end, uint64_t length)
+{
+    if (!frame->has_lines) {
+        end->lengths[end->slot] = length;
+        return;
+    }
+    const uint32_t flag = ronde_line_flag(end->count);
+    const struct ronde_line line = {{(uint32_t)length, (uint32_t)(length >> 32)}, {flag, flag}};
+    RONDE_PORT_STORE_LINE(ronde_end_header(frame, end), line);
+}
+
+/** Bytes of data an item takes in a slot. */
+RONDE_INTERP uint64_t ronde_block_stride(const struct ronde_frame *frame, uint64_t bytes)
+{
+    const uint64_t lines = (bytes + RONDE_LINE_DATA_BYTES - 1) / RONDE_LINE_DATA_BYTES;
+    return frame->has_lines ? lines * RONDE_LINE_DATA_BYTES : bytes;
+}
+
+/** Remembers which flags the lines of this step carry. */
+RONDE_INTERP void ronde_block_use(const struct ronde_frame *frame, const struct ronde_end *from,
+                                  const struct ronde_end *to)
+{
+    struct ronde_command *command = &ronde_block_of(frame)->command;
+    command->flags[0] = from ? ronde_line_flag(from->count) : 0;
+    command->flags[1] = to ? ronde_line_flag(to->count) : 0;
+}
+
+/** What combining is under this frame's operator. */
+RONDE_INTERP enum ronde_move ronde_block_operator(const struct ronde_frame *frame, bool is_final)
+{
+    if (is_final)
+        return RONDE_MOVE_SUM_QUOTIENT;
+    switch (frame->op) {
+    case RONDE_PROD:
+        return RONDE_MOVE_PROD;
+    case RONDE_MIN:
+        return RONDE_MOVE_MIN;
+    case RONDE_MAX:
+        return RONDE_MOVE_MAX;
+    case RONDE_SUM:
+    case RONDE_AVG:
+    case RONDE_PREMUL_SUM:
+    case RONDE_OP_COUNT:
+        break;
+    }
+    return RONDE_MOVE_SUM;
+}
+
+/** Has all movers do something, and waits for them. */
+RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_move move,
+                                    unsigned char *to, const unsigned char *a,
+                                    const unsigned char *b, uint64_t elements, uint64_t factor)
+{
+    struct ronde_block *block = ronde_block_of(frame);
+    block->command.move = move;
+    block->command.ranks = frame->ranks;
+    block->command.to = to;
+    block->command.a = a;
+    block->command.b = b;
+    block->command.elements = elements;
+    block->command.factor = factor;
+    RONDE_PORT_ISSUE(block);
+}
+
+#include "engine/interp.h"
+
+/** Copies words of 8 bytes, which all structs here consist of. */
+RONDE_INTERP void ronde_block_copy_words(void *to, const void *from, uint64_t bytes)
+{
+    for (uint64_t k = 0; k < bytes / sizeof(uint64_t); k++)
+        ((uint64_t *)to)[k] = ((const uint64_t *)from)[k];
+}
+
+/** A copy in shared memory of something that is polled often, or the thing itself where there is no room. */
+RONDE_INTERP void *ronde_block_keep(struct ronde_block *block, void *from, uint64_t bytes)
+{
+    if (bytes > block->room_bytes - block->room_used)
+        return from;
+    void *const kept = block->room + block->room_used;
+    ronde_block_copy_words(kept, from, bytes);
+    block->room_used += (uint32_t)((bytes + 15) / 16 * 16);
+    return kept;
+}
+
+/** The steps of a lane are where it left them; everything else begins at the counters, which outlive runs. */
+RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde_seat *seat)
+{
+    struct ronde_lane *lane = &seat->lane;
+    struct ronde_task *task = &seat->task;
+    const uint64_t steps = lane->end - lane->first;
+    lane->task = task;
+    task->frame = &block->frame;
+    lane->done = task->progress[lane->index].value;
+    if (steps > 0)
+        block->frame.first_piece = lane->done / steps;
+    for (uint32_t c = 0; c < task->view.program->connection_count; c++) {
+        struct ronde_end *end = &task->ends[c];
+        if (end->lane != lane->index || !end->mine)
+            continue;
+        end->count = *end->mine;
+        end->seen = end->count;
+        end->slot = end->count % block->frame.depth;
+    }
+}
+
+/** Brings as much as possible of what a lane polls close. */
+RONDE_INTERP void ronde_block_take_seat(struct ronde_block *block, struct ronde_seat *seat)
+{
+    struct ronde_view *view = &seat->task.view;
+    const struct ronde_program *program = view->program;
+    seat->task.ends =
+        (struct ronde_end *)ronde_block_keep(block, seat->task.ends,
+                                             program->connection_count * sizeof(struct ronde_end));
+    ronde_block_start_lane(block, seat);
+}
+
+/** Begins a run: block `index` of the job's. */
+RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde_job *job,
+                                   uint32_t index, unsigned char *room, uint32_t room_bytes)
+{
+    ronde_block_copy_words(&block->frame, job->frame, sizeof block->frame);
+    block->job = job;
+    block->room = room;
+    block->room_bytes = room_bytes;
+    block->room_used = 0;
+    block->turns = 0;
+    block->first = (uint32_t)((uint64_t)index * job->seat_count / job->block_count);
+    const uint64_t end = ((uint64_t)index + 1) * job->seat_count / job->block_count;
+    block->seat_count = (uint32_t)end - block->first;
+    block->seats = (struct ronde_seat *)ronde_block_keep(block, job->seats + block->first,
+                                                         block->seat_count * sizeof *block->seats);
+    for (uint32_t k = 0; k < block->seat_count; k++)
+        ronde_block_take_seat(block, &block->seats[k]);
+    block->deadline_ns = job->timeout_ns > 0 ? RONDE_PORT_NOW(block) + job->timeout_ns : 0;
+}
+
+/** Whether the run has to end early, for whatever reason; others learn of it. */
+RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
+{
+    const struct ronde_job *job = block->job;
+    if (RONDE_PORT_PEEK(job->stop) != RONDE_STOP_NOT)
+        return true;
+    const bool is_aborted = RONDE_PORT_PEEK(job->abort) != 0;
+    const bool is_late = block->deadline_ns > 0 && RONDE_PORT_NOW(block) > block->deadline_ns;
+    if (is_aborted)
+        RONDE_PORT_POKE(job->stop, RONDE_STOP_ABORT);
+    else if (is_late)
+        RONDE_PORT_POKE(job->stop, RONDE_STOP_TIMEOUT);
+    return is_aborted || is_late;
+}
+
+/** Lets a lane go on while it can, but not for ever; whether it is done. */
+RONDE_INTERP bool ronde_block_poll(struct ronde_lane *lane)
+{
+    enum ronde_poll poll = RONDE_POLL_PROGRESSED;
+    for (uint32_t k = 0; k < RONDE_BLOCK_BURST && poll == RONDE_POLL_PROGRESSED; k++)
+        poll = ronde_lane_poll(lane);
+    return poll == RONDE_POLL_DONE;
+}
+
+/** Polls every lane once. Returns whether the block's part of the run is over. */
+RONDE_INTERP bool ronde_block_turn(struct ronde_block *block)
+{
+    bool is_over = true;
+    for (uint32_t k = 0; k < block->seat_count; k++)
+        is_over = ronde_block_poll(&block->seats[k].lane) && is_over;
+    block->turns++;
+    return is_over || (block->turns % RONDE_TURNS_PER_LOOK == 0 && ronde_block_must_stop(block));
+}
+
+/** Ends the block's part of a run: the host learns how far each lane got and what it waits for. */
+RONDE_INTERP void ronde_block_close(struct ronde_block *block)
+{
+    for (uint32_t k = 0; k < block->seat_count; k++) {
+        const struct ronde_lane *lane = &block->seats[k].lane;
+        struct ronde_lane *back = &block->job->seats[block->first + k].lane;
+        back->step = lane->step;
+        back->piece = lane->piece;
+        back->reason = lane->reason;
+        back->about = lane->about;
+    }
+    block->command.move = RONDE_MOVE_END;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* Which structs of a loaded schedule a device needs, and which pointers they hold. See flatten.h. */
+#include "hw/cuda/flatten.h"
+
+#include <string.h>
+
+static void add_program(struct ronde_image *image, const struct ronde_program *program)
+{
+    ronde_image_add(image, program->steps, program->step_count, sizeof *program->steps);
+    ronde_image_add(image, program->ranges, program->range_count, sizeof *program->ranges);
+    ronde_image_add(image, program->scratch_part, program->step_count,
+                    sizeof *program->scratch_part);
+    ronde_image_add(image, program->scratch_parts, program->scratch_parts_count,
+                    sizeof *program->scratch_parts);
+}
+
+/* What tasks of one program share; they are added with the first task that has them. */
+static void add_polled(struct ronde_image *image, const struct ronde_task *task)
+{
+    const struct ronde_program *program = task->view.program;
+    ronde_image_add(image, task->waits, program->dependency_count, sizeof *task->waits);
+    ronde_image_add(image, task->holds, 2, sizeof *task->holds);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        const struct ronde_holds *holds = &task->holds[in_place];
+        ronde_image_add(image, holds->first, (uint64_t)program->step_count + 1,
+                        sizeof *holds->first);
+        ronde_image_add(image, holds->entries, holds->first[program->step_count],
+                        sizeof *holds->entries);
+    }
+}
+
+/* The first task of every program. */
+static bool add_all_polled(const struct ronde_loaded *loaded, struct ronde_image *image)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    bool *is_added = ronde_mem_new(image->mem, schedule->program_count, sizeof *is_added);
+    if (!is_added)
+        return false;
+    for (uint32_t t = 0; t < loaded->task_count; t++) {
+        const ptrdiff_t program = loaded->tasks[t].view.program - schedule->programs;
+        if (!is_added[program])
+            add_polled(image, &loaded->tasks[t]);
+        is_added[program] = true;
+    }
+    ronde_mem_free(image->mem, is_added, schedule->program_count, sizeof *is_added);
+    return true;
+}
+
+bool ronde_flatten_program(const struct ronde_loaded *loaded, const struct ronde_mem *mem,
+                           const struct ronde_counters *counters, struct ronde_image *image)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    ronde_image_begin(image, mem, NULL);
+    ronde_image_add(image, schedule, 1, sizeof *schedule);
+    ronde_image_add(image, schedule->channels, schedule->channel_count, sizeof *schedule->channels);
+    for (uint32_t c = 0; c < schedule->channel_count; c++) {
+        const struct ronde_channel *channel = &schedule->channels[c];
+        ronde_image_add(image, channel->order, schedule->ranks, sizeof *channel->order);
+        ronde_image_add(image, channel->position_of, schedule->ranks, sizeof *channel->position_of);
+    }
+    ronde_image_add(image, schedule->programs, schedule->program_count, sizeof *schedule->programs);
+    for (uint32_t p = 0; p < schedule->program_count; p++)
+        add_program(image, &schedule->programs[p]);
+    ronde_image_map(image, loaded->fifos, loaded->fifo_count * sizeof *loaded->fifos,
+                    counters->fifos);
+    ronde_image_map(image, loaded->progress, loaded->counter_count * sizeof *loaded->progress,
+                    counters->progress);
+    return add_all_polled(loaded, image) && ronde_image_settle(image);
+}
+
+/* Translates a pointer that lies in a copy. */
+#define TRANSLATE(image, field) ((field) = ronde_image_address((image), (field)))
+
+static void translate_program(struct ronde_image *image, const struct ronde_program *program)
+{
+    struct ronde_program *copy = ronde_image_copy(image, program);
+    TRANSLATE(image, copy->steps);
+    TRANSLATE(image, copy->ranges);
+    TRANSLATE(image, copy->scratch_part);
+    TRANSLATE(image, copy->scratch_parts);
+}
+
+static void translate_channel(struct ronde_image *image, const struct ronde_channel *channel)
+{
+    struct ronde_channel *copy = ronde_image_copy(image, channel);
+    TRANSLATE(image, copy->order);
+    TRANSLATE(image, copy->position_of);
+}
+
+static void translate_holds(struct ronde_image *image, const struct ronde_holds *holds)
+{
+    struct ronde_holds *copies = ronde_image_copy(image, holds);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        copies[in_place].first = ronde_image_address(image, holds[in_place].first);
+        copies[in_place].entries = ronde_image_address(image, holds[in_place].entries);
+    }
+}
+
+void ronde_flatten_program_pointers(const struct ronde_loaded *loaded, struct ronde_image *image)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    struct ronde_schedule *copy = ronde_image_copy(image, schedule);
+    TRANSLATE(image, copy->channels);
+    TRANSLATE(image, copy->programs);
+    for (uint32_t c = 0; c < schedule->channel_count; c++)
+        translate_channel(image, &schedule->channels[c]);
+    for (uint32_t p = 0; p < schedule->program_count; p++)
+        translate_program(image, &schedule->programs[p]);
+    for (uint32_t t = 0; t < loaded->task_count; t++)
+        translate_holds(image, loaded->tasks[t].holds);
+}
+
+/* The tables of one buffer of one rank; which of them there are is the caller's choice. */
+static void add_blocks(struct ronde_image *image, const struct ronde_blocks *blocks, uint64_t count)
+{
+    if (!blocks)
+        return;
+    ronde_image_add(image, blocks, 1, sizeof *blocks);
+    ronde_image_add(image, blocks->counts, count, sizeof *blocks->counts);
+    ronde_image_add(image, blocks->offsets, count, sizeof *blocks->offsets);
+    ronde_image_add(image, blocks->pointers, count, sizeof *blocks->pointers);
+}
+
+/* Blocks of a task's input or output. */
+static uint64_t block_count(const struct ronde_task *task, int buffer)
+{
+    return task->chunks[buffer] / task->view.schedule->chunks_per_block;
+}
+
+bool ronde_flatten_launch(const struct ronde_loaded *loaded, const struct ronde_mem *mem,
+                          const struct ronde_image *program, struct ronde_flat_launch *launch,
+                          struct ronde_image *image)
+{
+    for (uint32_t l = 0; l < loaded->lane_count; l++) {
+        launch->seats[l].lane = loaded->lanes[l];
+        launch->seats[l].task = *loaded->lanes[l].task;
+    }
+    launch->job.frame = &loaded->frame;
+    launch->job.seats = launch->seats;
+    launch->job.seat_count = loaded->lane_count;
+    ronde_image_begin(image, mem, program);
+    ronde_image_add(image, &launch->job, 1, sizeof launch->job);
+    ronde_image_add(image, &loaded->frame, 1, sizeof loaded->frame);
+    ronde_image_add(image, launch->seats, loaded->lane_count, sizeof *launch->seats);
+    ronde_image_add(image, launch->sorted, 2 * launch->sorted_per_list * loaded->lane_count,
+                    sizeof *launch->sorted);
+    ronde_image_add(image, loaded->ends, loaded->end_count, sizeof *loaded->ends);
+    ronde_image_add(image, loaded->parts,
+                    (uint64_t)loaded->schedule->channel_count * loaded->schedule->chunks_per_block,
+                    sizeof *loaded->parts);
+    /* The channels of a rank share its tables. */
+    for (uint32_t t = 0; t < loaded->task_count; t += loaded->schedule->channel_count)
+        for (int buffer = RONDE_IN; buffer <= RONDE_OUT; buffer++)
+            add_blocks(image, loaded->tasks[t].blocks[buffer],
+                       block_count(&loaded->tasks[t], buffer));
+    return ronde_image_settle(image);
+}
+
+static void translate_blocks(struct ronde_image *image, const struct ronde_blocks *blocks)
+{
+    struct ronde_blocks *copy = blocks ? ronde_image_copy(image, blocks) : NULL;
+    if (!copy)
+        return;
+    copy->counts = ronde_image_address(image, blocks->counts);
+    copy->offsets = ronde_image_address(image, blocks->offsets);
+    copy->pointers = ronde_image_address(image, blocks->pointers);
+}
+
+/* The frame stays untranslated: the block that takes the seat sets it. */
+static void translate_task(struct ronde_image *image, struct ronde_task *copy)
+{
+    TRANSLATE(image, copy->view.schedule);
+    TRANSLATE(image, copy->view.channel);
+    TRANSLATE(image, copy->view.program);
+    TRANSLATE(image, copy->ends);
+    TRANSLATE(image, copy->progress);
+    TRANSLATE(image, copy->waits);
+    TRANSLATE(image, copy->holds);
+    TRANSLATE(image, copy->parts);
+    TRANSLATE(image, copy->blocks[RONDE_IN]);
+    TRANSLATE(image, copy->blocks[RONDE_OUT]);
+}
+
+/* Lane, task and lists of a seat. */
+static void translate_seat(const struct ronde_flat_launch *launch, struct ronde_image *image,
+                           uint64_t index)
+{
+    struct ronde_seat *copy = ronde_image_copy(image, &launch->seats[index]);
+    translate_task(image, &copy->task);
+    for (uint64_t k = 0; k < 2 && launch->sorted_per_list > 0; k++)
+        copy->lane.sorted[k] =
+            ronde_image_address(image, launch->sorted + (2 * index + k) * launch->sorted_per_list);
+}
+
+void ronde_flatten_launch_pointers(const struct ronde_loaded *loaded,
+                                   const struct ronde_flat_launch *launch, struct ronde_image *image)
+{
+    struct ronde_job *job = ronde_image_copy(image, &launch->job);
+    TRANSLATE(image, job->frame);
+    TRANSLATE(image, job->seats);
+    for (uint64_t l = 0; l < loaded->lane_count; l++)
+        translate_seat(launch, image, l);
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        struct ronde_end *copy = ronde_image_copy(image, &loaded->ends[e]);
+        copy->mine = ronde_image_address(image, loaded->ends[e].mine);
+        copy->theirs = ronde_image_address(image, loaded->ends[e].theirs);
+    }
+    for (uint32_t t = 0; t < loaded->task_count; t += loaded->schedule->channel_count)
+        for (int buffer = RONDE_IN; buffer <= RONDE_OUT; buffer++)
+            translate_blocks(image, loaded->tasks[t].blocks[buffer]);
+}

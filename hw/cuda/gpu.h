@@ -1,0 +1,62 @@
+/**
+ * What the cuda backend asks of a device: memory, an ordered queue of work, and kernels.
+ *
+ * Two implement it: runtime.c with the CUDA runtime, and the tests with memory of the host and blocks that are driven
+ * one after another, so that everything above this line runs without a GPU.
+ */
+#ifndef RONDE_HW_CUDA_GPU_H
+#define RONDE_HW_CUDA_GPU_H
+
+#include "ronde/backend.h"
+
+struct ronde_job;
+
+/** A device. Calls that take a queue act in its order. */
+struct ronde_gpu {
+    /** Memory of the device; the host never touches its content. */
+    const struct ronde_mem *memory;
+    /** Handed to open_queue, reaches and resident_blocks. */
+    void *self;
+    /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
+    enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
+    /** Closes a queue whose work is over; NULL is allowed. */
+    void (*close_queue)(void *queue);
+    /** Whether the device can use a pointer of the caller's as it is. */
+    bool (*reaches)(void *self, const void *pointer);
+    /** Blocks of the kernel of an element type that are sure to run at the same time. Errors: DEVICE. */
+    enum ronde_status (*resident_blocks)(void *self, enum ronde_dtype dtype, uint32_t *out_blocks,
+                                         struct ronde_error *error);
+    /** Copies to the device; `from` may change when this returns. Errors: DEVICE. */
+    enum ronde_status (*write)(void *queue, void *to, const void *from, uint64_t bytes,
+                               struct ronde_error *error);
+    /** Copies from the device and waits for it. Errors: DEVICE. */
+    enum ronde_status (*read)(void *queue, void *to, const void *from, uint64_t bytes,
+                              struct ronde_error *error);
+    /** Fills with zeros. Errors: DEVICE. */
+    enum ronde_status (*clear)(void *queue, void *to, uint64_t bytes, struct ronde_error *error);
+    /** Words that the host and the device reach under one address: job->abort and job->stop. */
+    uint32_t *(*words)(void *queue);
+    /**
+     * Starts a kernel, in the caller's stream if one is given, else in the queue's own.
+     * Errors: DEVICE, UNSUPPORTED if not all blocks can run at the same time.
+     */
+    enum ronde_status (*start)(void *queue, void *stream, enum ronde_dtype dtype,
+                               const struct ronde_job *job, uint32_t blocks,
+                               struct ronde_error *error);
+    /** Whether the kernel is over; never blocks. Errors: DEVICE. */
+    enum ronde_status (*is_over)(void *queue, bool *out_over, struct ronde_error *error);
+    /** Waits for all work of the queue; the kernel's time, where it is wanted. Errors: DEVICE. */
+    enum ronde_status (*finish)(void *queue, double *out_elapsed_ns, struct ronde_error *error);
+};
+
+/** What there is. Errors: UNAVAILABLE with what is missing: the build, the driver or the device. */
+enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not);
+
+/** Opens the first device; closed with ronde_gpu_close. Errors: NO_MEMORY, UNAVAILABLE, DEVICE. */
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde_gpu **out_gpu,
+                                 struct ronde_error *error);
+
+/** Closes a device opened by ronde_gpu_open; NULL is allowed. */
+void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu);
+
+#endif

@@ -1,0 +1,30 @@
+/* The GPU of a build without CUDA: there is none, and this says why. */
+#include "hw/cuda/gpu.h"
+
+#include <string.h>
+
+static enum ronde_status refuse(struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_UNAVAILABLE,
+                      "cuda: built without CUDA (-DRONDE_CUDA=ON, CUDA toolkit 12 or newer)");
+}
+
+enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
+{
+    memset(out_machine, 0, sizeof *out_machine);
+    return refuse(why_not);
+}
+
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde_gpu **out_gpu,
+                                 struct ronde_error *error)
+{
+    (void)mem;
+    *out_gpu = NULL;
+    return refuse(error);
+}
+
+void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
+{
+    (void)mem;
+    (void)gpu;
+}

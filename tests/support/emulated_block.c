@@ -1,0 +1,147 @@
+/* Blocks of hw/cuda/block.h on the CPU. See emulated_block.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#define RONDE_INTERP static inline __attribute__((unused))
+#define RONDE_UNROLL
+#define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
+#define RONDE_PORT_ISSUE(block) run_movers(block)
+/* A turn takes a microsecond: limits of time need no clock. */
+#define RONDE_PORT_NOW(block) ((block)->turns * UINT64_C(1000))
+#define RONDE_PORT_ACQUIRE(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
+#define RONDE_PORT_SET(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
+#define RONDE_PORT_FENCE() ((void)0)
+#define RONDE_PORT_PEEK(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
+#define RONDE_PORT_POKE(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
+#define RONDE_PORT_LOAD_LINE(address) load_line(address)
+#define RONDE_PORT_STORE_LINE(address, line) store_line((address), (line))
+#define RONDE_PORT_LOAD(address) load_vector(address)
+#define RONDE_PORT_STORE(address, vector) store_vector((address), (vector))
+
+struct ronde_block;
+struct ronde_line;
+static void run_movers(struct ronde_block *block);
+static struct ronde_line load_line(const unsigned char *address);
+static void store_line(unsigned char *address, struct ronde_line line);
+
+#include "hw/cuda/block.h"
+
+static struct ronde_line load_line(const unsigned char *address)
+{
+    const uint64_t *const words = (const uint64_t *)(const void *)address;
+    struct ronde_line line;
+    for (int k = 0; k < 2; k++) {
+        const uint64_t word = __atomic_load_n(&words[k], __ATOMIC_RELAXED);
+        line.data[k] = (uint32_t)word;
+        line.flag[k] = (uint32_t)(word >> 32);
+    }
+    return line;
+}
+
+static void store_line(unsigned char *address, struct ronde_line line)
+{
+    uint64_t *const words = (uint64_t *)(void *)address;
+    for (int k = 0; k < 2; k++)
+        __atomic_store_n(&words[k], (uint64_t)line.flag[k] << 32 | line.data[k], __ATOMIC_RELAXED);
+}
+
+/* A GPU refuses a vector that is not aligned: so does this, visibly. */
+static struct ronde_vector load_vector(const unsigned char *address)
+{
+    struct ronde_vector vector;
+    if ((uintptr_t)address % sizeof vector != 0)
+        abort();
+    memcpy(&vector, address, sizeof vector);
+    return vector;
+}
+
+static void store_vector(unsigned char *address, struct ronde_vector vector)
+{
+    if ((uintptr_t)address % sizeof vector != 0)
+        abort();
+    memcpy(address, &vector, sizeof vector);
+}
+
+#include "engine/elements.h"
+
+#define RONDE_MOVE_TYPE INT8
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE UINT8
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE INT32
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE UINT32
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE INT64
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE UINT64
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE FLOAT16
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE BFLOAT16
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE FLOAT32
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE FLOAT64
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+
+#include "support/emulated_block.h"
+
+struct emulated_block {
+    struct ronde_block block; /* must stand first */
+    uint32_t movers;
+    bool is_over;
+    _Alignas(16) unsigned char room[];
+};
+
+/* The movers of a real block run at once; here the last one first, which must make no difference. */
+static void run_movers(struct ronde_block *block)
+{
+    const uint32_t movers = ((const struct emulated_block *)(const void *)block)->movers;
+    for (uint32_t thread = movers; thread-- > 0;) {
+        const struct ronde_mover mover = {thread, movers};
+        switch (block->frame.dtype) {
+#define RONDE_MOVE_CASE(dtype, text, bytes)                                                        \
+    case RONDE_##dtype:                                                                            \
+        ronde_move_##dtype(&block->command, mover);                                                \
+        break;
+            RONDE_DTYPE_LIST(RONDE_MOVE_CASE)
+#undef RONDE_MOVE_CASE
+        case RONDE_DTYPE_COUNT:
+            break;
+        }
+    }
+}
+
+struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t index,
+                                           uint32_t movers, uint32_t room_bytes)
+{
+    const size_t bytes = (sizeof(struct emulated_block) + room_bytes + 63) / 64 * 64;
+    struct emulated_block *block = aligned_alloc(64, bytes);
+    if (!block)
+        return NULL;
+    memset(block, 0x5A, bytes);
+    block->movers = movers;
+    block->is_over = false;
+    ronde_block_open(&block->block, job, index, block->room, room_bytes);
+    return block;
+}
+
+bool emulated_block_turn(struct emulated_block *block)
+{
+    if (!block->is_over && ronde_block_turn(&block->block)) {
+        ronde_block_close(&block->block);
+        block->is_over = true;
+    }
+    return block->is_over;
+}

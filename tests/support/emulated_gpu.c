@@ -1,0 +1,355 @@
+/* The emulated GPU. See emulated_gpu.h. */
+#include "support/emulated_gpu.h"
+
+#include "hw/cuda/backend.h"
+#include "hw/cuda/job.h"
+#include "support/buffers.h"
+#include "support/emulated_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- Memory. ------------------------------------------------------------------------------------------------------ */
+
+/* A piece of device memory, a whole number of pages. */
+struct region {
+    struct region *next;
+    unsigned char *start;
+    size_t bytes;
+};
+
+/* The device. */
+struct device {
+    struct ronde_gpu gpu; /* must stand first */
+    struct ronde_mem memory;
+    struct emulated_options options;
+    struct emulated_counts counts;
+    struct region *regions;
+    uint64_t random;
+    uint32_t run; /* its number decides what is left open */
+};
+
+/* A queue: what was enqueued last. */
+struct queue {
+    struct device *device;
+    struct emulated_block **blocks;
+    uint32_t block_count;
+    uint32_t words[2];
+};
+
+static void protect(const struct device *device, int protection)
+{
+    for (const struct region *r = device->regions; device->options.is_guarded && r; r = r->next)
+        mprotect(r->start, r->bytes, protection);
+}
+
+/* The device is at work between enter and leave, and only then its memory may be touched. */
+static void enter(const struct device *device)
+{
+    protect(device, PROT_READ | PROT_WRITE);
+}
+
+static void leave(const struct device *device)
+{
+    protect(device, PROT_NONE);
+}
+
+static void *take_region(struct device *device, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct region *region = malloc(sizeof *region);
+    if (!region)
+        return NULL;
+    region->bytes = (bytes + page - 1) / page * page;
+    region->start =
+        mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (region->start == MAP_FAILED) {
+        free(region);
+        return NULL;
+    }
+    /* Fresh memory of a device holds anything. */
+    memset(region->start, 0x5A, region->bytes);
+    region->next = device->regions;
+    device->regions = region;
+    device->counts.live_blocks++;
+    leave(device);
+    return region->start;
+}
+
+static void free_region(struct device *device, void *start)
+{
+    for (struct region **link = &device->regions; *link; link = &(*link)->next) {
+        struct region *region = *link;
+        if (region->start != start)
+            continue;
+        *link = region->next;
+        munmap(region->start, region->bytes);
+        free(region);
+        device->counts.live_blocks--;
+        return;
+    }
+    abort();
+}
+
+/* Guarded memory comes in pages of its own; unguarded memory from malloc, whose bounds the sanitizers watch. */
+static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct device *device = self;
+    (void)old_bytes;
+    if (device->options.is_guarded) {
+        if (old)
+            free_region(device, old);
+        return new_bytes > 0 ? take_region(device, new_bytes) : NULL;
+    }
+    if (old)
+        device->counts.live_blocks--;
+    free(old);
+    unsigned char *const block =
+        new_bytes > 0 ? aligned_alloc(256, (new_bytes + 255) / 256 * 256) : NULL;
+    if (block) {
+        memset(block, 0x5A, new_bytes);
+        device->counts.live_blocks++;
+    }
+    return block;
+}
+
+/* ---- Queues. ------------------------------------------------------------------------------------------------------ */
+
+static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_error *error)
+{
+    struct queue *queue = calloc(1, sizeof *queue);
+    *out_queue = NULL;
+    if (!queue)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a queue");
+    queue->device = self;
+    *out_queue = queue;
+    return RONDE_OK;
+}
+
+static void free_blocks(struct queue *queue)
+{
+    for (uint32_t b = 0; b < queue->block_count; b++)
+        free(queue->blocks[b]);
+    free(queue->blocks);
+    queue->blocks = NULL;
+    queue->block_count = 0;
+}
+
+static void close_queue(void *self)
+{
+    struct queue *queue = self;
+    free_blocks(queue);
+    free(queue);
+}
+
+static bool reaches(void *self, const void *pointer)
+{
+    (void)pointer;
+    return ((const struct device *)self)->options.reaches_host;
+}
+
+/* Left open, it is 1, 2, 3, 7 or plenty. */
+static enum ronde_status resident_blocks(void *self, enum ronde_dtype dtype, uint32_t *out_blocks,
+                                         struct ronde_error *error)
+{
+    static const uint32_t usual[] = {1, 2, 3, 7, 1024};
+    const struct device *device = self;
+    (void)dtype;
+    (void)error;
+    *out_blocks = device->options.resident > 0 ? device->options.resident : usual[device->run % 5];
+    return RONDE_OK;
+}
+
+static enum ronde_status queue_write(void *self, void *to, const void *from, uint64_t bytes,
+                                     struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    (void)error;
+    queue->device->counts.writes++;
+    enter(queue->device);
+    memcpy(to, from, bytes);
+    leave(queue->device);
+    return RONDE_OK;
+}
+
+static enum ronde_status queue_read(void *self, void *to, const void *from, uint64_t bytes,
+                                    struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    (void)error;
+    enter(queue->device);
+    memcpy(to, from, bytes);
+    leave(queue->device);
+    return RONDE_OK;
+}
+
+static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    (void)error;
+    enter(queue->device);
+    memset(to, 0, bytes);
+    leave(queue->device);
+    return RONDE_OK;
+}
+
+static uint32_t *words(void *self)
+{
+    return ((struct queue *)self)->words;
+}
+
+static void note_launch(struct device *device, const struct ronde_job *job)
+{
+    device->counts.kernels++;
+    device->counts.lines_launches += job->frame->has_lines;
+    device->counts.folded += job->block_count < job->seat_count;
+}
+
+/* Opens all blocks; they are driven by is_over and finish. */
+static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
+                               const struct ronde_job *job, uint32_t blocks,
+                               struct ronde_error *error)
+{
+    struct queue *queue = self;
+    struct device *device = queue->device;
+    (void)stream;
+    (void)dtype;
+    free_blocks(queue);
+    queue->blocks = calloc(blocks, sizeof *queue->blocks);
+    if (!queue->blocks)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
+    queue->block_count = blocks;
+    device->run++;
+    enter(device);
+    note_launch(device, job);
+    bool is_open = true;
+    for (uint32_t b = 0; b < blocks; b++) {
+        const struct emulated_options *options = &device->options;
+        const uint32_t movers = options->movers > 0 ? options->movers : 1 + device->run % 5;
+        queue->blocks[b] = emulated_block_open(job, b, movers, options->room_bytes);
+        is_open = is_open && queue->blocks[b];
+    }
+    leave(device);
+    return is_open ? RONDE_OK
+                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
+}
+
+/* Every block has a turn, in an order of its own. */
+static bool drive(struct queue *queue)
+{
+    bool is_over = true;
+    enter(queue->device);
+    for (uint32_t k = 0; k < queue->block_count; k++) {
+        const uint64_t b = buffers_draw(&queue->device->random) % queue->block_count;
+        (void)emulated_block_turn(queue->blocks[b]);
+    }
+    for (uint32_t b = 0; b < queue->block_count; b++)
+        is_over = emulated_block_turn(queue->blocks[b]) && is_over;
+    leave(queue->device);
+    return is_over;
+}
+
+static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
+{
+    (void)error;
+    *out_over = drive(self);
+    return RONDE_OK;
+}
+
+static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde_error *error)
+{
+    (void)error;
+    while (!drive(self))
+        continue;
+    if (out_elapsed_ns)
+        *out_elapsed_ns = 1;
+    return RONDE_OK;
+}
+
+const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options)
+{
+    struct device *device = calloc(1, sizeof *device);
+    if (!device)
+        return NULL;
+    device->options = *options;
+    device->random = 1;
+    device->memory = (struct ronde_mem){device_resize, device};
+    device->gpu = (struct ronde_gpu){.memory = &device->memory,
+                                     .self = device,
+                                     .open_queue = open_queue,
+                                     .close_queue = close_queue,
+                                     .reaches = reaches,
+                                     .resident_blocks = resident_blocks,
+                                     .write = queue_write,
+                                     .read = queue_read,
+                                     .clear = queue_clear,
+                                     .words = words,
+                                     .start = start,
+                                     .is_over = is_over,
+                                     .finish = finish};
+    return &device->gpu;
+}
+
+struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu)
+{
+    return ((const struct device *)(const void *)gpu)->counts;
+}
+
+void emulated_gpu_close(const struct ronde_gpu *gpu)
+{
+    free((void *)(uintptr_t)gpu);
+}
+
+/* ---- The backend. ------------------------------------------------------------------------------------------------- */
+
+static enum ronde_status emulated_probe(struct ronde_machine *out_machine,
+                                        struct ronde_error *why_not)
+{
+    (void)why_not;
+    memset(out_machine, 0, sizeof *out_machine);
+    out_machine->max_ranks = RONDE_MAX_RANKS;
+    out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
+    return RONDE_OK;
+}
+
+static enum ronde_status emulated_open(const struct ronde_machine *machine,
+                                       const struct ronde_mem *mem, void **out_self,
+                                       struct ronde_error *error)
+{
+    /* Large enough for a few seats of few connections, so that both kinds occur. */
+    const struct emulated_options options = {.room_bytes = 2000};
+    const struct ronde_gpu *gpu = emulated_gpu_open(&options);
+    (void)machine;
+    *out_self = NULL;
+    if (!gpu)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
+    const enum ronde_status status = ronde_cuda_open_on(gpu, mem, out_self, error);
+    if (status != RONDE_OK)
+        emulated_gpu_close(gpu);
+    return status;
+}
+
+static void emulated_close(void *self)
+{
+    if (!self)
+        return;
+    const struct ronde_gpu *gpu = ronde_cuda_gpu(self);
+    ronde_cuda_close_on(self);
+    emulated_gpu_close(gpu);
+}
+
+const struct ronde_backend emulated_backend = {
+    .name = "cuda, emulated",
+    .probe = emulated_probe,
+    .open = emulated_open,
+    .supports = ronde_cuda_supports,
+    .load = ronde_cuda_load,
+    .run = ronde_cuda_run,
+    .test = ronde_cuda_test,
+    .wait = ronde_cuda_wait,
+    .abort = ronde_cuda_abort,
+    .unload = ronde_cuda_unload,
+    .close = emulated_close,
+};

@@ -1,0 +1,42 @@
+/**
+ * A GPU made of this process's memory: the blocks of hw/cuda, compiled as C, run one after another in a random order.
+ *
+ * Everything but the CUDA runtime is what a GPU executes: images, staging, folding, the interpreter, the movers' loops
+ * and the protocols. What it cannot show is how a GPU's memory orders accesses and how fast anything is.
+ */
+#ifndef RONDE_TESTS_EMULATED_GPU_H
+#define RONDE_TESTS_EMULATED_GPU_H
+
+#include "hw/cuda/gpu.h"
+
+/** What the device is like. */
+struct emulated_options {
+    uint32_t movers;     /**< threads of a block that move data; 0 = another number in every run */
+    uint32_t resident;   /**< blocks at once; 0 = another number in every run */
+    uint32_t room_bytes; /**< shared memory of a block */
+    bool reaches_host;   /**< buffers of the caller's need no shadow */
+    bool is_guarded; /**< a touch of the device's memory outside of the device's work is a crash */
+};
+
+/** What the device has done. */
+struct emulated_counts {
+    uint64_t kernels;        /**< started */
+    uint64_t lines_launches; /**< of those: runs whose messages travelled in lines */
+    uint64_t folded;         /**< of those: runs with more lanes than blocks */
+    uint64_t live_blocks;    /**< of device memory, now */
+    uint64_t writes;         /**< copies to the device */
+};
+
+/** Opens a device; NULL when there is no memory. */
+const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options);
+
+/** What it has done so far. */
+struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu);
+
+/** Closes it. */
+void emulated_gpu_close(const struct ronde_gpu *gpu);
+
+/** The cuda backend on such a device, whose options change from run to run. */
+extern const struct ronde_backend emulated_backend;
+
+#endif
