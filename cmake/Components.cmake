@@ -70,6 +70,28 @@ function(ronde_component_threads name package purpose)
   endif()
 endfunction()
 
+# The same for CUDA: a compiler, and architectures it knows. CMake's own test compiles for an architecture that new
+# toolkits have dropped unless it is told others.
+function(ronde_component_cuda name package purpose)
+  _ronde_component_option(${name} "${purpose}")
+  if("${RONDE_${name}}" STREQUAL "OFF")
+    _ronde_component_result(${name} off "RONDE_${name}=OFF")
+    return()
+  endif()
+  set(RONDE_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that kernels are compiled for")
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES "${RONDE_CUDA_ARCHITECTURES}" CACHE STRING "")
+  endif()
+  set(ENV{CUDAARCHS} 80)
+  check_language(CXX)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    _ronde_component_result(${name} on "${CMAKE_CUDA_COMPILER}: ${purpose}")
+  else()
+    _ronde_component_result(${name} missing "no working nvcc (${package}) or no C++ compiler: ${purpose}")
+  endif()
+endfunction()
+
 # Prints what configure decided, one line per component.
 function(ronde_component_table)
   get_property(rows GLOBAL PROPERTY RONDE_COMPONENTS)

@@ -50,13 +50,15 @@ struct ronde_gpu {
 };
 
 /** What there is. Errors: UNAVAILABLE with what is missing: the build, the driver or the device. */
-enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not);
+RONDE_API enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine,
+                                            struct ronde_error *why_not);
 
 /** Opens the first device; closed with ronde_gpu_close. Errors: NO_MEMORY, UNAVAILABLE, DEVICE. */
-enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde_gpu **out_gpu,
-                                 struct ronde_error *error);
+RONDE_API enum ronde_status ronde_gpu_open(const struct ronde_mem *mem,
+                                           const struct ronde_gpu **out_gpu,
+                                           struct ronde_error *error);
 
 /** Closes a device opened by ronde_gpu_open; NULL is allowed. */
-void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu);
+RONDE_API void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu);
 
 #endif

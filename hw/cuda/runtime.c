@@ -1,0 +1,308 @@
+/* The GPU as the CUDA runtime shows it: the first visible device. See gpu.h. */
+#include "hw/cuda/backend.h"
+#include "hw/cuda/job.h"
+#include "hw/cuda/kernels.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The device in use: CUDA_VISIBLE_DEVICES says which one that is. */
+#define DEVICE 0
+
+/* An open device. */
+struct device {
+    struct ronde_gpu gpu; /* must stand first */
+    struct ronde_mem memory;
+    const struct ronde_mem *mem;
+    uint32_t processors; /* multiprocessors */
+};
+
+/* A queue: a stream, two events around the kernel, and the words that both sides reach. */
+struct queue {
+    const struct device *device;
+    cudaStream_t stream;
+    cudaEvent_t started;
+    cudaEvent_t ended;
+    uint32_t *words;
+    bool has_kernel; /* the events were recorded */
+};
+
+/* Turns a failure of the runtime into an error. The runtime remembers some failures, which are forgotten here. */
+static enum ronde_status check(cudaError_t result, const char *what, struct ronde_error *error)
+{
+    if (result == cudaSuccess)
+        return RONDE_OK;
+    (void)cudaGetLastError();
+    const enum ronde_status status =
+        result == cudaErrorMemoryAllocation ? RONDE_NO_MEMORY : RONDE_DEVICE;
+    return ronde_fail(error, status, "cuda: %s: %s", what, cudaGetErrorString(result));
+}
+
+/* Why there is no device, in words that say what to install. */
+static enum ronde_status refuse(cudaError_t result, int driver, struct ronde_error *why_not)
+{
+    (void)cudaGetLastError();
+    if (driver == 0)
+        return ronde_fail(why_not, RONDE_UNAVAILABLE,
+                          "cuda: built, never run: no NVIDIA driver here (libcuda.so.1; package "
+                          "nvidia-driver)");
+    if (result == cudaErrorInsufficientDriver)
+        return ronde_fail(why_not, RONDE_UNAVAILABLE,
+                          "cuda: the driver supports CUDA %d.%d, this build needs %d.%d or newer",
+                          driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                          CUDART_VERSION % 1000 / 10);
+    return ronde_fail(why_not, RONDE_UNAVAILABLE, "cuda: a driver, but no GPU to use: %s",
+                      result == cudaSuccess ? "none is visible (CUDA_VISIBLE_DEVICES?)"
+                                            : cudaGetErrorString(result));
+}
+
+/* Whether there is a device, and its properties. */
+static enum ronde_status find_device(struct cudaDeviceProp *out_properties, int *out_driver,
+                                     struct ronde_error *why_not)
+{
+    int count = 0;
+    *out_driver = 0;
+    (void)cudaDriverGetVersion(out_driver);
+    cudaError_t result = cudaGetDeviceCount(&count);
+    if (result == cudaSuccess && count > 0)
+        result = cudaGetDeviceProperties(out_properties, DEVICE);
+    if (result != cudaSuccess || count == 0)
+        return refuse(result, *out_driver, why_not);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
+{
+    struct cudaDeviceProp properties;
+    int driver;
+    memset(out_machine, 0, sizeof *out_machine);
+    const enum ronde_status status = find_device(&properties, &driver, why_not);
+    if (status != RONDE_OK)
+        return status;
+    out_machine->max_ranks = RONDE_MAX_RANKS;
+    out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
+    snprintf(out_machine->description, sizeof out_machine->description,
+             "virtual ranks on one %.48s: sm_%d%d, %d SMs, %.0f GiB, driver for CUDA %d.%d",
+             properties.name, properties.major, properties.minor, properties.multiProcessorCount,
+             (double)properties.totalGlobalMem / (1u << 30), driver / 1000, driver % 1000 / 10);
+    return RONDE_OK;
+}
+
+/* Memory of the device as an allocator; the vtable's users never resize a block, they replace it. */
+static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    void *block = NULL;
+    (void)self;
+    (void)old_bytes;
+    (void)cudaSetDevice(DEVICE);
+    if (old)
+        (void)cudaFree(old);
+    if (new_bytes == 0 || cudaMalloc(&block, new_bytes) == cudaSuccess)
+        return block;
+    (void)cudaGetLastError();
+    return NULL;
+}
+
+static void close_queue(void *self)
+{
+    struct queue *queue = self;
+    (void)cudaSetDevice(DEVICE);
+    if (queue->stream) {
+        (void)cudaStreamSynchronize(queue->stream);
+        (void)cudaStreamDestroy(queue->stream);
+    }
+    if (queue->started)
+        (void)cudaEventDestroy(queue->started);
+    if (queue->ended)
+        (void)cudaEventDestroy(queue->ended);
+    if (queue->words)
+        (void)cudaFreeHost(queue->words);
+    ronde_mem_free(queue->device->mem, queue, 1, sizeof *queue);
+}
+
+/* The words lie in pinned memory, which the device reaches under the host's address. */
+static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_error *error)
+{
+    const struct device *device = self;
+    *out_queue = NULL;
+    struct queue *queue = ronde_mem_new(device->mem, 1, sizeof *queue);
+    if (!queue)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a queue of the device");
+    queue->device = device;
+    cudaError_t result = cudaSetDevice(DEVICE);
+    if (result == cudaSuccess)
+        result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+    if (result == cudaSuccess)
+        result = cudaEventCreate(&queue->started);
+    if (result == cudaSuccess)
+        result = cudaEventCreate(&queue->ended);
+    if (result == cudaSuccess)
+        result = cudaHostAlloc((void **)&queue->words, 2 * sizeof *queue->words,
+                               cudaHostAllocMapped | cudaHostAllocPortable);
+    if (result != cudaSuccess) {
+        close_queue(queue);
+        return check(result, "opening a queue", error);
+    }
+    memset(queue->words, 0, 2 * sizeof *queue->words);
+    *out_queue = queue;
+    return RONDE_OK;
+}
+
+/* Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. */
+static bool reaches(void *self, const void *pointer)
+{
+    struct cudaPointerAttributes attributes;
+    (void)self;
+    if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    return attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer == pointer;
+}
+
+static enum ronde_status resident_blocks(void *self, enum ronde_dtype dtype, uint32_t *out_blocks,
+                                         struct ronde_error *error)
+{
+    const struct device *device = self;
+    int per_processor = 0;
+    (void)cudaSetDevice(DEVICE);
+    const cudaError_t result =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, ronde_cuda_kernel(dtype),
+                                                      RONDE_BLOCK_THREADS, 0);
+    *out_blocks = (uint32_t)per_processor * device->processors;
+    return check(result, "asking how many blocks fit", error);
+}
+
+/* Memory that is not pinned is read before the call returns. */
+static enum ronde_status queue_write(void *self, void *to, const void *from, uint64_t bytes,
+                                     struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    cudaError_t result =
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, queue->stream);
+    return check(result, "copying to the device", error);
+}
+
+static enum ronde_status queue_read(void *self, void *to, const void *from, uint64_t bytes,
+                                    struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    cudaError_t result =
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, queue->stream);
+    if (result == cudaSuccess)
+        result = cudaStreamSynchronize(queue->stream);
+    return check(result, "copying from the device", error);
+}
+
+static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    return check(cudaMemsetAsync(to, 0, (size_t)bytes, queue->stream), "clearing memory", error);
+}
+
+static uint32_t *words(void *self)
+{
+    return ((struct queue *)self)->words;
+}
+
+/* Cooperative: the launch fails rather than hangs if not all blocks are resident. */
+static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
+                               const struct ronde_job *job, uint32_t blocks,
+                               struct ronde_error *error)
+{
+    struct queue *queue = self;
+    const cudaStream_t in = stream ? (cudaStream_t)stream : queue->stream;
+    const struct dim3 grid = {blocks, 1, 1};
+    const struct dim3 threads = {RONDE_BLOCK_THREADS, 1, 1};
+    void *arguments[] = {(void *)&job};
+    cudaError_t result = cudaSetDevice(DEVICE);
+    queue->has_kernel = !stream;
+    if (result == cudaSuccess && !stream)
+        result = cudaEventRecord(queue->started, in);
+    if (result == cudaSuccess)
+        result =
+            cudaLaunchCooperativeKernel(ronde_cuda_kernel(dtype), grid, threads, arguments, 0, in);
+    if (result == cudaErrorCooperativeLaunchTooLarge) {
+        (void)cudaGetLastError();
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%u blocks of %u threads do not run at the same time on this device",
+                          blocks, RONDE_BLOCK_THREADS);
+    }
+    if (result == cudaSuccess && !stream)
+        result = cudaEventRecord(queue->ended, in);
+    return check(result, "launching the kernel", error);
+}
+
+static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    const cudaError_t result = cudaStreamQuery(queue->stream);
+    *out_over = result != cudaErrorNotReady;
+    return *out_over ? check(result, "running the kernel", error) : RONDE_OK;
+}
+
+static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    float elapsed_ms = 0;
+    cudaError_t result = cudaStreamSynchronize(queue->stream);
+    if (result == cudaSuccess && out_elapsed_ns && queue->has_kernel)
+        result = cudaEventElapsedTime(&elapsed_ms, queue->started, queue->ended);
+    if (out_elapsed_ns)
+        *out_elapsed_ns = (double)elapsed_ms * 1e6;
+    return check(result, "running the kernel", error);
+}
+
+/* Without cooperative launches nothing would keep a run from hanging. */
+static enum ronde_status check_device(struct device *device, struct ronde_error *error)
+{
+    struct cudaDeviceProp properties;
+    int driver;
+    const enum ronde_status status = find_device(&properties, &driver, error);
+    if (status != RONDE_OK)
+        return status;
+    if (!properties.cooperativeLaunch || !properties.unifiedAddressing)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "cuda: %.64s has no cooperative launches or no unified addresses",
+                          properties.name);
+    device->processors = (uint32_t)properties.multiProcessorCount;
+    return check(cudaSetDevice(DEVICE), "choosing the device", error);
+}
+
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde_gpu **out_gpu,
+                                 struct ronde_error *error)
+{
+    *out_gpu = NULL;
+    struct device *device = ronde_mem_new(mem, 1, sizeof *device);
+    if (!device)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the device");
+    const enum ronde_status status = check_device(device, error);
+    if (status != RONDE_OK) {
+        ronde_mem_free(mem, device, 1, sizeof *device);
+        return status;
+    }
+    device->mem = mem;
+    device->memory = (struct ronde_mem){device_resize, device};
+    device->gpu = (struct ronde_gpu){.memory = &device->memory,
+                                     .self = device,
+                                     .open_queue = open_queue,
+                                     .close_queue = close_queue,
+                                     .reaches = reaches,
+                                     .resident_blocks = resident_blocks,
+                                     .write = queue_write,
+                                     .read = queue_read,
+                                     .clear = queue_clear,
+                                     .words = words,
+                                     .start = start,
+                                     .is_over = is_over,
+                                     .finish = finish};
+    *out_gpu = &device->gpu;
+    return RONDE_OK;
+}
+
+void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
+{
+    if (gpu)
+        ronde_mem_free(mem, (void *)(uintptr_t)gpu, 1, sizeof(struct device));
+}
