@@ -263,7 +263,10 @@ RONDE_INTERP void *ronde_block_keep(struct ronde_block *block, void *from, uint6
     return kept;
 }
 
-/** The steps of a lane are where it left them; everything else begins at the counters, which outlive runs. */
+/**
+ * A lane starts over: the same launch may run again and again without the host. What outlives runs are the counters,
+ * and they tell all the rest.
+ */
 RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde_seat *seat)
 {
     struct ronde_lane *lane = &seat->lane;
@@ -271,6 +274,9 @@ RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde
     const uint64_t steps = lane->end - lane->first;
     lane->task = task;
     task->frame = &block->frame;
+    lane->step = lane->first;
+    lane->piece = steps > 0 ? 0 : block->frame.piece_count;
+    lane->reason = RONDE_REASON_NONE;
     lane->done = task->progress[lane->index].value;
     if (steps > 0)
         block->frame.first_piece = lane->done / steps;

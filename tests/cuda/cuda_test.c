@@ -1,0 +1,385 @@
+/*
+ * The cuda backend on an emulated GPU: what conformance, which compares results, does not show. Limits of time, aborts,
+ * folding, lines, streams, memory that only the device may touch.
+ */
+#include "engine/seal.h"
+#include "hw/cuda/backend.h"
+#include "support/emulated_gpu.h"
+#include "support/suite.h"
+
+#include "ronde/cuda.h"
+#include "ronde/engine.h"
+#include "ronde/schedules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKS_MAX 16u
+#define COUNT_MAX 70000u
+
+/* A device, a backend on it, a program, and the ranks' buffers. */
+static struct bench {
+    struct ronde_error error;
+    const struct ronde_gpu *gpu;
+    void *self;
+    void *program;
+    struct ronde_schedule *schedule;
+    int32_t in[RANKS_MAX][COUNT_MAX];
+    int32_t out[RANKS_MAX][COUNT_MAX];
+    void *ins[RANKS_MAX];
+    void *outs[RANKS_MAX];
+} bench;
+
+static void open_bench(const struct emulated_options *options, const struct ronde_mem *mem)
+{
+    memset(&bench, 0, sizeof bench);
+    bench.gpu = emulated_gpu_open(options);
+    CU_ASSERT_FATAL(bench.gpu != NULL);
+    CU_ASSERT_FATAL(ronde_cuda_open_on(bench.gpu, mem, &bench.self, &bench.error) == RONDE_OK);
+    for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
+        bench.ins[rank] = bench.in[rank];
+        bench.outs[rank] = bench.out[rank];
+        for (uint32_t i = 0; i < COUNT_MAX; i++)
+            bench.in[rank][i] = (int32_t)(rank + i);
+    }
+}
+
+static void close_bench(void)
+{
+    ronde_cuda_unload(bench.program);
+    ronde_schedule_destroy(bench.schedule);
+    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).live_blocks, 0);
+    ronde_cuda_close_on(bench.self);
+    emulated_gpu_close(bench.gpu);
+}
+
+static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks, uint32_t channels)
+{
+    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = algorithm,
+                                          .channels = channels,
+                                          .ranks = ranks};
+    struct ronde_schedule *schedule = NULL;
+    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &bench.error) ==
+                    RONDE_OK);
+    return schedule;
+}
+
+/* A ring that can deadlock: it claims to need no more than one slot, and may forget everybody's first message. */
+static struct ronde_schedule *unproved_ring(uint32_t ranks, bool drops_message)
+{
+    struct ronde_schedule *ring = compile("ring", ranks, 1);
+    struct ronde_schedule *raw;
+    CU_ASSERT_FATAL(ronde_raw_copy(ring, ronde_mem_default(), &raw, &bench.error) == RONDE_OK);
+    ronde_schedule_destroy(ring);
+    struct ronde_step *first = &raw->programs[0].steps[0];
+    if (drops_message) {
+        first->op = RONDE_STEP_NOP;
+        first->source = RONDE_BUFFER_COUNT;
+        first->send = RONDE_NONE;
+        first->chunk_count = 0;
+    }
+    CU_ASSERT_FATAL(ronde_seal_unproved(raw, 1, &bench.error) == RONDE_OK);
+    return raw;
+}
+
+static void load(struct ronde_schedule *schedule)
+{
+    bench.schedule = schedule;
+    CU_ASSERT_FATAL(ronde_cuda_load(bench.self, schedule, &bench.program, &bench.error) == RONDE_OK);
+}
+
+static struct ronde_launch launch_of(uint64_t count)
+{
+    return (struct ronde_launch){.count = count,
+                                 .dtype = RONDE_INT32,
+                                 .in = bench.ins,
+                                 .out = bench.outs};
+}
+
+static enum ronde_status run(const struct ronde_launch *launch)
+{
+    struct ronde_result result;
+    void *handle;
+    memset(&bench.error, 0, sizeof bench.error);
+    memset(bench.out, 0, sizeof bench.out);
+    const enum ronde_status status = ronde_cuda_run(bench.program, launch, &handle, &bench.error);
+    return status == RONDE_OK ? ronde_cuda_wait(handle, &result, &bench.error) : status;
+}
+
+/* Whether all ranks hold the sum of what ranks hold, rank + i each, and nothing behind it. */
+static bool is_sum(uint32_t ranks, uint64_t count)
+{
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        for (uint32_t i = 0; i < count; i++)
+            if (bench.out[rank][i] != (int32_t)(ranks * (ranks - 1) / 2 + ranks * i))
+                return false;
+        if (count < COUNT_MAX && bench.out[rank][count] != 0)
+            return false;
+    }
+    return true;
+}
+
+static const uint64_t counts[] = {1, 5000, 0, 2, 70000, 333, 4096, 17};
+
+/* Runs of all sizes, one after another, on one program. */
+static void run_all_counts(void)
+{
+    for (uint32_t k = 0; k < 3 * sizeof counts / sizeof counts[0]; k++) {
+        struct ronde_launch launch = launch_of(counts[k % (sizeof counts / sizeof counts[0])]);
+        launch.depth = k % 3 == 0 ? 0 : k % 7 + bench.schedule->proof.min_depth;
+        launch.protocol = k % 2 == 0 ? RONDE_PROTOCOL_AUTO : RONDE_PROTOCOL_STAGED;
+        launch.slot_bytes = k % 4 == 3 ? 4096 : 0;
+        CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+        CU_ASSERT(is_sum(bench.schedule->ranks, launch.count));
+    }
+}
+
+static void the_host_never_touches_memory_of_the_device(void)
+{
+    const struct emulated_options options = {.movers = 2, .room_bytes = 4096, .is_guarded = true};
+    open_bench(&options, ronde_mem_default());
+    load(compile("double_tree", 5, 2));
+    run_all_counts();
+    close_bench();
+}
+
+static void any_number_of_movers_blocks_and_room_gives_the_same(void)
+{
+    static const uint32_t movers[] = {1, 3, 64, 512};
+    static const uint32_t residents[] = {1, 2, 5, 1000};
+    static const uint32_t rooms[] = {0, 700, 3000, 32768};
+    for (uint32_t k = 0; k < 16; k++) {
+        const struct emulated_options options = {.movers = movers[k % 4],
+                                                 .resident = residents[k / 4],
+                                                 .room_bytes = rooms[(k + k / 4) % 4]};
+        open_bench(&options, ronde_mem_default());
+        load(compile("tree", 6, 2));
+        const struct ronde_launch launch = launch_of(k % 3 == 0 ? 9 : 3000);
+        CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+        CU_ASSERT(is_sum(6, launch.count));
+        const struct emulated_counts done = emulated_gpu_counts(bench.gpu);
+        CU_ASSERT_EQUAL(done.folded, residents[k / 4] < 1000);
+        close_bench();
+    }
+}
+
+static void small_messages_travel_in_lines(void)
+{
+    const struct emulated_options options = {.movers = 4, .resident = 100, .room_bytes = 32768};
+    open_bench(&options, ronde_mem_default());
+    load(compile("ring", 8, 1));
+    struct ronde_launch launch = launch_of(1024);
+    CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).lines_launches, 1);
+    /* A slot that the launch chooses is what it asks for. */
+    launch.slot_bytes = 4096;
+    CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+    CU_ASSERT(is_sum(8, 1024));
+    /* Chunks of 35,000 bytes: too long for lines. */
+    launch = launch_of(70000);
+    CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).lines_launches, 1);
+    /* Lines that were used before, after runs that did not use them. */
+    launch = launch_of(1024);
+    CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).lines_launches, 2);
+    CU_ASSERT(is_sum(8, 1024));
+    close_bench();
+}
+
+static void a_stuck_run_ends_and_names_what_it_waits_for(void)
+{
+    const struct emulated_options options = {.movers = 2, .resident = 3, .room_bytes = 1000};
+    for (uint32_t count = 10; count <= 20000; count += 19990) {
+        open_bench(&options, ronde_mem_default());
+        load(unproved_ring(4, true));
+        struct ronde_launch launch = launch_of(count);
+        launch.timeout_ns = 2000000;
+        CU_ASSERT_EQUAL(run(&launch), RONDE_TIMEOUT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "took longer than 2000000 ns"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "lane 0 step 1 (rrs)"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "waits for a message from rank"));
+        suite_note("%s", bench.error.message);
+        close_bench();
+    }
+}
+
+static void a_run_is_right_after_one_that_got_stuck(void)
+{
+    const struct emulated_options options = {.movers = 2, .room_bytes = 3000};
+    open_bench(&options, ronde_mem_default());
+    load(unproved_ring(5, false));
+    for (uint32_t turn = 0; turn < 6; turn++) {
+        /* Small runs use lines, where flags of the stuck run must not be taken for new ones. */
+        struct ronde_launch launch = launch_of(turn % 2 == 0 ? 20 : 20000);
+        /* With one slot a ring is stuck in mid-flight; with two it is not. */
+        launch.depth = 1;
+        launch.timeout_ns = 2000000;
+        CU_ASSERT_EQUAL(run(&launch), RONDE_TIMEOUT);
+        launch.depth = 2;
+        launch.timeout_ns = 0;
+        CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+        CU_ASSERT(is_sum(5, launch.count));
+    }
+    close_bench();
+}
+
+static void abort_ends_a_run_without_limit(void)
+{
+    const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
+    open_bench(&options, ronde_mem_default());
+    load(unproved_ring(3, true));
+    const struct ronde_launch launch = launch_of(100);
+    struct ronde_result result;
+    void *handle;
+    bool is_done;
+    CU_ASSERT_FATAL(ronde_cuda_run(bench.program, &launch, &handle, &bench.error) == RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_cuda_test(handle, &is_done, &bench.error), RONDE_OK);
+    CU_ASSERT_FALSE(is_done);
+    void *second;
+    CU_ASSERT_EQUAL(ronde_cuda_run(bench.program, &launch, &second, &bench.error),
+                    RONDE_BAD_ARGUMENT);
+    memset(&bench.error, 0, sizeof bench.error);
+    ronde_cuda_abort(handle);
+    CU_ASSERT_EQUAL(ronde_cuda_wait(handle, &result, &bench.error), RONDE_TIMEOUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "the run was aborted; rank"));
+    close_bench();
+}
+
+/* The emulated stream is a word whose value means nothing; a real one is a cudaStream_t. */
+static void runs_in_a_stream_need_no_preparation_of_their_own(void)
+{
+    const struct emulated_options options = {.movers = 3,
+                                             .resident = 4,
+                                             .room_bytes = 3000,
+                                             .reaches_host = true};
+    open_bench(&options, ronde_mem_default());
+    load(compile("ring", 4, 2));
+    const struct ronde_launch launch = launch_of(40);
+    CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, &bench, &bench.error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "no launch of the program was prepared"));
+    CU_ASSERT_EQUAL(ronde_cuda_prepare(bench.program, &launch, &bench.error), RONDE_OK);
+    const uint64_t writes = emulated_gpu_counts(bench.gpu).writes;
+    for (uint32_t turn = 0; turn < 10; turn++) {
+        memset(bench.out, 0, sizeof bench.out);
+        CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, &bench, &bench.error), RONDE_OK);
+        bool is_done = false;
+        while (!is_done)
+            CU_ASSERT_FATAL(ronde_cuda_test(bench.program, &is_done, &bench.error) == RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_cuda_check(bench.program, &bench.error), RONDE_OK);
+        CU_ASSERT(is_sum(4, 40));
+    }
+    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).writes, writes);
+    close_bench();
+}
+
+static void buffers_of_the_host_are_refused_in_a_stream(void)
+{
+    const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
+    open_bench(&options, ronde_mem_default());
+    load(compile("ring", 4, 1));
+    const struct ronde_launch launch = launch_of(40);
+    CU_ASSERT_EQUAL(ronde_cuda_prepare(bench.program, &launch, &bench.error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "not memory of the device"));
+    close_bench();
+}
+
+/* An allocator that counts, and fails at one allocation. */
+struct counting {
+    uint64_t allocations;
+    uint64_t fail_at; /* 1 = the first; 0 = never */
+    int64_t live_bytes;
+};
+
+static void *counting_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct counting *counting = self;
+    if (new_bytes > 0 && ++counting->allocations == counting->fail_at)
+        return NULL;
+    counting->live_bytes += (int64_t)new_bytes - (int64_t)old_bytes;
+    if (new_bytes == 0) {
+        free(old);
+        return NULL;
+    }
+    return realloc(old, new_bytes);
+}
+
+/* Loads and runs; the status of the first call that failed. */
+static enum ronde_status load_and_run(const struct ronde_schedule *schedule)
+{
+    const struct ronde_launch launch = launch_of(100);
+    struct ronde_result result;
+    void *program;
+    void *handle;
+    enum ronde_status status = ronde_cuda_load(bench.self, schedule, &program, &bench.error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_cuda_run(program, &launch, &handle, &bench.error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_wait(handle, &result, &bench.error);
+    ronde_cuda_unload(program);
+    return status;
+}
+
+static void every_failed_allocation_is_reported_and_leaves_nothing(void)
+{
+    const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
+    enum ronde_status status = RONDE_NO_MEMORY;
+    uint64_t fail_at = 0;
+    while (status == RONDE_NO_MEMORY && fail_at < 1000) {
+        struct counting counting = {0, 0, 0};
+        const struct ronde_mem mem = {counting_resize, &counting};
+        open_bench(&options, &mem);
+        bench.schedule = compile("recursive_doubling", 4, 1);
+        counting.fail_at = counting.allocations + ++fail_at;
+        status = load_and_run(bench.schedule);
+        CU_ASSERT(status == RONDE_OK || bench.error.status == RONDE_NO_MEMORY);
+        close_bench();
+        CU_ASSERT_EQUAL(counting.live_bytes, 0);
+    }
+    CU_ASSERT_EQUAL(status, RONDE_OK);
+    CU_ASSERT(fail_at > 10);
+    suite_note("%llu allocations of the host", (unsigned long long)fail_at - 1);
+}
+
+static void a_repeated_run_allocates_nothing(void)
+{
+    const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
+    struct counting counting = {0, 0, 0};
+    const struct ronde_mem mem = {counting_resize, &counting};
+    open_bench(&options, &mem);
+    load(compile("double_tree", 5, 1));
+    const struct ronde_launch large = launch_of(5000);
+    const struct ronde_launch small = launch_of(50);
+    CU_ASSERT_EQUAL(run(&large), RONDE_OK);
+    CU_ASSERT_EQUAL(run(&small), RONDE_OK);
+    const uint64_t before = counting.allocations;
+    const uint64_t live = emulated_gpu_counts(bench.gpu).live_blocks;
+    for (uint32_t turn = 0; turn < 6; turn++)
+        CU_ASSERT_EQUAL(run(turn % 2 == 0 ? &large : &small), RONDE_OK);
+    CU_ASSERT_EQUAL(counting.allocations, before);
+    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).live_blocks, live);
+    close_bench();
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"the_host_never_touches_memory_of_the_device", the_host_never_touches_memory_of_the_device},
+        {"any_number_of_movers_blocks_and_room_gives_the_same",
+         any_number_of_movers_blocks_and_room_gives_the_same},
+        {"small_messages_travel_in_lines", small_messages_travel_in_lines},
+        {"a_stuck_run_ends_and_names_what_it_waits_for",
+         a_stuck_run_ends_and_names_what_it_waits_for},
+        {"a_run_is_right_after_one_that_got_stuck", a_run_is_right_after_one_that_got_stuck},
+        {"abort_ends_a_run_without_limit", abort_ends_a_run_without_limit},
+        {"runs_in_a_stream_need_no_preparation_of_their_own",
+         runs_in_a_stream_need_no_preparation_of_their_own},
+        {"buffers_of_the_host_are_refused_in_a_stream", buffers_of_the_host_are_refused_in_a_stream},
+        {"every_failed_allocation_is_reported_and_leaves_nothing",
+         every_failed_allocation_is_reported_and_leaves_nothing},
+        {"a_repeated_run_allocates_nothing", a_repeated_run_allocates_nothing},
+    };
+    return suite_run("cuda", cases, sizeof cases / sizeof cases[0]);
+}
