@@ -84,7 +84,8 @@ struct ronde_vector {
     uint32_t word[4]; /**< of any element type */
 };
 
-/** Loads of each operand a mover has under way: 512 movers * 4 * 16 bytes keep a share of the memory busy. */
+/** Loads of each operand a mover has under way: 480 movers * 4 * 16 bytes are 30 KiB, what a multiprocessor's share of the
+ * memory has to have in flight. */
 #define RONDE_VECTORS_AT_ONCE 4u
 
 /** A block at work. */

@@ -8,8 +8,8 @@
 
 #include "engine/machine.h"
 
-/** Threads of a block that move data. */
-#define RONDE_MOVER_THREADS 512u
+/** Threads of a block that move data: with the deciding warp 16 warps, 4 per scheduler, so that each has 128 registers. */
+#define RONDE_MOVER_THREADS 480u
 
 /** Threads of a block: the movers, and before them a warp whose first thread decides what is moved. */
 #define RONDE_BLOCK_THREADS (32u + RONDE_MOVER_THREADS)

@@ -146,7 +146,7 @@ static void the_host_never_touches_memory_of_the_device(void)
 
 static void any_number_of_movers_blocks_and_room_gives_the_same(void)
 {
-    static const uint32_t movers[] = {1, 3, 64, 512};
+    static const uint32_t movers[] = {1, 3, 64, 480};
     static const uint32_t residents[] = {1, 2, 5, 1000};
     static const uint32_t rooms[] = {0, 700, 3000, 32768};
     for (uint32_t k = 0; k < 16; k++) {
