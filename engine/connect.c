@@ -6,6 +6,9 @@
 /* Lengths of a connection start a pair of cache lines of their own: its sender writes them. */
 #define LENGTHS_PER_LINES 16u
 
+/* Slots start on cache lines; single ones, so that the slots of short messages stay close together. */
+#define SLOT_ALIGNMENT 64u
+
 /* A receiving end of a program, where a sender can look it up. */
 struct entry {
     uint64_t key; /* the stored peer and the tag */
@@ -74,17 +77,33 @@ static uint32_t stored_peer(const struct ronde_view *peer, uint32_t sender)
                            ronde_group_negate(peer->schedule, peer->position));
 }
 
+/* The receiving ends of a peer's program that a position sends to with `tag`: only a mutant has several. */
+struct matches {
+    const struct entry *entries;
+    uint32_t count;
+};
+
+static struct matches find_matches(const struct ronde_view *peer,
+                                   const struct directory *directories, uint32_t sender,
+                                   uint32_t tag)
+{
+    const struct directory *directory = &directories[peer->program - peer->schedule->programs];
+    const uint64_t key = key_of(stored_peer(peer, sender), tag);
+    const uint32_t first = find_entry(directory, key);
+    struct matches matches = {directory->entries + first, 0};
+    while (first + matches.count < directory->count && matches.entries[matches.count].key == key)
+        matches.count++;
+    return matches;
+}
+
 /* The unbound receiving end of the connection that a position sends on with `tag`, or NULL if the peer has none. */
 static struct ronde_end *find_receiver(const struct ronde_task *peer,
                                        const struct directory *directories, uint32_t sender,
                                        uint32_t tag)
 {
-    const struct ronde_view *view = &peer->view;
-    const struct directory *directory = &directories[view->program - view->schedule->programs];
-    const uint64_t key = key_of(stored_peer(view, sender), tag);
-    for (uint32_t k = find_entry(directory, key);
-         k < directory->count && directory->entries[k].key == key; k++) {
-        struct ronde_end *end = &peer->ends[directory->entries[k].end];
+    const struct matches matches = find_matches(&peer->view, directories, sender, tag);
+    for (uint32_t k = 0; k < matches.count; k++) {
+        struct ronde_end *end = &peer->ends[matches.entries[k].end];
         if (!end->mine)
             return end;
     }
@@ -132,19 +151,68 @@ static void connect_all(struct ronde_loaded *loaded, const struct directory *dir
     }
 }
 
-bool ronde_loaded_connect(struct ronde_loaded *loaded)
+/* The receivers of every program, or NULL if there is no memory. */
+static struct directory *list_all(struct ronde_arena *arena, const struct ronde_schedule *schedule)
 {
-    const struct ronde_schedule *schedule = loaded->schedule;
-    struct ronde_arena *arena = ronde_arena_create(loaded->mem);
     struct directory *directories =
         arena ? ronde_arena_new(arena, schedule->program_count, sizeof *directories) : NULL;
     bool is_listed = directories != NULL;
     for (uint32_t p = 0; p < schedule->program_count && is_listed; p++)
         is_listed = list_receivers(arena, &schedule->programs[p], &directories[p]);
-    if (is_listed)
+    return is_listed ? directories : NULL;
+}
+
+bool ronde_loaded_connect(struct ronde_loaded *loaded)
+{
+    struct ronde_arena *arena = ronde_arena_create(loaded->mem);
+    const struct directory *directories = list_all(arena, loaded->schedule);
+    if (directories)
         connect_all(loaded, directories);
     ronde_arena_destroy(arena);
-    return is_listed;
+    return directories != NULL;
+}
+
+/* The ports of a task; false for one whose receiver is not there. */
+static bool list_ports(const struct ronde_loaded *loaded, const struct ronde_task *task,
+                       const struct directory *directories)
+{
+    const struct ronde_program *program = task->view.program;
+    struct ronde_port *ports = loaded->ports + (task->ends - loaded->ends);
+    const uint32_t channel = (uint32_t)(task->view.channel - loaded->schedule->channels);
+    for (uint32_t c = 0; c < program->connection_count; c++) {
+        const bool is_send = program->connections[c].is_send;
+        const uint32_t peer = ronde_view_peer(&task->view, c);
+        ports[c] = (struct ronde_port){peer, channel, c, is_send};
+        if (!is_send)
+            continue;
+        const struct ronde_view view = ronde_view_open(loaded->schedule, channel, peer);
+        const struct matches matches =
+            find_matches(&view, directories, task->view.position, program->connections[c].tag);
+        if (matches.count != 1)
+            return false;
+        ports[c].number = matches.entries[0].end;
+    }
+    return true;
+}
+
+enum ronde_status ronde_loaded_find_ports(struct ronde_loaded *loaded, struct ronde_error *error)
+{
+    struct ronde_arena *arena = ronde_arena_create(loaded->mem);
+    const struct directory *directories = list_all(arena, loaded->schedule);
+    bool is_whole = true;
+    loaded->ports = ronde_arena_new(loaded->arena, loaded->end_count, sizeof *loaded->ports);
+    for (uint64_t e = 0; loaded->ports && e < loaded->end_count; e++)
+        loaded->ports[e].peer = RONDE_NONE;
+    for (uint32_t t = 0; directories && loaded->ports && t < loaded->task_count && is_whole; t++)
+        is_whole = list_ports(loaded, &loaded->tasks[t], directories);
+    ronde_arena_destroy(arena);
+    if (!directories || !loaded->ports)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connection ends",
+                          (unsigned long long)loaded->end_count);
+    return is_whole ? RONDE_OK
+                    : ronde_fail(error, RONDE_UNSUPPORTED,
+                                 "a connection of rank %u has no receiver, or two",
+                                 loaded->first_rank);
 }
 
 /* Lengths of one connection, rounded up so that two senders never share a line. */
@@ -178,6 +246,28 @@ void ronde_loaded_place_slots(struct ronde_loaded *loaded, unsigned char *start,
         const uint64_t fifo = fifo_of(loaded, end);
         end->slots = start + fifo * depth * stride;
         end->lengths = lengths + fifo * lengths_stride(depth);
-        end->slot = 0;
     }
+}
+
+uint64_t ronde_slot_stride(const struct ronde_schedule *schedule, uint64_t share_bytes)
+{
+    const uint64_t bytes = share_bytes * schedule->max_chunk_count;
+    return bytes == 0 ? SLOT_ALIGNMENT
+                      : (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+}
+
+uint64_t ronde_box_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes, uint32_t depth)
+{
+    const uint64_t stride =
+        ronde_slot_stride(schedule, ronde_piece_bytes(schedule, slot_bytes));
+    return sizeof(struct ronde_fifo) + lengths_stride(depth) * sizeof(uint64_t) + stride * depth;
+}
+
+void ronde_loaded_place(struct ronde_loaded *loaded, uint64_t end, unsigned char *box,
+                        uint32_t depth)
+{
+    struct ronde_end *at = &loaded->ends[end];
+    bind(at, (struct ronde_fifo *)(void *)box, loaded->ports[end].is_send);
+    at->lengths = (uint64_t *)(void *)(box + sizeof(struct ronde_fifo));
+    at->slots = (unsigned char *)(at->lengths + lengths_stride(depth));
 }

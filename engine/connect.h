@@ -12,7 +12,14 @@
  */
 bool ronde_loaded_connect(struct ronde_loaded *loaded);
 
-/** Points all ends at slots of this stride from `start`; lengths lie behind the slots. All connections are empty. */
+/** Lists the ports of a single rank. Errors: NO_MEMORY; UNSUPPORTED for a connection that lacks its other end. */
+enum ronde_status ronde_loaded_find_ports(struct ronde_loaded *loaded, struct ronde_error *error);
+
+/** Bytes from slot to slot for messages of chunks up to `share_bytes`. */
+uint64_t ronde_slot_stride(const struct ronde_schedule *schedule, uint64_t share_bytes);
+
+/** Points all ends at slots of this stride from `start`; lengths lie behind the slots. All connections are empty;
+ * the caller starts them at their first slot. */
 void ronde_loaded_place_slots(struct ronde_loaded *loaded, unsigned char *start, uint64_t stride,
                               uint32_t depth);
 

@@ -148,24 +148,19 @@ static enum ronde_status check_table(const struct side *side, const struct ronde
     return RONDE_OK;
 }
 
-/* A buffer of every rank that has one: memory, or a table that says where each block is. */
-static enum ronde_status check_side(const struct ronde_schedule *schedule, const struct side *side,
-                                    const struct ronde_launch *launch, bool *out_varies,
-                                    struct ronde_error *error)
+/* A buffer of a rank, if it has one: memory, or a table that says where each block is. */
+static enum ronde_status check_side(const struct ronde_schedule *schedule, bool is_input,
+                                    const struct ronde_launch *launch, uint32_t rank,
+                                    bool *out_varies, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t rank = 0; rank < schedule->ranks && status == RONDE_OK; rank++) {
-        if (side->at_root && rank != schedule->root)
-            continue;
-        const bool has_pointers = side->blocks && side->blocks[rank].pointers;
-        if (!has_pointers && (!side->buffers || !side->buffers[rank]))
-            return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "launch: %s of rank %u is NULL, %s needs it", side->name, rank,
-                              ronde_collective_text(schedule->collective));
-        if (side->blocks)
-            status = check_table(side, launch, rank, out_varies, error);
-    }
-    return status;
+    const struct side side = side_of(schedule, launch, is_input);
+    const bool has_pointers = side.blocks && side.blocks[rank].pointers;
+    if (side.at_root && rank != schedule->root)
+        return RONDE_OK;
+    if (!has_pointers && (!side.buffers || !side.buffers[rank]))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: %s of rank %u is NULL, %s needs it",
+                          side.name, rank, ronde_collective_text(schedule->collective));
+    return side.blocks ? check_table(&side, launch, rank, out_varies, error) : RONDE_OK;
 }
 
 /* An output block and the input block that goes into it, each by the table of the rank that owns it. */
@@ -219,44 +214,80 @@ static enum ronde_status check_lengths(const struct ronde_schedule *schedule,
 
 /* Where a collective has no form in place, the two buffers of a rank must not be one. */
 static enum ronde_status check_sharing(const struct ronde_schedule *schedule,
-                                       const struct ronde_launch *launch, struct ronde_error *error)
+                                       const struct ronde_launch *launch, uint32_t rank,
+                                       struct ronde_error *error)
 {
     if (ronde_collective_traits(schedule->collective)->has_in_place || !launch->in || !launch->out)
         return RONDE_OK;
-    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
-        if (launch->in[rank] && launch->in[rank] == launch->out[rank])
-            return ronde_fail(
-                error, RONDE_BAD_ARGUMENT,
-                "launch: in and out of rank %u are the same memory, %s cannot run in place", rank,
-                ronde_collective_text(schedule->collective));
-    return RONDE_OK;
+    if (!launch->in[rank] || launch->in[rank] != launch->out[rank])
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "launch: in and out of rank %u are the same memory, %s cannot run in place",
+                      rank, ronde_collective_text(schedule->collective));
+}
+
+/* Ranks whose buffers are looked at. */
+struct members {
+    uint32_t first;
+    uint32_t end;
+};
+
+/* All inputs, then all outputs. *out_varies: some block is shorter than the launch says. */
+static enum ronde_status check_buffers(const struct ronde_schedule *schedule,
+                                       const struct ronde_launch *launch, struct members members,
+                                       bool *out_varies, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (int is_output = 0; is_output < 2; is_output++)
+        for (uint32_t rank = members.first; rank < members.end && status == RONDE_OK; rank++)
+            status = check_side(schedule, is_output == 0, launch, rank, out_varies, error);
+    for (uint32_t rank = members.first; rank < members.end && status == RONDE_OK; rank++)
+        status = check_sharing(schedule, launch, rank, error);
+    return status;
+}
+
+/* Blocks of different lengths need a schedule that leaves blocks where they belong. */
+static enum ronde_status check_v_form(const struct ronde_schedule *schedule,
+                                      struct ronde_error *error)
+{
+    if (schedule->v_form != RONDE_V_NONE)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "launch: blocks differ in length, and %s %s puts blocks where others belong",
+                      ronde_collective_text(schedule->collective), schedule->algorithm);
+}
+
+/* Everything but whether the blocks of different ranks fit together. */
+static enum ronde_status check_members(const struct ronde_schedule *schedule,
+                                       const struct ronde_launch *launch, struct members members,
+                                       bool *out_varies, struct ronde_error *error)
+{
+    const bool has_data = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
+    enum ronde_status status = check_kind(schedule, launch, error);
+    *out_varies = false;
+    if (status == RONDE_OK)
+        status = check_sizes(schedule, launch, error);
+    if (status == RONDE_OK && has_data && launch->count > 0)
+        status = check_buffers(schedule, launch, members, out_varies, error);
+    return status == RONDE_OK && *out_varies ? check_v_form(schedule, error) : status;
 }
 
 enum ronde_status ronde_launch_check(const struct ronde_schedule *schedule,
                                      const struct ronde_launch *launch, struct ronde_error *error)
 {
-    enum ronde_status status = check_kind(schedule, launch, error);
-    if (status == RONDE_OK)
-        status = check_sizes(schedule, launch, error);
-    const bool has_data = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
-    if (status != RONDE_OK || !has_data || launch->count == 0)
-        return status;
-    const struct side in = side_of(schedule, launch, true);
-    const struct side out = side_of(schedule, launch, false);
-    bool varies = false;
-    status = check_side(schedule, &in, launch, &varies, error);
-    if (status == RONDE_OK)
-        status = check_side(schedule, &out, launch, &varies, error);
-    if (status == RONDE_OK)
-        status = check_sharing(schedule, launch, error);
-    if (status != RONDE_OK || !varies)
-        return status;
-    if (schedule->v_form == RONDE_V_NONE)
-        return ronde_fail(
-            error, RONDE_UNSUPPORTED,
-            "launch: blocks differ in length, and %s %s puts blocks where others belong",
-            ronde_collective_text(schedule->collective), schedule->algorithm);
-    return check_lengths(schedule, launch, error);
+    const struct members all = {0, schedule->ranks};
+    bool varies;
+    const enum ronde_status status = check_members(schedule, launch, all, &varies, error);
+    return status == RONDE_OK && varies ? check_lengths(schedule, launch, error) : status;
+}
+
+enum ronde_status ronde_launch_check_rank(const struct ronde_schedule *schedule,
+                                          const struct ronde_launch *launch, uint32_t rank,
+                                          struct ronde_error *error)
+{
+    const struct members one = {rank, rank + 1};
+    bool varies;
+    return check_members(schedule, launch, one, &varies, error);
 }
 
 enum ronde_status ronde_backend_run_once(const struct ronde_backend *backend, void *self,

@@ -94,16 +94,20 @@ static enum ronde_status check_scratch(const struct ronde_schedule *schedule,
 static void count_parts(struct ronde_loaded *loaded)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
-    loaded->task_count = schedule->ranks * schedule->channel_count;
-    for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
+    loaded->task_count = loaded->rank_count * schedule->channel_count;
+    for (uint32_t rank = loaded->first_rank; rank < loaded->first_rank + loaded->rank_count;
+         rank++) {
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_view view = ronde_view_open(schedule, channel, rank);
             loaded->lane_count += view.program->lane_count;
             loaded->end_count += round_up(view.program->connection_count, 2);
         }
     }
-    /* A connection that has lost its other end, in a mutant, still needs counters: at most one per end. */
-    loaded->fifo_count = loaded->end_count;
+    /*
+     * A connection that has lost its other end, in a mutant, still needs counters: at most one per end. Those of a single
+     * rank lie where the other ranks reach them.
+     */
+    loaded->fifo_count = loaded->rank_count == schedule->ranks ? loaded->end_count : 0;
     loaded->counter_count = loaded->lane_count;
 }
 
@@ -257,7 +261,8 @@ static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t chann
                       const struct polled *polled, struct place *place)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
-    struct ronde_task *task = &loaded->tasks[rank * schedule->channel_count + channel];
+    struct ronde_task *task =
+        &loaded->tasks[(rank - loaded->first_rank) * schedule->channel_count + channel];
     task->view = ronde_view_open(schedule, channel, rank);
     task->frame = &loaded->frame;
     task->first_lane = place->lane;
@@ -292,7 +297,8 @@ static bool make_tasks(struct ronde_loaded *loaded)
             return false;
     }
     struct place place = {0, 0};
-    for (uint32_t rank = 0; rank < schedule->ranks; rank++) {
+    for (uint32_t rank = loaded->first_rank; rank < loaded->first_rank + loaded->rank_count;
+         rank++) {
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_view view = ronde_view_open(schedule, channel, rank);
             const ptrdiff_t program = view.program - schedule->programs;
@@ -303,9 +309,18 @@ static bool make_tasks(struct ronde_loaded *loaded)
     return true;
 }
 
-enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
-                                      const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
-                                      struct ronde_error *error)
+static enum ronde_status fail_memory(const struct ronde_schedule *schedule, unsigned long long ends,
+                                     struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_NO_MEMORY,
+                      "no memory to load the schedule: %u ranks, %llu connection ends",
+                      schedule->ranks, ends);
+}
+
+/* Loads some ranks, up to their connections. */
+static enum ronde_status create_ranks(const struct ronde_schedule *schedule, uint32_t first_rank,
+                                      uint32_t rank_count, const struct ronde_mem *mem,
+                                      struct ronde_loaded **out_loaded, struct ronde_error *error)
 {
     *out_loaded = NULL;
     const enum ronde_status status = check_scratch(schedule, error);
@@ -317,17 +332,46 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
     loaded->schedule = schedule;
     loaded->mem = mem;
     loaded->data = mem;
+    loaded->first_rank = first_rank;
+    loaded->rank_count = rank_count;
     loaded->arena = ronde_arena_create(mem);
     count_parts(loaded);
-    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded) || !ronde_loaded_connect(loaded)) {
+    if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded)) {
         const unsigned long long ends = loaded->end_count;
         ronde_loaded_destroy(loaded);
-        return ronde_fail(error, RONDE_NO_MEMORY,
-                          "no memory to load the schedule: %u ranks, %llu connection ends",
-                          schedule->ranks, ends);
+        return fail_memory(schedule, ends, error);
     }
     *out_loaded = loaded;
     return RONDE_OK;
+}
+
+enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
+                                      const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
+                                      struct ronde_error *error)
+{
+    const enum ronde_status status =
+        create_ranks(schedule, 0, schedule->ranks, mem, out_loaded, error);
+    if (status != RONDE_OK || ronde_loaded_connect(*out_loaded))
+        return status;
+    const unsigned long long ends = (*out_loaded)->end_count;
+    ronde_loaded_destroy(*out_loaded);
+    *out_loaded = NULL;
+    return fail_memory(schedule, ends, error);
+}
+
+enum ronde_status ronde_loaded_create_rank(const struct ronde_schedule *schedule, uint32_t rank,
+                                           const struct ronde_mem *mem,
+                                           struct ronde_loaded **out_loaded,
+                                           struct ronde_error *error)
+{
+    enum ronde_status status = create_ranks(schedule, rank, 1, mem, out_loaded, error);
+    if (status == RONDE_OK)
+        status = ronde_loaded_find_ports(*out_loaded, error);
+    if (status != RONDE_OK) {
+        ronde_loaded_destroy(*out_loaded);
+        *out_loaded = NULL;
+    }
+    return status;
 }
 
 void ronde_loaded_destroy(struct ronde_loaded *loaded)
@@ -343,7 +387,7 @@ void ronde_loaded_destroy(struct ronde_loaded *loaded)
 
 uint32_t ronde_loaded_first_lane(const struct ronde_loaded *loaded, uint32_t rank)
 {
-    if (rank == loaded->schedule->ranks)
+    if (rank == loaded->first_rank + loaded->rank_count)
         return loaded->lane_count;
-    return loaded->tasks[rank * loaded->schedule->channel_count].first_lane;
+    return loaded->tasks[(rank - loaded->first_rank) * loaded->schedule->channel_count].first_lane;
 }

@@ -23,14 +23,24 @@ struct ronde_region {
 /** Makes a region hold `bytes` of any content, which is lost when it grows; false if there is no memory. */
 bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *region, uint64_t bytes);
 
+/** Which connection an end belongs to, in words that both its ranks know: the receiver numbers them. */
+struct ronde_port {
+    uint32_t peer;    /**< rank of the other end; RONDE_NONE where an end only fills a line */
+    uint32_t channel; /**< both ends' */
+    uint32_t number;  /**< of the receiving end among the connections of the receiver's program */
+    bool is_send;     /**< this rank sends */
+};
+
 /** A loaded schedule. Belongs to one thread between runs; during a run every lane belongs to whoever drives it. */
 struct ronde_loaded {
     const struct ronde_schedule *schedule; /**< must outlive this */
     const struct ronde_mem *mem;           /**< must outlive this */
     struct ronde_arena *arena;             /**< owns the arrays below */
     struct ronde_frame frame;              /**< of the current run */
+    uint32_t first_rank;                   /**< the ranks that are loaded begin here */
+    uint32_t rank_count;                   /**< all of the schedule's, or one */
     uint32_t task_count;                   /**< ranks * channels */
-    struct ronde_task *tasks;              /**< rank * channels + channel */
+    struct ronde_task *tasks;              /**< (rank - first_rank) * channels + channel */
     uint32_t lane_count;                   /**< of all tasks */
     struct ronde_lane *lanes;              /**< task after task */
     uint64_t end_count;                    /**< connection ends of all tasks */
@@ -39,6 +49,7 @@ struct ronde_loaded {
     struct ronde_fifo *fifos; /**< the counters of each */
     uint64_t counter_count;   /**< entries of progress */
     struct ronde_counter *progress; /**< one per lane */
+    struct ronde_port *ports;       /**< one per end where a single rank is loaded, else NULL */
     struct ronde_extent *parts;     /**< channel after channel, chunks_per_block each */
     const struct ronde_mem
         *data; /**< what the regions are taken from: mem, unless the backend replaces it before
@@ -61,6 +72,23 @@ struct ronde_loaded {
 RONDE_API enum ronde_status
 ronde_loaded_create(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
                     struct ronde_loaded **out_loaded, struct ronde_error *error);
+
+/**
+ * Loads the part of one rank. Its connections have no memory yet: ronde_loaded_place gives it to each before the first
+ * run. Errors: as ronde_loaded_create; UNSUPPORTED for a connection that lacks its other end.
+ */
+RONDE_API enum ronde_status
+ronde_loaded_create_rank(const struct ronde_schedule *schedule, uint32_t rank,
+                         const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
+                         struct ronde_error *error);
+
+/** Bytes of a connection's memory: counters, lengths and the longest slots of launches up to slot_bytes and depth. */
+RONDE_API uint64_t ronde_box_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes,
+                                   uint32_t depth);
+
+/** Gives an end its connection's memory: zeroed, aligned to 128 bytes, ronde_box_bytes long, the same `depth`. */
+RONDE_API void ronde_loaded_place(struct ronde_loaded *loaded, uint64_t end, unsigned char *box,
+                                  uint32_t depth);
 
 /** Frees what create and prepare took; NULL is allowed. */
 RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);

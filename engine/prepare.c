@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Slots start on cache lines; single ones, so that the slots of short messages stay close together. */
-#define SLOT_ALIGNMENT 64u
-
 static uint64_t round_up(uint64_t value, uint64_t multiple)
 {
     return (value + multiple - 1) / multiple * multiple;
@@ -91,7 +88,8 @@ static enum placement placement_of(const struct ronde_loaded *loaded,
                                    const struct ronde_launch *launch)
 {
     bool has[2] = {false, false};
-    for (uint32_t r = 0; launch->in && launch->out && r < loaded->schedule->ranks; r++)
+    const uint32_t end_rank = loaded->first_rank + loaded->rank_count;
+    for (uint32_t r = loaded->first_rank; launch->in && launch->out && r < end_rank; r++)
         if (launch->in[r] && launch->out[r])
             has[overlaps(loaded, launch->in[r], launch->out[r])] = true;
     if (has[0] && has[1])
@@ -128,8 +126,7 @@ static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_by
         return lines_stride(loaded, piece_bytes);
     const uint64_t offer = loaded->frame.no_pull ? sizeof(struct ronde_offer) : 0;
     const uint64_t share = chunk_share(loaded, piece_bytes);
-    const uint64_t bytes = (share > offer ? share : offer) * loaded->schedule->max_chunk_count;
-    return bytes == 0 ? SLOT_ALIGNMENT : round_up(bytes, SLOT_ALIGNMENT);
+    return ronde_slot_stride(loaded->schedule, share > offer ? share : offer);
 }
 
 /* Everything of a frame but the slots; returns the stride the slots will need. */
@@ -239,25 +236,41 @@ static void start_lanes(struct ronde_loaded *loaded)
     }
 }
 
-/* Takes memory for the slots of this run and points the ends at it. */
-static bool reserve_slots(struct ronde_loaded *loaded, uint64_t stride, uint32_t depth,
-                          uint64_t *out_bytes)
+/* Where slots begin: lines stand for a message of data and flags and are addressed in halves (machine.h). */
+static bool reserve_slots(struct ronde_loaded *loaded, uint64_t bytes, unsigned char **out_start)
 {
     const bool has_lines = loaded->frame.has_lines;
     struct ronde_region *region = has_lines ? &loaded->lines : &loaded->slots;
-    *out_bytes = ronde_loaded_slot_bytes(loaded, has_lines ? 2 * stride : stride, depth);
-    if (!ronde_region_reserve(loaded->data, region, *out_bytes))
+    if (!ronde_region_reserve(loaded->data, region, bytes))
         return false;
-    unsigned char *start = region->start;
-    if (has_lines) {
-        const uint64_t first = (uint64_t)(uintptr_t)start / 2 + RONDE_LINE_DATA_BYTES;
-        start = (unsigned char *)(uintptr_t)(RONDE_LINES_BIT | first);
-    }
-    if (start != loaded->placed || stride != loaded->frame.slot_stride ||
-        depth != loaded->frame.depth)
-        ronde_loaded_place_slots(loaded, start, stride, depth);
-    loaded->placed = start;
+    const uint64_t first = (uint64_t)(uintptr_t)region->start / 2 + RONDE_LINE_DATA_BYTES;
+    *out_start = has_lines ? (unsigned char *)(uintptr_t)(RONDE_LINES_BIT | first) : region->start;
     return true;
+}
+
+/* Slots of another place, length or number: every connection is empty, and begins again at its first. */
+static enum ronde_status place_slots(struct ronde_loaded *loaded, uint64_t stride, uint32_t depth,
+                                     struct ronde_error *error)
+{
+    struct ronde_frame *frame = &loaded->frame;
+    bool is_other = stride != frame->slot_stride || depth != frame->depth;
+    if (!loaded->ports) {
+        unsigned char *start;
+        const uint64_t bytes =
+            ronde_loaded_slot_bytes(loaded, frame->has_lines ? 2 * stride : stride, depth);
+        if (!reserve_slots(loaded, bytes, &start))
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for slots: %llu bytes",
+                              (unsigned long long)bytes);
+        is_other |= start != loaded->placed;
+        if (is_other)
+            ronde_loaded_place_slots(loaded, start, stride, depth);
+        loaded->placed = start;
+    }
+    for (uint64_t e = 0; is_other && e < loaded->end_count; e++)
+        loaded->ends[e].slot = 0;
+    frame->slot_stride = stride;
+    frame->depth = depth;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
@@ -268,16 +281,13 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
         reset_counters(loaded);
     const uint64_t stride = fill_frame(loaded, launch, habits);
     const uint32_t depth = ronde_launch_depth(loaded->schedule, launch);
-    uint64_t bytes;
-    if (!reserve_slots(loaded, stride, depth, &bytes))
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for slots: %llu bytes",
-                          (unsigned long long)bytes);
+    const enum ronde_status status = place_slots(loaded, stride, depth, error);
+    if (status != RONDE_OK)
+        return status;
     const uint64_t scratch = scratch_bytes(loaded);
     if (!ronde_region_reserve(loaded->data, &loaded->scratch, scratch))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for scratch: %llu bytes",
                           (unsigned long long)scratch);
-    loaded->frame.slot_stride = stride;
-    loaded->frame.depth = depth;
     fill_parts(loaded);
     set_memories(loaded, launch);
     start_lanes(loaded);

@@ -126,6 +126,14 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_launch_check(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
                    struct ronde_error *error);
 
+/**
+ * The same for one rank, whose process knows nobody else's buffers: only its entries of the launch's arrays are looked
+ * at. Whether blocks of different lengths fit those of the other ranks is not checked. Errors: as ronde_launch_check.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_launch_check_rank(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
+                        uint32_t rank, struct ronde_error *error);
+
 /** Pointers of a group's members, picked from those of a world: out_picked[r] = world[members[r]]. */
 static inline void ronde_group_pick(void *const *world, const uint32_t *members, uint32_t ranks,
                                     void **out_picked)

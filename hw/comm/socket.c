@@ -1,0 +1,250 @@
+/* Sockets with deadlines. See socket.h. */
+#include "hw/comm/socket.h"
+
+#include "ronde/hw.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Between two attempts to connect: a listener that is late by less is not noticed. */
+#define RETRY_NS 10000000L
+
+/* A host that vanished without a word is noticed after about idle + count * interval seconds. */
+#define KEEPALIVE_IDLE_S 5
+#define KEEPALIVE_INTERVAL_S 2
+#define KEEPALIVE_COUNT 3
+
+/* Longest queue of strangers and members that wait to be accepted. */
+#define BACKLOG 1024
+
+static struct addrinfo *resolve(const char *host, uint16_t port, int flags,
+                                struct ronde_error *error)
+{
+    struct addrinfo hints;
+    struct addrinfo *found = NULL;
+    char service[8];
+    memset(&hints, 0, sizeof hints);
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    snprintf(service, sizeof service, "%u", port);
+    const int code = getaddrinfo(host, service, &hints, &found);
+    if (code == 0)
+        return found;
+    (void)ronde_fail(error, RONDE_BAD_ARGUMENT, "host \"%.100s\" is not known: %s", host,
+                     gai_strerror(code));
+    return NULL;
+}
+
+/* Small messages leave at once, and a silent host is noticed. Refusals only cost speed. */
+static void set_options(int fd)
+{
+    const int on = 1;
+    const int idle = KEEPALIVE_IDLE_S;
+    const int interval = KEEPALIVE_INTERVAL_S;
+    const int count = KEEPALIVE_COUNT;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+static int open_socket(const struct addrinfo *address)
+{
+    return socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                  address->ai_protocol);
+}
+
+/* A listening socket at one address; -1 with errno. A port whose last owner has just left may be taken again. */
+static int listen_at(const struct addrinfo *address)
+{
+    const int on = 1;
+    const int fd = open_socket(address);
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    const int reason = errno;
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+enum ronde_status ronde_socket_listen(const char *host, uint16_t port, int *out_fd,
+                                      struct ronde_error *error)
+{
+    *out_fd = -1;
+    struct addrinfo *found = resolve(host, port, AI_PASSIVE, error);
+    if (!found)
+        return RONDE_BAD_ARGUMENT;
+    int reason = 0;
+    for (const struct addrinfo *at = found; at && *out_fd < 0; at = at->ai_next) {
+        *out_fd = listen_at(at);
+        reason = errno;
+    }
+    freeaddrinfo(found);
+    if (*out_fd >= 0)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_IO, "cannot listen at %.100s:%u: %s", host, port,
+                      strerror(reason));
+}
+
+int ronde_socket_left_ms(double deadline_ns, int most)
+{
+    const double left_ms = (deadline_ns - ronde_clock_ns()) / 1e6;
+    if (left_ms <= 0)
+        return 0;
+    /* Rounded up, so that a wait does not become a spin for its last millisecond. */
+    return left_ms >= (double)most ? most : (int)left_ms + 1;
+}
+
+/* Waits until something can be done, or was refused; false when the time is over. */
+static bool await(int fd, short events, double deadline_ns)
+{
+    struct pollfd poll_fd = {fd, events, 0};
+    while (true) {
+        const int left_ms = ronde_socket_left_ms(deadline_ns, 1000);
+        if (poll(&poll_fd, 1, left_ms) > 0)
+            return true;
+        if (left_ms == 0)
+            return false;
+    }
+}
+
+/* One attempt at one address; -1 with errno. */
+static int connect_at(const struct addrinfo *address, double deadline_ns)
+{
+    const int fd = open_socket(address);
+    if (fd < 0)
+        return -1;
+    int reason = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
+    if (reason == EINPROGRESS) {
+        socklen_t length = sizeof reason;
+        if (!await(fd, POLLOUT, deadline_ns))
+            reason = ETIMEDOUT;
+        else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &reason, &length) != 0)
+            reason = errno;
+    }
+    if (reason == 0) {
+        set_options(fd);
+        return fd;
+    }
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+enum ronde_status ronde_socket_connect(const char *host, uint16_t port, double deadline_ns,
+                                       int *out_fd, struct ronde_error *error)
+{
+    const struct timespec pause = {0, RETRY_NS};
+    *out_fd = -1;
+    struct addrinfo *found = resolve(host, port, 0, error);
+    if (!found)
+        return RONDE_BAD_ARGUMENT;
+    int reason = 0;
+    while (*out_fd < 0) {
+        for (const struct addrinfo *at = found; at && *out_fd < 0; at = at->ai_next) {
+            *out_fd = connect_at(at, deadline_ns);
+            reason = errno;
+        }
+        if (*out_fd < 0 && ronde_clock_ns() >= deadline_ns)
+            break;
+        if (*out_fd < 0)
+            (void)nanosleep(&pause, NULL);
+    }
+    freeaddrinfo(found);
+    if (*out_fd >= 0)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_TIMEOUT, "nobody answers at %.100s:%u: %s", host, port,
+                      strerror(reason));
+}
+
+int ronde_socket_accept(int listener)
+{
+    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0)
+        set_options(fd);
+    return fd;
+}
+
+/* After a transfer that moved nothing: whether it may be tried again. */
+static enum ronde_status after_refusal(int fd, short events, double deadline_ns)
+{
+    if (errno == EINTR)
+        return RONDE_OK;
+    if (errno != EAGAIN && errno != EWOULDBLOCK)
+        return RONDE_IO;
+    return await(fd, events, deadline_ns) ? RONDE_OK : RONDE_TIMEOUT;
+}
+
+enum ronde_status ronde_socket_send(int fd, const void *data, size_t bytes, double deadline_ns)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t done = 0; done < bytes && status == RONDE_OK;) {
+        const ssize_t moved = send(fd, (const char *)data + done, bytes - done, MSG_NOSIGNAL);
+        if (moved >= 0)
+            done += (size_t)moved;
+        else
+            status = after_refusal(fd, POLLOUT, deadline_ns);
+    }
+    return status;
+}
+
+enum ronde_status ronde_socket_receive(int fd, void *data, size_t bytes, double deadline_ns)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t done = 0; done < bytes && status == RONDE_OK;) {
+        const ssize_t moved = recv(fd, (char *)data + done, bytes - done, 0);
+        if (moved == 0)
+            return RONDE_IO;
+        if (moved > 0)
+            done += (size_t)moved;
+        else
+            status = after_refusal(fd, POLLIN, deadline_ns);
+    }
+    return status;
+}
+
+/* Either side's address; false if the socket is not connected or bound. */
+static bool address_of(int fd, bool is_peer, struct sockaddr_storage *address, socklen_t *length)
+{
+    *length = sizeof *address;
+    memset(address, 0, sizeof *address);
+    return (is_peer ? getpeername(fd, (struct sockaddr *)address, length)
+                    : getsockname(fd, (struct sockaddr *)address, length)) == 0;
+}
+
+uint16_t ronde_socket_port(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+    char service[8];
+    unsigned port = 0;
+    if (!address_of(fd, false, &address, &length) ||
+        getnameinfo((struct sockaddr *)&address, length, NULL, 0, service, sizeof service,
+                    NI_NUMERICSERV) != 0 ||
+        sscanf(service, "%u", &port) != 1)
+        return 0;
+    return (uint16_t)port;
+}
+
+void ronde_socket_host(int fd, bool is_peer, char text[RONDE_ADDRESS_BYTES])
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+    if (!address_of(fd, is_peer, &address, &length) ||
+        getnameinfo((struct sockaddr *)&address, length, text, RONDE_ADDRESS_BYTES, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        snprintf(text, RONDE_ADDRESS_BYTES, "an unknown address");
+}

@@ -1,0 +1,49 @@
+/**
+ * Sockets with deadlines: every call ends by itself, whatever the other side does.
+ *
+ * Deadlines are points of ronde_clock_ns. All sockets are non-blocking inside and closed on exec.
+ */
+#ifndef RONDE_HW_COMM_SOCKET_H
+#define RONDE_HW_COMM_SOCKET_H
+
+#include "ronde/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Bytes of an address in words, "[::1]:65535" and longer. */
+#define RONDE_ADDRESS_BYTES 80
+
+/**
+ * Listens at a name or address; port 0 lets the system choose one. Owner: the caller closes *out_fd.
+ * Errors: BAD_ARGUMENT for a name nobody knows; IO naming address and reason, e.g. a port already taken.
+ */
+enum ronde_status ronde_socket_listen(const char *host, uint16_t port, int *out_fd,
+                                      struct ronde_error *error);
+
+/**
+ * Connects, again and again until the deadline: the listener may start later than those who join it.
+ * Owner: the caller closes *out_fd. Errors: BAD_ARGUMENT for a name nobody knows; TIMEOUT naming the last reason.
+ */
+enum ronde_status ronde_socket_connect(const char *host, uint16_t port, double deadline_ns,
+                                       int *out_fd, struct ronde_error *error);
+
+/** Takes a waiting connection; -1 if there is none (any more). */
+int ronde_socket_accept(int listener);
+
+/** Sends all bytes. OK; TIMEOUT; IO when the other side is gone. */
+enum ronde_status ronde_socket_send(int fd, const void *data, size_t bytes, double deadline_ns);
+
+/** Receives exactly so many bytes. OK; TIMEOUT; IO when the other side is gone before. */
+enum ronde_status ronde_socket_receive(int fd, void *data, size_t bytes, double deadline_ns);
+
+/** Milliseconds until a deadline for poll(): 0 if it is over, never more than `most`. */
+int ronde_socket_left_ms(double deadline_ns, int most);
+
+/** The port a socket is bound to; 0 if it is none. */
+uint16_t ronde_socket_port(int fd);
+
+/** Writes the host part of the own or the other side's address, without port. */
+void ronde_socket_host(int fd, bool is_peer, char text[RONDE_ADDRESS_BYTES]);
+
+#endif

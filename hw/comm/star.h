@@ -1,0 +1,63 @@
+/**
+ * A star: rank 0 holds a connection to every other rank. Carries what is rare: bytes to gather, and bad news.
+ *
+ * Rank 0 listens, the others greet it with version, rank and token. Whoever does not know the token, sends nonsense or
+ * nothing is dropped and noted. The connections stay open: when one ends without a farewell, its rank is lost, and rank
+ * 0 passes that on. Belongs to one thread, but for ronde_star_abort.
+ */
+#ifndef RONDE_HW_COMM_STAR_H
+#define RONDE_HW_COMM_STAR_H
+
+#include "ronde/comm.h"
+
+/** First word of a greeting, in the sender's byte order: another order is another number, and refused. */
+#define RONDE_STAR_MAGIC 0x656e64726f6e6472u
+
+/** Version of what travels between ranks; greetings begin alike in all of them. */
+#define RONDE_STAR_WIRE 1u
+
+/** What a rank says first. No version may change it, or versions could not tell each other apart. */
+struct ronde_greeting {
+    uint64_t magic;                /**< RONDE_STAR_MAGIC */
+    uint32_t wire;                 /**< RONDE_STAR_WIRE */
+    uint32_t rank;                 /**< of the sender */
+    uint32_t ranks;                /**< it expects */
+    uint32_t reserved;             /**< 0 */
+    char library[24];              /**< version of ronde, zero-padded */
+    char token[RONDE_TOKEN_BYTES]; /**< zero-padded */
+};
+
+struct ronde_star;
+
+/**
+ * Meets the other ranks. join->listener, if any, is taken over in every case. Time: O(ranks) at rank 0.
+ * Owner: the caller destroys *out_star. Errors: those of ronde_comm_join.
+ */
+enum ronde_status ronde_star_create(const struct ronde_join *join,
+                                    const struct ronde_comm_options *options,
+                                    const struct ronde_mem *mem, struct ronde_star **out_star,
+                                    struct ronde_error *error);
+
+/** Says farewell and closes; NULL is allowed. */
+void ronde_star_destroy(struct ronde_star *star);
+
+/** Gathers bytes of all ranks, in order of ranks. Collective. Errors: TIMEOUT, IO naming a rank; those of a failed star. */
+enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine, size_t bytes,
+                                       void *out_all, struct ronde_error *error);
+
+/** Looks for bad news; at rank 0 it also passes them on. Never blocks. Errors: IO naming a lost rank; what was told. */
+enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *error);
+
+/** Tells all ranks that it is over, and why. Best effort: who is gone is told nothing. */
+void ronde_star_alarm(struct ronde_star *star, const struct ronde_error *why);
+
+/** Asks for an alarm from any thread; the next check, gather or run raises it. */
+void ronde_star_abort(struct ronde_star *star);
+
+/** The address under which the others reach this rank, as far as the star shows it. */
+void ronde_star_host(const struct ronde_star *star, char *text, size_t bytes);
+
+/** Time limit of a gathering, ns. */
+uint64_t ronde_star_timeout_ns(const struct ronde_star *star);
+
+#endif

@@ -1,0 +1,217 @@
+/**
+ * Communicators: ranks that are processes, on one machine or on several, running schedules together.
+ *
+ * How processes find each other is up to the caller: one callback that gathers bytes of all ranks (ronde_comm_create),
+ * or a rendezvous at rank 0 (ronde_comm_join). Which of a launcher's ranks this process is, ronde_launcher_find tells.
+ *
+ * Calls marked collective must be made by all ranks of a communicator, in the same order. A run is checked against the
+ * other ranks' before data moves: ranks that disagree all get an error that names two of them.
+ * After a failure (a rank lost, a disagreement, a time limit, abort) a communicator only repeats its error; destroy it
+ * and make another one.
+ * Threads: a communicator and its programs belong to one thread at a time; several communicators may be used by several
+ * threads, or in turns by one through ronde_comm_test. ronde_comm_abort may be called from anywhere.
+ */
+#ifndef RONDE_COMM_H
+#define RONDE_COMM_H
+
+#include "ronde/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Time limit of rendezvous and loading where none is given: 30 s, ns. */
+#define RONDE_COMM_TIMEOUT_NS 30000000000u
+
+/** Bytes of a job's token, the terminating zero included. */
+#define RONDE_TOKEN_BYTES 128u
+
+/** Told about what was refused and did no harm, such as a stranger at the rendezvous; one line without end. */
+typedef void (*ronde_note)(void *self, const char *text);
+
+/** How messages travel between processes: enumerator, text. */
+#define RONDE_TRANSPORT_LIST(X)                                                                    \
+    X(AUTO, "auto") /* shared memory where all ranks are on one machine, else ucx */               \
+    X(PROC, "proc") /* shared memory of one machine */                                             \
+    X(UCX, "ucx")   /* whatever UCX finds: InfiniBand, RoCE, TCP, shared memory */
+
+/** Transports. */
+enum ronde_transport {
+#define RONDE_ENUMERATOR(name, text) RONDE_TRANSPORT_##name,
+    RONDE_TRANSPORT_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_TRANSPORT_COUNT /**< number of transports */
+};
+
+/** Choices of a communicator; zeroed means all defaults. The same on all ranks, but for the note. */
+struct ronde_comm_options {
+    enum ronde_transport transport; /**< how messages travel */
+    uint64_t timeout_ns; /**< limit of every collective call but a run; 0 = RONDE_COMM_TIMEOUT_NS */
+    ronde_note note;     /**< told about what was refused; NULL = nobody */
+    void *note_self;     /**< handed to it */
+};
+
+/** The caller's way to gather bytes before there is a communicator. */
+struct ronde_bootstrap {
+    void *self;     /**< handed to the callback */
+    uint32_t rank;  /**< of this process */
+    uint32_t ranks; /**< of the communicator */
+    /** Gathers `bytes` bytes of every rank into out_all, in order of ranks; called by all ranks together. */
+    enum ronde_status (*allgather)(void *self, const void *mine, size_t bytes, void *out_all,
+                                   struct ronde_error *error);
+};
+
+/** A rendezvous: rank 0 listens at an address, the others connect to it. */
+struct ronde_join {
+    const char *host;  /**< name or address; rank 0 listens there, which must be one of its own. NULL: the ranks share a
+                            machine and find each other by the token alone */
+    uint16_t port;     /**< the same on all ranks */
+    int listener;      /**< rank 0: a listening socket that is taken over, instead of host and port; 0 = none */
+    const char *token; /**< the job's secret, not empty; who does not know it is refused */
+    uint32_t rank;     /**< of this process */
+    uint32_t ranks;    /**< of the communicator */
+};
+
+/** Ranks that are processes. */
+struct ronde_comm;
+
+/** A schedule loaded on a communicator. */
+struct ronde_comm_program;
+
+/**
+ * Makes a communicator of the ranks that a callback reaches; it is called once, with at most 512 bytes. Collective.
+ *
+ * Time: O(ranks) at rank 0. Owner: the caller destroys *out_comm. Errors: NO_MEMORY; BAD_ARGUMENT; TIMEOUT naming the
+ * ranks that are missing; REJECTED naming a rank of another version; UNAVAILABLE for a transport that is not here.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_create(const struct ronde_bootstrap *bootstrap, const struct ronde_comm_options *options,
+                  const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                  struct ronde_error *error);
+
+/** The same of ranks that meet at an address. Errors: those of ronde_comm_create; IO for a port already taken. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_join(const struct ronde_join *join, const struct ronde_comm_options *options,
+                const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                struct ronde_error *error);
+
+/**
+ * Divides a communicator: ranks of one color form a new one, in order of key, then of rank. Collective.
+ *
+ * Color RONDE_NONE takes no part: *out_comm is NULL. Owner: the caller destroys *out_comm, before or after `comm`.
+ * Errors: those of ronde_comm_create; those of the communicator.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_split(struct ronde_comm *comm,
+                                                              uint32_t color, uint32_t key,
+                                                              struct ronde_comm **out_comm,
+                                                              struct ronde_error *error);
+
+/** Leaves: not collective. Programs must have been unloaded. NULL is allowed. */
+RONDE_API void ronde_comm_destroy(struct ronde_comm *comm);
+
+/** This process's rank. */
+RONDE_API uint32_t ronde_comm_rank(const struct ronde_comm *comm);
+
+/** Number of ranks. */
+RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
+
+/** How the messages travel; never AUTO. */
+RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);
+
+/** Gathers bytes of all ranks, in order of ranks; what 0 bytes gather is a barrier. Collective. Errors: the communicator's. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_allgather(struct ronde_comm *comm,
+                                                                  const void *mine, size_t bytes,
+                                                                  void *out_all,
+                                                                  struct ronde_error *error);
+
+/** Ends the communicator on all ranks: every run and call returns an error that names this rank. NULL is allowed. */
+RONDE_API void ronde_comm_abort(struct ronde_comm *comm);
+
+/** How a schedule is loaded. */
+struct ronde_comm_plan {
+    uint64_t slot_bytes; /**< the longest slot of any launch; 0 = the transport's default */
+    uint32_t depth;      /**< the most slots of any launch; 0 = ronde_launch_depth's default */
+};
+
+/**
+ * Loads a schedule, which must outlive the program. Collective. Memory: this rank's steps and connections; on one
+ * machine a slot's memory is taken when it is first used.
+ *
+ * Owner: the caller unloads *out_program. Errors: NO_MEMORY; BAD_ARGUMENT for another number of ranks than the
+ * communicator's; REJECTED naming two ranks that load different things; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_load(struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                const struct ronde_comm_plan *plan, struct ronde_comm_program **out_program,
+                struct ronde_error *error);
+
+/** Releases a program that is not running: not collective. NULL is allowed. */
+RONDE_API void ronde_comm_unload(struct ronde_comm_program *program);
+
+/**
+ * Starts a run. Collective over one communicator: one run at a time, in the same order on all ranks.
+ *
+ * Of the launch's arrays by rank (in, out, in_blocks, out_blocks, factors) only this rank's entry is looked at, and
+ * only memory of this rank is touched. Buffers must stay put until the run is over. Allocates scratch only when a
+ * launch needs more than all earlier ones. Errors: BAD_ARGUMENT, UNSUPPORTED as ronde_launch_check; BAD_ARGUMENT where a
+ * run of this communicator is not over, or slot and depth are more than was loaded; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
+                                                            const struct ronde_launch *launch,
+                                                            struct ronde_error *error);
+
+/** Moves a run on; *out_done: it is over. Never blocks. Errors: as wait. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_test(struct ronde_comm_program *program,
+                                                             bool *out_done,
+                                                             struct ronde_error *error);
+
+/**
+ * Waits for the end of a run. out_result: time from run to its end on this rank.
+ *
+ * Errors: REJECTED naming two ranks that disagree and in what; TIMEOUT naming what was waited for; IO naming a rank
+ * that was lost; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_wait(struct ronde_comm_program *program,
+                                                             struct ronde_result *out_result,
+                                                             struct ronde_error *error);
+
+/**
+ * A communicator through the backend interface, where a whole machine is expected: self is the communicator (open
+ * refuses), programs are loaded with the default plan, buffers of other ranks are not looked at.
+ */
+extern RONDE_API const struct ronde_backend ronde_backend_comm;
+
+/** Whether a transport is in this build; the reason is NULL or a sentence. */
+RONDE_API bool ronde_transport_available(enum ronde_transport transport, const char **out_reason);
+
+/** Printed name of a transport; "?" if out of range. */
+RONDE_API const char *ronde_transport_text(enum ronde_transport transport);
+
+/** Who started this process, and as which rank. */
+struct ronde_launcher {
+    const char *name; /**< "ronde", "torchrun", "open mpi", "pmi", "mvapich", "slurm"; NULL = nobody */
+    uint32_t rank;    /**< of this process */
+    uint32_t ranks;   /**< of the job */
+    char host[256];   /**< where rank 0 is to be met, or empty */
+    uint16_t port;    /**< there, or 0 */
+    char token[RONDE_TOKEN_BYTES]; /**< what the launcher calls the job, or empty */
+};
+
+/** Looks up a variable of the environment: getenv, or what a test says. */
+typedef const char *(*ronde_lookup)(void *self, const char *name);
+
+/**
+ * Finds out which rank of which launcher this process is. The first complete set of variables counts, and sets are
+ * never mixed: RONDE_*, torchrun, Open MPI, PMI, MVAPICH, Slurm. docs/processes.md has the table.
+ *
+ * lookup NULL asks the environment of this process. Errors: BAD_ARGUMENT for a set that contradicts itself, naming
+ * variable and value.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_launcher_find(ronde_lookup lookup, void *self,
+                                                                 struct ronde_launcher *out_launcher,
+                                                                 struct ronde_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
