@@ -11,10 +11,10 @@ struct dialect {
     const char *name;
     const char *rank;
     const char *ranks;
-    const char *sign;  /* one more that must be there, or NULL */
-    const char *host;  /* maybe: where rank 0 is */
-    const char *port;  /* maybe: there */
-    const char *token; /* maybe: the job */
+    const char *sign;     /* one more that must be there, or NULL */
+    const char *host;     /* maybe: where rank 0 is */
+    const char *port;     /* maybe: there */
+    const char *token;    /* maybe: the job */
     uint16_t port_offset; /* the launcher itself sits at its port */
 };
 
@@ -26,8 +26,8 @@ static const struct dialect dialects[] = {
     {"ronde", "RONDE_RANK", "RONDE_RANKS", NULL, "RONDE_HOST", "RONDE_PORT", "RONDE_TOKEN", 0},
     {"torchrun", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_ADDR", "MASTER_PORT",
      "TORCHELASTIC_RUN_ID", 1},
-    {"open mpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, NULL, NULL,
-     "PMIX_NAMESPACE", 0},
+    {"open mpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, NULL, NULL, "PMIX_NAMESPACE",
+     0},
     {"pmi", "PMI_RANK", "PMI_SIZE", NULL, NULL, NULL, "PMI_JOBID", 0},
     {"mvapich", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", NULL, NULL, NULL, NULL, 0},
     {"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID", NULL, NULL, "SLURM_JOB_ID", 0},
@@ -59,9 +59,8 @@ static enum ronde_status ask_number(const struct asking *asking, const struct di
     char *end = NULL;
     const unsigned long long number = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)text[0]) || *end != '\0' || number > most)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "%s: %s=\"%.64s\" is not a number from 0 to %u", dialect->name, name,
-                          text, most);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: %s=\"%.64s\" is not a number from 0 to %u",
+                          dialect->name, name, text, most);
     *out = (uint32_t)number;
     return RONDE_OK;
 }

@@ -260,8 +260,9 @@ static enum ronde_status open_door(const struct ronde_join *join, int *out_liste
     *out_listener = join->listener;
     if (join->listener > 0)
         return RONDE_OK;
-    const enum ronde_status status = ronde_socket_listen(
-        join->host ? join->host : LOOPBACK, join->host ? join->port : 0, out_listener, error);
+    const enum ronde_status status =
+        ronde_socket_listen(join->host ? join->host : LOOPBACK, join->host ? join->port : 0,
+                            out_listener, error);
     if (status != RONDE_OK || join->host)
         return status;
     return ronde_place_tell(join->token, ronde_socket_port(*out_listener), error);

@@ -57,8 +57,8 @@ bool ronde_place_ask(const char *token, uint16_t *out_port)
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return false;
-    const bool is_ours = fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
-                         read(fd, text, sizeof text - 1) > 0;
+    const bool is_ours =
+        fstat(fd, &about) == 0 && about.st_uid == geteuid() && read(fd, text, sizeof text - 1) > 0;
     close(fd);
     if (!is_ours || sscanf(text, "%u", &port) != 1 || port == 0 || port > UINT16_MAX)
         return false;

@@ -122,8 +122,7 @@ static enum ronde_status check_join(const struct ronde_join *join, struct ronde_
                           join->rank, join->ranks);
     if (!join->token || strlen(join->token) == 0 || strlen(join->token) >= RONDE_TOKEN_BYTES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "a rendezvous needs a token of 1 to %u characters",
-                          RONDE_TOKEN_BYTES - 1);
+                          "a rendezvous needs a token of 1 to %u characters", RONDE_TOKEN_BYTES - 1);
     return RONDE_OK;
 }
 
@@ -201,8 +200,12 @@ static enum ronde_status look_at(struct ronde_star *star, uint32_t entry, struct
         (void)ronde_frame_read_alarm(at->fd, head.bytes, &why);
         return settle(star, &why, entry, error);
     }
-    /* Bytes to gather, for whoever gathers them; but one who has hung up since will not be there for the answer. */
-    return (at->revents & POLLRDHUP) != 0 ? fail_lost(star, entry, error) : RONDE_OK;
+    /*
+     * Gathered bytes, for whoever waits for them; news behind them are read afterwards. But a rank that has hung up since
+     * it sent its bytes will not be there for the answer.
+     */
+    const bool has_hung_up = (at->revents & POLLRDHUP) != 0;
+    return star->rank == 0 && has_hung_up ? fail_lost(star, entry, error) : RONDE_OK;
 }
 
 /* Waits at most so long for anything, and looks at all that has come. */

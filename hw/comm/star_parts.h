@@ -26,7 +26,7 @@ struct ronde_frame_head {
 
 /** Bad news. */
 struct ronde_alarm {
-    uint32_t status; /**< enum ronde_status */
+    uint32_t status;                      /**< enum ronde_status */
     char text[RONDE_ERROR_MESSAGE_BYTES]; /**< zero-terminated */
 };
 

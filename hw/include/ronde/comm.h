@@ -63,10 +63,10 @@ struct ronde_bootstrap {
 
 /** A rendezvous: rank 0 listens at an address, the others connect to it. */
 struct ronde_join {
-    const char *host;  /**< name or address; rank 0 listens there, which must be one of its own. NULL: the ranks share a
+    const char *host; /**< name or address; rank 0 listens there, which must be one of its own. NULL: the ranks share a
                             machine and find each other by the token alone */
-    uint16_t port;     /**< the same on all ranks */
-    int listener;      /**< rank 0: a listening socket that is taken over, instead of host and port; 0 = none */
+    uint16_t port; /**< the same on all ranks */
+    int listener; /**< rank 0: a listening socket that is taken over, instead of host and port; 0 = none */
     const char *token; /**< the job's secret, not empty; who does not know it is refused */
     uint32_t rank;     /**< of this process */
     uint32_t ranks;    /**< of the communicator */
@@ -101,10 +101,9 @@ ronde_comm_join(const struct ronde_join *join, const struct ronde_comm_options *
  * Color RONDE_NONE takes no part: *out_comm is NULL. Owner: the caller destroys *out_comm, before or after `comm`.
  * Errors: those of ronde_comm_create; those of the communicator.
  */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_split(struct ronde_comm *comm,
-                                                              uint32_t color, uint32_t key,
-                                                              struct ronde_comm **out_comm,
-                                                              struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
+                 struct ronde_comm **out_comm, struct ronde_error *error);
 
 /** Leaves: not collective. Programs must have been unloaded. NULL is allowed. */
 RONDE_API void ronde_comm_destroy(struct ronde_comm *comm);
@@ -119,10 +118,9 @@ RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
 RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);
 
 /** Gathers bytes of all ranks, in order of ranks; what 0 bytes gather is a barrier. Collective. Errors: the communicator's. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_allgather(struct ronde_comm *comm,
-                                                                  const void *mine, size_t bytes,
-                                                                  void *out_all,
-                                                                  struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes, void *out_all,
+                     struct ronde_error *error);
 
 /** Ends the communicator on all ranks: every run and call returns an error that names this rank. NULL is allowed. */
 RONDE_API void ronde_comm_abort(struct ronde_comm *comm);
@@ -161,9 +159,8 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_run(struct ronde_comm_pr
                                                             struct ronde_error *error);
 
 /** Moves a run on; *out_done: it is over. Never blocks. Errors: as wait. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_test(struct ronde_comm_program *program,
-                                                             bool *out_done,
-                                                             struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_test(struct ronde_comm_program *program, bool *out_done, struct ronde_error *error);
 
 /**
  * Waits for the end of a run. out_result: time from run to its end on this rank.
@@ -191,9 +188,9 @@ RONDE_API const char *ronde_transport_text(enum ronde_transport transport);
 struct ronde_launcher {
     const char *name; /**< "ronde", "torchrun", "open mpi", "pmi", "mvapich", "slurm"; NULL = nobody */
     uint32_t rank;    /**< of this process */
-    uint32_t ranks;   /**< of the job */
-    char host[256];   /**< where rank 0 is to be met, or empty */
-    uint16_t port;    /**< there, or 0 */
+    uint32_t ranks;                /**< of the job */
+    char host[256];                /**< where rank 0 is to be met, or empty */
+    uint16_t port;                 /**< there, or 0 */
     char token[RONDE_TOKEN_BYTES]; /**< what the launcher calls the job, or empty */
 };
 

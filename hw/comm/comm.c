@@ -1,0 +1,336 @@
+/* Making, dividing and leaving communicators. See ronde/comm.h. */
+#include "hw/comm/comm.h"
+#include "hw/comm/socket.h"
+#include "ronde/hw.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What names a machine, as far as its processes can share memory. */
+struct site {
+    char boot[40];      /* the kernel's number of this boot */
+    uint64_t processes; /* the name space of process numbers */
+    uint32_t transport; /* wanted; all ranks must want the same */
+    uint32_t reserved;
+};
+
+/* How a new star is found: what rank 0 of it tells the others. */
+struct invitation {
+    uint32_t color;
+    uint32_t key;
+    uint16_t port;
+    char host[RONDE_ADDRESS_BYTES];
+    char token[40];
+};
+
+static void fill_site(struct site *out)
+{
+    struct stat about;
+    memset(out, 0, sizeof *out);
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, out->boot, sizeof out->boot - 1) < 0)
+        memset(out->boot, 0, sizeof out->boot);
+    if (fd >= 0)
+        close(fd);
+    if (stat("/proc/self/ns/pid", &about) == 0)
+        out->processes = about.st_ino;
+}
+
+static bool is_same_site(const struct site *left, const struct site *right)
+{
+    return left->processes == right->processes &&
+           memcmp(left->boot, right->boot, sizeof left->boot) == 0;
+}
+
+/* Where all ranks are decides what AUTO means, and how many share this rank's processors. */
+static enum ronde_status choose_wire(struct ronde_comm *comm, const struct site *sites,
+                                     struct ronde_error *error)
+{
+    uint32_t here = 0;
+    for (uint32_t rank = 0; rank < comm->ranks; rank++) {
+        if (sites[rank].transport != sites[0].transport)
+            return ronde_fail(error, RONDE_REJECTED, "rank 0 wants transport %s, rank %u wants %s",
+                              ronde_transport_text((enum ronde_transport)sites[0].transport), rank,
+                              ronde_transport_text((enum ronde_transport)sites[rank].transport));
+        here += is_same_site(&sites[rank], &sites[comm->rank]);
+    }
+    comm->is_crowded = here > ronde_usable_cores();
+    comm->transport = comm->options.transport;
+    for (uint32_t rank = 0; rank < comm->ranks && comm->transport != RONDE_TRANSPORT_UCX; rank++) {
+        if (is_same_site(&sites[rank], &sites[0]))
+            continue;
+        if (comm->transport == RONDE_TRANSPORT_PROC)
+            return ronde_fail(error, RONDE_UNAVAILABLE,
+                              "rank 0 and rank %u are on different machines or in different "
+                              "containers: they share no memory",
+                              rank);
+        comm->transport = RONDE_TRANSPORT_UCX;
+    }
+    if (comm->transport == RONDE_TRANSPORT_AUTO)
+        comm->transport = RONDE_TRANSPORT_PROC;
+    comm->wire = comm->transport == RONDE_TRANSPORT_UCX ? &ronde_wire_ucx : &ronde_wire_proc;
+    return RONDE_OK;
+}
+
+static enum ronde_status open_wire(struct ronde_comm *comm, struct ronde_error *error)
+{
+    struct site site;
+    fill_site(&site);
+    site.transport = comm->options.transport;
+    struct site *sites = ronde_mem_new(comm->mem, comm->ranks, sizeof *sites);
+    if (!sites)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator of %u ranks",
+                          comm->ranks);
+    enum ronde_status status = ronde_star_allgather(comm->star, &site, sizeof site, sites, error);
+    if (status == RONDE_OK)
+        status = choose_wire(comm, sites, error);
+    ronde_mem_free(comm->mem, sites, comm->ranks, sizeof *sites);
+    return status == RONDE_OK ? comm->wire->open(comm, error) : status;
+}
+
+static enum ronde_status check_options(const struct ronde_comm_options *options,
+                                       struct ronde_error *error)
+{
+    const char *reason = NULL;
+    if ((unsigned)options->transport >= RONDE_TRANSPORT_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "transport %u, there are %u",
+                          (unsigned)options->transport, (unsigned)RONDE_TRANSPORT_COUNT);
+    if (!ronde_transport_available(options->transport, &reason))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", reason);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_comm_join(const struct ronde_join *join,
+                                  const struct ronde_comm_options *options,
+                                  const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                                  struct ronde_error *error)
+{
+    *out_comm = NULL;
+    enum ronde_status status = check_options(options, error);
+    struct ronde_comm *comm = status == RONDE_OK ? ronde_mem_new(mem, 1, sizeof *comm) : NULL;
+    if (!comm) {
+        if (join->listener > 0)
+            close(join->listener);
+        return status != RONDE_OK
+                   ? status
+                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
+    }
+    comm->mem = mem;
+    comm->options = *options;
+    comm->rank = join->rank;
+    comm->ranks = join->ranks;
+    status = ronde_star_create(join, options, mem, &comm->star, error);
+    if (status == RONDE_OK)
+        status = open_wire(comm, error);
+    if (status != RONDE_OK) {
+        ronde_comm_destroy(comm);
+        return status;
+    }
+    *out_comm = comm;
+    return RONDE_OK;
+}
+
+/* A secret that only members learn: 128 bits of the system. */
+static enum ronde_status fill_token(char *token, size_t bytes, struct ronde_error *error)
+{
+    uint64_t number[2];
+    if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
+        return ronde_fail(error, RONDE_IO, "the system gives no random numbers");
+    snprintf(token, bytes, "%016llx%016llx", (unsigned long long)number[0],
+             (unsigned long long)number[1]);
+    return RONDE_OK;
+}
+
+/* The join of a rank of a new star, as its first rank has invited to it. A listener is the caller's until it is used. */
+static struct ronde_join join_of(const struct invitation *invitation, int listener, uint32_t rank,
+                                 uint32_t ranks)
+{
+    return (struct ronde_join){
+        invitation->host, invitation->port, listener, invitation->token, rank, ranks};
+}
+
+/* Opens a door at all of this machine's addresses and writes an invitation to it. */
+static enum ronde_status invite(struct invitation *out, int *out_listener, struct ronde_error *error)
+{
+    enum ronde_status status = fill_token(out->token, sizeof out->token, error);
+    if (status == RONDE_OK)
+        status = ronde_socket_listen("0.0.0.0", 0, out_listener, error);
+    if (status == RONDE_OK)
+        out->port = ronde_socket_port(*out_listener);
+    return status;
+}
+
+enum ronde_status ronde_comm_create(const struct ronde_bootstrap *bootstrap,
+                                    const struct ronde_comm_options *options,
+                                    const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                                    struct ronde_error *error)
+{
+    *out_comm = NULL;
+    if (bootstrap->ranks == 0 || bootstrap->rank >= bootstrap->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
+                          bootstrap->rank, bootstrap->ranks);
+    struct invitation mine;
+    int listener = 0;
+    enum ronde_status status = RONDE_OK;
+    memset(&mine, 0, sizeof mine);
+    struct invitation *all = ronde_mem_new(mem, bootstrap->ranks, sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", bootstrap->ranks);
+    if (bootstrap->rank == 0)
+        status = invite(&mine, &listener, error);
+    /* The machine's own name: the callback tells nothing about addresses. */
+    if (gethostname(mine.host, sizeof mine.host - 1) != 0)
+        snprintf(mine.host, sizeof mine.host, "127.0.0.1");
+    /* Also after a failure: the others are waiting, and an invitation without a port tells them. */
+    const enum ronde_status gathered =
+        bootstrap->allgather(bootstrap->self, &mine, sizeof mine, all, error);
+    if (status == RONDE_OK)
+        status = gathered;
+    if (status == RONDE_OK && all[0].port == 0)
+        status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
+    if (status == RONDE_OK) {
+        const bool is_here = strcmp(mine.host, all[0].host) == 0;
+        if (is_here)
+            snprintf(all[0].host, sizeof all[0].host, "127.0.0.1");
+        const struct ronde_join join = join_of(&all[0], listener, bootstrap->rank, bootstrap->ranks);
+        status = ronde_comm_join(&join, options, mem, out_comm, error);
+    } else if (listener > 0) {
+        close(listener);
+    }
+    ronde_mem_free(mem, all, bootstrap->ranks, sizeof *all);
+    return status;
+}
+
+/* Whether a rank of the same color comes before another in the new communicator. */
+static bool is_before(const struct invitation *all, uint32_t left, uint32_t right)
+{
+    return all[left].key != all[right].key ? all[left].key < all[right].key : left < right;
+}
+
+/* This rank's place among those of its color. */
+static struct ronde_join find_place(const struct ronde_comm *comm, const struct invitation *all,
+                                    int listener)
+{
+    uint32_t first = comm->rank;
+    uint32_t place = 0;
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < comm->ranks; rank++) {
+        if (all[rank].color != all[comm->rank].color)
+            continue;
+        count++;
+        place += is_before(all, rank, comm->rank);
+        first = is_before(all, rank, first) ? rank : first;
+    }
+    return join_of(&all[first], first == comm->rank ? listener : 0, place, count);
+}
+
+enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
+                                   struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    *out_comm = NULL;
+    struct invitation mine;
+    int listener = 0;
+    memset(&mine, 0, sizeof mine);
+    struct invitation *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    enum ronde_status status =
+        all ? invite(&mine, &listener, error)
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", comm->ranks);
+    /* Every rank invites: who leads its color is known only afterwards. */
+    mine.color = color;
+    mine.key = key;
+    ronde_star_host(comm->star, mine.host, sizeof mine.host);
+    status = ronde_comm_agree(comm, status, error);
+    if (status == RONDE_OK)
+        status = ronde_star_allgather(comm->star, &mine, sizeof mine, all, error);
+    if (status == RONDE_OK && color != RONDE_NONE) {
+        const struct ronde_join join = find_place(comm, all, listener);
+        if (join.listener > 0)
+            listener = 0;
+        status = ronde_comm_join(&join, &comm->options, comm->mem, out_comm, error);
+    }
+    if (listener > 0)
+        close(listener);
+    ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
+    return status;
+}
+
+void ronde_comm_destroy(struct ronde_comm *comm)
+{
+    if (!comm)
+        return;
+    if (comm->wire)
+        comm->wire->close(comm);
+    ronde_star_destroy(comm->star);
+    ronde_mem_free(comm->mem, comm, 1, sizeof *comm);
+}
+
+uint32_t ronde_comm_rank(const struct ronde_comm *comm)
+{
+    return comm->rank;
+}
+
+uint32_t ronde_comm_ranks(const struct ronde_comm *comm)
+{
+    return comm->ranks;
+}
+
+enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm)
+{
+    return comm->transport;
+}
+
+enum ronde_status ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes,
+                                       void *out_all, struct ronde_error *error)
+{
+    return ronde_star_allgather(comm->star, mine, bytes, out_all, error);
+}
+
+enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status status,
+                                   struct ronde_error *error)
+{
+    /* A rank's error travels whole, so that all ranks say the same. */
+    struct ronde_error mine = {.status = status};
+    if (status == RONDE_OK && comm->ranks == 1)
+        return RONDE_OK;
+    if (status != RONDE_OK)
+        snprintf(mine.message, sizeof mine.message, "%s", error ? error->message : "it failed");
+    struct ronde_error *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    if (!all) {
+        ronde_star_abort(comm->star);
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
+    }
+    enum ronde_status verdict = ronde_star_allgather(comm->star, &mine, sizeof mine, all, error);
+    for (uint32_t rank = 0; rank < comm->ranks && verdict == RONDE_OK; rank++)
+        if (all[rank].status != RONDE_OK)
+            verdict =
+                ronde_fail(error, all[rank].status, "rank %u: %.480s", rank, all[rank].message);
+    ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
+    return status != RONDE_OK ? status : verdict;
+}
+
+void ronde_comm_abort(struct ronde_comm *comm)
+{
+    if (comm)
+        ronde_star_abort(comm->star);
+}
+
+bool ronde_transport_available(enum ronde_transport transport, const char **out_reason)
+{
+    *out_reason = transport == RONDE_TRANSPORT_UCX ? ronde_wire_ucx_missing : NULL;
+    return !*out_reason;
+}
+
+const char *ronde_transport_text(enum ronde_transport transport)
+{
+    static const char *const texts[] = {
+#define TRANSPORT_TEXT(name, text) text,
+        RONDE_TRANSPORT_LIST(TRANSPORT_TEXT)
+#undef TRANSPORT_TEXT
+    };
+    return (unsigned)transport < RONDE_TRANSPORT_COUNT ? texts[transport] : "?";
+}

@@ -1,0 +1,149 @@
+/**
+ * Inside of communicators: what comm.c, program.c and the transports share.
+ *
+ * A communicator stands on a star, which carries what is rare, and on a transport, which carries messages. A program is
+ * one rank's part of a schedule (engine/loaded.h), whose lanes program.c polls; the transport gives every connection end
+ * its memory and moves what the lanes have posted.
+ */
+#ifndef RONDE_HW_COMM_COMM_H
+#define RONDE_HW_COMM_COMM_H
+
+#include "engine/loaded.h"
+#include "hw/comm/star.h"
+
+/** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
+#define RONDE_CARDS 8u
+
+/** What a rank says about a run before it moves data. */
+struct ronde_card {
+    uint64_t sequence; /**< runs of the communicator up to and including this one; 0 while it is written */
+    uint64_t schedule;   /**< hash */
+    uint64_t count;      /**< elements of a block */
+    uint64_t slot_bytes; /**< of the launch, defaults filled in */
+    uint32_t depth;      /**< of the launch, defaults filled in */
+    uint32_t collective; /**< enum ronde_collective */
+    uint32_t dtype;      /**< enum ronde_dtype */
+    uint32_t op;         /**< enum ronde_op; 0 where nothing is reduced */
+    uint32_t root;       /**< 0 where there is none */
+    uint32_t ranks;      /**< of the schedule */
+    char algorithm[64];  /**< its name, cut short */
+    uint64_t padding;    /**< up to two cache lines */
+};
+
+/** What a card that is expected turns out to be. */
+enum ronde_card_state {
+    RONDE_CARD_ABSENT, /**< the rank has not come so far */
+    RONDE_CARD_SAME,   /**< the rank runs the same */
+    RONDE_CARD_OTHER   /**< it does not; the error names both */
+};
+
+struct ronde_comm_program;
+
+/** How messages travel. Slots are called by the thread of the communicator. */
+struct ronde_wire {
+    /** Prepares a communicator; sets comm->cards and comm->wire_self. Collective. Errors: those of ronde_comm_create. */
+    enum ronde_status (*open)(struct ronde_comm *comm, struct ronde_error *error);
+    /** Releases what open took, also after a failed open. */
+    void (*close)(struct ronde_comm *comm);
+    /** The slot of a schedule whose plan names none. */
+    uint64_t (*default_slot_bytes)(const struct ronde_schedule *schedule, uint32_t depth);
+    /** Gives every end of a program its memory. Collective. Errors: those of ronde_comm_load. */
+    enum ronde_status (*load)(struct ronde_comm_program *program, struct ronde_error *error);
+    /** Releases what load took, also after a failed load. */
+    void (*unload)(struct ronde_comm_program *program);
+    /** Shows the run's card to the neighbours. */
+    void (*tell)(struct ronde_comm_program *program, const struct ronde_card *card);
+    /**
+     * Moves messages on, after a sweep in which lanes moved or did not. *io_moved: something moved, now or before.
+     * *out_is_quiet: whatever lanes posted is out of this rank's hands. Errors: IO naming a rank.
+     */
+    enum ronde_status (*poll)(struct ronde_comm_program *program, bool *io_moved,
+                              bool *out_is_quiet, struct ronde_error *error);
+    /** Waits a moment, at most some milliseconds, after `idle` fruitless polls in a row. */
+    void (*rest)(struct ronde_comm_program *program, uint32_t idle);
+};
+
+/** The shared memory of one machine. */
+extern const struct ronde_wire ronde_wire_proc;
+
+/** UCX; a build without it has one that only refuses. */
+extern const struct ronde_wire ronde_wire_ucx;
+
+/** NULL, or why this build has no UCX. */
+extern const char *const ronde_wire_ucx_missing;
+
+/** See ronde/comm.h. */
+struct ronde_comm {
+    const struct ronde_mem *mem;
+    struct ronde_comm_options options;
+    struct ronde_star *star;
+    uint32_t rank;
+    uint32_t ranks;
+    const struct ronde_wire *wire;
+    enum ronde_transport transport;
+    void *wire_self;          /**< the transport's */
+    struct ronde_card *cards; /**< ranks * RONDE_CARDS, as the transport shows them */
+    uint64_t sequence;        /**< runs begun */
+    uint64_t loads;           /**< programs ever loaded: the same number on all ranks */
+    bool is_running;
+    bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
+};
+
+/** A rank this one has connections with. */
+struct ronde_neighbour {
+    uint32_t rank;
+    bool is_source;   /**< messages come from it */
+    bool is_verified; /**< it runs the same as this rank does now */
+};
+
+/** See ronde/comm.h. */
+struct ronde_comm_program {
+    struct ronde_comm *comm;
+    struct ronde_loaded *loaded;
+    uint64_t id; /**< the same on all ranks */
+    uint64_t slot_bytes;
+    uint32_t depth;
+    struct ronde_neighbour *neighbours;
+    uint32_t neighbour_count;
+    void *wire_self; /**< the transport's */
+    uint32_t *lanes; /**< those not done */
+    uint32_t lane_count;
+    struct ronde_card card; /**< of the run */
+    bool is_running;
+    bool is_over;          /**< the run has ended well and awaits ronde_comm_wait */
+    bool is_rearranged;    /**< slots lie differently than in the run before */
+    uint32_t sources_left; /**< sources that have not been verified */
+    uint32_t others_left;  /**< other neighbours that have not been verified */
+    uint32_t idle;         /**< fruitless sweeps in a row */
+    uint32_t sweeps;       /**< since the clock was read */
+    double start_ns;
+    double end_ns;
+    double deadline_ns; /**< 0 = none */
+    double checked_ns;  /**< when the star was last looked at */
+};
+
+/** Fills a card's part that the schedule decides. */
+void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *schedule);
+
+/** Writes a card where others may be reading. */
+void ronde_card_put(struct ronde_card *to, const struct ronde_card *card);
+
+/** Compares the card of `rank` for a run with the own one; OTHER fills the error. */
+enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t rank,
+                                       const struct ronde_card *mine, struct ronde_error *error);
+
+/** Fails with both sides of a disagreement, in what they differ. REJECTED. */
+enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card, uint32_t other,
+                                    const struct ronde_card *other_card, struct ronde_error *error);
+
+/** Whether two cards, sequence aside, say the same. */
+bool ronde_card_is_same(const struct ronde_card *left, const struct ronde_card *right);
+
+/**
+ * Turns a failure of one rank into one of all: ranks tell each other how a local step went. Collective; every rank
+ * returns the first rank's error that has one.
+ */
+enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status status,
+                                   struct ronde_error *error);
+
+#endif

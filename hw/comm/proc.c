@@ -1,0 +1,310 @@
+/*
+ * The transport of one machine: connections in shared memory.
+ *
+ * The lanes' own counters are the transport; nothing is copied here. Memory has no name: rank 0 creates a file without
+ * one, and the others open it through rank 0's descriptor, so that nothing is left behind however a process ends. A
+ * rank that has nothing to do for a while sleeps on a word of its own, its bell; whoever has posted something for it
+ * looks whether it sleeps, and only then asks the kernel to wake it.
+ */
+#include "hw/comm/comm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* See hw/README.md for both. */
+#define DEFAULT_SLOT_BYTES 65536u
+#define LEAST_DEFAULT_SLOT_BYTES 4096u
+
+/* Schedules with many connections get shorter slots, so that their memory stays below this. */
+#define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
+
+/* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
+#define SPINS 4000u
+#define SPINS_CROWDED 4u
+
+/* A sleeping rank looks around for lost ranks and time limits after this long. */
+#define NAP_NS 5000000L
+
+/* Where the rank's bell is: alone on its lines. */
+struct bell {
+    uint32_t is_asleep;   /* atomic; the futex */
+    uint32_t padding[31]; /* up to two cache lines */
+};
+
+/* Memory that all ranks of a communicator map. */
+struct shared {
+    unsigned char *start;
+    size_t bytes;
+};
+
+/* What a communicator shares: cards, then bells. */
+struct board {
+    struct shared shared;
+    struct bell *bells;
+};
+
+/* Tells the core that it is waiting; a core that runs two threads then gives the other one more. */
+#if defined(__x86_64__) || defined(__i386__)
+#define PAUSE_CORE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define PAUSE_CORE() __asm__ volatile("yield")
+#else
+#define PAUSE_CORE() ((void)0)
+#endif
+
+/* Through which of whose descriptors the memory is reached. */
+struct door {
+    int32_t process;
+    int32_t descriptor;
+};
+
+static enum ronde_status create_file(size_t bytes, int *out_fd, struct ronde_error *error)
+{
+    *out_fd = memfd_create("ronde", MFD_CLOEXEC);
+    if (*out_fd >= 0 && ftruncate(*out_fd, (off_t)bytes) == 0)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_NO_MEMORY, "the system gives no %zu bytes of shared memory: %s",
+                      bytes, strerror(errno));
+}
+
+static enum ronde_status open_file(const struct door *door, int *out_fd, struct ronde_error *error)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", door->process, door->descriptor);
+    *out_fd = open(path, O_RDWR | O_CLOEXEC);
+    if (*out_fd >= 0)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_DEVICE, "cannot open rank 0's shared memory %s: %s", path,
+                      strerror(errno));
+}
+
+static enum ronde_status map_file(int fd, size_t bytes, struct shared *out,
+                                  struct ronde_error *error)
+{
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (start == MAP_FAILED)
+        return ronde_fail(error, RONDE_NO_MEMORY, "cannot map %zu bytes of shared memory: %s",
+                          bytes, strerror(errno));
+    out->start = start;
+    out->bytes = bytes;
+    return RONDE_OK;
+}
+
+static void unshare_memory(struct shared *shared)
+{
+    if (shared->start)
+        (void)munmap(shared->start, shared->bytes);
+    shared->start = NULL;
+}
+
+/* Zeroed memory that all ranks map. Collective: it succeeds on all of them or on none. */
+static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, struct shared *out,
+                                      struct ronde_error *error)
+{
+    struct door door = {(int32_t)getpid(), -1};
+    int fd = -1;
+    enum ronde_status status = RONDE_OK;
+    if (bytes > SIZE_MAX / 2 || bytes > (uint64_t)LLONG_MAX)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "%llu bytes of shared memory are too many",
+                            (unsigned long long)bytes);
+    if (status == RONDE_OK && comm->rank == 0)
+        status = create_file((size_t)bytes, &fd, error);
+    door.descriptor = fd;
+    status = ronde_comm_agree(comm, status, error);
+    struct door *doors = ronde_mem_new(comm->mem, comm->ranks, sizeof *doors);
+    if (status == RONDE_OK && !doors)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
+    if (status == RONDE_OK)
+        status = ronde_star_allgather(comm->star, &door, sizeof door, doors, error);
+    if (status == RONDE_OK && comm->rank > 0)
+        status = open_file(&doors[0], &fd, error);
+    if (status == RONDE_OK)
+        status = map_file(fd, (size_t)bytes, out, error);
+    /* Rank 0's descriptor must stay open until all have used it. */
+    status = ronde_comm_agree(comm, status, error);
+    if (status != RONDE_OK)
+        unshare_memory(out);
+    if (fd >= 0)
+        close(fd);
+    ronde_mem_free(comm->mem, doors, comm->ranks, sizeof *doors);
+    return status;
+}
+
+static enum ronde_status proc_open(struct ronde_comm *comm, struct ronde_error *error)
+{
+    struct board *board = ronde_mem_new(comm->mem, 1, sizeof *board);
+    const uint64_t cards_bytes = (uint64_t)comm->ranks * RONDE_CARDS * sizeof(struct ronde_card);
+    enum ronde_status status =
+        board ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
+    comm->wire_self = board;
+    status = ronde_comm_agree(comm, status, error);
+    if (status == RONDE_OK)
+        status = share_memory(comm, cards_bytes + (uint64_t)comm->ranks * sizeof(struct bell),
+                              &board->shared, error);
+    if (status != RONDE_OK)
+        return status;
+    comm->cards = (struct ronde_card *)(void *)board->shared.start;
+    board->bells = (struct bell *)(void *)(board->shared.start + cards_bytes);
+    return RONDE_OK;
+}
+
+static void proc_close(struct ronde_comm *comm)
+{
+    struct board *board = comm->wire_self;
+    if (!board)
+        return;
+    unshare_memory(&board->shared);
+    ronde_mem_free(comm->mem, board, 1, sizeof *board);
+    comm->wire_self = NULL;
+}
+
+/* Numbers of the connections of the programs of a schedule before those of a (rank, channel). */
+static uint64_t count_boxes(const struct ronde_schedule *schedule, uint64_t *firsts)
+{
+    uint64_t count = 0;
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
+        for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
+            if (firsts)
+                firsts[(size_t)rank * schedule->channel_count + channel] = count;
+            count += ronde_view_open(schedule, channel, rank).program->connection_count;
+        }
+    return count;
+}
+
+static uint64_t proc_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
+{
+    const uint64_t boxes = count_boxes(schedule, NULL);
+    uint64_t slot_bytes = DEFAULT_SLOT_BYTES;
+    while (slot_bytes > LEAST_DEFAULT_SLOT_BYTES &&
+           boxes * ronde_box_bytes(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
+        slot_bytes /= 2;
+    return slot_bytes;
+}
+
+/* Every connection's box lies where both of its ranks count it to be: with its receiver's. */
+static void place_ends(const struct ronde_comm_program *program, const uint64_t *firsts,
+                       uint64_t box_bytes)
+{
+    const struct shared *shared = program->wire_self;
+    struct ronde_loaded *loaded = program->loaded;
+    const uint32_t channels = loaded->schedule->channel_count;
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        const struct ronde_port *port = &loaded->ports[e];
+        const uint32_t receiver = port->is_send ? port->peer : program->comm->rank;
+        if (port->peer == RONDE_NONE)
+            continue;
+        const uint64_t box = firsts[(size_t)receiver * channels + port->channel] + port->number;
+        ronde_loaded_place(loaded, e, shared->start + box * box_bytes, program->depth);
+    }
+}
+
+static enum ronde_status proc_load(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    const struct ronde_schedule *schedule = program->loaded->schedule;
+    const uint64_t box_bytes = ronde_box_bytes(schedule, program->slot_bytes, program->depth);
+    const size_t views = (size_t)schedule->ranks * schedule->channel_count;
+    uint64_t *firsts = ronde_mem_new(comm->mem, views, sizeof *firsts);
+    program->wire_self = ronde_mem_new(comm->mem, 1, sizeof(struct shared));
+    enum ronde_status status =
+        firsts && program->wire_self
+            ? RONDE_OK
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu programs", views);
+    status = ronde_comm_agree(comm, status, error);
+    if (status == RONDE_OK) {
+        const uint64_t boxes = count_boxes(schedule, firsts);
+        /* A schedule for one rank has no connection, and nothing can be mapped that has no bytes. */
+        status = share_memory(comm, boxes * box_bytes + 1, program->wire_self, error);
+    }
+    if (status == RONDE_OK)
+        place_ends(program, firsts, box_bytes);
+    ronde_mem_free(comm->mem, firsts, views, sizeof *firsts);
+    return status;
+}
+
+static void proc_unload(struct ronde_comm_program *program)
+{
+    struct shared *shared = program->wire_self;
+    if (!shared)
+        return;
+    unshare_memory(shared);
+    ronde_mem_free(program->comm->mem, shared, 1, sizeof *shared);
+    program->wire_self = NULL;
+}
+
+/*
+ * Wakes the neighbours that sleep. What was posted must be visible before their bells are read: a rank that goes to
+ * sleep says so first and then looks once more, so that one of the two sees the other.
+ */
+static void ring(const struct ronde_comm_program *program)
+{
+    const struct board *board = program->comm->wire_self;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (uint32_t n = 0; n < program->neighbour_count; n++) {
+        uint32_t *bell = &board->bells[program->neighbours[n].rank].is_asleep;
+        if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0 &&
+            __atomic_exchange_n(bell, 0, __ATOMIC_RELAXED) != 0)
+            (void)syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
+static void proc_tell(struct ronde_comm_program *program, const struct ronde_card *card)
+{
+    const struct ronde_comm *comm = program->comm;
+    ronde_card_put(&comm->cards[(size_t)comm->rank * RONDE_CARDS + card->sequence % RONDE_CARDS],
+                   card);
+    ring(program);
+}
+
+static enum ronde_status proc_poll(struct ronde_comm_program *program, bool *io_moved,
+                                   bool *out_is_quiet, struct ronde_error *error)
+{
+    struct board *board = program->comm->wire_self;
+    (void)error;
+    *out_is_quiet = true;
+    /* This rank has something to do again, or is over: nobody need wake it. */
+    if (*io_moved) {
+        __atomic_store_n(&board->bells[program->comm->rank].is_asleep, 0, __ATOMIC_RELAXED);
+        ring(program);
+    }
+    return RONDE_OK;
+}
+
+static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
+{
+    const struct board *board = program->comm->wire_self;
+    const uint32_t spins = program->comm->is_crowded ? SPINS_CROWDED : SPINS;
+    const struct timespec nap = {0, NAP_NS};
+    uint32_t *bell = &board->bells[program->comm->rank].is_asleep;
+    if (idle < spins) {
+        PAUSE_CORE();
+        return;
+    }
+    /* Says that it will sleep; the caller polls once more, and only a fruitless poll leads to sleep. */
+    if (__atomic_load_n(bell, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(bell, 1, __ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        return;
+    }
+    (void)syscall(SYS_futex, bell, FUTEX_WAIT, 1, &nap, NULL, 0);
+}
+
+const struct ronde_wire ronde_wire_proc = {
+    .open = proc_open,
+    .close = proc_close,
+    .default_slot_bytes = proc_default_slot_bytes,
+    .load = proc_load,
+    .unload = proc_unload,
+    .tell = proc_tell,
+    .poll = proc_poll,
+    .rest = proc_rest,
+};

@@ -1,0 +1,416 @@
+/*
+ * Running schedules on a communicator. See ronde/comm.h.
+ *
+ * A run begins when this rank says so: it shows its card, and polls its lanes as soon as all ranks that send to it have
+ * shown the same. It ends when the lanes are done and every neighbour has shown the same. So no rank ever consumes a
+ * message of a run it disagrees with, and every rank of a disagreement learns of it in that run.
+ */
+#include "hw/comm/comm.h"
+#include "ronde/hw.h"
+
+#include <string.h>
+
+/* Steps of one lane in a row, as in the cpu backend. */
+#define BURST_STEPS 8u
+
+/* The clock is read once in so many sweeps: a sweep may be as short as a clock reading. */
+#define SWEEPS_PER_CLOCK 32u
+
+/* Between two looks at the star. */
+#define CHECK_NS 2e6
+
+/* What a rank loads, for comparison. */
+static enum ronde_status check_loads(struct ronde_comm_program *program,
+                                     const struct ronde_schedule *schedule,
+                                     struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    struct ronde_card card;
+    ronde_card_fill(&card, schedule);
+    card.slot_bytes = program->slot_bytes;
+    card.depth = program->depth;
+    struct ronde_card *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
+    enum ronde_status status = ronde_star_allgather(comm->star, &card, sizeof card, all, error);
+    for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
+        if (!ronde_card_is_same(&all[0], &all[rank]))
+            status = ronde_card_refuse(0, &all[0], rank, &all[rank], error);
+    ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
+    return status;
+}
+
+/* The ranks at the other ends of the connections, each once. */
+static enum ronde_status list_neighbours(struct ronde_comm_program *program,
+                                         struct ronde_error *error)
+{
+    const struct ronde_loaded *loaded = program->loaded;
+    const struct ronde_mem *mem = program->comm->mem;
+    const uint32_t ranks = program->comm->ranks;
+    uint32_t *places = ronde_mem_new(mem, ranks, sizeof *places);
+    program->neighbours = ronde_mem_new(mem, ranks, sizeof *program->neighbours);
+    if (places && program->neighbours) {
+        for (uint64_t e = 0; e < loaded->end_count; e++) {
+            const struct ronde_port *port = &loaded->ports[e];
+            if (port->peer == RONDE_NONE || port->peer == program->comm->rank)
+                continue;
+            if (places[port->peer] == 0)
+                places[port->peer] = ++program->neighbour_count;
+            struct ronde_neighbour *at = &program->neighbours[places[port->peer] - 1];
+            at->rank = port->peer;
+            at->is_source |= !port->is_send;
+        }
+    }
+    const bool is_done = places && program->neighbours;
+    ronde_mem_free(mem, places, ranks, sizeof *places);
+    return is_done ? RONDE_OK
+                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u neighbours", ranks);
+}
+
+void ronde_comm_unload(struct ronde_comm_program *program)
+{
+    if (!program)
+        return;
+    struct ronde_comm *comm = program->comm;
+    if (program->is_running)
+        comm->is_running = false;
+    comm->wire->unload(program);
+    if (program->loaded)
+        ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
+                       sizeof *program->lanes);
+    ronde_mem_free(comm->mem, program->neighbours, comm->ranks, sizeof *program->neighbours);
+    ronde_loaded_destroy(program->loaded);
+    ronde_mem_free(comm->mem, program, 1, sizeof *program);
+}
+
+/* The rank's own part, without the others. */
+static enum ronde_status load_part(struct ronde_comm_program *program,
+                                   const struct ronde_schedule *schedule, struct ronde_error *error)
+{
+    const struct ronde_comm *comm = program->comm;
+    enum ronde_status status =
+        ronde_loaded_create_rank(schedule, comm->rank, comm->mem, &program->loaded, error);
+    if (status != RONDE_OK)
+        return status;
+    program->lanes = ronde_mem_new(comm->mem, program->loaded->lane_count, sizeof *program->lanes);
+    if (!program->lanes)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u lanes",
+                          program->loaded->lane_count);
+    return list_neighbours(program, error);
+}
+
+static enum ronde_status check_plan(const struct ronde_comm *comm,
+                                    const struct ronde_schedule *schedule,
+                                    const struct ronde_comm_plan *plan, struct ronde_error *error)
+{
+    if (schedule->ranks != comm->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
+                          comm->ranks);
+    if (plan->slot_bytes > 0 && plan->slot_bytes < RONDE_GRAIN_BYTES)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "load: slot_bytes %llu, at least %u",
+                          (unsigned long long)plan->slot_bytes, RONDE_GRAIN_BYTES);
+    if (plan->depth > 0 && plan->depth < schedule->proof.min_depth)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "load: depth %u, this schedule needs at least %u", plan->depth,
+                          schedule->proof.min_depth);
+    return RONDE_OK;
+}
+
+/* The steps of loading, in which all ranks take part even where one of them cannot go on. */
+static enum ronde_status load_steps(struct ronde_comm_program *program,
+                                    const struct ronde_schedule *schedule,
+                                    const struct ronde_comm_plan *plan, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    const struct ronde_launch none = {.depth = plan->depth};
+    program->id = comm->loads++;
+    program->depth = ronde_launch_depth(schedule, &none);
+    program->slot_bytes = plan->slot_bytes
+                              ? plan->slot_bytes
+                              : comm->wire->default_slot_bytes(schedule, program->depth);
+    enum ronde_status status = check_loads(program, schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    status = load_part(program, schedule, error);
+    status = ronde_comm_agree(comm, status, error);
+    return status == RONDE_OK ? comm->wire->load(program, error) : status;
+}
+
+enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                                  const struct ronde_comm_plan *plan,
+                                  struct ronde_comm_program **out_program, struct ronde_error *error)
+{
+    *out_program = NULL;
+    enum ronde_status status = check_plan(comm, schedule, plan, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_comm_program *program = ronde_mem_new(comm->mem, 1, sizeof *program);
+    if (!program)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
+    program->comm = comm;
+    status = load_steps(program, schedule, plan, error);
+    if (status != RONDE_OK) {
+        ronde_comm_unload(program);
+        return status;
+    }
+    *out_program = program;
+    return RONDE_OK;
+}
+
+/* A launch with everything filled in, or why it cannot be. */
+static enum ronde_status settle_launch(const struct ronde_comm_program *program,
+                                       struct ronde_launch *launch, struct ronde_error *error)
+{
+    const struct ronde_comm *comm = program->comm;
+    launch->slot_bytes = launch->slot_bytes ? launch->slot_bytes : program->slot_bytes;
+    launch->depth = launch->depth ? launch->depth : program->depth;
+    if (comm->is_running)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a run of the communicator is not over");
+    if (launch->slot_bytes > program->slot_bytes || launch->depth > program->depth)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
+                          (unsigned long long)launch->slot_bytes, launch->depth,
+                          (unsigned long long)program->slot_bytes, program->depth);
+    if (launch->protocol == RONDE_PROTOCOL_PULL)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "launch: protocol pull, processes cannot read each other's buffers");
+    return ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
+}
+
+static struct ronde_card make_card(const struct ronde_comm_program *program,
+                                   const struct ronde_launch *launch)
+{
+    const struct ronde_schedule *schedule = program->loaded->schedule;
+    struct ronde_card card;
+    ronde_card_fill(&card, schedule);
+    card.sequence = program->comm->sequence;
+    card.count = launch->count;
+    card.slot_bytes = launch->slot_bytes;
+    card.depth = launch->depth;
+    card.dtype = launch->dtype;
+    card.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
+    return card;
+}
+
+static void start_lanes(struct ronde_comm_program *program)
+{
+    program->lane_count = program->loaded->lane_count;
+    for (uint32_t lane = 0; lane < program->lane_count; lane++)
+        program->lanes[lane] = lane;
+    program->sources_left = 0;
+    for (uint32_t n = 0; n < program->neighbour_count; n++) {
+        program->neighbours[n].is_verified = false;
+        program->sources_left += program->neighbours[n].is_source;
+    }
+    program->others_left = program->neighbour_count - program->sources_left;
+}
+
+enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
+                                 const struct ronde_launch *given, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    struct ronde_loaded *loaded = program->loaded;
+    const struct ronde_habits habits = {program->slot_bytes, UINT64_MAX};
+    const uint64_t old_stride = loaded->frame.slot_stride;
+    const uint32_t old_depth = loaded->frame.depth;
+    struct ronde_launch launch = *given;
+    enum ronde_status status = ronde_star_check(comm->star, error);
+    if (status == RONDE_OK)
+        status = settle_launch(program, &launch, error);
+    if (status == RONDE_OK)
+        status = ronde_loaded_prepare(loaded, &launch, &habits, error);
+    if (status != RONDE_OK)
+        return status;
+    /* Blocks of other ranks are not known here: a message of the wrong length is found when it comes. */
+    loaded->frame.checks = launch.in_blocks || launch.out_blocks;
+    program->is_rearranged =
+        old_stride != loaded->frame.slot_stride || old_depth != loaded->frame.depth;
+    comm->is_running = true;
+    comm->sequence++;
+    program->is_running = true;
+    program->is_over = false;
+    program->idle = 0;
+    program->sweeps = 0;
+    program->start_ns = ronde_clock_ns();
+    program->checked_ns = program->start_ns;
+    program->deadline_ns = launch.timeout_ns > 0 ? program->start_ns + (double)launch.timeout_ns : 0;
+    start_lanes(program);
+    program->card = make_card(program, &launch);
+    comm->wire->tell(program, &program->card);
+    return RONDE_OK;
+}
+
+/* The run is given up, and with it the communicator. */
+static enum ronde_status give_up(struct ronde_comm_program *program, const struct ronde_error *why,
+                                 struct ronde_error *error)
+{
+    ronde_star_alarm(program->comm->star, why);
+    return ronde_star_check(program->comm->star, error);
+}
+
+/* Looks for the cards of the neighbours that have not shown theirs. */
+static enum ronde_status verify(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    for (uint32_t n = 0; n < program->neighbour_count; n++) {
+        struct ronde_neighbour *at = &program->neighbours[n];
+        struct ronde_error why = {0};
+        if (at->is_verified)
+            continue;
+        const enum ronde_card_state state =
+            ronde_card_check(program->comm, at->rank, &program->card, &why);
+        if (state == RONDE_CARD_OTHER)
+            return give_up(program, &why, error);
+        if (state == RONDE_CARD_ABSENT)
+            continue;
+        at->is_verified = true;
+        if (at->is_source)
+            program->sources_left--;
+        else
+            program->others_left--;
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status fail_step(struct ronde_comm_program *program,
+                                   const struct ronde_lane *lane, struct ronde_error *error)
+{
+    char text[RONDE_LANE_TEXT_BYTES];
+    struct ronde_error why = {0};
+    ronde_lane_describe(lane, text);
+    (void)ronde_fail(&why, RONDE_REJECTED, "%s", text);
+    return give_up(program, &why, error);
+}
+
+/* Polls every lane once; those that are done leave. */
+static enum ronde_status sweep(struct ronde_comm_program *program, bool *io_moved,
+                               struct ronde_error *error)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < program->lane_count; k++) {
+        struct ronde_lane *lane = &program->loaded->lanes[program->lanes[k]];
+        enum ronde_poll poll = ronde_lane_poll(lane);
+        for (uint32_t step = 1; step < BURST_STEPS && poll == RONDE_POLL_PROGRESSED; step++) {
+            *io_moved = true;
+            poll = ronde_lane_poll(lane);
+        }
+        *io_moved |= poll == RONDE_POLL_PROGRESSED;
+        if (poll == RONDE_POLL_WRONG)
+            return fail_step(program, lane, error);
+        if (poll != RONDE_POLL_DONE)
+            program->lanes[kept++] = program->lanes[k];
+    }
+    program->lane_count = kept;
+    return RONDE_OK;
+}
+
+/* What a run that takes too long waits for. */
+static enum ronde_status fail_late(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    const double limit_s = (program->deadline_ns - program->start_ns) / 1e9;
+    struct ronde_error why = {0};
+    char text[RONDE_LANE_TEXT_BYTES];
+    for (uint32_t n = 0; n < program->neighbour_count && why.status == RONDE_OK; n++)
+        if (!program->neighbours[n].is_verified)
+            (void)
+                ronde_fail(&why, RONDE_TIMEOUT,
+                           "the run took longer than %.3g s: rank %u waits for rank %u, which has "
+                           "not begun it",
+                           limit_s, program->comm->rank, program->neighbours[n].rank);
+    if (why.status == RONDE_OK && program->lane_count > 0) {
+        ronde_lane_describe(&program->loaded->lanes[program->lanes[0]], text);
+        (void)ronde_fail(&why, RONDE_TIMEOUT, "the run took longer than %.3g s: %s", limit_s, text);
+    }
+    (void)ronde_fail(&why, RONDE_TIMEOUT,
+                     "the run took longer than %.3g s: messages of rank %u have not left it",
+                     limit_s, program->comm->rank);
+    return give_up(program, &why, error);
+}
+
+/* The time limit, and bad news. */
+static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    if (program->idle == 0 && ++program->sweeps % SWEEPS_PER_CLOCK != 0)
+        return RONDE_OK;
+    const double now_ns = ronde_clock_ns();
+    if (now_ns - program->checked_ns < CHECK_NS)
+        return RONDE_OK;
+    program->checked_ns = now_ns;
+    const enum ronde_status status = ronde_star_check(program->comm->star, error);
+    if (status == RONDE_OK && program->deadline_ns > 0 && now_ns > program->deadline_ns)
+        return fail_late(program, error);
+    return status;
+}
+
+/* One turn of a run: cards, lanes, messages, the clock. */
+static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out_done,
+                                   struct ronde_error *error)
+{
+    bool has_moved = false;
+    bool is_quiet = false;
+    enum ronde_status status = RONDE_OK;
+    if (program->sources_left > 0 || program->others_left > 0)
+        status = verify(program, error);
+    /* Slots that lie elsewhere than before: nobody may still be reading the old ones. */
+    const bool is_open =
+        program->sources_left == 0 && (!program->is_rearranged || program->others_left == 0);
+    if (status == RONDE_OK && is_open)
+        status = sweep(program, &has_moved, error);
+    if (status == RONDE_OK) {
+        struct ronde_error why = {0};
+        status = program->comm->wire->poll(program, &has_moved, &is_quiet, &why);
+        if (status != RONDE_OK)
+            status = give_up(program, &why, error);
+    }
+    program->idle = has_moved ? 0 : program->idle + 1;
+    *out_done = status == RONDE_OK && is_open && program->lane_count == 0 &&
+                program->others_left == 0 && is_quiet;
+    return status == RONDE_OK && !*out_done ? watch(program, error) : status;
+}
+
+/* Ends a run, well or not. */
+static void finish(struct ronde_comm_program *program, bool is_complete)
+{
+    program->end_ns = ronde_clock_ns();
+    program->is_running = false;
+    program->is_over = is_complete;
+    program->comm->is_running = false;
+    ronde_loaded_finish(program->loaded, is_complete);
+}
+
+enum ronde_status ronde_comm_test(struct ronde_comm_program *program, bool *out_done,
+                                  struct ronde_error *error)
+{
+    *out_done = program->is_over;
+    if (program->is_over)
+        return RONDE_OK;
+    if (!program->is_running) {
+        const enum ronde_status status = ronde_star_check(program->comm->star, error);
+        return status != RONDE_OK
+                   ? status
+                   : ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is not running");
+    }
+    const enum ronde_status status = take_turn(program, out_done, error);
+    if (status != RONDE_OK || *out_done)
+        finish(program, status == RONDE_OK);
+    return status;
+}
+
+enum ronde_status ronde_comm_wait(struct ronde_comm_program *program,
+                                  struct ronde_result *out_result, struct ronde_error *error)
+{
+    bool is_done = false;
+    enum ronde_status status = RONDE_OK;
+    while (status == RONDE_OK && !is_done) {
+        status = ronde_comm_test(program, &is_done, error);
+        if (status == RONDE_OK && !is_done && program->idle > 0)
+            program->comm->wire->rest(program, program->idle);
+    }
+    if (status != RONDE_OK)
+        return status;
+    program->is_over = false;
+    out_result->elapsed_ns = program->end_ns - program->start_ns;
+    out_result->protocol = RONDE_PROTOCOL_STAGED;
+    out_result->is_virtual = false;
+    return RONDE_OK;
+}

@@ -1,0 +1,58 @@
+/* The UCX transport of a build without UCX: communicators that ask for it are refused before it is reached. */
+#include "hw/comm/comm.h"
+
+const char *const ronde_wire_ucx_missing =
+    "ucx: built without UCX (-DRONDE_UCX=ON, package libucx-dev)";
+
+static enum ronde_status absent_open(struct ronde_comm *comm, struct ronde_error *error)
+{
+    (void)comm;
+    return ronde_fail(error, RONDE_UNAVAILABLE, "%s", ronde_wire_ucx_missing);
+}
+
+static void absent_close(struct ronde_comm *comm)
+{
+    (void)comm;
+}
+
+static uint64_t absent_slot(const struct ronde_schedule *schedule, uint32_t depth)
+{
+    (void)schedule;
+    (void)depth;
+    return 0;
+}
+
+static enum ronde_status absent_load(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    (void)program;
+    return ronde_fail(error, RONDE_UNAVAILABLE, "%s", ronde_wire_ucx_missing);
+}
+
+static void absent_unload(struct ronde_comm_program *program)
+{
+    (void)program;
+}
+
+static void absent_tell(struct ronde_comm_program *program, const struct ronde_card *card)
+{
+    (void)program;
+    (void)card;
+}
+
+static enum ronde_status absent_poll(struct ronde_comm_program *program, bool *io_moved,
+                                     bool *out_is_quiet, struct ronde_error *error)
+{
+    (void)program;
+    (void)io_moved;
+    *out_is_quiet = true;
+    return ronde_fail(error, RONDE_UNAVAILABLE, "%s", ronde_wire_ucx_missing);
+}
+
+static void absent_rest(struct ronde_comm_program *program, uint32_t idle)
+{
+    (void)program;
+    (void)idle;
+}
+
+const struct ronde_wire ronde_wire_ucx = {absent_open,   absent_close, absent_slot, absent_load,
+                                          absent_unload, absent_tell,  absent_poll, absent_rest};

@@ -1,0 +1,561 @@
+/*
+ * Communicators of processes of one machine: results as host's, disagreements, lost ranks, groups.
+ */
+#include "net/run.h"
+#include "support/buffers.h"
+#include "support/suite.h"
+
+#include "ronde/schedules.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct team_result results[TEAM_MAX];
+
+/* Collectives of the soak at 100 percent; RONDE_TEST_SCALE is its size in percent. */
+#define SOAK_RUNS 2000u
+
+/* Runs of one loaded schedule before the next is drawn. */
+#define RUNS_PER_LOAD 5u
+
+static enum ronde_status compile(enum ronde_collective collective, const char *algorithm,
+                                 uint32_t ranks, uint32_t root, struct ronde_schedule **out,
+                                 struct ronde_error *error)
+{
+    struct ronde_request request;
+    memset(&request, 0, sizeof request);
+    request.collective = collective;
+    request.algorithm = algorithm;
+    request.ranks = ranks;
+    request.root = root;
+    return ronde_compile(&request, ronde_mem_default(), NULL, out, error);
+}
+
+/* An all_reduce of one float32 per rank, summed: what it must give is plain. */
+struct sum {
+    float value;
+    float total;
+    void *in[TEAM_MAX];
+    void *out[TEAM_MAX];
+};
+
+static struct ronde_launch sum_launch(struct sum *sum, uint32_t rank)
+{
+    struct ronde_launch launch = {.count = 1,
+                                  .dtype = RONDE_FLOAT32,
+                                  .op = RONDE_SUM,
+                                  .in = sum->in,
+                                  .out = sum->out,
+                                  .timeout_ns = UINT64_C(30000000000)};
+    sum->value = (float)(rank + 1);
+    sum->total = 0;
+    memset(sum->in, 0, sizeof sum->in);
+    memset(sum->out, 0, sizeof sum->out);
+    sum->in[rank] = &sum->value;
+    sum->out[rank] = &sum->total;
+    return launch;
+}
+
+static enum ronde_status run_launch(struct ronde_comm_program *program,
+                                    const struct ronde_launch *launch, struct ronde_error *error)
+{
+    struct ronde_result result;
+    const enum ronde_status status = ronde_comm_run(program, launch, error);
+    return status == RONDE_OK ? ronde_comm_wait(program, &result, error) : status;
+}
+
+/* Sums over a communicator, some times in a row. */
+static enum ronde_status check_sums(const struct team_seat *seat, struct ronde_comm *comm,
+                                    const char *algorithm, uint32_t times, struct ronde_error *error)
+{
+    const uint32_t ranks = ronde_comm_ranks(comm);
+    const struct ronde_comm_plan plan = {0, 0};
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status = compile(RONDE_ALL_REDUCE, algorithm, ranks, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    for (uint32_t k = 0; k < times && status == RONDE_OK; k++) {
+        struct sum sum;
+        const struct ronde_launch launch = sum_launch(&sum, ronde_comm_rank(comm));
+        status = run_launch(program, &launch, error);
+        (void)team_check(seat, status != RONDE_OK || sum.total == (float)(ranks * (ranks + 1) / 2),
+                         "a sum is wrong");
+    }
+    ronde_comm_unload(program);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+static enum ronde_status join_and_sum(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = check_sums(seat, comm, seat->self, 20, error);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void processes_add_up(void)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 4, 7};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        CU_ASSERT_FATAL(team_run(sizes[k], join_and_sum, "ring", results));
+        team_expect(results, sizes[k], RONDE_OK);
+        for (uint32_t rank = 0; rank < sizes[k]; rank++)
+            CU_ASSERT_EQUAL(results[rank].checks, 20);
+    }
+}
+
+static void sixty_four_processes_add_up(void)
+{
+    CU_ASSERT_FATAL(team_run(64, join_and_sum, "recursive_doubling", results));
+    team_expect(results, 64, RONDE_OK);
+}
+
+/* Random schedules, each run some times. */
+static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(60);
+    const struct ronde_comm_plan plan = {0, 0};
+    const uint64_t runs = *(const uint64_t *)seat->self;
+    struct ronde_comm *comm = NULL;
+    uint64_t random = 20261121;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    for (uint64_t done = 0; done < runs && status == RONDE_OK; done += RUNS_PER_LOAD) {
+        struct ronde_schedule *schedule = run_draw_schedule(seat->join.ranks, &random);
+        struct ronde_comm_program *program = NULL;
+        if (!team_check(seat, schedule != NULL, "no schedule was drawn"))
+            break;
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+        for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++)
+            status = run_random(seat, comm, program, schedule, &random, error);
+        ronde_comm_unload(program);
+        ronde_schedule_destroy(schedule);
+    }
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void random_collectives_leave_what_host_leaves(void)
+{
+    const char *text = getenv("RONDE_TEST_SCALE");
+    const uint64_t runs = SOAK_RUNS * (text ? strtoull(text, NULL, 10) : 100) / 100;
+    CU_ASSERT_FATAL(team_run(4, soak, &runs, results));
+    team_expect(results, 4, RONDE_OK);
+    for (uint32_t rank = 0; rank < 4; rank++)
+        CU_ASSERT(results[rank].checks >= runs);
+    suite_note("%llu collectives of 4 processes", (unsigned long long)runs);
+}
+
+/* In what rank 1 differs from rank 0. */
+enum quarrel {
+    QUARREL_COUNT,
+    QUARREL_DTYPE,
+    QUARREL_OP,
+    QUARREL_SLOT,
+    QUARREL_DEPTH,
+    QUARREL_PROGRAM, /* another loaded schedule of the same collective */
+    QUARREL_COLLECTIVE,
+    QUARREL_ROOT,
+    QUARREL_KINDS
+};
+
+static const char *const quarrel_words[] = {
+    "about the count", "about the element type", "about the operator",   "about the slot",
+    "about the depth", "about the schedule",     "about the collective", "about the root",
+};
+
+/* Two schedules are loaded by all; rank 1 runs another one, or otherwise, than rank 0. */
+static enum ronde_status quarrel(const struct team_seat *seat, struct ronde_error *error)
+{
+    const enum quarrel kind = *(const enum quarrel *)seat->self;
+    const struct ronde_comm_options options = team_options(20);
+    const struct ronde_comm_plan plan = {0, 0};
+    const bool is_odd = seat->join.rank == 1;
+    struct ronde_comm *comm = NULL;
+    struct ronde_schedule *schedules[2] = {NULL, NULL};
+    struct ronde_comm_program *programs[2] = {NULL, NULL};
+    const enum ronde_collective collective =
+        kind == QUARREL_ROOT ? RONDE_BROADCAST : RONDE_ALL_REDUCE;
+    const bool is_other = kind == QUARREL_COLLECTIVE || kind == QUARREL_ROOT;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = compile(collective, kind == QUARREL_ROOT ? "chain" : "ring", 3, 0, &schedules[0],
+                         error);
+    if (status == RONDE_OK)
+        status = compile(is_other ? RONDE_BROADCAST : RONDE_ALL_REDUCE, is_other ? "chain" : "tree",
+                         3, kind == QUARREL_ROOT ? 2 : 0, &schedules[1], error);
+    for (int k = 0; k < 2 && status == RONDE_OK; k++)
+        status = ronde_comm_load(comm, schedules[k], &plan, &programs[k], error);
+    if (status == RONDE_OK) {
+        struct sum sum;
+        struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+        float many[8] = {0};
+        launch.count = is_odd && kind == QUARREL_COUNT ? 2 : 1;
+        launch.dtype = is_odd && kind == QUARREL_DTYPE ? RONDE_INT32 : RONDE_FLOAT32;
+        launch.op = is_odd && kind == QUARREL_OP ? RONDE_MAX : RONDE_SUM;
+        launch.slot_bytes = is_odd && kind == QUARREL_SLOT ? 256 : 0;
+        launch.depth = is_odd && kind == QUARREL_DEPTH ? 4 : 0;
+        sum.in[seat->join.rank] = many;
+        sum.out[seat->join.rank] = many + 4;
+        status = run_launch(programs[is_odd && kind >= QUARREL_PROGRAM], &launch, error);
+    }
+    for (int k = 0; k < 2; k++) {
+        ronde_comm_unload(programs[k]);
+        ronde_schedule_destroy(schedules[k]);
+    }
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void ranks_that_disagree_all_name_both_sides(void)
+{
+    for (enum quarrel kind = 0; kind < QUARREL_KINDS; kind++) {
+        CU_ASSERT_FATAL(team_run(3, quarrel, &kind, results));
+        team_expect(results, 3, RONDE_REJECTED);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            const char *message = results[rank].message;
+            CU_ASSERT_PTR_NOT_NULL(strstr(message, quarrel_words[kind]));
+            CU_ASSERT_PTR_NOT_NULL(strstr(message, "1 runs "));
+            CU_ASSERT(strstr(message, "0 runs ") || strstr(message, "2 runs "));
+        }
+    }
+}
+
+/* Ranks load different schedules. */
+static enum ronde_status load_different(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = check_sums(seat, comm, seat->join.rank == 2 ? "tree" : "ring", 1, error);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void ranks_that_load_different_schedules_are_told(void)
+{
+    CU_ASSERT_FATAL(team_run(3, load_different, NULL, results));
+    team_expect(results, 3, RONDE_REJECTED);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "ranks 0 and 2 disagree"));
+}
+
+/* The last rank dies in the middle of many collectives; the others meet again without it. */
+static enum ronde_status lose_one(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const uint32_t lost = *(const uint32_t *)seat->self;
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = check_sums(seat, comm, "ring", 3, error);
+    if (status == RONDE_OK && seat->join.rank == lost)
+        raise(SIGKILL);
+    if (status == RONDE_OK)
+        status = check_sums(seat, comm, "ring", 100, error);
+    ronde_comm_destroy(comm);
+    comm = NULL;
+    /* The survivors' new communicator. */
+    char token[32];
+    struct ronde_join again = seat->join;
+    struct ronde_error unexpected = {0};
+    snprintf(token, sizeof token, "again-%u", again.port);
+    again.token = token;
+    again.host = NULL;
+    again.listener = 0;
+    again.ranks--;
+    again.rank -= again.rank > lost;
+    enum ronde_status second =
+        ronde_comm_join(&again, &options, ronde_mem_default(), &comm, &unexpected);
+    if (second == RONDE_OK)
+        second = check_sums(seat, comm, "ring", 5, &unexpected);
+    (void)team_check(seat, second == RONDE_OK, unexpected.message);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void survivors_of_a_killed_rank_name_it_and_start_anew(void)
+{
+    for (uint32_t lost = 0; lost < 4; lost += 3) {
+        char name[32];
+        snprintf(name, sizeof name, "rank %u was lost", lost);
+        CU_ASSERT_FATAL(team_run(4, lose_one, &lost, results));
+        CU_ASSERT_EQUAL(results[lost].signal, SIGKILL);
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            if (rank == lost)
+                continue;
+            CU_ASSERT_EQUAL(results[rank].exit_code, 0);
+            CU_ASSERT_EQUAL(results[rank].status, RONDE_IO);
+            CU_ASSERT_EQUAL(results[rank].failures, 0);
+            CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, name));
+            if (results[rank].failures > 0 || !strstr(results[rank].message, name))
+                suite_note("rank %u: \"%s\", \"%s\"", rank, results[rank].message,
+                           results[rank].failure);
+        }
+    }
+}
+
+/* Rank 1 dies while the others wait for it inside one collective. */
+static enum ronde_status die_inside(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const struct ronde_comm_plan plan = {0, 0};
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    if (status == RONDE_OK) {
+        struct sum sum;
+        const struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+        struct ronde_result result;
+        bool is_done = false;
+        status = ronde_comm_run(program, &launch, error);
+        if (status == RONDE_OK && seat->join.rank == 1)
+            raise(SIGKILL);
+        if (status == RONDE_OK)
+            status = ronde_comm_test(program, &is_done, error);
+        if (status == RONDE_OK)
+            status = ronde_comm_wait(program, &result, error);
+    }
+    ronde_comm_unload(program);
+    ronde_schedule_destroy(schedule);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void a_rank_killed_inside_a_collective_is_named(void)
+{
+    CU_ASSERT_FATAL(team_run(3, die_inside, NULL, results));
+    for (uint32_t rank = 0; rank < 3; rank += 2) {
+        CU_ASSERT_EQUAL(results[rank].status, RONDE_IO);
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 was lost"));
+    }
+}
+
+/* Rank 2 never begins the run that the others wait in. */
+static enum ronde_status stay_away(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const struct ronde_comm_plan plan = {0, 0};
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    if (status == RONDE_OK && seat->join.rank == 2)
+        /* Hears of it here. */
+        status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
+    else if (status == RONDE_OK) {
+        struct sum sum;
+        struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+        launch.timeout_ns = UINT64_C(100000000) * team_patience();
+        if (*(const bool *)seat->self && seat->join.rank == 1)
+            ronde_comm_abort(comm);
+        status = run_launch(program, &launch, error);
+        struct ronde_error again = {0};
+        (void)team_check(seat, run_launch(program, &launch, &again) == RONDE_TIMEOUT,
+                         "a failed communicator does not repeat its error");
+        (void)team_check(seat, strcmp(again.message, error->message) == 0,
+                         "a failed communicator changes its error");
+    }
+    ronde_comm_unload(program);
+    ronde_schedule_destroy(schedule);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void a_time_limit_and_an_abort_end_the_run_of_all(void)
+{
+    for (int is_abort = 0; is_abort < 2; is_abort++) {
+        const bool flag = is_abort != 0;
+        CU_ASSERT_FATAL(team_run(3, stay_away, &flag, results));
+        team_expect(results, 3, RONDE_TIMEOUT);
+        for (uint32_t rank = 0; rank < 3; rank++)
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(results[rank].message, flag ? "rank 1 aborted the communicator"
+                                                   : "waits for rank 2, which has not begun it"));
+    }
+}
+
+/* Rows and columns of a grid of 2 x 3, both at once, and what is left when one of them goes. */
+static enum ronde_status divide(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const uint32_t rank = seat->join.rank;
+    struct ronde_comm *world = NULL;
+    struct ronde_comm *row = NULL;
+    struct ronde_comm *column = NULL;
+    struct ronde_comm *none = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &world, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_split(world, rank / 3, rank, &row, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_split(world, rank % 3, 100 - rank, &column, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_split(world, rank == 4 ? 0 : RONDE_NONE, 0, &none, error);
+    if (status == RONDE_OK) {
+        (void)team_check(seat, ronde_comm_ranks(row) == 3 && ronde_comm_rank(row) == rank % 3,
+                         "a row is wrong");
+        (void)team_check(seat,
+                         ronde_comm_ranks(column) == 2 && ronde_comm_rank(column) == 1 - rank / 3,
+                         "a column is wrong");
+        (void)team_check(seat, (none != NULL) == (rank == 4), "a group of one is wrong");
+        status = check_sums(seat, row, "ring", 5, error);
+    }
+    if (status == RONDE_OK)
+        status = check_sums(seat, column, "recursive_doubling", 5, error);
+    if (status == RONDE_OK)
+        status = check_sums(seat, world, "ring", 5, error);
+    ronde_comm_destroy(world);
+    if (status == RONDE_OK)
+        status = check_sums(seat, row, "tree", 5, error);
+    ronde_comm_destroy(none);
+    ronde_comm_destroy(column);
+    ronde_comm_destroy(row);
+    return status;
+}
+
+static void groups_work_side_by_side(void)
+{
+    CU_ASSERT_FATAL(team_run(6, divide, NULL, results));
+    team_expect(results, 6, RONDE_OK);
+}
+
+/* A bootstrap over another communicator's allgather stands in for a launcher's. */
+static enum ronde_status gather_through(void *self, const void *mine, size_t bytes, void *out_all,
+                                        struct ronde_error *error)
+{
+    return ronde_comm_allgather(self, mine, bytes, out_all, error);
+}
+
+static enum ronde_status bootstrap(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct ronde_comm *helper = NULL;
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &helper, error);
+    const struct ronde_bootstrap callbacks = {helper, seat->join.rank, seat->join.ranks,
+                                              gather_through};
+    if (status == RONDE_OK)
+        status = ronde_comm_create(&callbacks, &options, ronde_mem_default(), &comm, error);
+    ronde_comm_destroy(helper);
+    if (status == RONDE_OK)
+        status = check_sums(seat, comm, "ring", 5, error);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void one_callback_makes_a_communicator(void)
+{
+    CU_ASSERT_FATAL(team_run(3, bootstrap, NULL, results));
+    team_expect(results, 3, RONDE_OK);
+}
+
+/* What one rank does wrong alone is refused alone, and the communicator stays whole. */
+static enum ronde_status refuse(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const struct ronde_comm_plan plan = {1024, 4};
+    const struct ronde_comm_plan shallow = {0, 1};
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_schedule *large = NULL;
+    struct ronde_error why = {0};
+    struct sum sum;
+    struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+    bool is_done;
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = compile(RONDE_ALL_REDUCE, "ring", 2, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = compile(RONDE_ALL_REDUCE, "ring", 3, 0, &large, error);
+    if (status != RONDE_OK)
+        return status;
+    (void)team_check(seat, ronde_comm_load(comm, large, &plan, &program, &why) == RONDE_BAD_ARGUMENT,
+                     "a schedule of other ranks is loaded");
+    (void)team_check(seat, !program && strstr(why.message, "for 3 ranks") != NULL, why.message);
+    (void)team_check(seat,
+                     ronde_comm_load(comm, schedule, &shallow, &program, NULL) == RONDE_BAD_ARGUMENT,
+                     "a depth below the least is loaded");
+    status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    (void)team_check(seat, ronde_comm_test(program, &is_done, NULL) == RONDE_BAD_ARGUMENT,
+                     "what does not run can be tested");
+    launch.slot_bytes = 2048;
+    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
+                     "a slot longer than loaded is taken");
+    launch.slot_bytes = 0;
+    launch.protocol = RONDE_PROTOCOL_PULL;
+    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_UNSUPPORTED,
+                     "pull is taken");
+    launch.protocol = RONDE_PROTOCOL_AUTO;
+    sum.in[seat->join.rank] = NULL;
+    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
+                     "a missing buffer is taken");
+    sum.in[seat->join.rank] = &sum.value;
+    if (status == RONDE_OK)
+        status = ronde_comm_run(program, &launch, error);
+    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
+                     "a second run is taken");
+    struct ronde_result result;
+    if (status == RONDE_OK)
+        status = ronde_comm_wait(program, &result, error);
+    (void)team_check(seat, sum.total == 3.0f, "the sum is wrong");
+    ronde_comm_unload(program);
+    ronde_schedule_destroy(schedule);
+    ronde_schedule_destroy(large);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void what_is_wrong_on_one_rank_is_refused_there(void)
+{
+    CU_ASSERT_FATAL(team_run(2, refuse, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"processes_add_up", processes_add_up},
+        {"sixty_four_processes_add_up", sixty_four_processes_add_up},
+        {"random_collectives_leave_what_host_leaves", random_collectives_leave_what_host_leaves},
+        {"ranks_that_disagree_all_name_both_sides", ranks_that_disagree_all_name_both_sides},
+        {"ranks_that_load_different_schedules_are_told",
+         ranks_that_load_different_schedules_are_told},
+        {"survivors_of_a_killed_rank_name_it_and_start_anew",
+         survivors_of_a_killed_rank_name_it_and_start_anew},
+        {"a_rank_killed_inside_a_collective_is_named", a_rank_killed_inside_a_collective_is_named},
+        {"a_time_limit_and_an_abort_end_the_run_of_all",
+         a_time_limit_and_an_abort_end_the_run_of_all},
+        {"groups_work_side_by_side", groups_work_side_by_side},
+        {"one_callback_makes_a_communicator", one_callback_makes_a_communicator},
+        {"what_is_wrong_on_one_rank_is_refused_there", what_is_wrong_on_one_rank_is_refused_there},
+    };
+    return suite_run("comm", cases, sizeof cases / sizeof cases[0]);
+}

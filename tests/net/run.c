@@ -1,0 +1,130 @@
+/* Random collectives, compared with host. See run.h. */
+#include "net/run.h"
+
+#include "ronde/schedules.h"
+#include "support/buffers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A draw is repeated until an algorithm takes it. */
+#define ATTEMPTS 1000u
+
+#define TIMEOUT_NS UINT64_C(60000000000)
+
+static uint64_t draw(uint64_t *random, uint64_t below)
+{
+    return buffers_draw(random) % below;
+}
+
+struct ronde_schedule *run_draw_schedule(uint32_t ranks, uint64_t *random)
+{
+    uint32_t count;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const struct ronde_algorithm *algorithm = &algorithms[draw(random, count)];
+        struct ronde_schedule *schedule = NULL;
+        struct ronde_error error = {0};
+        struct ronde_request request;
+        memset(&request, 0, sizeof request);
+        request.collective = algorithm->collective;
+        request.algorithm = algorithm->name;
+        request.ranks = ranks;
+        request.root = ronde_collective_traits(algorithm->collective)->has_root
+                           ? (uint32_t)draw(random, ranks)
+                           : 0;
+        request.channels = draw(random, 3) == 0 ? 2 : 0;
+        if (ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error) == RONDE_OK)
+            return schedule;
+    }
+    return NULL;
+}
+
+/* Small counts often, long ones now and then. */
+static uint64_t draw_count(uint64_t *random)
+{
+    const uint64_t kind = draw(random, 8);
+    if (kind < 4)
+        return draw(random, 40);
+    return kind < 7 ? draw(random, 2000) : draw(random, 20000);
+}
+
+static struct buffers_shape draw_shape(const struct ronde_schedule *schedule, uint64_t *random)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    struct buffers_shape shape = {.collective = schedule->collective,
+                                  .ranks = schedule->ranks,
+                                  .root = schedule->root};
+    shape.count = draw_count(random);
+    shape.dtype = (enum ronde_dtype)draw(random, RONDE_DTYPE_COUNT);
+    shape.op = (enum ronde_op)draw(random, traits->reduces ? RONDE_OP_COUNT : RONDE_AVG);
+    shape.in_place = traits->has_in_place && draw(random, 2) == 0;
+    shape.data = BUFFERS_BITS;
+    shape.seed = buffers_draw(random);
+    const bool has_tables = draw(random, 4) == 0 && !shape.in_place;
+    if (has_tables)
+        shape.blocks = schedule->v_form == RONDE_V_NONE ? BUFFERS_SEPARATE : BUFFERS_UNEVEN;
+    return shape;
+}
+
+static enum ronde_status run_host(const struct ronde_schedule *schedule,
+                                  const struct buffers *buffers, struct ronde_error *error)
+{
+    const struct ronde_backend *host = &ronde_backend_host;
+    const struct ronde_launch launch = buffers_launch(buffers);
+    struct ronde_machine machine;
+    struct ronde_result result;
+    void *self = NULL;
+    enum ronde_status status = host->probe(&machine, error);
+    if (status == RONDE_OK)
+        status = host->open(&machine, ronde_mem_default(), &self, error);
+    if (status == RONDE_OK)
+        status = ronde_backend_run_once(host, self, schedule, &launch, &result, error);
+    host->close(self);
+    return status;
+}
+
+/* The other ranks' memory is their own business: it is taken as right. */
+static void adopt_others(struct buffers *actual, const struct buffers *expected, uint32_t rank)
+{
+    const size_t bytes = actual->rank_bytes;
+    for (uint32_t other = 0; other < actual->shape.ranks; other++)
+        if (other != rank)
+            memcpy(actual->images + other * bytes, expected->images + other * bytes, bytes);
+}
+
+enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
+                             struct ronde_comm_program *program,
+                             const struct ronde_schedule *schedule, uint64_t *random,
+                             struct ronde_error *error)
+{
+    const struct buffers_shape shape = draw_shape(schedule, random);
+    const uint64_t slot_bytes = draw(random, 3) == 0 ? 64 : 0;
+    struct buffers actual;
+    struct buffers expected;
+    struct ronde_result result;
+    char difference[200];
+    char text[256];
+    if (!buffers_create(&shape, &actual) || !buffers_create(&shape, &expected))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
+    struct ronde_launch launch = buffers_launch(&actual);
+    launch.slot_bytes = slot_bytes;
+    launch.timeout_ns = TIMEOUT_NS * team_patience();
+    enum ronde_status status = ronde_comm_run(program, &launch, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_wait(program, &result, error);
+    if (status == RONDE_OK)
+        status = run_host(schedule, &expected, error);
+    if (status == RONDE_OK) {
+        adopt_others(&actual, &expected, ronde_comm_rank(comm));
+        const bool is_wrong = buffers_differ(&actual, &expected, difference, sizeof difference);
+        snprintf(text, sizeof text, "%s %s count %llu %s %s: %.120s",
+                 ronde_collective_text(shape.collective), schedule->algorithm,
+                 (unsigned long long)shape.count, ronde_dtype_text(shape.dtype),
+                 ronde_op_text(shape.op), is_wrong ? difference : "");
+        (void)team_check(seat, !is_wrong, text);
+    }
+    buffers_destroy(&actual);
+    buffers_destroy(&expected);
+    return status;
+}

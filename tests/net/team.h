@@ -1,0 +1,53 @@
+/**
+ * A team: processes that a test forks, each a rank of a communicator, and what became of them.
+ *
+ * Asserts of a child would be lost, so a child notes what went wrong in memory it shares with the test.
+ */
+#ifndef RONDE_TESTS_TEAM_H
+#define RONDE_TESTS_TEAM_H
+
+#include "ronde/comm.h"
+
+#include <stdbool.h>
+
+/** Ranks of a team, at most. */
+#define TEAM_MAX 64u
+
+/** What became of a member. */
+struct team_result {
+    enum ronde_status status;                /**< what its part returned */
+    char message[RONDE_ERROR_MESSAGE_BYTES]; /**< and said */
+    uint64_t checks;                         /**< conditions that held */
+    uint64_t failures;                       /**< conditions that did not */
+    char failure[256];                       /**< the first of them */
+    uint64_t number;                         /**< the part's own */
+    int exit_code;                           /**< of the process; -1 if a signal ended it */
+    int signal;                              /**< that ended it, or 0 */
+};
+
+/** A member in its own process. */
+struct team_seat {
+    struct ronde_join join;     /**< how it meets the others */
+    struct team_result *result; /**< shared with the test */
+    const void *self;           /**< the part's own */
+};
+
+/** What a member does; the status and the error become its result. */
+typedef enum ronde_status (*team_part)(const struct team_seat *seat, struct ronde_error *error);
+
+/** Forks `ranks` members that meet at 127.0.0.1, waits for all, fills `results`. False if the system refuses. */
+bool team_run(uint32_t ranks, team_part part, const void *self, struct team_result *results);
+
+/** Notes a condition of a child; false if it does not hold. */
+bool team_check(const struct team_seat *seat, bool condition, const char *text);
+
+/** Asserts that every member ended by itself, without failed conditions, with this status. */
+void team_expect(const struct team_result *results, uint32_t ranks, enum ronde_status status);
+
+/** A multiple of 1 for time limits of builds that run many times slower under a sanitizer. */
+uint64_t team_patience(void);
+
+/** Options with a limit of so many seconds, at normal speed. */
+struct ronde_comm_options team_options(uint64_t seconds);
+
+#endif
