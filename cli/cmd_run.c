@@ -3,6 +3,7 @@
 #include "common.h"
 #include "report.h"
 #include "table.h"
+#include "team.h"
 #include "trial.h"
 
 #include <inttypes.h>
@@ -27,6 +28,8 @@ static const struct ronde_column columns[COLUMNS] = {
 /* Everything a run of the command holds. */
 struct session {
     const struct ronde_options *options;
+    struct ronde_comm *comm; /* of the processes, or NULL; the target's */
+    const char *engine;      /* what executes, in words */
     struct ronde_target target;
     struct ronde_schedule *schedule;
     struct ronde_trial trial;
@@ -54,7 +57,7 @@ static void print_head(const struct session *session)
     const struct ronde_schedule *schedule = session->schedule;
     fprintf(file, "# ronde %s: %s %s, %u ranks, backend %s, schedule %016" PRIx64 "\n",
             RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
-            schedule->ranks, session->target.backend->name, schedule->hash);
+            schedule->ranks, session->engine, schedule->hash);
     fprintf(file, "# %s%s\n", session->machine,
             ronde_target_is_crowded(&session->target, schedule->ranks)
                 ? "; oversubscribed: more ranks than cores"
@@ -108,7 +111,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     const struct ronde_load load = {count, options->dtype, slot_bytes, options->depth};
     struct ronde_record record = ronde_record_of(session->schedule, &load);
     record.kind = RONDE_RECORD_MEASURED;
-    record.engine = session->target.backend->name;
+    record.engine = session->engine;
     record.op = options->op;
     record.machine = session->machine;
     record.time_ns = stats->median;
@@ -121,6 +124,48 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     return record;
 }
 
+/* The slowest rank's times: a collective is over when it is over everywhere. */
+static enum ronde_status join_stats(const struct session *session, struct ronde_stats *io_stats,
+                                    struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t ranks = session->comm ? ronde_comm_ranks(session->comm) : 0;
+    if (ranks == 0)
+        return RONDE_OK;
+    struct ronde_stats *all = ronde_mem_new(mem, ranks, sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the times of %u ranks", ranks);
+    const enum ronde_status status =
+        ronde_comm_allgather(session->comm, io_stats, sizeof *io_stats, all, error);
+    for (uint32_t rank = 0; rank < ranks && status == RONDE_OK; rank++)
+        if (all[rank].median > io_stats->median)
+            *io_stats = all[rank];
+    ronde_mem_free(mem, all, ranks, sizeof *all);
+    return status;
+}
+
+/* Wrong elements of all processes. */
+static enum ronde_status join_wrong(const struct session *session, uint64_t *io_wrong,
+                                    struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t ranks = session->comm ? ronde_comm_ranks(session->comm) : 0;
+    if (ranks == 0)
+        return RONDE_OK;
+    uint64_t *all = ronde_mem_new(mem, ranks, 2 * sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the errors of %u ranks", ranks);
+    const enum ronde_status status =
+        ronde_comm_allgather(session->comm, io_wrong, 2 * sizeof *all, all, error);
+    for (int in_place = 0; in_place < 2 && status == RONDE_OK; in_place++) {
+        io_wrong[in_place] = 0;
+        for (uint32_t rank = 0; rank < ranks; rank++)
+            io_wrong[in_place] += all[2 * rank + (uint32_t)in_place];
+    }
+    ronde_mem_free(mem, all, ranks, 2 * sizeof *all);
+    return status;
+}
+
 /* Measures one placement of one size, and prints its record where programs read. */
 static enum ronde_status run_placement(struct session *session, bool in_place, uint64_t wrong,
                                        struct ronde_record *out_record, struct ronde_error *error)
@@ -131,8 +176,9 @@ static enum ronde_status run_placement(struct session *session, bool in_place, u
     struct ronde_stats stats = {0};
     ronde_trial_aim(&session->trial, &session->memory, count, in_place);
     ronde_memory_fill(&session->memory, &session->trial.shape);
-    const enum ronde_status status =
-        ronde_trials_measure(&session->trial, 1, &effort, &stats, error);
+    enum ronde_status status = ronde_trials_measure(&session->trial, 1, &effort, &stats, error);
+    if (status == RONDE_OK)
+        status = join_stats(session, &stats, error);
     if (status != RONDE_OK)
         return status;
     struct ronde_record record = record_of(session, count, &stats);
@@ -155,6 +201,8 @@ static enum ronde_status run_size(struct session *session, uint64_t count, struc
     enum ronde_status status = RONDE_OK;
     if (session->options->check)
         status = ronde_trial_check(&session->trial, &session->memory, count, wrong, error);
+    if (status == RONDE_OK && session->options->check)
+        status = join_wrong(session, wrong, error);
     ronde_trial_aim(&session->trial, &session->memory, count, false);
     if (status == RONDE_OK)
         status = run_placement(session, false, wrong[0], &records[0], error);
@@ -184,6 +232,20 @@ static enum ronde_status run_sizes(struct session *session, struct ronde_error *
     return status;
 }
 
+/* A backend by its name, or the communicator of the processes. */
+static enum ronde_status open_target(struct session *session, struct ronde_error *error)
+{
+    struct ronde_target *target = &session->target;
+    session->engine = session->options->backend;
+    if (!session->comm)
+        return ronde_target_open(session->engine, target, error);
+    const enum ronde_status status = ronde_backend_comm.probe(&target->machine, error);
+    target->backend = &ronde_backend_comm;
+    target->self = session->comm;
+    session->engine = ronde_transport_text(ronde_comm_transport(session->comm));
+    return status;
+}
+
 /* Everything that can be refused is refused here, before the first row. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
@@ -191,7 +253,7 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     struct ronde_request request;
     enum ronde_status status = ronde_single_request(options, &request, error);
     if (status == RONDE_OK)
-        status = ronde_target_open(options->backend, &session->target, error);
+        status = open_target(session, error);
     if (status == RONDE_OK)
         status = ronde_request_compile(&request, &session->schedule, error);
     if (status == RONDE_OK)
@@ -204,6 +266,10 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     status = ronde_memory_create(&shape, options->check, &session->memory, error);
     if (status != RONDE_OK)
         return status;
+    if (session->comm) {
+        session->memory.only = ronde_comm_rank(session->comm);
+        session->target.machine.default_slot_bytes = ronde_comm_slot_bytes(session->trial.program);
+    }
     /* Asked on the largest count, before anything is printed. */
     ronde_trial_aim(&session->trial, &session->memory, shape.count, false);
     status = session->target.backend->supports(session->target.self, session->schedule,
@@ -223,10 +289,11 @@ static void print_verdict(const struct session *session)
     fprintf(file, "# Avg bus bandwidth    : %g\n", session->busbw_sum / session->rows);
 }
 
-int ronde_cmd_run(const struct ronde_options *options)
+/* The whole command, alone or as one process of several. */
+static int run(const struct ronde_options *options, struct ronde_comm *comm)
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options};
+    struct session session = {.options = options, .comm = comm};
     ronde_machine_line(session.machine, sizeof session.machine);
     enum ronde_status status = open_session(&session, &error);
     if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
@@ -244,4 +311,10 @@ int ronde_cmd_run(const struct ronde_options *options)
     if (status != RONDE_OK)
         return ronde_report(&error);
     return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+}
+
+int ronde_cmd_run(const struct ronde_options *options)
+{
+    return ronde_team_is_wanted(options->backend) ? ronde_team_run(options, run)
+                                                  : run(options, NULL);
 }

@@ -27,9 +27,11 @@ static const struct ronde_command commands[] = {
      WHAT "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
     {"run", "COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
-     "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n",
-     WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend" PRINT, 1,
-     true, ronde_cmd_run},
+     "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
+     "  ronde run all_reduce -N 4 --backend proc\n",
+     WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
+          " join token" PRINT,
+     1, true, ronde_cmd_run},
     {"sim", "COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"

@@ -49,7 +49,8 @@ static void *new_factors(const struct ronde_memory *memory, enum ronde_dtype dty
 enum ronde_status ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
                                       struct ronde_memory *out_memory, struct ronde_error *error)
 {
-    struct ronde_memory memory = {.mem = ronde_mem_default(), .ranks = shape->ranks};
+    struct ronde_memory memory = {
+        .mem = ronde_mem_default(), .ranks = shape->ranks, .only = RONDE_NONE};
     memory.in_bytes =
         buffer_bytes(shape, ronde_collective_in_blocks(shape->collective, shape->ranks));
     memory.out_bytes =
@@ -190,15 +191,23 @@ static void fill_rank(void *buffer, const struct ronde_shape *shape, size_t elem
     }
 }
 
+/* Whether a rank's buffers matter: what is expected of one rank follows from the inputs of all. */
+static bool is_needed(const struct ronde_memory *memory, uint32_t rank)
+{
+    return memory->only == RONDE_NONE || memory->only == rank || memory->expected;
+}
+
 /* What no run may leave in an output that it writes. */
 #define POISON 0xA5
 
-static void poison(void *const *buffers, const struct ronde_shape *shape)
+static void poison(const struct ronde_memory *memory, void *const *buffers,
+                   const struct ronde_shape *shape)
 {
     const size_t bytes =
         buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
     for (uint32_t rank = 0; rank < shape->ranks; rank++)
-        memset(buffers[rank], POISON, bytes);
+        if (is_needed(memory, rank))
+            memset(buffers[rank], POISON, bytes);
 }
 
 /* In place the poison comes first, and the input over it. */
@@ -206,9 +215,10 @@ static void fill(const struct ronde_memory *memory, const struct ronde_shape *sh
 {
     const size_t elements =
         (size_t)shape->count * ronde_collective_in_blocks(shape->collective, shape->ranks);
-    poison(memory->out, shape);
+    poison(memory, memory->out, shape);
     for (uint32_t rank = 0; rank < shape->ranks; rank++)
-        fill_rank(memory->in[rank], shape, elements, rank, value);
+        if (is_needed(memory, rank))
+            fill_rank(memory->in[rank], shape, elements, rank, value);
 }
 
 void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_shape *shape)
@@ -240,7 +250,8 @@ uint64_t ronde_memory_wrong(const struct ronde_memory *memory, const struct rond
         buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
     uint64_t wrong = 0;
     for (uint32_t rank = 0; rank < shape->ranks; rank++)
-        if (!traits->out_at_root || rank == shape->root)
+        if ((!traits->out_at_root || rank == shape->root) &&
+            (memory->only == RONDE_NONE || memory->only == rank))
             wrong += count_wrong(memory->out[rank], memory->expected[rank],
                                  ronde_dtype_bytes(shape->dtype), bytes);
     return wrong;
@@ -249,5 +260,5 @@ uint64_t ronde_memory_wrong(const struct ronde_memory *memory, const struct rond
 void ronde_memory_aim_at_expected(struct ronde_memory *memory, const struct ronde_shape *shape)
 {
     memcpy(memory->out, memory->expected, memory->ranks * sizeof *memory->out);
-    poison(memory->out, shape);
+    poison(memory, memory->out, shape);
 }

@@ -6,6 +6,7 @@
 #define RONDE_CLI_MEMORY_H
 
 #include "ronde/collective.h"
+#include "ronde/ir.h"
 #include "ronde/mem.h"
 
 /** What is run in the memory. */
@@ -29,6 +30,7 @@ struct ronde_memory {
     void **expected;             /**< per rank; NULL unless asked for */
     void **in;                   /**< view: what a launch reads */
     void **out;                  /**< view: what a launch writes */
+    uint32_t only; /**< the one rank that runs here, the others elsewhere; RONDE_NONE = all run here */
     void *factors;               /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
 };
 

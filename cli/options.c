@@ -63,6 +63,9 @@ enum key {
     KEY_SHARD,
     KEY_RESUME,
     KEY_JOBS,
+    KEY_RANK,
+    KEY_JOIN,
+    KEY_TOKEN,
     KEY_NIC_RATE,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE
@@ -98,7 +101,10 @@ static const struct argp_option all_options[] = {
     {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "give up a run after this long (default 60, a replay 600)", 2},
-    {"backend", KEY_BACKEND, "NAME", 0, "what executes: cpu (default) or host", 2},
+    {"backend", KEY_BACKEND, "NAME", 0, "what executes: cpu (default), host, or processes: proc or ucx", 2},
+    {"rank", KEY_RANK, "RANK", 0, "processes: this one's rank, where nobody else starts them", 2},
+    {"join", KEY_JOIN, "HOST:PORT", 0, "processes: where rank 0 listens and the others come", 2},
+    {"token", KEY_TOKEN, "TEXT", 0, "processes: the job's secret, the same on all ranks", 2},
     {"topo", KEY_TOPO, "FILE", 0, "platform file, or the name of a shipped one", 2},
     {"engine", KEY_ENGINE, "NAME", 0,
      "what replays: auto (default), flat, simgrid, flat_fifo or extrapolate", 2},
@@ -313,6 +319,8 @@ struct plain {
 
 static const struct plain plains[] = {
     TEXT(KEY_BACKEND, backend),
+    TEXT(KEY_JOIN, join),
+    TEXT(KEY_TOKEN, token),
     TEXT(KEY_TOPO, topo),
     TEXT(KEY_ENGINE, engine),
     TEXT(KEY_OUTPUT, output),
@@ -390,6 +398,8 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_count_parse("warm-ups", text, 0, &options->warmups, error);
     case 'r':
         return ronde_count_parse("root", text, 0, &options->root, error);
+    case KEY_RANK:
+        return ronde_count_parse("rank", text, 0, &options->rank, error);
     case KEY_CHANNELS:
         return ronde_count_parse("channels", text, 1, &options->channels, error);
     case KEY_WORLD_SIZE:
@@ -598,6 +608,7 @@ static void set_defaults(struct ronde_options *options)
         .dtype = RONDE_FLOAT32,
         .op = RONDE_SUM,
         .backend = "cpu",
+        .rank = RONDE_NONE,
         .engine = "auto",
     };
 }

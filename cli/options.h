@@ -49,6 +49,9 @@ struct ronde_options {
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
     const char *backend;                    /**< --backend */
+    uint32_t rank;                          /**< --rank; RONDE_NONE = not given */
+    const char *join;                       /**< --join HOST:PORT; NULL = not given */
+    const char *token;                      /**< --token; NULL = not given */
     const char *topo;                       /**< --topo; NULL = not given */
     const char *engine;                     /**< --engine: auto, flat or simgrid */
     const char *output;                     /**< --output; NULL = stdout */

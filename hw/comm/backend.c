@@ -41,9 +41,8 @@ static enum ronde_status comm_supports(void *self, const struct ronde_schedule *
 static enum ronde_status comm_load(void *self, const struct ronde_schedule *schedule,
                                    void **out_program, struct ronde_error *error)
 {
-    const struct ronde_comm_plan plan = {0, 0};
     struct ronde_comm_program *program = NULL;
-    const enum ronde_status status = ronde_comm_load(self, schedule, &plan, &program, error);
+    const enum ronde_status status = ronde_comm_load(self, schedule, NULL, &program, error);
     *out_program = program;
     return status;
 }

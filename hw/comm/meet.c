@@ -16,11 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who has not yet said who it is. More than this many at once are strangers: the oldest goes. */
+/* Who has not yet said who it is. */
 #define MAX_GUESTS 64u
 
 /* A greeting is a few bytes: who needs longer than this is no member. */
 #define GREETING_NS 5e9
+#define HURRY_NS 1e8
+
+/* After a verdict the door stays open for a while, so that those who come a little later hear it too. */
+#define LINGER_NS 2e9
 
 /* The others give up later than rank 0, so that they hear from it who is missing. */
 #define GRACE_NS 2e9
@@ -33,8 +37,8 @@
 
 struct guest {
     int fd;
-    size_t have; /* bytes of the greeting */
-    double until_ns;
+    size_t have;     /* bytes of the greeting */
+    double since_ns; /* when it came */
     struct ronde_greeting greeting;
 };
 
@@ -46,6 +50,8 @@ struct hall {
     int listener;
     uint32_t guest_count;
     uint32_t arrived;
+    struct ronde_error verdict; /* why it will not be, found in a member's greeting */
+    double verdict_ns;          /* when that was */
     struct guest guests[MAX_GUESTS];
 };
 
@@ -119,95 +125,104 @@ static enum ronde_status check_member(const struct hall *hall, struct guest *gue
     return RONDE_OK;
 }
 
-/* A complete greeting: the guest becomes a member, is dropped, or ends it all. */
-static enum ronde_status judge(struct hall *hall, uint32_t index, struct ronde_error *error)
+/* A complete greeting: the guest becomes a member, is dropped, or decides that it will not be. */
+static void judge(struct hall *hall, uint32_t index)
 {
     struct guest *guest = &hall->guests[index];
     struct ronde_star *star = hall->star;
     const uint32_t rank = guest->greeting.rank;
     if (guest->greeting.magic != RONDE_STAR_MAGIC || !is_token_right(hall, guest)) {
         const bool is_member = guest->greeting.magic == RONDE_STAR_MAGIC;
-        const struct ronde_error why = {.status = RONDE_REJECTED,
-                                        .message = "rank 0 refuses: the token is wrong"};
+        const struct ronde_error refusal = {.status = RONDE_REJECTED,
+                                            .message = "rank 0 refuses: the token is wrong"};
         if (is_member)
-            ronde_frame_alarm(guest->fd, &why);
+            ronde_frame_alarm(guest->fd, &refusal);
         note(hall, guest->fd, is_member ? "wrong token" : "not a greeting of ronde");
         drop_guest(hall, index);
-        return RONDE_OK;
+        return;
     }
-    const enum ronde_status status = check_member(hall, guest, error);
-    if (status != RONDE_OK) {
-        ronde_frame_alarm(guest->fd, error);
-        return status;
+    struct ronde_error why = {0};
+    if (check_member(hall, guest, &why) != RONDE_OK) {
+        ronde_frame_alarm(guest->fd, &why);
+        drop_guest(hall, index);
+        hall->arrived++;
+        if (hall->verdict.status == RONDE_OK) {
+            hall->verdict = why;
+            hall->verdict_ns = ronde_clock_ns();
+        }
+        return;
     }
     if (rank == 0 || rank >= star->ranks || star->polls[rank].fd >= 0) {
         refuse_member(hall, guest,
                       rank == 0 || rank >= star->ranks ? "there is no such rank to join"
                                                        : "this rank has joined already");
         drop_guest(hall, index);
-        return RONDE_OK;
+        return;
     }
     star->polls[rank].fd = guest->fd;
     hall->arrived++;
     guest->fd = -1;
     drop_guest(hall, index);
-    return RONDE_OK;
 }
 
 /* Reads what a guest has sent so far. */
-static enum ronde_status listen_to(struct hall *hall, uint32_t index, struct ronde_error *error)
+static void listen_to(struct hall *hall, uint32_t index)
 {
     struct guest *guest = &hall->guests[index];
     const ssize_t moved = recv(guest->fd, (char *)&guest->greeting + guest->have,
                                sizeof guest->greeting - guest->have, 0);
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return RONDE_OK;
+        return;
     if (moved <= 0) {
         note(hall, guest->fd, "left without a greeting");
         drop_guest(hall, index);
-        return RONDE_OK;
+        return;
     }
     guest->have += (size_t)moved;
-    return guest->have == sizeof guest->greeting ? judge(hall, index, error) : RONDE_OK;
+    if (guest->have == sizeof guest->greeting)
+        judge(hall, index);
 }
 
 static void welcome_guests(struct hall *hall)
 {
-    for (int fd = ronde_socket_accept(hall->listener); fd >= 0;
-         fd = ronde_socket_accept(hall->listener)) {
-        if (hall->guest_count == MAX_GUESTS) {
-            note(hall, hall->guests[0].fd, "too many guests without a greeting");
-            drop_guest(hall, 0);
-        }
+    while (hall->guest_count < MAX_GUESTS) {
+        const int fd = ronde_socket_accept(hall->listener);
+        if (fd < 0)
+            return;
         struct guest *guest = &hall->guests[hall->guest_count++];
         memset(guest, 0, sizeof *guest);
         guest->fd = fd;
-        guest->until_ns = ronde_clock_ns() + GREETING_NS;
+        guest->since_ns = ronde_clock_ns();
     }
 }
 
-/* One look at the door and at every guest, from the youngest, so that dropping one moves no other that is due. */
-static enum ronde_status take_turn(struct hall *hall, int wait_ms, struct ronde_error *error)
+/* How long a guest may take: a member's greeting is on its way already, so when places are short, not long. */
+static double patience_ns(const struct hall *hall)
+{
+    return hall->guest_count == MAX_GUESTS ? HURRY_NS : GREETING_NS;
+}
+
+/* One look at every guest, from the youngest, so that dropping one moves no other that is due, and at the door. */
+static void take_turn(struct hall *hall, int wait_ms)
 {
     struct pollfd polls[MAX_GUESTS + 1];
     const uint32_t count = hall->guest_count;
     for (uint32_t g = 0; g < count; g++)
         polls[g] = (struct pollfd){hall->guests[g].fd, POLLIN, 0};
-    polls[count] = (struct pollfd){hall->listener, POLLIN, 0};
+    /* Without a free place whoever is at the door has to wait there. */
+    polls[count] = (struct pollfd){count < MAX_GUESTS ? hall->listener : -1, POLLIN, 0};
     if (poll(polls, count + 1, wait_ms) < 0)
-        return RONDE_OK;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t g = count; g-- > 0 && status == RONDE_OK;) {
+        return;
+    for (uint32_t g = count; g-- > 0;) {
         if (polls[g].revents != 0) {
-            status = listen_to(hall, g, error);
-        } else if (ronde_clock_ns() > hall->guests[g].until_ns) {
+            listen_to(hall, g);
+        } else if (ronde_clock_ns() - hall->guests[g].since_ns > patience_ns(hall)) {
             note(hall, hall->guests[g].fd, "too slow to greet");
             drop_guest(hall, g);
         }
     }
-    if (status == RONDE_OK && polls[count].revents != 0)
+    if (polls[count].revents != 0)
         welcome_guests(hall);
-    return status;
 }
 
 /* Names up to a line full of the ranks that have not come. */
@@ -229,15 +244,30 @@ static enum ronde_status fail_missing(const struct ronde_star *star, struct rond
                       (double)star->timeout_ns / 1e9, list);
 }
 
+/* Waits until all have come, or it is clear that it will not be. */
+static enum ronde_status await_all(struct hall *hall, double deadline_ns, struct ronde_error *error)
+{
+    const struct ronde_star *star = hall->star;
+    while (hall->arrived + 1 < star->ranks) {
+        const bool is_decided = hall->verdict.status != RONDE_OK;
+        const double until_ns = is_decided ? hall->verdict_ns + LINGER_NS : deadline_ns;
+        const int wait_ms = ronde_socket_left_ms(until_ns, 50);
+        if (wait_ms == 0 && is_decided)
+            break;
+        if (wait_ms == 0)
+            return fail_missing(star, error);
+        take_turn(hall, wait_ms);
+    }
+    if (hall->verdict.status == RONDE_OK)
+        return RONDE_OK;
+    return ronde_fail(error, hall->verdict.status, "%s", hall->verdict.message);
+}
+
 /* The part of rank 0. */
 static enum ronde_status host_all(struct hall *hall, double deadline_ns, struct ronde_error *error)
 {
     struct ronde_star *star = hall->star;
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && hall->arrived + 1 < star->ranks) {
-        const int wait_ms = ronde_socket_left_ms(deadline_ns, 100);
-        status = wait_ms == 0 ? fail_missing(star, error) : take_turn(hall, wait_ms, error);
-    }
+    enum ronde_status status = await_all(hall, deadline_ns, error);
     while (hall->guest_count > 0) {
         note(hall, hall->guests[0].fd, "everybody is here");
         drop_guest(hall, 0);
@@ -248,7 +278,7 @@ static enum ronde_status host_all(struct hall *hall, double deadline_ns, struct 
             ronde_frame_alarm(fd, error);
         else if (status == RONDE_OK &&
                  ronde_frame_send(fd, RONDE_FRAME_WELCOME, NULL, 0, deadline_ns) != RONDE_OK)
-            status = ronde_fail(error, RONDE_IO, "rank %u was lost while the others came", rank);
+            status = ronde_fail(error, RONDE_DEVICE, "rank %u was lost while the others came", rank);
     }
     return status;
 }
@@ -323,7 +353,7 @@ static enum ronde_status await_welcome(const struct ronde_star *star, const stru
                           "rank 0 at %s has not said within %.3g s that all ranks are there", door,
                           (double)star->timeout_ns / 1e9);
     if (status == RONDE_IO)
-        return ronde_fail(error, RONDE_IO, "rank 0 at %s has hung up", door);
+        return ronde_fail(error, RONDE_DEVICE, "rank 0 at %s has hung up", door);
     return ronde_fail(error, RONDE_REJECTED, "who answers at %s is no rank 0 of ronde", door);
 }
 

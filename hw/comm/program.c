@@ -142,6 +142,8 @@ enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_sc
                                   struct ronde_comm_program **out_program, struct ronde_error *error)
 {
     *out_program = NULL;
+    if (!plan)
+        plan = &comm->options.plan;
     enum ronde_status status = check_plan(comm, schedule, plan, error);
     if (status != RONDE_OK)
         return status;
@@ -156,6 +158,11 @@ enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_sc
     }
     *out_program = program;
     return RONDE_OK;
+}
+
+uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program)
+{
+    return program->slot_bytes;
 }
 
 /* A launch with everything filled in, or why it cannot be. */

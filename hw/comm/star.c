@@ -83,7 +83,7 @@ static enum ronde_status fail_lost(struct ronde_star *star, uint32_t entry,
                                    struct ronde_error *error)
 {
     struct ronde_error why = {0};
-    (void)ronde_fail(&why, RONDE_IO, "rank %u was lost: its connection has ended",
+    (void)ronde_fail(&why, RONDE_DEVICE, "rank %u was lost: its connection has ended",
                      rank_of(star, entry));
     return settle(star, &why, entry, error);
 }
@@ -250,7 +250,7 @@ static enum ronde_status await_frame(struct ronde_star *star, uint32_t entry, ui
     struct ronde_error why = {0};
     while (true) {
         if (star->polls[entry].fd < 0) {
-            (void)ronde_fail(&why, RONDE_IO, "rank %u has left the communicator",
+            (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has left the communicator",
                              rank_of(star, entry));
             return settle(star, &why, entry, error);
         }

@@ -41,11 +41,11 @@ enum ronde_status ronde_star_create(const struct ronde_join *join,
 /** Says farewell and closes; NULL is allowed. */
 void ronde_star_destroy(struct ronde_star *star);
 
-/** Gathers bytes of all ranks, in order of ranks. Collective. Errors: TIMEOUT, IO naming a rank; those of a failed star. */
+/** Gathers bytes of all ranks, in order of ranks. Collective. Errors: TIMEOUT, DEVICE naming a rank; those of a failed star. */
 enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine, size_t bytes,
                                        void *out_all, struct ronde_error *error);
 
-/** Looks for bad news; at rank 0 it also passes them on. Never blocks. Errors: IO naming a lost rank; what was told. */
+/** Looks for bad news; at rank 0 it also passes them on. Never blocks. Errors: DEVICE naming a lost rank; what was told. */
 enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *error);
 
 /** Tells all ranks that it is over, and why. Best effort: who is gone is told nothing. */

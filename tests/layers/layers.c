@@ -18,10 +18,11 @@ static const char *const c11[] = {"assert.h",    "complex.h", "ctype.h",       "
                                   NULL};
 
 /** What the outer folders may ask of the operating system. */
-static const char *const posix[] = {"argp.h",   "dirent.h", "dlfcn.h",       "fcntl.h",
-                                    "getopt.h", "locale.h", "poll.h",        "pthread.h",
-                                    "sched.h",  "signal.h", "strings.h",     "sys/",
-                                    "time.h",   "unistd.h", "linux/futex.h", NULL};
+static const char *const posix[] = {"argp.h",   "arpa/",         "dirent.h",  "dlfcn.h",
+                                    "fcntl.h",  "getopt.h",      "locale.h",  "netdb.h",
+                                    "netinet/", "poll.h",        "pthread.h", "sched.h",
+                                    "signal.h", "strings.h",     "sys/",      "time.h",
+                                    "unistd.h", "linux/futex.h", NULL};
 
 static const char *const cxx[] = {"algorithm", "array",         "cmath",   "cstdint",
                                   "cstdio",    "cstdlib",       "cstring", "deque",
@@ -34,6 +35,7 @@ static const char *const libxml[] = {"libxml/", NULL};
 static const char *const hwloc[] = {"hwloc.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
+static const char *const ucx[] = {"ucp/", NULL};
 
 /** One row of the table: who may include whom, and which external headers. */
 static const struct layer {
@@ -45,7 +47,7 @@ static const struct layer {
     {"schedules", {"schedules", "engine"}, {c11}},
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
-    {"hw", {"hw", "topologies", "engine"}, {c11, posix}},
+    {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx}},
     {"cli", {"cli", "schedules", "sim", "hw", "topologies", "engine"}, {c11, posix, jansson}},
 };
 

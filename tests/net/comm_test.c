@@ -298,7 +298,7 @@ static void survivors_of_a_killed_rank_name_it_and_start_anew(void)
             if (rank == lost)
                 continue;
             CU_ASSERT_EQUAL(results[rank].exit_code, 0);
-            CU_ASSERT_EQUAL(results[rank].status, RONDE_IO);
+            CU_ASSERT_EQUAL(results[rank].status, RONDE_DEVICE);
             CU_ASSERT_EQUAL(results[rank].failures, 0);
             CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, name));
             if (results[rank].failures > 0 || !strstr(results[rank].message, name))
@@ -345,7 +345,7 @@ static void a_rank_killed_inside_a_collective_is_named(void)
 {
     CU_ASSERT_FATAL(team_run(3, die_inside, NULL, results));
     for (uint32_t rank = 0; rank < 3; rank += 2) {
-        CU_ASSERT_EQUAL(results[rank].status, RONDE_IO);
+        CU_ASSERT_EQUAL(results[rank].status, RONDE_DEVICE);
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 was lost"));
     }
 }

@@ -27,7 +27,7 @@ extern "C" {
 #define RONDE_TOKEN_BYTES 128u
 
 /** Told about what was refused and did no harm, such as a stranger at the rendezvous; one line without end. */
-typedef void (*ronde_note)(void *self, const char *text);
+typedef void (*ronde_on_note)(void *self, const char *text);
 
 /** How messages travel between processes: enumerator, text. */
 #define RONDE_TRANSPORT_LIST(X)                                                                    \
@@ -43,12 +43,19 @@ enum ronde_transport {
         RONDE_TRANSPORT_COUNT /**< number of transports */
 };
 
+/** How a schedule is loaded. */
+struct ronde_comm_plan {
+    uint64_t slot_bytes; /**< the longest slot of any launch; 0 = the transport's default */
+    uint32_t depth;      /**< the most slots of any launch; 0 = ronde_launch_depth's default */
+};
+
 /** Choices of a communicator; zeroed means all defaults. The same on all ranks, but for the note. */
 struct ronde_comm_options {
     enum ronde_transport transport; /**< how messages travel */
     uint64_t timeout_ns; /**< limit of every collective call but a run; 0 = RONDE_COMM_TIMEOUT_NS */
-    ronde_note note;     /**< told about what was refused; NULL = nobody */
-    void *note_self;     /**< handed to it */
+    struct ronde_comm_plan plan; /**< of schedules that are loaded without one */
+    ronde_on_note note;             /**< told about what was refused; NULL = nobody */
+    void *note_self;             /**< handed to it */
 };
 
 /** The caller's way to gather bytes before there is a communicator. */
@@ -125,14 +132,8 @@ ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes, vo
 /** Ends the communicator on all ranks: every run and call returns an error that names this rank. NULL is allowed. */
 RONDE_API void ronde_comm_abort(struct ronde_comm *comm);
 
-/** How a schedule is loaded. */
-struct ronde_comm_plan {
-    uint64_t slot_bytes; /**< the longest slot of any launch; 0 = the transport's default */
-    uint32_t depth;      /**< the most slots of any launch; 0 = ronde_launch_depth's default */
-};
-
 /**
- * Loads a schedule, which must outlive the program. Collective. Memory: this rank's steps and connections; on one
+ * Loads a schedule, which must outlive the program; plan NULL takes the communicator's. Collective. Memory: this rank's steps and connections; on one
  * machine a slot's memory is taken when it is first used.
  *
  * Owner: the caller unloads *out_program. Errors: NO_MEMORY; BAD_ARGUMENT for another number of ranks than the
@@ -142,6 +143,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_load(struct ronde_comm *comm, const struct ronde_schedule *schedule,
                 const struct ronde_comm_plan *plan, struct ronde_comm_program **out_program,
                 struct ronde_error *error);
+
+/** Slot of launches that name none, bytes. */
+RONDE_API uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program);
 
 /** Releases a program that is not running: not collective. NULL is allowed. */
 RONDE_API void ronde_comm_unload(struct ronde_comm_program *program);
@@ -165,7 +169,7 @@ ronde_comm_test(struct ronde_comm_program *program, bool *out_done, struct ronde
 /**
  * Waits for the end of a run. out_result: time from run to its end on this rank.
  *
- * Errors: REJECTED naming two ranks that disagree and in what; TIMEOUT naming what was waited for; IO naming a rank
+ * Errors: REJECTED naming two ranks that disagree and in what; TIMEOUT naming what was waited for; DEVICE naming a rank
  * that was lost; the communicator's.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_wait(struct ronde_comm_program *program,
@@ -174,7 +178,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_wait(struct ronde_comm_p
 
 /**
  * A communicator through the backend interface, where a whole machine is expected: self is the communicator (open
- * refuses), programs are loaded with the default plan, buffers of other ranks are not looked at.
+ * refuses), programs are loaded with its plan, buffers of other ranks are not looked at.
  */
 extern RONDE_API const struct ronde_backend ronde_backend_comm;
 

@@ -1,0 +1,25 @@
+/**
+ * A team: a command that runs in several processes, each a rank.
+ *
+ * They are forked here, or started by others (a launcher, several terminals) and meet at a rendezvous.
+ */
+#ifndef RONDE_CLI_TEAM_H
+#define RONDE_CLI_TEAM_H
+
+#include "options.h"
+
+#include "ronde/comm.h"
+
+/** What every process of a team does; returns its exit code. `comm` is the body's to destroy. */
+typedef int (*ronde_team_body)(const struct ronde_options *options, struct ronde_comm *comm);
+
+/** Whether a backend's name means processes: proc, ucx. */
+bool ronde_team_is_wanted(const char *backend);
+
+/**
+ * Runs a body in every process of a team: the one that --rank or a launcher says this is, else in -N processes made
+ * here. Returns the exit code: that of rank 0 here, unless another process did not end well. Prints its errors.
+ */
+int ronde_team_run(const struct ronde_options *options, ronde_team_body body);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * The rendezvous against strangers, wrong members, absent members and taken ports.
+ */
+#include "net/team.h"
+#include "support/buffers.h"
+#include "support/suite.h"
+
+#include "hw/comm/socket.h"
+#include "hw/comm/star.h"
+#include "ronde/hw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct team_result results[TEAM_MAX];
+
+/* Byte streams thrown at a rendezvous. */
+#define STREAMS 1000u
+
+/* A member that does nothing but come, gather and go. */
+static enum ronde_status come(const struct team_seat *seat, struct ronde_error *error)
+{
+    /* 64 processes of one machine must be through in 2 s. */
+    const struct ronde_comm_options options = team_options(seat->self ? 20 : 2);
+    struct ronde_star *star = NULL;
+    uint32_t all[TEAM_MAX] = {0};
+    enum ronde_status status =
+        ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+    const uint32_t mine = seat->join.rank * seat->join.rank;
+    for (int round = 0; round < 3 && status == RONDE_OK; round++) {
+        status = ronde_star_allgather(star, &mine, sizeof mine, all, error);
+        for (uint32_t rank = 0; rank < seat->join.ranks && status == RONDE_OK; rank++)
+            (void)team_check(seat, all[rank] == rank * rank, "a rank's bytes are wrong");
+    }
+    ronde_star_destroy(star);
+    return status;
+}
+
+static void sixty_four_ranks_meet_within_two_seconds(void)
+{
+    CU_ASSERT_FATAL(team_run(64, come, NULL, results));
+    team_expect(results, 64, RONDE_OK);
+}
+
+/* Counts what was refused. */
+static void count_note(void *self, const char *text)
+{
+    uint64_t *count = self;
+    *count += strstr(text, "refused") != NULL;
+}
+
+/* Says something to the rendezvous and hangs up, in one of several ways. */
+static void throw_at(const struct ronde_join *join, const void *data, size_t bytes, bool waits)
+{
+    struct ronde_error error = {0};
+    int fd = -1;
+    char answer[64];
+    const double soon_ns = ronde_clock_ns() + 5e9;
+    if (ronde_socket_connect("127.0.0.1", join->port, soon_ns, &fd, &error) != RONDE_OK)
+        return;
+    (void)ronde_socket_send(fd, data, bytes, soon_ns);
+    if (waits)
+        (void)ronde_socket_receive(fd, answer, sizeof answer, ronde_clock_ns() + 1e7);
+    close(fd);
+}
+
+/* Rank 1 first plays the stranger, then joins as it should. */
+static enum ronde_status come_after_strangers(const struct team_seat *seat,
+                                              struct ronde_error *error)
+{
+    struct ronde_comm_options options = team_options(60);
+    struct ronde_star *star = NULL;
+    uint64_t random = 7;
+    options.note = count_note;
+    options.note_self = &seat->result->number;
+    for (uint32_t k = 0; seat->join.rank == 1 && k < STREAMS; k++) {
+        unsigned char bytes[400];
+        const size_t length = buffers_draw(&random) % sizeof bytes;
+        for (size_t b = 0; b < length; b++)
+            bytes[b] = (unsigned char)buffers_draw(&random);
+        /* Now and then something that begins well. */
+        const uint64_t magic = RONDE_STAR_MAGIC;
+        if (k % 4 == 0)
+            memcpy(bytes, &magic, sizeof magic);
+        throw_at(&seat->join, bytes, length, k % 100 == 0);
+    }
+    const enum ronde_status status =
+        ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+    ronde_star_destroy(star);
+    return status;
+}
+
+static void a_thousand_random_streams_do_no_harm(void)
+{
+    CU_ASSERT_FATAL(team_run(2, come_after_strangers, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+    CU_ASSERT_EQUAL(results[0].number, STREAMS);
+}
+
+/* Strangers that connect and say nothing, more than are let in at once, while the others come. */
+static enum ronde_status come_among_the_silent(const struct team_seat *seat,
+                                               struct ronde_error *error)
+{
+    int silent[100];
+    struct ronde_error unused = {0};
+    for (uint32_t k = 0; seat->join.rank == 1 && k < 100; k++) {
+        silent[k] = -1;
+        (void)ronde_socket_connect("127.0.0.1", seat->join.port, ronde_clock_ns() + 5e9, &silent[k],
+                                   &unused);
+    }
+    const enum ronde_status status = come(seat, error);
+    for (uint32_t k = 0; seat->join.rank == 1 && k < 100; k++)
+        if (silent[k] >= 0)
+            close(silent[k]);
+    return status;
+}
+
+static void silent_strangers_hold_nobody_up(void)
+{
+    const bool is_patient = true;
+    CU_ASSERT_FATAL(team_run(4, come_among_the_silent, &is_patient, results));
+    team_expect(results, 4, RONDE_OK);
+}
+
+/* How rank 1 differs from what it should be. */
+enum mistake { MISTAKE_TOKEN, MISTAKE_RANKS, MISTAKE_TWIN, MISTAKE_NO_SUCH_RANK, MISTAKE_ABSENT };
+
+static enum ronde_status come_mistaken(const struct team_seat *seat, struct ronde_error *error)
+{
+    const enum mistake mistake = *(const enum mistake *)seat->self;
+    struct ronde_comm_options options = team_options(1);
+    struct ronde_join join = seat->join;
+    struct ronde_star *star = NULL;
+    if (join.rank == 1 && mistake == MISTAKE_ABSENT)
+        return RONDE_OK;
+    if (join.rank == 1 && mistake == MISTAKE_TOKEN)
+        join.token = "of another job";
+    if (join.rank == 1 && mistake == MISTAKE_RANKS)
+        join.ranks = 7;
+    if (join.rank == 1 && mistake == MISTAKE_TWIN)
+        join.rank = 2;
+    if (join.rank == 1 && mistake == MISTAKE_NO_SUCH_RANK) {
+        join.ranks = 9;
+        join.rank = 8;
+    }
+    const enum ronde_status status =
+        ronde_star_create(&join, &options, ronde_mem_default(), &star, error);
+    (void)team_check(seat, status != RONDE_OK && !star, "a mistake was not noticed");
+    ronde_star_destroy(star);
+    return status;
+}
+
+static const char *said(uint32_t rank)
+{
+    return results[rank].message;
+}
+
+static void mistaken_members_are_told_and_named(void)
+{
+    enum mistake mistake = MISTAKE_TOKEN;
+    CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(1), "rank 0 refuses: the token is wrong"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "have not arrived at rank 0"));
+    CU_ASSERT_STRING_EQUAL(said(0), said(2));
+
+    mistake = MISTAKE_RANKS;
+    CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
+    team_expect(results, 2, RONDE_REJECTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 1 expects 7 ranks, rank 0 expects 3"));
+    CU_ASSERT_STRING_EQUAL(said(0), said(1));
+
+    mistake = MISTAKE_TWIN;
+    CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
+    CU_ASSERT(strstr(said(1), "this rank has joined already") ||
+              strstr(said(2), "this rank has joined already"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "have not arrived at rank 0"));
+
+    mistake = MISTAKE_NO_SUCH_RANK;
+    CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 8 expects 9 ranks"));
+}
+
+static void an_absent_member_is_named_to_all(void)
+{
+    const enum mistake mistake = MISTAKE_ABSENT;
+    CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
+    for (uint32_t rank = 0; rank < 3; rank += 2) {
+        CU_ASSERT_EQUAL(results[rank].status, RONDE_TIMEOUT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(said(rank), "have not arrived at rank 0 within"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(said(rank), " s: 1"));
+    }
+}
+
+/* Rank 1 greets as a build of another version would. */
+static enum ronde_status greet_as_another(const struct team_seat *seat, struct ronde_error *error)
+{
+    const bool is_wire = *(const bool *)seat->self;
+    struct ronde_comm_options options = team_options(10);
+    struct ronde_star *star = NULL;
+    struct ronde_greeting greeting;
+    if (seat->join.rank != 1)
+        return ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+    memset(&greeting, 0, sizeof greeting);
+    greeting.magic = RONDE_STAR_MAGIC;
+    greeting.wire = is_wire ? RONDE_STAR_WIRE + 1 : RONDE_STAR_WIRE;
+    greeting.rank = 1;
+    greeting.ranks = seat->join.ranks;
+    snprintf(greeting.library, sizeof greeting.library, "%s", is_wire ? "0.1.0" : "99.0.1");
+    snprintf(greeting.token, sizeof greeting.token, "%s", seat->join.token);
+    throw_at(&seat->join, &greeting, sizeof greeting, false);
+    return RONDE_REJECTED;
+}
+
+static void another_version_is_named_with_both_numbers(void)
+{
+    for (int is_wire = 0; is_wire < 2; is_wire++) {
+        const bool flag = is_wire != 0;
+        CU_ASSERT_FATAL(team_run(3, greet_as_another, &flag, results));
+        team_expect(results, 3, RONDE_REJECTED);
+        CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 1 runs ronde "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(said(0), flag ? "wire 2" : "99.0.1"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 0 runs ronde "));
+        CU_ASSERT_STRING_EQUAL(said(0), said(2));
+    }
+}
+
+static void a_taken_port_is_an_error(void)
+{
+    struct ronde_error error = {0};
+    struct ronde_comm_options options = team_options(1);
+    struct ronde_star *star = NULL;
+    int taken = -1;
+    CU_ASSERT_FATAL(ronde_socket_listen("127.0.0.1", 0, &taken, &error) == RONDE_OK);
+    const struct ronde_join join = {"127.0.0.1", ronde_socket_port(taken), 0, "t", 0, 2};
+    CU_ASSERT_EQUAL(ronde_star_create(&join, &options, ronde_mem_default(), &star, &error),
+                    RONDE_IO);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "cannot listen at 127.0.0.1:"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "in use"));
+    close(taken);
+}
+
+/* A server that is not ronde answers with something. */
+static enum ronde_status meet_another_service(const struct team_seat *seat,
+                                              struct ronde_error *error)
+{
+    struct ronde_comm_options options = team_options(10);
+    struct ronde_star *star = NULL;
+    struct ronde_greeting greeting;
+    const double deadline_ns = ronde_clock_ns() + 2e10;
+    if (seat->join.rank == 1)
+        return ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+    int fd = -1;
+    while (fd < 0 && ronde_clock_ns() < deadline_ns)
+        fd = ronde_socket_accept(seat->join.listener);
+    (void)ronde_socket_receive(fd, &greeting, sizeof greeting, deadline_ns);
+    (void)ronde_socket_send(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28, deadline_ns);
+    close(fd);
+    close(seat->join.listener);
+    return RONDE_REJECTED;
+}
+
+static void another_service_is_not_taken_for_rank_0(void)
+{
+    CU_ASSERT_FATAL(team_run(2, meet_another_service, NULL, results));
+    team_expect(results, 2, RONDE_REJECTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(1), "is no rank 0 of ronde"));
+}
+
+static void joins_that_make_no_sense_are_refused(void)
+{
+    const struct ronde_join joins[] = {
+        {"127.0.0.1", 1, 0, "t", 2, 2},    {"127.0.0.1", 1, 0, "t", 0, 0},
+        {"127.0.0.1", 1, 0, "", 0, 2},     {"127.0.0.1", 1, 0, NULL, 0, 2},
+        {"no such name", 1, 0, "t", 1, 2},
+    };
+    struct ronde_comm_options options = team_options(1);
+    for (size_t k = 0; k < sizeof joins / sizeof joins[0]; k++) {
+        struct ronde_error error = {0};
+        struct ronde_star *star = NULL;
+        CU_ASSERT_EQUAL(ronde_star_create(&joins[k], &options, ronde_mem_default(), &star, &error),
+                        RONDE_BAD_ARGUMENT);
+        CU_ASSERT_PTR_NULL(star);
+        CU_ASSERT(strlen(error.message) > 0);
+    }
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"sixty_four_ranks_meet_within_two_seconds", sixty_four_ranks_meet_within_two_seconds},
+        {"a_thousand_random_streams_do_no_harm", a_thousand_random_streams_do_no_harm},
+        {"silent_strangers_hold_nobody_up", silent_strangers_hold_nobody_up},
+        {"mistaken_members_are_told_and_named", mistaken_members_are_told_and_named},
+        {"an_absent_member_is_named_to_all", an_absent_member_is_named_to_all},
+        {"another_version_is_named_with_both_numbers", another_version_is_named_with_both_numbers},
+        {"a_taken_port_is_an_error", a_taken_port_is_an_error},
+        {"another_service_is_not_taken_for_rank_0", another_service_is_not_taken_for_rank_0},
+        {"joins_that_make_no_sense_are_refused", joins_that_make_no_sense_are_refused},
+    };
+    return suite_run("rendezvous", cases, sizeof cases / sizeof cases[0]);
+}
