@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum ronde_transport team_transport = RONDE_TRANSPORT_PROC;
+
 static void be_member(const struct team_seat *seat, team_part part)
 {
     struct ronde_error error = {0};
@@ -98,7 +100,7 @@ uint64_t team_patience(void)
 
 struct ronde_comm_options team_options(uint64_t seconds)
 {
-    return (struct ronde_comm_options){.transport = RONDE_TRANSPORT_PROC,
+    return (struct ronde_comm_options){.transport = team_transport,
                                        .timeout_ns =
                                            seconds * UINT64_C(1000000000) * team_patience()};
 }

@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/** What team_options asks for. */
+extern enum ronde_transport team_transport;
+
 /** Ranks of a team, at most. */
 #define TEAM_MAX 64u
 

@@ -1,6 +1,5 @@
-/*
- * Communicators of processes of one machine: results as host's, disagreements, lost ranks, groups.
- */
+/* Communicators of processes. See cases.h. */
+#include "net/cases.h"
 #include "net/run.h"
 #include "support/buffers.h"
 #include "support/suite.h"
@@ -539,7 +538,7 @@ static void what_is_wrong_on_one_rank_is_refused_there(void)
     team_expect(results, 2, RONDE_OK);
 }
 
-int main(void)
+int cases_run(const char *name, enum ronde_transport transport)
 {
     static const struct suite_case cases[] = {
         {"processes_add_up", processes_add_up},
@@ -557,5 +556,6 @@ int main(void)
         {"one_callback_makes_a_communicator", one_callback_makes_a_communicator},
         {"what_is_wrong_on_one_rank_is_refused_there", what_is_wrong_on_one_rank_is_refused_there},
     };
-    return suite_run("comm", cases, sizeof cases / sizeof cases[0]);
+    team_transport = transport;
+    return suite_run(name, cases, sizeof cases / sizeof cases[0]);
 }

@@ -1,0 +1,234 @@
+/* A communicator's UCX worker and its endpoints. See net.h. */
+#include "hw/ucx/net.h"
+
+#include "ronde/hw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Leaving, a rank waits this long for what it has sent to be gone. */
+#define FAREWELL_NS 2e9
+
+const char *const ronde_wire_ucx_missing = NULL;
+
+static enum ronde_status fail_ucx(ucs_status_t status, const char *what, struct ronde_error *error)
+{
+    return ronde_fail(error, status == UCS_ERR_NO_MEMORY ? RONDE_NO_MEMORY : RONDE_DEVICE,
+                      "ucx: %s: %s", what, ucs_status_string(status));
+}
+
+void ronde_net_fail(struct ronde_net *net, uint32_t rank, ucs_status_t status)
+{
+    (void)ronde_fail(&net->failure, RONDE_DEVICE, "ucx: rank %u was lost: %s", rank,
+                     ucs_status_string(status));
+}
+
+void ronde_net_lose(struct ronde_remote *remote, ucs_status_t status)
+{
+    remote->is_gone = true;
+    remote->net->has_losses = true;
+    snprintf(remote->reason, sizeof remote->reason, "%s", ucs_status_string(status));
+}
+
+/*
+ * The other side has gone, well or not; what it had sent has come before. Whether anybody misses it is seen when a lane
+ * waits for it.
+ */
+static void on_endpoint_error(void *self, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)endpoint;
+    ronde_net_lose(self, status);
+}
+
+static ucs_status_t on_card(void *self, const void *head, size_t head_bytes, void *data,
+                            size_t bytes, const ucp_am_recv_param_t *param)
+{
+    const struct ronde_net *net = self;
+    struct ronde_card_head shown;
+    (void)data;
+    (void)bytes;
+    (void)param;
+    if (head_bytes != sizeof shown)
+        return UCS_OK;
+    memcpy(&shown, head, sizeof shown);
+    if (shown.rank < net->comm->ranks)
+        ronde_card_put(&net->comm->cards[shown.rank * RONDE_CARDS + shown.card.sequence % RONDE_CARDS],
+                       &shown.card);
+    return UCS_OK;
+}
+
+static enum ronde_status open_context(struct ronde_net *net, struct ronde_error *error)
+{
+    ucp_config_t *config = NULL;
+    ucp_params_t params;
+    memset(&params, 0, sizeof params);
+    params.field_mask =
+        UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+    params.estimated_num_eps = net->comm->ranks;
+    params.name = "ronde";
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK)
+        return fail_ucx(status, "reading its configuration", error);
+    status = ucp_init(&params, config, &net->context);
+    ucp_config_release(config);
+    return status == UCS_OK ? RONDE_OK : fail_ucx(status, "starting", error);
+}
+
+static ucs_status_t set_handler(struct ronde_net *net, enum ronde_net_kind kind,
+                                ucp_am_recv_callback_t handler)
+{
+    ucp_am_handler_param_t params;
+    memset(&params, 0, sizeof params);
+    params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                        UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    params.id = (unsigned)kind;
+    params.cb = handler;
+    params.arg = net;
+    return ucp_worker_set_am_recv_handler(net->worker, &params);
+}
+
+static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *error)
+{
+    ucp_worker_params_t params;
+    memset(&params, 0, sizeof params);
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    ucs_status_t status = ucp_worker_create(net->context, &params, &net->worker);
+    if (status == UCS_OK)
+        status = set_handler(net, RONDE_NET_DATA, ronde_net_on_data);
+    if (status == UCS_OK)
+        status = set_handler(net, RONDE_NET_CREDIT, ronde_net_on_credit);
+    if (status == UCS_OK)
+        status = set_handler(net, RONDE_NET_CARD, on_card);
+    if (status == UCS_OK)
+        status = ucp_worker_get_efd(net->worker, &net->event_fd);
+    return status == UCS_OK ? RONDE_OK : fail_ucx(status, "making a worker", error);
+}
+
+/* Everything a rank can do alone; comm->wire_self is set as soon as there is something to release. */
+static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error *error)
+{
+    struct ronde_net *net = ronde_mem_new(comm->mem, 1, sizeof *net);
+    comm->wire_self = net;
+    if (!net)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
+    net->comm = comm;
+    net->remotes = ronde_mem_new(comm->mem, comm->ranks, sizeof *net->remotes);
+    comm->cards = ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_CARDS, sizeof *comm->cards);
+    if (!net->remotes || !comm->cards)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
+    for (uint32_t rank = 0; rank < comm->ranks; rank++) {
+        net->remotes[rank].net = net;
+        net->remotes[rank].rank = rank;
+    }
+    const enum ronde_status status = open_context(net, error);
+    return status == RONDE_OK ? open_worker(net, error) : status;
+}
+
+/* Addresses differ in length: first their lengths, then all of them padded to the longest. */
+static enum ronde_status gather_padded(struct ronde_net *net, const ucp_address_t *mine,
+                                       uint64_t bytes, struct ronde_error *error)
+{
+    struct ronde_comm *comm = net->comm;
+    uint64_t *lengths = ronde_mem_new(comm->mem, comm->ranks, sizeof *lengths);
+    unsigned char *padded = NULL;
+    enum ronde_status status =
+        lengths ? ronde_star_allgather(comm->star, &bytes, sizeof bytes, lengths, error)
+                : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u addresses", comm->ranks);
+    for (uint32_t rank = 0; rank < comm->ranks && status == RONDE_OK; rank++)
+        net->address_bytes =
+            lengths[rank] > net->address_bytes ? (size_t)lengths[rank] : net->address_bytes;
+    if (status == RONDE_OK) {
+        padded = ronde_mem_new(comm->mem, net->address_bytes, 1);
+        net->addresses = ronde_mem_new(comm->mem, comm->ranks, net->address_bytes);
+        if (!padded || !net->addresses)
+            status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u addresses", comm->ranks);
+    }
+    if (status == RONDE_OK) {
+        memcpy(padded, mine, (size_t)bytes);
+        status = ronde_star_allgather(comm->star, padded, net->address_bytes, net->addresses, error);
+    }
+    ronde_mem_free(comm->mem, padded, net->address_bytes, 1);
+    ronde_mem_free(comm->mem, lengths, comm->ranks, sizeof *lengths);
+    return status;
+}
+
+enum ronde_status ronde_net_open(struct ronde_comm *comm, struct ronde_error *error)
+{
+    ucp_address_t *mine = NULL;
+    size_t bytes = 0;
+    enum ronde_status status = open_alone(comm, error);
+    struct ronde_net *net = comm->wire_self;
+    if (status == RONDE_OK) {
+        const ucs_status_t got = ucp_worker_get_address(net->worker, &mine, &bytes);
+        if (got != UCS_OK)
+            status = fail_ucx(got, "asking for an address", error);
+    }
+    status = ronde_comm_agree(comm, status, error);
+    if (status == RONDE_OK)
+        status = gather_padded(net, mine, bytes, error);
+    if (mine)
+        ucp_worker_release_address(net->worker, mine);
+    return status;
+}
+
+enum ronde_status ronde_net_connect(struct ronde_net *net, uint32_t rank, struct ronde_error *error)
+{
+    struct ronde_remote *remote = &net->remotes[rank];
+    ucp_ep_params_t params;
+    if (remote->endpoint)
+        return RONDE_OK;
+    memset(&params, 0, sizeof params);
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address =
+        (const ucp_address_t *)(const void *)(net->addresses + rank * net->address_bytes);
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = on_endpoint_error;
+    params.err_handler.arg = remote;
+    const ucs_status_t status = ucp_ep_create(net->worker, &params, &remote->endpoint);
+    if (status == UCS_OK)
+        return RONDE_OK;
+    remote->endpoint = NULL;
+    return ronde_fail(error, RONDE_DEVICE, "ucx: no way to rank %u: %s", rank,
+                      ucs_status_string(status));
+}
+
+/* Lets go of an endpoint; what has been sent on it leaves first, unless it leads nowhere any more. */
+static void disconnect(struct ronde_net *net, struct ronde_remote *remote, double deadline_ns)
+{
+    ucp_request_param_t params;
+    if (!remote->endpoint)
+        return;
+    memset(&params, 0, sizeof params);
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = remote->is_gone ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+    void *request = ucp_ep_close_nbx(remote->endpoint, &params);
+    remote->endpoint = NULL;
+    if (!UCS_PTR_IS_PTR(request))
+        return;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && ronde_clock_ns() < deadline_ns)
+        (void)ucp_worker_progress(net->worker);
+    ucp_request_free(request);
+}
+
+void ronde_net_close(struct ronde_comm *comm)
+{
+    struct ronde_net *net = comm->wire_self;
+    if (!net)
+        return;
+    const double deadline_ns = ronde_clock_ns() + FAREWELL_NS;
+    for (uint32_t rank = 0; net->remotes && rank < comm->ranks; rank++)
+        disconnect(net, &net->remotes[rank], deadline_ns);
+    if (net->worker)
+        ucp_worker_destroy(net->worker);
+    if (net->context)
+        ucp_cleanup(net->context);
+    ronde_mem_free(comm->mem, net->addresses, comm->ranks, net->address_bytes);
+    ronde_mem_free(comm->mem, comm->cards, (size_t)comm->ranks * RONDE_CARDS, sizeof *comm->cards);
+    ronde_mem_free(comm->mem, net->remotes, comm->ranks, sizeof *net->remotes);
+    ronde_mem_free(comm->mem, net, 1, sizeof *net);
+    comm->cards = NULL;
+    comm->wire_self = NULL;
+}

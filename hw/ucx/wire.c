@@ -1,0 +1,547 @@
+/* Messages of programs over UCX. See net.h. */
+#include "hw/ucx/net.h"
+
+#include "ronde/hw.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+
+/* See hw/README.md. */
+#define DEFAULT_SLOT_BYTES 65536u
+
+/* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
+#define SPINS 400u
+#define SPINS_CROWDED 2u
+
+/* A sleeping rank looks around for lost ranks and time limits after this long. */
+#define NAP_MS 5
+
+/* How long the star has to tell more about a lost rank than UCX knows. */
+#define GRACE_NS 3e8
+
+/* Progress calls of one poll while there is progress. */
+#define PROGRESS_CALLS 4u
+
+struct link;
+
+/* A slot of a link. */
+struct place {
+    struct link *link;
+    struct ronde_data_head head; /* of what is being sent from it */
+    bool has_arrived;            /* not yet shown to the lanes */
+};
+
+/* A connection end and what has crossed it. Counts are of messages ever. */
+struct link {
+    struct ronde_links *links;
+    uint64_t end;      /* index in loaded->ends */
+    uint64_t base;     /* messages when slots were last rearranged: the first slot is theirs */
+    uint64_t sent;     /* sender: given to UCX */
+    uint64_t left;     /* sender: no longer needed by UCX */
+    uint64_t credited; /* sender: consumed, as the receiver says */
+    uint64_t told;     /* receiver: consumed, as the sender was told */
+    uint32_t sender;   /* receiver: the sender's end; known from the first message on */
+    bool is_telling;   /* receiver: a credit is on its way out */
+    struct ronde_credit_head credit;
+    struct place *places; /* one per slot */
+};
+
+/* What a program has of UCX. */
+struct ronde_links {
+    struct ronde_links *next;
+    struct ronde_comm_program *program;
+    struct ronde_net *net;
+    struct link *links;   /* one per end */
+    struct place *places; /* depth per end */
+    unsigned char *boxes; /* memory of the connections, as got */
+    size_t boxes_bytes;   /* of it */
+    uint64_t pending;     /* sends UCX has not finished with */
+    struct ronde_card_head card;
+    void *flush;      /* what makes sure that everything has left, or NULL */
+    double missed_ns; /* when a rank that has gone was first missed; 0 = none is */
+    bool is_flushed;  /* since something was last sent */
+};
+
+/* The connection ends begin where counters want to: a pair of cache lines. */
+#define BOX_ALIGNMENT 128u
+
+static uint64_t *theirs_of(const struct ronde_end *end)
+{
+    /* What a lane reads as the other side's counter is the transport's to write. */
+    return (uint64_t *)(uintptr_t)end->theirs;
+}
+
+static struct ronde_links *find_links(const struct ronde_net *net, uint64_t id)
+{
+    struct ronde_links *at = net->programs;
+    while (at && at->program->id != id)
+        at = at->next;
+    return at;
+}
+
+/* The link a message is for; NULL for one of a program that has been unloaded. */
+static struct link *find_link(const struct ronde_net *net, const struct ronde_data_head *head)
+{
+    struct ronde_links *links = find_links(net, head->program);
+    if (!links || head->channel >= links->program->loaded->task_count)
+        return NULL;
+    const struct ronde_loaded *loaded = links->program->loaded;
+    const struct ronde_task *task = &loaded->tasks[head->channel];
+    if (head->number >= task->view.program->connection_count)
+        return NULL;
+    const uint64_t end = (uint64_t)(task->ends - loaded->ends) + head->number;
+    return loaded->ports[end].is_send ? NULL : &links->links[end];
+}
+
+/* Shows the lanes what has come without a gap. */
+static void publish(struct link *link)
+{
+    const struct ronde_comm_program *program = link->links->program;
+    const uint32_t depth = program->loaded->frame.depth;
+    uint64_t *posted = theirs_of(&program->loaded->ends[link->end]);
+    uint64_t count = *posted;
+    struct place *place = &link->places[(count - link->base) % depth];
+    while (place->has_arrived) {
+        place->has_arrived = false;
+        count++;
+        place = &link->places[(count - link->base) % depth];
+    }
+    RONDE_RELEASE(posted, count);
+}
+
+/* A long message has been fetched. */
+static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *self)
+{
+    struct place *place = self;
+    struct ronde_links *links = place->link->links;
+    (void)bytes;
+    links->pending--;
+    if (status == UCS_OK) {
+        place->has_arrived = true;
+        publish(place->link);
+    } else {
+        ronde_net_fail(links->net, links->program->loaded->ports[place->link->end].peer, status);
+    }
+    ucp_request_free(request);
+}
+
+/* Fetches a long message, whose head alone has come. */
+static ucs_status_t fetch(struct ronde_net *net, struct place *place, void *handle,
+                          unsigned char *slot, size_t bytes)
+{
+    ucp_request_param_t params;
+    memset(&params, 0, sizeof params);
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.recv_am = on_fetched;
+    params.user_data = place;
+    ucs_status_ptr_t request = ucp_am_recv_data_nbx(net->worker, handle, slot, bytes, &params);
+    if (UCS_PTR_IS_ERR(request))
+        return UCS_PTR_STATUS(request);
+    if (request) {
+        place->link->links->pending++;
+        return UCS_INPROGRESS;
+    }
+    place->has_arrived = true;
+    publish(place->link);
+    return UCS_OK;
+}
+
+ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes, void *data,
+                               size_t bytes, const ucp_am_recv_param_t *param)
+{
+    struct ronde_net *net = self;
+    struct ronde_data_head head;
+    if (head_bytes != sizeof head)
+        return UCS_OK;
+    memcpy(&head, given, sizeof head);
+    struct link *link = find_link(net, &head);
+    if (!link)
+        return UCS_OK;
+    const struct ronde_frame *frame = &link->links->program->loaded->frame;
+    const struct ronde_end *end = &link->links->program->loaded->ends[link->end];
+    /* What does not fit was not sent by a rank that runs the same. */
+    if (bytes != head.bytes || bytes > frame->slot_stride || head.sequence < link->base ||
+        head.sequence - *theirs_of(end) >= frame->depth) {
+        ronde_net_fail(net, link->links->program->loaded->ports[link->end].peer,
+                       UCS_ERR_MESSAGE_TRUNCATED);
+        return UCS_OK;
+    }
+    const uint64_t slot = (head.sequence - link->base) % frame->depth;
+    struct place *place = &link->places[slot];
+    link->sender = head.end;
+    end->lengths[slot] = bytes;
+    if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
+        return fetch(net, place, data, end->slots + slot * frame->slot_stride, bytes);
+    if (bytes > 0)
+        memcpy(end->slots + slot * frame->slot_stride, data, bytes);
+    place->has_arrived = true;
+    publish(link);
+    return UCS_OK;
+}
+
+/* Slots are free once they are consumed and UCX is done with them. */
+static void free_slots(struct link *link)
+{
+    const struct ronde_end *end = &link->links->program->loaded->ends[link->end];
+    const uint64_t freed = link->credited < link->left ? link->credited : link->left;
+    RONDE_RELEASE(theirs_of(end), freed);
+}
+
+ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_bytes, void *data,
+                                 size_t bytes, const ucp_am_recv_param_t *param)
+{
+    struct ronde_credit_head head;
+    (void)data;
+    (void)bytes;
+    (void)param;
+    if (head_bytes != sizeof head)
+        return UCS_OK;
+    memcpy(&head, given, sizeof head);
+    struct ronde_links *links = find_links(self, head.program);
+    if (!links || head.end >= links->program->loaded->end_count)
+        return UCS_OK;
+    struct link *link = &links->links[head.end];
+    if (head.consumed > link->credited && head.consumed <= link->sent) {
+        link->credited = head.consumed;
+        free_slots(link);
+    }
+    return UCS_OK;
+}
+
+/* A send is over, at once or later; a failed one is the endpoint's failure, which its handler has noted. */
+static void on_data_sent(void *request, ucs_status_t status, void *self)
+{
+    struct place *place = self;
+    (void)status;
+    place->link->links->pending--;
+    place->link->left++;
+    free_slots(place->link);
+    ucp_request_free(request);
+}
+
+static void on_credit_sent(void *request, ucs_status_t status, void *self)
+{
+    struct link *link = self;
+    (void)status;
+    link->links->pending--;
+    link->is_telling = false;
+    ucp_request_free(request);
+}
+
+static void on_card_sent(void *request, ucs_status_t status, void *self)
+{
+    struct ronde_links *links = self;
+    (void)status;
+    links->pending--;
+    ucp_request_free(request);
+}
+
+/* What is sent: kind, head, data and who is told of the end. */
+struct parcel {
+    enum ronde_net_kind kind;
+    const void *head;
+    size_t head_bytes;
+    const void *data;
+    size_t bytes;
+    ucp_send_nbx_callback_t on_sent;
+    void *self;
+};
+
+/* Hands a parcel to UCX; true if it has left at once. */
+static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parcel *parcel)
+{
+    struct ronde_remote *remote = &links->net->remotes[rank];
+    ucp_request_param_t params;
+    if (remote->is_gone)
+        return true;
+    memset(&params, 0, sizeof params);
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.send = parcel->on_sent;
+    params.user_data = parcel->self;
+    links->is_flushed = false;
+    ucs_status_ptr_t request =
+        ucp_am_send_nbx(remote->endpoint, (unsigned)parcel->kind, parcel->head, parcel->head_bytes,
+                        parcel->data, parcel->bytes, &params);
+    if (UCS_PTR_IS_ERR(request))
+        ronde_net_lose(remote, UCS_PTR_STATUS(request));
+    if (!UCS_PTR_IS_PTR(request))
+        return true;
+    links->pending++;
+    return false;
+}
+
+/* Sends what the lanes have posted on a link. */
+static bool send_posted(struct link *link)
+{
+    struct ronde_links *links = link->links;
+    const struct ronde_loaded *loaded = links->program->loaded;
+    const struct ronde_end *end = &loaded->ends[link->end];
+    const struct ronde_port *port = &loaded->ports[link->end];
+    const bool has_posted = link->sent < end->count;
+    while (link->sent < end->count) {
+        const uint64_t slot = (link->sent - link->base) % loaded->frame.depth;
+        struct place *place = &link->places[slot];
+        const uint64_t bytes = end->lengths[slot];
+        place->head =
+            (struct ronde_data_head){links->program->id, link->sent,          port->channel,
+                                     port->number,       (uint32_t)link->end, (uint32_t)bytes};
+        const struct parcel parcel = {RONDE_NET_DATA,
+                                      &place->head,
+                                      sizeof place->head,
+                                      end->slots + slot * loaded->frame.slot_stride,
+                                      bytes,
+                                      on_data_sent,
+                                      place};
+        link->sent++;
+        if (dispatch(links, port->peer, &parcel)) {
+            link->left++;
+            free_slots(link);
+        }
+    }
+    return has_posted;
+}
+
+/* Tells the sender what was consumed: in halves of the slots while all goes well, everything when nothing moves. */
+static void tell_consumed(struct link *link, bool has_moved)
+{
+    struct ronde_links *links = link->links;
+    const struct ronde_loaded *loaded = links->program->loaded;
+    const uint64_t consumed = loaded->ends[link->end].count;
+    const uint64_t news = consumed - link->told;
+    if (link->is_telling || news == 0 || (has_moved && news * 2 < loaded->frame.depth))
+        return;
+    link->credit = (struct ronde_credit_head){links->program->id, consumed, link->sender, 0};
+    const struct parcel parcel = {RONDE_NET_CREDIT, &link->credit, sizeof link->credit, NULL, 0,
+                                  on_credit_sent,   link};
+    link->told = consumed;
+    link->is_telling = !dispatch(links, loaded->ports[link->end].peer, &parcel);
+}
+
+/* A rank that has gone and that this one waits for; NULL if there is none. */
+static const struct ronde_remote *find_missed(const struct ronde_links *links)
+{
+    const struct ronde_comm_program *program = links->program;
+    const struct ronde_loaded *loaded = program->loaded;
+    const struct ronde_remote *remotes = links->net->remotes;
+    for (uint32_t k = 0; k < program->lane_count; k++) {
+        const struct ronde_lane *lane = &loaded->lanes[program->lanes[k]];
+        if (lane->reason != RONDE_REASON_MESSAGE && lane->reason != RONDE_REASON_SLOT)
+            continue;
+        const uint64_t end = (uint64_t)(lane->task->ends - loaded->ends) + lane->about;
+        if (remotes[loaded->ports[end].peer].is_gone)
+            return &remotes[loaded->ports[end].peer];
+    }
+    for (uint32_t n = 0; n < program->neighbour_count; n++)
+        if (!program->neighbours[n].is_verified && remotes[program->neighbours[n].rank].is_gone)
+            return &remotes[program->neighbours[n].rank];
+    return NULL;
+}
+
+/* Who has gone may have said why: only if nobody knows better for a while is UCX's word taken. */
+static void look_for_losses(struct ronde_links *links)
+{
+    const struct ronde_remote *missed = find_missed(links);
+    const double now_ns = ronde_clock_ns();
+    if (!missed)
+        links->missed_ns = 0;
+    else if (links->missed_ns == 0)
+        links->missed_ns = now_ns;
+    else if (now_ns - links->missed_ns > GRACE_NS)
+        (void)ronde_fail(&links->net->failure, RONDE_DEVICE, "ucx: rank %u was lost: %s",
+                         missed->rank, missed->reason);
+}
+
+/* Whether all that was sent has left this process; asks UCX once there is nothing else to wait for. */
+static bool is_flushed(struct ronde_links *links)
+{
+    ucp_request_param_t params;
+    if (links->pending > 0)
+        return false;
+    if (links->flush) {
+        if (ucp_request_check_status(links->flush) == UCS_INPROGRESS)
+            return false;
+        ucp_request_free(links->flush);
+        links->flush = NULL;
+        links->is_flushed = true;
+    }
+    if (links->is_flushed)
+        return true;
+    memset(&params, 0, sizeof params);
+    ucs_status_ptr_t request = ucp_worker_flush_nbx(links->net->worker, &params);
+    links->flush = UCS_PTR_IS_PTR(request) ? request : NULL;
+    links->is_flushed = !links->flush;
+    return links->is_flushed;
+}
+
+static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_moved,
+                                  bool *out_is_quiet, struct ronde_error *error)
+{
+    struct ronde_links *links = program->wire_self;
+    struct ronde_net *net = links->net;
+    const struct ronde_loaded *loaded = program->loaded;
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        if (loaded->ports[e].peer == RONDE_NONE)
+            continue;
+        if (loaded->ports[e].is_send)
+            *io_moved |= send_posted(&links->links[e]);
+        else
+            tell_consumed(&links->links[e], *io_moved);
+    }
+    for (uint32_t k = 0; k < PROGRESS_CALLS && ucp_worker_progress(net->worker) > 0; k++)
+        *io_moved = true;
+    *out_is_quiet = program->lane_count == 0 && is_flushed(links);
+    if (net->has_losses && !*io_moved)
+        look_for_losses(links);
+    if (net->failure.status == RONDE_OK)
+        return RONDE_OK;
+    return ronde_fail(error, net->failure.status, "%s", net->failure.message);
+}
+
+static void ucx_tell(struct ronde_comm_program *program, const struct ronde_card *card)
+{
+    struct ronde_links *links = program->wire_self;
+    const struct ronde_loaded *loaded = program->loaded;
+    /* All connections are empty, and begin again at their first slot: so do those at their other ends. */
+    for (uint64_t e = 0; program->is_rearranged && e < loaded->end_count; e++)
+        links->links[e].base = loaded->ends[e].count;
+    links->card.rank = program->comm->rank;
+    links->card.card = *card;
+    for (uint32_t n = 0; n < program->neighbour_count; n++) {
+        const struct parcel parcel = {RONDE_NET_CARD, &links->card, sizeof links->card, NULL, 0,
+                                      on_card_sent,   links};
+        (void)dispatch(links, program->neighbours[n].rank, &parcel);
+    }
+}
+
+static void ucx_rest(struct ronde_comm_program *program, uint32_t idle)
+{
+    struct ronde_links *links = program->wire_self;
+    struct pollfd event = {links->net->event_fd, POLLIN, 0};
+    if (idle < (program->comm->is_crowded ? SPINS_CROWDED : SPINS)) {
+        sched_yield();
+        return;
+    }
+    /* Refused while something is left to be seen. */
+    if (ucp_worker_arm(links->net->worker) == UCS_OK)
+        (void)poll(&event, 1, NAP_MS);
+}
+
+static uint64_t ucx_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
+{
+    (void)schedule;
+    (void)depth;
+    return DEFAULT_SLOT_BYTES;
+}
+
+/* Memory for all connections of the rank, and a link for each. */
+static enum ronde_status make_links(struct ronde_comm_program *program, struct ronde_links *links,
+                                    struct ronde_error *error)
+{
+    const struct ronde_mem *mem = program->comm->mem;
+    struct ronde_loaded *loaded = program->loaded;
+    const uint64_t ends = loaded->end_count;
+    const uint64_t box_bytes =
+        (ronde_box_bytes(loaded->schedule, program->slot_bytes, program->depth) + BOX_ALIGNMENT - 1) /
+        BOX_ALIGNMENT * BOX_ALIGNMENT;
+    if (ends > 0 && box_bytes > (SIZE_MAX - BOX_ALIGNMENT) / ends)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
+                          (unsigned long long)ends);
+    links->boxes_bytes = (size_t)(ends * box_bytes) + BOX_ALIGNMENT;
+    links->boxes = ronde_mem_new(mem, links->boxes_bytes, 1);
+    links->links = ronde_mem_new(mem, (size_t)ends, sizeof *links->links);
+    links->places = ronde_mem_new(mem, (size_t)ends * program->depth, sizeof *links->places);
+    if (!links->boxes || !links->links || !links->places)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
+                          (unsigned long long)ends);
+    unsigned char *box =
+        links->boxes + (BOX_ALIGNMENT - (uintptr_t)links->boxes % BOX_ALIGNMENT) % BOX_ALIGNMENT;
+    for (uint64_t e = 0; e < ends; e++, box += box_bytes) {
+        struct link *link = &links->links[e];
+        link->links = links;
+        link->end = e;
+        link->places = links->places + e * program->depth;
+        for (uint32_t slot = 0; slot < program->depth; slot++)
+            link->places[slot].link = link;
+        if (loaded->ports[e].peer != RONDE_NONE)
+            ronde_loaded_place(loaded, e, box, program->depth);
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status ucx_load(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    struct ronde_net *net = comm->wire_self;
+    struct ronde_links *links = ronde_mem_new(comm->mem, 1, sizeof *links);
+    enum ronde_status status =
+        links ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
+    if (links) {
+        links->program = program;
+        links->net = net;
+        links->is_flushed = true;
+        links->next = net->programs;
+        net->programs = links;
+        program->wire_self = links;
+        status = make_links(program, links, error);
+    }
+    for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++)
+        status = ronde_net_connect(net, program->neighbours[n].rank, error);
+    /* Nobody sends before all can receive. */
+    return ronde_comm_agree(comm, status, error);
+}
+
+/* After a failed run UCX may still hold parts of this program's memory: it is made to let go. */
+static void let_go(struct ronde_links *links)
+{
+    struct ronde_net *net = links->net;
+    for (uint32_t rank = 0; links->pending > 0 && rank < net->comm->ranks; rank++) {
+        ucp_request_param_t params;
+        if (!net->remotes[rank].endpoint)
+            continue;
+        memset(&params, 0, sizeof params);
+        params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        void *request = ucp_ep_close_nbx(net->remotes[rank].endpoint, &params);
+        net->remotes[rank].endpoint = NULL;
+        net->remotes[rank].is_gone = true;
+        while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS)
+            (void)ucp_worker_progress(net->worker);
+        if (UCS_PTR_IS_PTR(request))
+            ucp_request_free(request);
+    }
+    while (links->flush && ucp_request_check_status(links->flush) == UCS_INPROGRESS)
+        (void)ucp_worker_progress(net->worker);
+    if (links->flush)
+        ucp_request_free(links->flush);
+}
+
+static void ucx_unload(struct ronde_comm_program *program)
+{
+    struct ronde_links *links = program->wire_self;
+    const struct ronde_mem *mem = program->comm->mem;
+    if (!links)
+        return;
+    let_go(links);
+    struct ronde_links **at = &links->net->programs;
+    while (*at != links)
+        at = &(*at)->next;
+    *at = links->next;
+    const uint64_t ends = program->loaded->end_count;
+    ronde_mem_free(mem, links->boxes, links->boxes_bytes, 1);
+    ronde_mem_free(mem, links->links, (size_t)ends, sizeof *links->links);
+    ronde_mem_free(mem, links->places, (size_t)ends * program->depth, sizeof *links->places);
+    ronde_mem_free(mem, links, 1, sizeof *links);
+    program->wire_self = NULL;
+}
+
+const struct ronde_wire ronde_wire_ucx = {
+    .open = ronde_net_open,
+    .close = ronde_net_close,
+    .default_slot_bytes = ucx_default_slot_bytes,
+    .load = ucx_load,
+    .unload = ucx_unload,
+    .tell = ucx_tell,
+    .poll = ucx_poll,
+    .rest = ucx_rest,
+};
