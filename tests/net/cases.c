@@ -20,75 +20,6 @@ static struct team_result results[TEAM_MAX];
 /* Runs of one loaded schedule before the next is drawn. */
 #define RUNS_PER_LOAD 5u
 
-static enum ronde_status compile(enum ronde_collective collective, const char *algorithm,
-                                 uint32_t ranks, uint32_t root, struct ronde_schedule **out,
-                                 struct ronde_error *error)
-{
-    struct ronde_request request;
-    memset(&request, 0, sizeof request);
-    request.collective = collective;
-    request.algorithm = algorithm;
-    request.ranks = ranks;
-    request.root = root;
-    return ronde_compile(&request, ronde_mem_default(), NULL, out, error);
-}
-
-/* An all_reduce of one float32 per rank, summed: what it must give is plain. */
-struct sum {
-    float value;
-    float total;
-    void *in[TEAM_MAX];
-    void *out[TEAM_MAX];
-};
-
-static struct ronde_launch sum_launch(struct sum *sum, uint32_t rank)
-{
-    struct ronde_launch launch = {.count = 1,
-                                  .dtype = RONDE_FLOAT32,
-                                  .op = RONDE_SUM,
-                                  .in = sum->in,
-                                  .out = sum->out,
-                                  .timeout_ns = UINT64_C(30000000000)};
-    sum->value = (float)(rank + 1);
-    sum->total = 0;
-    memset(sum->in, 0, sizeof sum->in);
-    memset(sum->out, 0, sizeof sum->out);
-    sum->in[rank] = &sum->value;
-    sum->out[rank] = &sum->total;
-    return launch;
-}
-
-static enum ronde_status run_launch(struct ronde_comm_program *program,
-                                    const struct ronde_launch *launch, struct ronde_error *error)
-{
-    struct ronde_result result;
-    const enum ronde_status status = ronde_comm_run(program, launch, error);
-    return status == RONDE_OK ? ronde_comm_wait(program, &result, error) : status;
-}
-
-/* Sums over a communicator, some times in a row. */
-static enum ronde_status check_sums(const struct team_seat *seat, struct ronde_comm *comm,
-                                    const char *algorithm, uint32_t times, struct ronde_error *error)
-{
-    const uint32_t ranks = ronde_comm_ranks(comm);
-    const struct ronde_comm_plan plan = {0, 0};
-    struct ronde_comm_program *program = NULL;
-    struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = compile(RONDE_ALL_REDUCE, algorithm, ranks, 0, &schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_load(comm, schedule, &plan, &program, error);
-    for (uint32_t k = 0; k < times && status == RONDE_OK; k++) {
-        struct sum sum;
-        const struct ronde_launch launch = sum_launch(&sum, ronde_comm_rank(comm));
-        status = run_launch(program, &launch, error);
-        (void)team_check(seat, status != RONDE_OK || sum.total == (float)(ranks * (ranks + 1) / 2),
-                         "a sum is wrong");
-    }
-    ronde_comm_unload(program);
-    ronde_schedule_destroy(schedule);
-    return status;
-}
-
 static enum ronde_status join_and_sum(const struct team_seat *seat, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
@@ -96,7 +27,7 @@ static enum ronde_status join_and_sum(const struct team_seat *seat, struct ronde
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = check_sums(seat, comm, seat->self, 20, error);
+        status = run_sums(seat, comm, seat->self, 20, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -188,16 +119,17 @@ static enum ronde_status quarrel(const struct team_seat *seat, struct ronde_erro
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = compile(collective, kind == QUARREL_ROOT ? "chain" : "ring", 3, 0, &schedules[0],
-                         error);
+        status = run_compile(collective, kind == QUARREL_ROOT ? "chain" : "ring", 3, 0,
+                             &schedules[0], error);
     if (status == RONDE_OK)
-        status = compile(is_other ? RONDE_BROADCAST : RONDE_ALL_REDUCE, is_other ? "chain" : "tree",
-                         3, kind == QUARREL_ROOT ? 2 : 0, &schedules[1], error);
+        status =
+            run_compile(is_other ? RONDE_BROADCAST : RONDE_ALL_REDUCE, is_other ? "chain" : "tree",
+                        3, kind == QUARREL_ROOT ? 2 : 0, &schedules[1], error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++)
         status = ronde_comm_load(comm, schedules[k], &plan, &programs[k], error);
     if (status == RONDE_OK) {
-        struct sum sum;
-        struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+        struct run_sum sum;
+        struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
         float many[8] = {0};
         launch.count = is_odd && kind == QUARREL_COUNT ? 2 : 1;
         launch.dtype = is_odd && kind == QUARREL_DTYPE ? RONDE_INT32 : RONDE_FLOAT32;
@@ -238,7 +170,7 @@ static enum ronde_status load_different(const struct team_seat *seat, struct ron
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = check_sums(seat, comm, seat->join.rank == 2 ? "tree" : "ring", 1, error);
+        status = run_sums(seat, comm, seat->join.rank == 2 ? "tree" : "ring", 1, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -260,11 +192,11 @@ static enum ronde_status lose_one(const struct team_seat *seat, struct ronde_err
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = check_sums(seat, comm, "ring", 3, error);
+        status = run_sums(seat, comm, "ring", 3, error);
     if (status == RONDE_OK && seat->join.rank == lost)
         raise(SIGKILL);
     if (status == RONDE_OK)
-        status = check_sums(seat, comm, "ring", 100, error);
+        status = run_sums(seat, comm, "ring", 100, error);
     ronde_comm_destroy(comm);
     comm = NULL;
     /* The survivors' new communicator. */
@@ -280,7 +212,7 @@ static enum ronde_status lose_one(const struct team_seat *seat, struct ronde_err
     enum ronde_status second =
         ronde_comm_join(&again, &options, ronde_mem_default(), &comm, &unexpected);
     if (second == RONDE_OK)
-        second = check_sums(seat, comm, "ring", 5, &unexpected);
+        second = run_sums(seat, comm, "ring", 5, &unexpected);
     (void)team_check(seat, second == RONDE_OK, unexpected.message);
     ronde_comm_destroy(comm);
     return status;
@@ -318,12 +250,12 @@ static enum ronde_status die_inside(const struct team_seat *seat, struct ronde_e
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
     if (status == RONDE_OK) {
-        struct sum sum;
-        const struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+        struct run_sum sum;
+        const struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
         struct ronde_result result;
         bool is_done = false;
         status = ronde_comm_run(program, &launch, error);
@@ -360,15 +292,15 @@ static enum ronde_status stay_away(const struct team_seat *seat, struct ronde_er
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
     if (status == RONDE_OK && seat->join.rank == 2)
         /* Hears of it here. */
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
     else if (status == RONDE_OK) {
-        struct sum sum;
-        struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+        struct run_sum sum;
+        struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
         launch.timeout_ns = UINT64_C(100000000) * team_patience();
         if (*(const bool *)seat->self && seat->join.rank == 1)
             ronde_comm_abort(comm);
@@ -422,15 +354,15 @@ static enum ronde_status divide(const struct team_seat *seat, struct ronde_error
                          ronde_comm_ranks(column) == 2 && ronde_comm_rank(column) == 1 - rank / 3,
                          "a column is wrong");
         (void)team_check(seat, (none != NULL) == (rank == 4), "a group of one is wrong");
-        status = check_sums(seat, row, "ring", 5, error);
+        status = run_sums(seat, row, "ring", 5, error);
     }
     if (status == RONDE_OK)
-        status = check_sums(seat, column, "recursive_doubling", 5, error);
+        status = run_sums(seat, column, "recursive_doubling", 5, error);
     if (status == RONDE_OK)
-        status = check_sums(seat, world, "ring", 5, error);
+        status = run_sums(seat, world, "ring", 5, error);
     ronde_comm_destroy(world);
     if (status == RONDE_OK)
-        status = check_sums(seat, row, "tree", 5, error);
+        status = run_sums(seat, row, "tree", 5, error);
     ronde_comm_destroy(none);
     ronde_comm_destroy(column);
     ronde_comm_destroy(row);
@@ -463,7 +395,7 @@ static enum ronde_status bootstrap(const struct team_seat *seat, struct ronde_er
         status = ronde_comm_create(&callbacks, &options, ronde_mem_default(), &comm, error);
     ronde_comm_destroy(helper);
     if (status == RONDE_OK)
-        status = check_sums(seat, comm, "ring", 5, error);
+        status = run_sums(seat, comm, "ring", 5, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -485,15 +417,15 @@ static enum ronde_status refuse(const struct team_seat *seat, struct ronde_error
     struct ronde_schedule *schedule = NULL;
     struct ronde_schedule *large = NULL;
     struct ronde_error why = {0};
-    struct sum sum;
-    struct ronde_launch launch = sum_launch(&sum, seat->join.rank);
+    struct run_sum sum;
+    struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
     bool is_done;
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = compile(RONDE_ALL_REDUCE, "ring", 2, 0, &schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &schedule, error);
     if (status == RONDE_OK)
-        status = compile(RONDE_ALL_REDUCE, "ring", 3, 0, &large, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &large, error);
     if (status != RONDE_OK)
         return status;
     (void)team_check(seat, ronde_comm_load(comm, large, &plan, &program, &why) == RONDE_BAD_ARGUMENT,

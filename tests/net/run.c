@@ -128,3 +128,64 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
     buffers_destroy(&expected);
     return status;
 }
+
+enum ronde_status run_compile(enum ronde_collective collective, const char *algorithm,
+                              uint32_t ranks, uint32_t root, struct ronde_schedule **out,
+                              struct ronde_error *error)
+{
+    struct ronde_request request;
+    memset(&request, 0, sizeof request);
+    request.collective = collective;
+    request.algorithm = algorithm;
+    request.ranks = ranks;
+    request.root = root;
+    return ronde_compile(&request, ronde_mem_default(), NULL, out, error);
+}
+
+struct ronde_launch run_sum_launch(struct run_sum *sum, uint32_t rank)
+{
+    struct ronde_launch launch = {.count = 1,
+                                  .dtype = RONDE_FLOAT32,
+                                  .op = RONDE_SUM,
+                                  .in = sum->in,
+                                  .out = sum->out,
+                                  .timeout_ns = UINT64_C(30000000000)};
+    sum->value = (float)(rank + 1);
+    sum->total = 0;
+    memset(sum->in, 0, sizeof sum->in);
+    memset(sum->out, 0, sizeof sum->out);
+    sum->in[rank] = &sum->value;
+    sum->out[rank] = &sum->total;
+    return launch;
+}
+
+enum ronde_status run_launch(struct ronde_comm_program *program, const struct ronde_launch *launch,
+                             struct ronde_error *error)
+{
+    struct ronde_result result;
+    const enum ronde_status status = ronde_comm_run(program, launch, error);
+    return status == RONDE_OK ? ronde_comm_wait(program, &result, error) : status;
+}
+
+/* Sums over a communicator, some times in a row. */
+enum ronde_status run_sums(const struct team_seat *seat, struct ronde_comm *comm,
+                           const char *algorithm, uint32_t times, struct ronde_error *error)
+{
+    const uint32_t ranks = ronde_comm_ranks(comm);
+    const struct ronde_comm_plan plan = {0, 0};
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status = run_compile(RONDE_ALL_REDUCE, algorithm, ranks, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    for (uint32_t k = 0; k < times && status == RONDE_OK; k++) {
+        struct run_sum sum;
+        const struct ronde_launch launch = run_sum_launch(&sum, ronde_comm_rank(comm));
+        status = run_launch(program, &launch, error);
+        (void)team_check(seat, status != RONDE_OK || sum.total == (float)(ranks * (ranks + 1) / 2),
+                         "a sum is wrong");
+    }
+    ronde_comm_unload(program);
+    ronde_schedule_destroy(schedule);
+    return status;
+}

@@ -20,4 +20,28 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error);
 
+/** Compiles one algorithm. Owner: the caller destroys *out. */
+enum ronde_status run_compile(enum ronde_collective collective, const char *algorithm,
+                              uint32_t ranks, uint32_t root, struct ronde_schedule **out,
+                              struct ronde_error *error);
+
+/** An all_reduce of one float32 per rank, summed: what it must give is plain. */
+struct run_sum {
+    float value;         /**< this rank's */
+    float total;         /**< of all */
+    void *in[TEAM_MAX];  /**< this rank's entry alone */
+    void *out[TEAM_MAX]; /**< likewise */
+};
+
+/** Fills a sum in and launches it: rank + 1 of every rank. */
+struct ronde_launch run_sum_launch(struct run_sum *sum, uint32_t rank);
+
+/** Runs a launch to its end. */
+enum ronde_status run_launch(struct ronde_comm_program *program, const struct ronde_launch *launch,
+                             struct ronde_error *error);
+
+/** Loads an all_reduce and sums so many times, with checks. */
+enum ronde_status run_sums(const struct team_seat *seat, struct ronde_comm *comm,
+                           const char *algorithm, uint32_t times, struct ronde_error *error);
+
 #endif

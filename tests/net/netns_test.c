@@ -1,0 +1,227 @@
+/*
+ * UCX between hosts: network namespaces that the test makes, joined by a bridge; a link that goes down and comes back.
+ *
+ * Nothing outside the namespaces is touched; where they are not permitted every case is skipped.
+ */
+#include "net/run.h"
+#include "support/suite.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOSTS 4u
+
+/* Random collectives between the hosts. */
+#define RUNS 60u
+
+static struct team_result results[TEAM_MAX];
+
+/* What the children need to know of their parent's namespaces. */
+struct rig {
+    int owner; /* in the names, so that two tests do not meet */
+    uint16_t port;
+};
+
+/* A command of the shell; false if it fails. */
+static bool shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static bool shell(const char *format, ...)
+{
+    char command[400];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(command, sizeof command - 16, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof command - 16)
+        return false;
+    strcat(command, " 2>/dev/null");
+    return system(command) == 0;
+}
+
+static void tear_down(const struct rig *rig)
+{
+    for (uint32_t host = 0; host < HOSTS; host++)
+        (void)shell("ip netns del ronde-%d-h%u", rig->owner, host);
+    (void)shell("ip netns del ronde-%d-bridge", rig->owner);
+}
+
+/* A host: its namespace, and a cable from there to the bridge. */
+static bool add_host(const struct rig *rig, uint32_t host)
+{
+    const int owner = rig->owner;
+    return shell("ip netns add ronde-%d-h%u", owner, host) &&
+           shell(
+               "ip -n ronde-%d-h%u link add eth0 type veth peer name port%u netns ronde-%d-bridge",
+               owner, host, host, owner) &&
+           shell("ip -n ronde-%d-h%u addr add 10.77.0.%u/24 dev eth0", owner, host, host + 1) &&
+           shell("ip -n ronde-%d-h%u link set lo up", owner, host) &&
+           shell("ip -n ronde-%d-h%u link set eth0 up", owner, host) &&
+           shell("ip -n ronde-%d-bridge link set port%u master bridge up", owner, host);
+}
+
+/* False, after a visible skip, where namespaces or UCX are not to be had. */
+static bool set_up(struct rig *rig)
+{
+    const char *reason = NULL;
+    rig->owner = (int)getpid();
+    rig->port = 7700;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return false;
+    }
+    bool is_up = shell("ip netns add ronde-%d-bridge", rig->owner) &&
+                 shell("ip -n ronde-%d-bridge link add bridge type bridge", rig->owner) &&
+                 shell("ip -n ronde-%d-bridge link set bridge up", rig->owner);
+    for (uint32_t host = 0; host < HOSTS && is_up; host++)
+        is_up = add_host(rig, host);
+    if (is_up)
+        return true;
+    tear_down(rig);
+    suite_skip("network namespaces are not permitted here");
+    return false;
+}
+
+/* Moves the process to its host, where it meets the others at rank 0's address. */
+static bool enter(const struct team_seat *seat, const struct rig *rig, struct ronde_join *out_join)
+{
+    char path[80];
+    snprintf(path, sizeof path, "/run/netns/ronde-%d-h%u", rig->owner, seat->join.rank);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool is_there = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (seat->join.listener > 0)
+        close(seat->join.listener);
+    *out_join = seat->join;
+    out_join->listener = 0;
+    out_join->host = "10.77.0.1";
+    out_join->port = rig->port;
+    /* The hosts are one machine to UCX, too. */
+    return is_there && setenv("UCX_TLS", "tcp,self", 1) == 0 &&
+           setenv("UCX_NET_DEVICES", "eth0", 1) == 0;
+}
+
+static enum ronde_status work_between_hosts(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(30);
+    const struct ronde_comm_plan plan = {0, 0};
+    struct ronde_join join;
+    struct ronde_comm *comm = NULL;
+    uint64_t random = 77;
+    if (!team_check(seat, enter(seat, seat->self, &join), "no way into the host"))
+        return RONDE_DEVICE;
+    enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &comm, error);
+    for (uint32_t k = 0; k < RUNS && status == RONDE_OK; k += 3) {
+        struct ronde_schedule *schedule = run_draw_schedule(HOSTS, &random);
+        struct ronde_comm_program *program = NULL;
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+        for (uint32_t again = 0; again < 3 && status == RONDE_OK; again++)
+            status = run_random(seat, comm, program, schedule, &random, error);
+        ronde_comm_unload(program);
+        ronde_schedule_destroy(schedule);
+    }
+    /* Groups meet at addresses that the communicator knows. */
+    struct ronde_comm *pair = NULL;
+    if (status == RONDE_OK)
+        status = ronde_comm_split(comm, join.rank / 2, 0, &pair, error);
+    if (status == RONDE_OK)
+        status = run_sums(seat, pair, "ring", 3, error);
+    ronde_comm_destroy(pair);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void hosts_leave_what_host_leaves(void)
+{
+    struct rig rig;
+    if (!set_up(&rig))
+        return;
+    CU_ASSERT(team_run(HOSTS, work_between_hosts, &rig, results));
+    team_expect(results, HOSTS, RONDE_OK);
+    tear_down(&rig);
+}
+
+/* Sums until the link of the last host is cut; then again over a new communicator. */
+static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(30);
+    const struct ronde_comm_plan plan = {0, 0};
+    const struct rig *rig = seat->self;
+    struct ronde_join join;
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    if (!team_check(seat, enter(seat, rig, &join), "no way into the host"))
+        return RONDE_DEVICE;
+    enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = run_sums(seat, comm, "ring", 3, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", HOSTS, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    if (status == RONDE_OK && join.rank == 0)
+        (void)team_check(seat,
+                         shell("ip -n ronde-%d-bridge link set port%u down", rig->owner, HOSTS - 1),
+                         "the link stays up");
+    if (status == RONDE_OK) {
+        struct run_sum sum;
+        struct ronde_launch launch = run_sum_launch(&sum, join.rank);
+        launch.timeout_ns = UINT64_C(1500000000);
+        /* Ranks that are not cut off may still be through with the first. */
+        for (uint32_t k = 0; k < 3 && status == RONDE_OK; k++)
+            status = run_launch(program, &launch, error);
+    }
+    ronde_comm_unload(program);
+    ronde_comm_destroy(comm);
+    ronde_schedule_destroy(schedule);
+    comm = NULL;
+    if (join.rank == 0)
+        (void)team_check(seat,
+                         shell("ip -n ronde-%d-bridge link set port%u up", rig->owner, HOSTS - 1),
+                         "the link stays down");
+    struct ronde_error unexpected = {0};
+    join.port++;
+    enum ronde_status second =
+        ronde_comm_join(&join, &options, ronde_mem_default(), &comm, &unexpected);
+    if (second == RONDE_OK)
+        second = run_sums(seat, comm, "ring", 3, &unexpected);
+    (void)team_check(seat, second == RONDE_OK, unexpected.message);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void a_cut_link_is_an_error_and_a_mended_one_works(void)
+{
+    struct rig rig;
+    if (!set_up(&rig))
+        return;
+    CU_ASSERT(team_run(HOSTS, lose_a_link, &rig, results));
+    for (uint32_t rank = 0; rank < HOSTS; rank++) {
+        CU_ASSERT_EQUAL(results[rank].failures, 0);
+        CU_ASSERT_EQUAL(results[rank].exit_code, 0);
+        CU_ASSERT(results[rank].status == RONDE_TIMEOUT || results[rank].status == RONDE_DEVICE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank "));
+        if (results[rank].failures > 0)
+            suite_note("rank %u: \"%s\", then %s", rank, results[rank].message,
+                       results[rank].failure);
+    }
+    suite_note("rank 0: %s", results[0].message);
+    tear_down(&rig);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"hosts_leave_what_host_leaves", hosts_leave_what_host_leaves},
+        {"a_cut_link_is_an_error_and_a_mended_one_works",
+         a_cut_link_is_an_error_and_a_mended_one_works},
+    };
+    team_transport = RONDE_TRANSPORT_UCX;
+    return suite_run("netns", cases, sizeof cases / sizeof cases[0]);
+}
