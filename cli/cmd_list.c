@@ -6,6 +6,7 @@
 #include "gnuplot.h"
 #include "report.h"
 
+#include "ronde/comm.h"
 #include "ronde/hw.h"
 #include "ronde/sim.h"
 
@@ -170,6 +171,26 @@ static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_err
     return status;
 }
 
+/* How ranks that are processes reach each other: names for --backend, too. */
+static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_error *error)
+{
+    static const char *const texts[] = {[RONDE_TRANSPORT_PROC] =
+                                            "ranks are processes of one machine",
+                                        [RONDE_TRANSPORT_UCX] =
+                                            "ranks are processes, on any machines UCX connects"};
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "transports");
+    for (unsigned t = RONDE_TRANSPORT_PROC; t < RONDE_TRANSPORT_COUNT && status == RONDE_OK; t++) {
+        const enum ronde_transport transport = (enum ronde_transport)t;
+        const char *reason = NULL;
+        const bool is_here = ronde_transport_available(transport, &reason);
+        const struct entry entry = {"transport", NULL, ronde_transport_text(transport), is_here,
+                                    is_here ? texts[t] : reason};
+        status = print_entry(sink, &entry, error);
+    }
+    return status;
+}
+
 /* What is linked in or found on the PATH, and the package that brings what is not. */
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
@@ -204,6 +225,8 @@ int ronde_cmd_list(const struct ronde_options *options)
         status = list_topologies(&sink, &error);
     if (status == RONDE_OK)
         status = list_backends(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_transports(&sink, &error);
     if (status == RONDE_OK)
         status = list_components(&sink, &error);
     if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)

@@ -30,7 +30,7 @@ static const struct ronde_command commands[] = {
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
      "  ronde run all_reduce -N 4 --backend proc\n",
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-          " join token" PRINT,
+                " join token" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"

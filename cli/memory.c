@@ -49,8 +49,9 @@ static void *new_factors(const struct ronde_memory *memory, enum ronde_dtype dty
 enum ronde_status ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
                                       struct ronde_memory *out_memory, struct ronde_error *error)
 {
-    struct ronde_memory memory = {
-        .mem = ronde_mem_default(), .ranks = shape->ranks, .only = RONDE_NONE};
+    struct ronde_memory memory = {.mem = ronde_mem_default(),
+                                  .ranks = shape->ranks,
+                                  .only = RONDE_NONE};
     memory.in_bytes =
         buffer_bytes(shape, ronde_collective_in_blocks(shape->collective, shape->ranks));
     memory.out_bytes =

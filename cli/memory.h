@@ -31,7 +31,7 @@ struct ronde_memory {
     void **in;                   /**< view: what a launch reads */
     void **out;                  /**< view: what a launch writes */
     uint32_t only; /**< the one rank that runs here, the others elsewhere; RONDE_NONE = all run here */
-    void *factors;               /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
+    void *factors; /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
 };
 
 /** Allocates for a shape, whose count is the largest that will be used. Errors: NO_MEMORY. */

@@ -44,6 +44,11 @@ function(ronde_install_package)
     # Named as a library, not as a module: what a static hwloc would need (libudev) no package brings.
     set(libraries_private "-lhwloc ${libraries_private}")
   endif()
+  if(RONDE_HAVE_UCX)
+    string(APPEND dependencies "find_dependency(PkgConfig)\n"
+                               "pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)\n")
+    string(APPEND requires " ucx")
+  endif()
   if(RONDE_HAVE_CPU)
     string(APPEND dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)\n")
     set(libraries_private "-pthread ${libraries_private}")

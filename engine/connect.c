@@ -209,10 +209,10 @@ enum ronde_status ronde_loaded_find_ports(struct ronde_loaded *loaded, struct ro
     if (!directories || !loaded->ports)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connection ends",
                           (unsigned long long)loaded->end_count);
-    return is_whole ? RONDE_OK
-                    : ronde_fail(error, RONDE_UNSUPPORTED,
-                                 "a connection of rank %u has no receiver, or two",
-                                 loaded->first_rank);
+    return is_whole
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_UNSUPPORTED,
+                            "a connection of rank %u has no receiver, or two", loaded->first_rank);
 }
 
 /* Lengths of one connection, rounded up so that two senders never share a line. */
@@ -258,8 +258,7 @@ uint64_t ronde_slot_stride(const struct ronde_schedule *schedule, uint64_t share
 
 uint64_t ronde_box_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes, uint32_t depth)
 {
-    const uint64_t stride =
-        ronde_slot_stride(schedule, ronde_piece_bytes(schedule, slot_bytes));
+    const uint64_t stride = ronde_slot_stride(schedule, ronde_piece_bytes(schedule, slot_bytes));
     return sizeof(struct ronde_fifo) + lengths_stride(depth) * sizeof(uint64_t) + stride * depth;
 }
 

@@ -95,8 +95,7 @@ static void count_parts(struct ronde_loaded *loaded)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     loaded->task_count = loaded->rank_count * schedule->channel_count;
-    for (uint32_t rank = loaded->first_rank; rank < loaded->first_rank + loaded->rank_count;
-         rank++) {
+    for (uint32_t rank = loaded->first_rank; rank < loaded->first_rank + loaded->rank_count; rank++) {
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_view view = ronde_view_open(schedule, channel, rank);
             loaded->lane_count += view.program->lane_count;
@@ -297,8 +296,7 @@ static bool make_tasks(struct ronde_loaded *loaded)
             return false;
     }
     struct place place = {0, 0};
-    for (uint32_t rank = loaded->first_rank; rank < loaded->first_rank + loaded->rank_count;
-         rank++) {
+    for (uint32_t rank = loaded->first_rank; rank < loaded->first_rank + loaded->rank_count; rank++) {
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_view view = ronde_view_open(schedule, channel, rank);
             const ptrdiff_t program = view.program - schedule->programs;

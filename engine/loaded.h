@@ -77,10 +77,10 @@ ronde_loaded_create(const struct ronde_schedule *schedule, const struct ronde_me
  * Loads the part of one rank. Its connections have no memory yet: ronde_loaded_place gives it to each before the first
  * run. Errors: as ronde_loaded_create; UNSUPPORTED for a connection that lacks its other end.
  */
-RONDE_API enum ronde_status
-ronde_loaded_create_rank(const struct ronde_schedule *schedule, uint32_t rank,
-                         const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
-                         struct ronde_error *error);
+RONDE_API enum ronde_status ronde_loaded_create_rank(const struct ronde_schedule *schedule,
+                                                     uint32_t rank, const struct ronde_mem *mem,
+                                                     struct ronde_loaded **out_loaded,
+                                                     struct ronde_error *error);
 
 /** Bytes of a connection's memory: counters, lengths and the longest slots of launches up to slot_bytes and depth. */
 RONDE_API uint64_t ronde_box_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes,

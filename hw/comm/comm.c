@@ -4,6 +4,7 @@
 #include "ronde/hw.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct site {
     uint64_t processes; /* the name space of process numbers */
     uint32_t transport; /* wanted; all ranks must want the same */
     uint32_t reserved;
+    cpu_set_t cpus; /* this rank may use; launchers give each of its own */
 };
 
 /* How a new star is found: what rank 0 of it tells the others. */
@@ -39,6 +41,9 @@ static void fill_site(struct site *out)
         close(fd);
     if (stat("/proc/self/ns/pid", &about) == 0)
         out->processes = about.st_ino;
+    /* A machine beyond what the set holds counts as one processor: its ranks then wait without polling. */
+    if (sched_getaffinity(0, sizeof out->cpus, &out->cpus) != 0)
+        CPU_SET(0, &out->cpus);
 }
 
 static bool is_same_site(const struct site *left, const struct site *right)
@@ -51,15 +56,20 @@ static bool is_same_site(const struct site *left, const struct site *right)
 static enum ronde_status choose_wire(struct ronde_comm *comm, const struct site *sites,
                                      struct ronde_error *error)
 {
+    cpu_set_t cpus;
     uint32_t here = 0;
+    CPU_ZERO(&cpus);
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         if (sites[rank].transport != sites[0].transport)
             return ronde_fail(error, RONDE_REJECTED, "rank 0 wants transport %s, rank %u wants %s",
                               ronde_transport_text((enum ronde_transport)sites[0].transport), rank,
                               ronde_transport_text((enum ronde_transport)sites[rank].transport));
-        here += is_same_site(&sites[rank], &sites[comm->rank]);
+        if (!is_same_site(&sites[rank], &sites[comm->rank]))
+            continue;
+        here++;
+        CPU_OR(&cpus, &cpus, &sites[rank].cpus);
     }
-    comm->is_crowded = here > ronde_usable_cores();
+    comm->is_crowded = here > (uint32_t)CPU_COUNT(&cpus);
     comm->transport = comm->options.transport;
     for (uint32_t rank = 0; rank < comm->ranks && comm->transport != RONDE_TRANSPORT_UCX; rank++) {
         if (is_same_site(&sites[rank], &sites[0]))

@@ -27,8 +27,11 @@
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
 #define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
 
+/* Pauses before the processor is offered to others: longer than a message takes between processors. */
+#define PAUSES 100u
+
 /* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
-#define SPINS 4000u
+#define SPINS 600u
 #define SPINS_CROWDED 4u
 
 /* A sleeping rank looks around for lost ranks and time limits after this long. */
@@ -286,7 +289,10 @@ static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
     const struct timespec nap = {0, NAP_NS};
     uint32_t *bell = &board->bells[program->comm->rank].is_asleep;
     if (idle < spins) {
-        PAUSE_CORE();
+        if (idle < PAUSES)
+            PAUSE_CORE();
+        else
+            sched_yield();
         return;
     }
     /* Says that it will sleep; the caller polls once more, and only a fruitless poll leads to sleep. */

@@ -54,7 +54,7 @@ struct ronde_comm_options {
     enum ronde_transport transport; /**< how messages travel */
     uint64_t timeout_ns; /**< limit of every collective call but a run; 0 = RONDE_COMM_TIMEOUT_NS */
     struct ronde_comm_plan plan; /**< of schedules that are loaded without one */
-    ronde_on_note note;             /**< told about what was refused; NULL = nobody */
+    ronde_on_note note;          /**< told about what was refused; NULL = nobody */
     void *note_self;             /**< handed to it */
 };
 
