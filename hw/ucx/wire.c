@@ -107,7 +107,7 @@ static void publish(struct link *link)
         count++;
         place = &link->places[(count - link->base) % depth];
     }
-    RONDE_RELEASE(posted, count);
+    RONDE_RELEASE(&program->loaded->frame, posted, count);
 }
 
 /* A long message has been fetched. */
@@ -185,7 +185,7 @@ static void free_slots(struct link *link)
 {
     const struct ronde_end *end = &link->links->program->loaded->ends[link->end];
     const uint64_t freed = link->credited < link->left ? link->credited : link->left;
-    RONDE_RELEASE(theirs_of(end), freed);
+    RONDE_RELEASE(&link->links->program->loaded->frame, theirs_of(end), freed);
 }
 
 ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_bytes, void *data,
