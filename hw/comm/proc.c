@@ -115,7 +115,9 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
 {
     struct door door = {(int32_t)getpid(), -1};
     int fd = -1;
-    enum ronde_status status = RONDE_OK;
+    struct door *doors = ronde_mem_new(comm->mem, comm->ranks, sizeof *doors);
+    enum ronde_status status =
+        doors ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     if (bytes > SIZE_MAX / 2 || bytes > (uint64_t)LLONG_MAX)
         status = ronde_fail(error, RONDE_NO_MEMORY, "%llu bytes of shared memory are too many",
                             (unsigned long long)bytes);
@@ -123,9 +125,6 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
         status = create_file((size_t)bytes, &fd, error);
     door.descriptor = fd;
     status = ronde_comm_agree(comm, status, error);
-    struct door *doors = ronde_mem_new(comm->mem, comm->ranks, sizeof *doors);
-    if (status == RONDE_OK && !doors)
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     if (status == RONDE_OK)
         status = ronde_star_allgather(comm->star, &door, sizeof door, doors, error);
     if (status == RONDE_OK && comm->rank > 0)

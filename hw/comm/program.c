@@ -268,6 +268,10 @@ static enum ronde_status verify(struct ronde_comm_program *program, struct ronde
             ronde_card_check(program->comm, at->rank, &program->card, &why);
         if (state == RONDE_CARD_OTHER)
             return give_up(program, &why, error);
+        if (state == RONDE_CARD_ABSENT && ronde_star_has_left(program->comm->star, at->rank)) {
+            (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has left the communicator", at->rank);
+            return give_up(program, &why, error);
+        }
         if (state == RONDE_CARD_ABSENT)
             continue;
         at->is_verified = true;

@@ -337,6 +337,12 @@ void ronde_star_abort(struct ronde_star *star)
     __atomic_store_n(&star->is_aborted, 1, __ATOMIC_RELEASE);
 }
 
+bool ronde_star_has_left(const struct ronde_star *star, uint32_t rank)
+{
+    const uint32_t entry = star->rank == 0 ? rank : 0;
+    return rank != star->rank && rank == rank_of(star, entry) && star->polls[entry].fd < 0;
+}
+
 void ronde_star_host(const struct ronde_star *star, char *text, size_t bytes)
 {
     char host[RONDE_ADDRESS_BYTES] = "127.0.0.1";
@@ -346,9 +352,4 @@ void ronde_star_host(const struct ronde_star *star, char *text, size_t bytes)
             break;
         }
     snprintf(text, bytes, "%s", host);
-}
-
-uint64_t ronde_star_timeout_ns(const struct ronde_star *star)
-{
-    return star->timeout_ns;
 }

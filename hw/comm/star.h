@@ -54,10 +54,10 @@ void ronde_star_alarm(struct ronde_star *star, const struct ronde_error *why);
 /** Asks for an alarm from any thread; the next check, gather or run raises it. */
 void ronde_star_abort(struct ronde_star *star);
 
+/** Whether a rank is known to have left; only rank 0 knows it of all, the others of rank 0. */
+bool ronde_star_has_left(const struct ronde_star *star, uint32_t rank);
+
 /** The address under which the others reach this rank, as far as the star shows it. */
 void ronde_star_host(const struct ronde_star *star, char *text, size_t bytes);
-
-/** Time limit of a gathering, ns. */
-uint64_t ronde_star_timeout_ns(const struct ronde_star *star);
 
 #endif
