@@ -1,0 +1,113 @@
+/*
+ * ronde run in several processes: forked, or started one by one.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Output and exit status of a command line, in which RONDE stands for the program. */
+static int run(const char *words, char **said)
+{
+    char command[2048];
+    snprintf(command, sizeof command, "{ RONDE='%s'; %s; } 2>&1", suite_ronde(), words);
+    return files_command(command, said);
+}
+
+static void expect(const char *words, int code, const char *part)
+{
+    char *said = NULL;
+    const int got = run(words, &said);
+    CU_ASSERT_EQUAL(got, code);
+    CU_ASSERT_PTR_NOT_NULL(said);
+    CU_ASSERT(said && strstr(said, part) != NULL);
+    if (got != code || !said || !strstr(said, part))
+        suite_note("%s\nexit %d: %s", words, got, said ? said : "");
+    free(said);
+}
+
+#define POINT " -b 64 -e 64 -n 3 -w 1 "
+
+static void forked_ranks_check_and_measure(void)
+{
+    expect("$RONDE run all_reduce -N 3 --backend proc" POINT, 0, "Out of bounds values : 0 OK");
+    expect("$RONDE run all_gather -N 4 --backend proc --slot 64 --depth 2 -b 4K -e 4K -n 2", 0,
+           "Out of bounds values : 0 OK");
+    expect("$RONDE run broadcast -N 2 -r 1 --backend proc -c 0" POINT, 0, "Not checked");
+    expect("$RONDE run barrier -N 3 --backend proc -n 3", 0, "Out of bounds values : 0 OK");
+    expect("$RONDE run all_reduce -N 1 --backend proc" POINT, 0, "Out of bounds values : 0 OK");
+}
+
+static void ranks_started_one_by_one_meet(void)
+{
+    char words[512];
+    const char *const both = "$RONDE run all_reduce -N 2 --backend proc" POINT;
+    /* On one machine the token alone is enough. */
+    snprintf(words, sizeof words,
+             "%s --rank 1 --token one-by-one-%d & %s --rank 0 --token one-by-one-%d; wait", both,
+             (int)getpid(), both, (int)getpid());
+    expect(words, 0, "Out of bounds values : 0 OK");
+    /* As a launcher would. */
+    snprintf(words, sizeof words,
+             "export RONDE_RANKS=2 RONDE_TOKEN=launched-%d; RONDE_RANK=1 $RONDE run all_reduce "
+             "--backend proc" POINT "& RONDE_RANK=0 $RONDE run all_reduce --backend proc" POINT
+             "; wait",
+             (int)getpid());
+    expect(words, 0, "all_reduce ring, 2 ranks, backend proc");
+}
+
+static void command_lines_that_make_no_team_are_refused(void)
+{
+    expect("$RONDE run all_reduce --backend proc" POINT, 2, "-N is missing");
+    expect("$RONDE run all_reduce -N 2 --backend proc --rank 0" POINT, 2, "need --token");
+    expect("$RONDE run all_reduce -N 2 --backend proc --token t" POINT, 2, "--rank is missing");
+    expect("$RONDE run all_reduce -N 2 --backend proc --rank 2 --token t" POINT, 2,
+           "rank 2 of 2 ranks does not exist");
+    expect("$RONDE run all_reduce -N 2 --backend proc --rank 0 --token t --join nowhere" POINT, 2,
+           "is not HOST:PORT");
+    expect("$RONDE run all_reduce -N 2 --backend proc --rank 0 --token t --join :77" POINT, 2,
+           "is not HOST:PORT");
+    expect("RONDE_RANK=0 RONDE_RANKS=3 $RONDE run all_reduce -N 2 --backend proc" POINT, 2,
+           "ronde has started 3 processes");
+    expect("$RONDE run all_reduce -N 2 --backend proc --protocol pull" POINT, 2, "protocol pull");
+    expect("$RONDE run all_reduce -N 3 -a recursive_halving --backend proc" POINT, 2,
+           "recursive_halving");
+}
+
+static void a_rank_that_never_comes_is_a_failure(void)
+{
+    char words[256];
+    snprintf(words, sizeof words,
+             "$RONDE run all_reduce -N 2 --backend proc --rank 0 --token absent-%d --timeout 0.3",
+             (int)getpid());
+    expect(words, 4, "have not arrived at rank 0 within 0.3 s: 1");
+}
+
+static void results_are_printed_once(void)
+{
+    char *said = NULL;
+    CU_ASSERT_EQUAL(run("$RONDE run all_reduce -N 3 --backend proc --csv" POINT, &said), 0);
+    unsigned lines = 0;
+    for (const char *at = said; at && *at; at++)
+        lines += *at == '\n';
+    /* A head, and a line for each placement. */
+    CU_ASSERT_EQUAL(lines, 3);
+    CU_ASSERT(said && strstr(said, "proc") != NULL);
+    free(said);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"forked_ranks_check_and_measure", forked_ranks_check_and_measure},
+        {"ranks_started_one_by_one_meet", ranks_started_one_by_one_meet},
+        {"command_lines_that_make_no_team_are_refused", command_lines_that_make_no_team_are_refused},
+        {"a_rank_that_never_comes_is_a_failure", a_rank_that_never_comes_is_a_failure},
+        {"results_are_printed_once", results_are_printed_once},
+    };
+    return suite_run("processes", cases, sizeof cases / sizeof cases[0]);
+}
