@@ -227,12 +227,13 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
         status = settle_launch(program, &launch, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);
+    /* Also when there was no memory for more than the slots: the next run must not forget it. */
+    program->is_rearranged |=
+        old_stride != loaded->frame.slot_stride || old_depth != loaded->frame.depth;
     if (status != RONDE_OK)
         return status;
     /* Blocks of other ranks are not known here: a message of the wrong length is found when it comes. */
     loaded->frame.checks = launch.in_blocks || launch.out_blocks;
-    program->is_rearranged =
-        old_stride != loaded->frame.slot_stride || old_depth != loaded->frame.depth;
     comm->is_running = true;
     comm->sequence++;
     program->is_running = true;
@@ -385,6 +386,7 @@ static void finish(struct ronde_comm_program *program, bool is_complete)
     program->end_ns = ronde_clock_ns();
     program->is_running = false;
     program->is_over = is_complete;
+    program->is_rearranged = false;
     program->comm->is_running = false;
     ronde_loaded_finish(program->loaded, is_complete);
 }
