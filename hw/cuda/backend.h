@@ -10,8 +10,11 @@
 #define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
 #define RONDE_CUDA_PULL_FROM_BYTES 65536u
 
-/** A slot where a launch leaves it open: long enough to hide what one thread needs to decide a step. */
-#define RONDE_CUDA_SLOT_BYTES 524288u
+/**
+ * A slot where a launch leaves it open. Deciding a step takes a thread some 1 to 2 us; a block's share of 4 TB/s is some
+ * 30 GB/s, which takes 25 us to read two such operands and write one. Arithmetic, not yet a measurement.
+ */
+#define RONDE_CUDA_SLOT_BYTES 262144u
 
 /** Opens the backend on a device, which must outlive it. Owner: the caller closes. Errors: NO_MEMORY. */
 enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *gpu, const struct ronde_mem *mem,

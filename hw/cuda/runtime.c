@@ -48,11 +48,12 @@ static enum ronde_status refuse(cudaError_t result, int driver, struct ronde_err
                           "cuda: built, never run: no NVIDIA driver here (libcuda.so.1; package "
                           "nvidia-driver)");
     if (result == cudaErrorInsufficientDriver)
-        return ronde_fail(why_not, RONDE_UNAVAILABLE,
-                          "cuda: the driver supports CUDA %d.%d, this build needs %d.%d or newer",
-                          driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
-                          CUDART_VERSION % 1000 / 10);
-    return ronde_fail(why_not, RONDE_UNAVAILABLE, "cuda: a driver, but no GPU to use: %s",
+        return ronde_fail(
+            why_not,
+            RONDE_UNAVAILABLE, "cuda: built, never run: the driver supports CUDA %d.%d, this build needs %d.%d or newer",
+            driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    return ronde_fail(why_not, RONDE_UNAVAILABLE,
+                      "cuda: built, never run: a driver, but no GPU to use: %s",
                       result == cudaSuccess ? "none is visible (CUDA_VISIBLE_DEVICES?)"
                                             : cudaGetErrorString(result));
 }
@@ -82,6 +83,7 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
         return status;
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
+    out_machine->has_virtual_ranks = true;
     snprintf(out_machine->description, sizeof out_machine->description,
              "virtual ranks on one %.48s: sm_%d%d, %d SMs, %.0f GiB, driver for CUDA %d.%d",
              properties.name, properties.major, properties.minor, properties.multiProcessorCount,

@@ -323,7 +323,12 @@ static void every_failed_allocation_is_reported_and_leaves_nothing(void)
     uint32_t count;
     const struct ronde_backend *const *backends = ronde_backends(&count);
     for (uint32_t b = 0; b < count; b++) {
+        struct ronde_machine machine;
         enum ronde_status status = RONDE_NO_MEMORY;
+        if (backends[b]->probe(&machine, NULL) != RONDE_OK) {
+            suite_note("%s: not here", backends[b]->name);
+            continue;
+        }
         uint64_t fail_at = 0;
         while (status == RONDE_NO_MEMORY && fail_at < 1000) {
             struct counting counting = {0, ++fail_at, 0};
@@ -349,7 +354,7 @@ static void find_lists_the_backends_there_are(void)
         CU_ASSERT_PTR_EQUAL(ronde_backend_find(backends[b]->name, NULL), backends[b]);
     CU_ASSERT_PTR_NULL(ronde_backend_find("abacus", &error));
     CU_ASSERT_EQUAL(error.status, RONDE_BAD_ARGUMENT);
-    CU_ASSERT_STRING_EQUAL(error.message, "no backend \"abacus\", there are: host, cpu");
+    CU_ASSERT_STRING_EQUAL(error.message, "no backend \"abacus\", there are: host, cpu, cuda");
     CU_ASSERT(ronde_usable_cores() >= 1);
 }
 

@@ -1,0 +1,241 @@
+/*
+ * What a GPU needs for a run, against the least its memory needs: JSON Lines on stdout, a figure each.
+ *
+ * The floor is a copy from device to device, measured first: bytes read and written per second. A schedule's traffic is
+ * what its steps read and write if nothing is found in a cache; a share of the floor above 1 means that much was. Small
+ * runs are timed as nodes of a CUDA graph, so that the host has no part in it.
+ */
+#include "ronde/cuda.h"
+#include "ronde/engine.h"
+#include "ronde/hw.h"
+#include "ronde/schedules.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKS_MAX 8u
+
+/* Lanes all runs together ought to have: about as many as a large GPU has multiprocessors. */
+#define LANES 128u
+
+/* Runs that are timed together, and how often. */
+#define RUNS 20u
+#define REPEATS 7u
+
+/* A point to measure. */
+struct point {
+    enum ronde_collective collective;
+    const char *algorithm;
+    uint32_t ranks;
+    uint32_t channels;
+    uint64_t bytes; /* nccl-tests' size: of the larger buffer of a rank */
+};
+
+/* What is measured with. */
+static struct bench {
+    struct ronde_error error;
+    void *self;
+    cudaStream_t stream;
+    cudaEvent_t started;
+    cudaEvent_t ended;
+    double copy_GBps; /* read and written */
+    void *ins[RANKS_MAX];
+    void *outs[RANKS_MAX];
+} bench;
+
+/* A benchmark that cannot go on says why and ends. */
+static void must(int is_ok, const char *what)
+{
+    if (is_ok)
+        return;
+    fprintf(stderr, "bench: %s: %s; %s\n", what, cudaGetErrorString(cudaGetLastError()),
+            bench.error.message);
+    exit(4);
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Median of REPEATS measurements of whatever `enqueue` puts into the stream, in ns. */
+static double time_of(void (*enqueue)(void *), void *context)
+{
+    double times_ns[REPEATS];
+    enqueue(context);
+    for (uint32_t k = 0; k < REPEATS; k++) {
+        float elapsed_ms;
+        must(cudaEventRecord(bench.started, bench.stream) == cudaSuccess, "event");
+        enqueue(context);
+        must(cudaEventRecord(bench.ended, bench.stream) == cudaSuccess, "event");
+        must(cudaEventSynchronize(bench.ended) == cudaSuccess, "run");
+        must(cudaEventElapsedTime(&elapsed_ms, bench.started, bench.ended) == cudaSuccess, "time");
+        times_ns[k] = (double)elapsed_ms * 1e6;
+    }
+    qsort(times_ns, REPEATS, sizeof times_ns[0], compare_doubles);
+    return times_ns[REPEATS / 2];
+}
+
+static void enqueue_copy(void *context)
+{
+    const size_t bytes = *(const size_t *)context;
+    must(cudaMemcpyAsync(bench.outs[0], bench.ins[0], bytes, cudaMemcpyDeviceToDevice,
+                         bench.stream) == cudaSuccess,
+         "copy");
+}
+
+static void enqueue_runs(void *program)
+{
+    for (uint32_t run = 0; run < RUNS; run++)
+        must(ronde_cuda_enqueue(program, bench.stream, &bench.error) == RONDE_OK, "enqueue");
+}
+
+static void enqueue_graph(void *executable)
+{
+    must(cudaGraphLaunch((cudaGraphExec_t)executable, bench.stream) == cudaSuccess, "graph");
+}
+
+/* Bytes a schedule's steps read and write if every message is read where it lies. */
+static double traffic_bytes(const struct point *point)
+{
+    const double n = point->ranks;
+    const double bytes = (double)point->bytes;
+    if (point->collective == RONDE_ALL_REDUCE)
+        return 5 * (n - 1) *
+               bytes;     /* two reads and a write to reduce, a read and a write to gather */
+    return 2 * n * bytes; /* every rank reads and writes all of its output once */
+}
+
+/* Elements of a block. */
+static uint64_t count_of(const struct point *point)
+{
+    const uint64_t elements = point->bytes / sizeof(float);
+    return point->collective == RONDE_ALL_GATHER ? elements / point->ranks : elements;
+}
+
+static struct ronde_schedule *compile(const struct point *point)
+{
+    const struct ronde_request request = {.collective = point->collective,
+                                          .algorithm = point->algorithm,
+                                          .ranks = point->ranks,
+                                          .channels = point->channels};
+    struct ronde_schedule *schedule = NULL;
+    must(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &bench.error) == RONDE_OK,
+         "compile");
+    return schedule;
+}
+
+/* A program that is ready to be enqueued. */
+static void *prepare(const struct point *point, const struct ronde_schedule *schedule)
+{
+    const struct ronde_launch launch = {.count = count_of(point),
+                                        .dtype = RONDE_FLOAT32,
+                                        .in = bench.ins,
+                                        .out = bench.outs,
+                                        .timeout_ns = UINT64_C(10000000000)};
+    void *program = NULL;
+    must(ronde_backend_cuda.load(bench.self, schedule, &program, &bench.error) == RONDE_OK, "load");
+    must(ronde_cuda_prepare(program, &launch, &bench.error) == RONDE_OK, "prepare");
+    return program;
+}
+
+static void print_point(const struct point *point, double time_ns, const char *how)
+{
+    const double floor_ns = traffic_bytes(point) / bench.copy_GBps;
+    printf("{\"kind\": \"measured\", \"engine\": \"cuda\", \"collective\": \"%s\", "
+           "\"algorithm\": \"%s\", \"ranks\": %u, \"bytes\": %llu, \"dtype\": \"float32\", "
+           "\"channels\": %u, \"time_ns\": %.1f, \"algbw_GBps\": %.3f, \"traffic_bytes\": %.0f, "
+           "\"copy_GBps\": %.1f, \"share_of_floor\": %.4f, \"how\": \"%s\", "
+           "\"labels\": [\"virtual_ranks\"]}\n",
+           ronde_collective_text(point->collective), point->algorithm, point->ranks,
+           (unsigned long long)point->bytes, point->channels, time_ns,
+           (double)point->bytes / time_ns, traffic_bytes(point), bench.copy_GBps,
+           floor_ns / time_ns, how);
+    fflush(stdout);
+}
+
+static void measure_large(const struct point *point)
+{
+    struct ronde_schedule *schedule = compile(point);
+    void *program = prepare(point, schedule);
+    const double time_ns = time_of(enqueue_runs, program) / RUNS;
+    must(ronde_cuda_check(program, &bench.error) == RONDE_OK, "run");
+    print_point(point, time_ns, "stream");
+    ronde_backend_cuda.unload(program);
+    ronde_schedule_destroy(schedule);
+}
+
+static void measure_small(const struct point *point)
+{
+    struct ronde_schedule *schedule = compile(point);
+    void *program = prepare(point, schedule);
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    must(cudaStreamBeginCapture(bench.stream, cudaStreamCaptureModeGlobal) == cudaSuccess,
+         "capture");
+    enqueue_runs(program);
+    must(cudaStreamEndCapture(bench.stream, &graph) == cudaSuccess, "capture");
+    must(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess, "instantiate");
+    const double time_ns = time_of(enqueue_graph, executable) / RUNS;
+    must(ronde_cuda_check(program, &bench.error) == RONDE_OK, "run");
+    print_point(point, time_ns, "graph");
+    must(cudaGraphExecDestroy(executable) == cudaSuccess, "destroy");
+    must(cudaGraphDestroy(graph) == cudaSuccess, "destroy");
+    ronde_backend_cuda.unload(program);
+    ronde_schedule_destroy(schedule);
+}
+
+static void open_bench(uint64_t buffer_bytes)
+{
+    struct ronde_machine machine;
+    if (ronde_backend_cuda.probe(&machine, &bench.error) != RONDE_OK) {
+        fprintf(stderr, "bench: %s\n", bench.error.message);
+        exit(3);
+    }
+    fprintf(stderr, "%s\n", machine.description);
+    must(ronde_backend_cuda.open(&machine, ronde_mem_default(), &bench.self, &bench.error) ==
+             RONDE_OK,
+         "open");
+    must(cudaStreamCreateWithFlags(&bench.stream, cudaStreamNonBlocking) == cudaSuccess, "stream");
+    must(cudaEventCreate(&bench.started) == cudaSuccess, "event");
+    must(cudaEventCreate(&bench.ended) == cudaSuccess, "event");
+    for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
+        must(cudaMalloc(&bench.ins[rank], buffer_bytes) == cudaSuccess, "memory");
+        must(cudaMalloc(&bench.outs[rank], buffer_bytes) == cudaSuccess, "memory");
+        must(cudaMemset(bench.ins[rank], 0, buffer_bytes) == cudaSuccess, "memory");
+    }
+    must(cudaDeviceSynchronize() == cudaSuccess, "memory");
+    size_t bytes = buffer_bytes;
+    bench.copy_GBps = 2 * (double)bytes / time_of(enqueue_copy, &bytes);
+    printf("{\"kind\": \"measured\", \"engine\": \"copy\", \"bytes\": %zu, \"copy_GBps\": %.1f}\n",
+           bytes, bench.copy_GBps);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        enum ronde_collective collective;
+        const char *algorithm;
+    } large[] = {{RONDE_ALL_REDUCE, "ring"}, {RONDE_BROADCAST, "chain"}, {RONDE_ALL_GATHER, "ring"}};
+    static const char *const small[] = {"ring", "recursive_doubling", "double_tree",
+                                        "direct_one_step"};
+    const uint64_t most_MiB = argc > 1 ? strtoull(argv[1], NULL, 10) : 1024;
+    open_bench(most_MiB << 20);
+    for (uint32_t c = 0; c < 3; c++)
+        for (uint32_t ranks = 2; ranks <= RANKS_MAX; ranks *= 2)
+            for (uint64_t MiB = 1; MiB <= most_MiB; MiB *= 4) {
+                const struct point point = {large[c].collective, large[c].algorithm, ranks,
+                                            LANES / ranks, MiB << 20};
+                measure_large(&point);
+            }
+    for (uint32_t a = 0; a < 4; a++)
+        for (uint64_t bytes = 8; bytes <= 4096; bytes *= 8) {
+            const struct point point = {RONDE_ALL_REDUCE, small[a], RANKS_MAX, 1, bytes};
+            measure_small(&point);
+        }
+    return 0;
+}
