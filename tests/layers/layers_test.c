@@ -45,7 +45,7 @@ static void scan_file(const char *path, void *context)
 static void includes_follow_the_layer_table(void)
 {
     static const char *const folders[] = {"engine", "schedules", "topologies", "sim", "hw", "cli"};
-    static const char *const suffixes[] = {".c", ".h", ".cpp"};
+    static const char *const suffixes[] = {".c", ".h", ".cpp", ".cu"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         struct scan scan = {folders[i], NULL, 0};
         for (size_t k = 0; k < sizeof suffixes / sizeof suffixes[0]; k++)
@@ -75,6 +75,7 @@ static void the_table_refuses_what_it_should(void)
     CU_ASSERT(!may_include("schedules", "\"ronde/topologies.h\""));
     CU_ASSERT(may_include("topologies", "<libxml/parser.h>"));
     CU_ASSERT(!may_include("hw", "\"ronde/sim.h\""));
+    CU_ASSERT(!may_include("hw", "<cuda_runtime_api.h>"));
     CU_ASSERT(!may_include("sim", "\"ronde/hw.h\""));
     CU_ASSERT(may_include("sim", "\"ronde/topologies.h\""));
     CU_ASSERT(!may_include("sim", "<simgrid/s4u.hpp>"));

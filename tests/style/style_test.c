@@ -37,7 +37,7 @@ static void sources_are_formatted(void)
 {
     static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
                                           "hw",     "cli",       "tests"};
-    static const char *const suffixes[] = {".c", ".h", ".cpp"};
+    static const char *const suffixes[] = {".c", ".h", ".cpp", ".cu"};
     if (!has_formatter()) {
         suite_skip("no clang-format 14 here");
         return;
