@@ -25,18 +25,18 @@ part() {
 nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total,clocks.max.sm,clocks.max.mem --format=csv || true
 # Only this machine's GPU: kernels for others would take most of the time.
 architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
-part configure 60 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRONDE_CUDA=ON \
+part configure 40 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRONDE_CUDA=ON \
     -DRONDE_CUDA_ARCHITECTURES="${architecture:-90}-real" -DRONDE_SIMGRID=OFF -DRONDE_LIBXML2=OFF -DRONDE_JANSSON=OFF
 [ "$failed" -eq 0 ] || exit 1
-part build 240 cmake --build "$build" --parallel "$(nproc)" --target ronde test_conformance_conformance test_cuda_cuda \
+part build 150 cmake --build "$build" --parallel "$(nproc)" --target ronde test_conformance_conformance test_cuda_cuda \
     cuda_bench cuda_stream
 [ "$failed" -eq 0 ] || exit 1
-part list 30 "$build/ronde" list
-part stream 30 "$build/tests/cuda_stream"
-part cuda 60 "$build/tests/test_cuda_cuda"
-part conformance 150 "$build/tests/test_conformance_conformance"
-part check 60 "$build/ronde" run all_reduce -a ring -N 8 -b 8 -e 16M -f 16 --backend cuda -c
-part bench 120 bash -c "'$build/tests/cuda_bench' $most >'$out/records.jsonl'"
+part list 10 "$build/ronde" list
+part stream 20 "$build/tests/cuda_stream"
+part cuda 30 "$build/tests/test_cuda_cuda"
+part conformance 120 "$build/tests/test_conformance_conformance"
+part check 30 "$build/ronde" run all_reduce -a ring -N 8 -b 8 -e 16M -f 16 --backend cuda -c 1
+part bench 75 bash -c "'$build/tests/cuda_bench' $most >'$out/records.jsonl'"
 grep -c . "$out/records.jsonl" || true
 rm -rf "$build"
 exit "$failed"
