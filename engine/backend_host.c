@@ -15,7 +15,7 @@
 #define DEFAULT_SLOT_BYTES 65536u
 
 /* The specification copies unless it is told otherwise. */
-static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES, UINT64_MAX, 0};
+static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES, {UINT64_MAX, UINT64_MAX}, 0};
 
 /* What consumed slots are filled with: no small integer and no plausible float has these bytes. */
 #define POISON 0xA5

@@ -96,7 +96,8 @@ RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 /** What a backend does where a launch leaves it open. */
 struct ronde_habits {
     uint64_t slot_bytes; /**< stands in for a launch without */
-    uint64_t pull_from_bytes; /**< chunk's share of a message from which on messages are read in place; UINT64_MAX = never */
+    uint64_t pull_from_bytes[2]; /**< chunk's share of a message from which on messages are read where they lie, in
+                                    runs out of place and in place; UINT64_MAX = never */
     uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
                                      open and one piece is enough; 0 = never. The backend clears new lines */
 };

@@ -102,11 +102,11 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
                             const struct ronde_habits *habits, uint64_t share_bytes)
 {
     struct ronde_frame *frame = &loaded->frame;
-    const bool is_wanted = launch->protocol == RONDE_PROTOCOL_AUTO
-                               ? share_bytes >= habits->pull_from_bytes
-                               : launch->protocol == RONDE_PROTOCOL_PULL;
     const enum placement placement = placement_of(loaded, launch);
     frame->is_in_place = placement == PLACEMENT_IN_PLACE;
+    const bool is_wanted = launch->protocol == RONDE_PROTOCOL_AUTO
+                               ? share_bytes >= habits->pull_from_bytes[frame->is_in_place]
+                               : launch->protocol == RONDE_PROTOCOL_PULL;
     frame->no_pull = 0;
     if (is_wanted && placement != PLACEMENT_MIXED && !launch->in_blocks && !launch->out_blocks)
         frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;

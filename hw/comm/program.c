@@ -218,7 +218,7 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
 {
     struct ronde_comm *comm = program->comm;
     struct ronde_loaded *loaded = program->loaded;
-    const struct ronde_habits habits = {program->slot_bytes, UINT64_MAX};
+    const struct ronde_habits habits = {program->slot_bytes, {UINT64_MAX, UINT64_MAX}, 0};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;

@@ -18,8 +18,11 @@
 
 /* From this share of a chunk on a message is read where it lies; see hw/README.md for the measurement. */
 #define PULL_FROM_BYTES 16384u
+#define PULL_IN_PLACE_FROM_BYTES 65536u
 
-static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES, PULL_FROM_BYTES, 0};
+static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES,
+                                           {PULL_FROM_BYTES, PULL_IN_PLACE_FROM_BYTES},
+                                           0};
 
 /* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
 #define BURST_STEPS 8u

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static const struct ronde_habits habits = {RONDE_CUDA_SLOT_BYTES, RONDE_CUDA_PULL_FROM_BYTES,
+static const struct ronde_habits habits = {RONDE_CUDA_SLOT_BYTES,
+                                           {RONDE_CUDA_PULL_FROM_BYTES, RONDE_CUDA_PULL_FROM_BYTES},
                                            RONDE_CUDA_LINES_UP_TO_BYTES};
 
 static void *device_new(const struct ronde_gpu *gpu, uint64_t bytes)
