@@ -185,7 +185,7 @@ static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_e
         const char *reason = NULL;
         const bool is_here = ronde_transport_available(transport, &reason);
         const struct entry entry = {"transport", NULL, ronde_transport_text(transport), is_here,
-                                    is_here ? texts[t] : reason};
+                                    is_here ? texts[t] : reason, NULL};
         status = print_entry(sink, &entry, error);
     }
     return status;
