@@ -309,6 +309,9 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     ronde_trial_close(&session.trial);
     ronde_memory_destroy(&session.memory);
     ronde_schedule_destroy(session.schedule);
+    /* The target owns the communicator from the moment it has it. */
+    if (comm && !session.target.self)
+        ronde_comm_destroy(comm);
     ronde_target_close(&session.target);
     if (status != RONDE_OK)
         return ronde_report(&error);

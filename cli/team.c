@@ -188,10 +188,11 @@ static void take_seat(uint32_t rank, uint32_t ranks)
     (void)sched_setaffinity(0, sizeof own, &own);
 }
 
-/* Never returns: a forked process ends with its part, and with its parent. */
-static void be_rank(const struct ronde_options *options, struct meeting *meeting, uint32_t rank,
-                    ronde_team_body body)
+/* Never returns: a forked process ends with its part, and with its parent, whose list it has no use for. */
+static void be_rank(const struct ronde_options *options, struct meeting *meeting, pid_t *list,
+                    uint32_t rank, ronde_team_body body)
 {
+    ronde_mem_free(ronde_mem_default(), list, meeting->join.ranks, sizeof *list);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     take_seat(rank, meeting->join.ranks);
     meeting->join.rank = rank;
@@ -238,7 +239,7 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
         if (ranks[started] < 0)
             break;
         if (ranks[started] == 0)
-            be_rank(options, meeting, started, body);
+            be_rank(options, meeting, ranks, started, body);
     }
     close(meeting->join.listener);
     if (started < count)
