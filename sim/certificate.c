@@ -1,4 +1,4 @@
-/* Intervals on links, and the most that any link is asked for. */
+/* Flows as intervals on links, and the most that any link is asked for. */
 #include "certificate.h"
 
 #include <math.h>
@@ -28,9 +28,17 @@ static void free_sweep(struct ronde_certificate *certificate)
     certificate->next = NULL;
 }
 
+static void free_fits(struct ronde_certificate *certificate)
+{
+    ronde_mem_free(certificate->mem, certificate->fits, certificate->fit_count,
+                   sizeof *certificate->fits);
+    certificate->fits = NULL;
+}
+
 void ronde_certificate_close(struct ronde_certificate *certificate)
 {
     free_sweep(certificate);
+    free_fits(certificate);
     ronde_mem_free(certificate->mem, certificate->uses, certificate->link_count,
                    sizeof *certificate->uses);
 }
@@ -64,6 +72,98 @@ enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *cer
         verdict = RONDE_VERDICT_OPEN;
     }
     return verdict;
+}
+
+bool ronde_certificate_fit_begin(struct ronde_certificate *certificate)
+{
+    certificate->fit_count = 0;
+    for (uint32_t l = 0; l < certificate->link_count; l++)
+        certificate->uses[l].fit = is_swept(certificate, l) ? (uint32_t)++certificate->fit_count : 0;
+    certificate->fits =
+        ronde_mem_new(certificate->mem, certificate->fit_count, sizeof *certificate->fits);
+    for (uint32_t l = 0; certificate->fits && l < certificate->link_count; l++)
+        certificate->uses[l].overlaps &= certificate->uses[l].fit == 0;
+    return certificate->fits != NULL;
+}
+
+/* A remembered span; 0 is the last one. */
+static struct ronde_span *span_at(struct ronde_fit *fit, uint32_t back)
+{
+    return &fit->spans[(fit->last - back) % RONDE_CERTIFICATE_SPANS];
+}
+
+/* Adds a span of its own, before the `back` spans that are later; the oldest may be forgotten. */
+static void insert_span(struct ronde_fit *fit, uint32_t back, const struct ronde_flow *flow)
+{
+    if (fit->count < RONDE_CERTIFICATE_SPANS)
+        fit->count++;
+    else
+        fit->forgets = true;
+    if (back == RONDE_CERTIFICATE_SPANS)
+        return;
+    /* At the end all others are a place further back at once. */
+    if (back == 0)
+        fit->last++;
+    for (uint32_t i = fit->count - 1; back > 0 && i > back; i--)
+        *span_at(fit, i) = *span_at(fit, i - 1);
+    *span_at(fit, back) = (struct ronde_span){flow->start_ns, flow->end_ns};
+}
+
+/* Closes the gap between a span and the one after it. */
+static void join_spans(struct ronde_fit *fit, uint32_t back)
+{
+    span_at(fit, back - 1)->from_ns = span_at(fit, back)->from_ns;
+    fit->count--;
+    for (uint32_t i = back; i < fit->count; i++)
+        *span_at(fit, i) = *span_at(fit, i + 1);
+}
+
+/* Whether what ends is over when the other starts: touching is not overlapping. */
+static bool is_before(double end_ns, double start_ns)
+{
+    return start_ns >= end_ns * (1 - RONDE_CERTIFICATE_TOLERANCE);
+}
+
+static bool touches(double end_ns, double start_ns)
+{
+    return start_ns <= end_ns * (1 + RONDE_CERTIFICATE_TOLERANCE);
+}
+
+/* Puts a flow between the spans; false where it overlaps one, or may overlap one that is forgotten. */
+static bool fit_in(struct ronde_fit *fit, const struct ronde_flow *flow)
+{
+    uint32_t back = 0;
+    while (back < fit->count && is_before(flow->end_ns, span_at(fit, back)->from_ns))
+        back++;
+    struct ronde_span *before = back < fit->count ? span_at(fit, back) : NULL;
+    struct ronde_span *after = back > 0 ? span_at(fit, back - 1) : NULL;
+    if (before ? !is_before(before->until_ns, flow->start_ns) : fit->forgets)
+        return false;
+    const bool is_joined = before && touches(before->until_ns, flow->start_ns);
+    const bool joins = after && touches(flow->end_ns, after->from_ns);
+    if (is_joined && joins)
+        join_spans(fit, back);
+    else if (joins)
+        after->from_ns = flow->start_ns;
+    else if (is_joined)
+        before->until_ns = fmax(before->until_ns, flow->end_ns);
+    else
+        insert_span(fit, back, flow);
+    return true;
+}
+
+void ronde_certificate_fit(struct ronde_certificate *certificate, uint32_t link,
+                           const struct ronde_flow *flow)
+{
+    struct ronde_link_use *use = &certificate->uses[link];
+    if (use->fit != 0 && !use->overlaps)
+        use->overlaps = !fit_in(&certificate->fits[use->fit - 1], flow);
+}
+
+enum ronde_verdict ronde_certificate_fit_end(struct ronde_certificate *certificate)
+{
+    free_fits(certificate);
+    return ronde_certificate_verdict(certificate);
 }
 
 uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate)

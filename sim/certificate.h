@@ -3,8 +3,9 @@
  *
  * Flows are noted one after another. Where those of a link come in the order of time and each begins when the one before
  * has ended, as they do on ports, that decides it; so does one pair of overlapping flows that a link has not enough for.
- * Only where flows overlap and no pair was too much the replay puts them a second time, and a sweep over the intervals
- * adds up the rates.
+ * Where flows overlap, or merely come in another order, and no pair was too much, the replay says them a second time, to
+ * be fitted between those before; only for links where one does not fit it puts them, and a sweep over the intervals adds
+ * up the rates.
  */
 #ifndef RONDE_SIM_CERTIFICATE_H
 #define RONDE_SIM_CERTIFICATE_H
@@ -29,8 +30,26 @@ struct ronde_link_use {
     double bytes;         /**< carried */
     uint64_t flows;       /**< at least those noted */
     bool is_exempt;       /**< a fatpipe, or known to have enough for whatever may come */
-    bool overlaps;        /**< a flow began before the last one ended */
-    bool is_overloaded;   /**< two flows at once were more than it has */
+    bool overlaps; /**< a flow began before the last one ended; once fitted, before another did */
+    bool is_overloaded; /**< two flows at once were more than it has */
+    uint32_t fit;       /**< which of `fits` is its own while flows are being fitted, index + 1 */
+};
+
+/** Spans a link remembers while flows are being fitted; flows of one link are rarely further out of order. */
+#define RONDE_CERTIFICATE_SPANS 32u
+
+/** A time without a pause in which a link is busy with one flow after another. */
+struct ronde_span {
+    double from_ns;  /**< start of the first */
+    double until_ns; /**< end of the last */
+};
+
+/** The last spans of a link. */
+struct ronde_fit {
+    uint32_t last;  /**< index of the last one, modulo their number; the others go back in time */
+    uint32_t count; /**< remembered */
+    bool forgets;   /**< there were more */
+    struct ronde_span spans[RONDE_CERTIFICATE_SPANS];
 };
 
 /** One end of a flow on a link. */
@@ -45,6 +64,8 @@ struct ronde_certificate {
     const struct ronde_mem *mem;
     uint32_t link_count;
     struct ronde_link_use *uses; /**< per link */
+    struct ronde_fit *fits;      /**< per link that is fitted */
+    size_t fit_count;            /**< its entries */
     size_t *next;                /**< sweep: per link, where its next flow goes */
     struct ronde_flow_end *ends; /**< sweep: grouped by link */
     size_t end_count;
@@ -87,11 +108,21 @@ static inline void ronde_certificate_carry(struct ronde_certificate *certificate
 enum ronde_verdict {
     RONDE_VERDICT_FREE,       /**< no link was asked for more than it has */
     RONDE_VERDICT_OVERLOADED, /**< one was */
-    RONDE_VERDICT_OPEN        /**< flows overlap: all must be put for the sweep */
+    RONDE_VERDICT_OPEN        /**< flows overlap: all must be fitted, then put for the sweep */
 };
 
 /** The verdict. */
 enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *certificate);
+
+/** Makes room to fit the flows of overlapping links; false when there is no memory. */
+bool ronde_certificate_fit_begin(struct ronde_certificate *certificate);
+
+/** Fits a flow, as it was noted, between those of its link that have been fitted before. */
+void ronde_certificate_fit(struct ronde_certificate *certificate, uint32_t link,
+                           const struct ronde_flow *flow);
+
+/** The verdict once all flows have been fitted. */
+enum ronde_verdict ronde_certificate_fit_end(struct ronde_certificate *certificate);
 
 /** Flows that the sweep would hold. */
 uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate);

@@ -25,12 +25,19 @@
 /* How far ahead of its use memory is asked for: operations of a large run lie all over it. */
 #define AHEAD 8u
 
+/* An operation that is over and whose successors do not know yet. */
+struct over {
+    double finish_ns;
+    uint32_t op;
+    uint32_t kind;
+};
+
 /* The state of a replay. */
 struct fifo {
     struct ronde_sim_scene scene;
     struct ronde_sim_fifo_graph graph;
     struct ronde_sim_queue queue;
-    uint32_t *over; /* operations that are over and whose successors do not know yet */
+    struct over *over;
     size_t over_capacity;
     uint32_t over_count;
     double end_ns; /* latest end so far */
@@ -42,7 +49,7 @@ static double later(double a, double b)
 }
 
 /* An operation is over; its successors hear of it in their turn. */
-static bool finish(struct fifo *fifo, uint32_t op, double finish_ns)
+static bool finish(struct fifo *fifo, struct over over)
 {
     void *block = fifo->over;
     const bool fits = fifo->over_count < fifo->over_capacity ||
@@ -52,10 +59,9 @@ static bool finish(struct fifo *fifo, uint32_t op, double finish_ns)
     if (!fits)
         return false;
     if (fifo->scene.options->out_finish_ns)
-        fifo->scene.options->out_finish_ns[op] = finish_ns;
-    fifo->end_ns = later(fifo->end_ns, finish_ns);
-    fifo->graph.nodes[op].ready_ns = finish_ns;
-    fifo->over[fifo->over_count++] = op;
+        fifo->scene.options->out_finish_ns[over.op] = over.finish_ns;
+    fifo->end_ns = later(fifo->end_ns, over.finish_ns);
+    fifo->over[fifo->over_count++] = over;
     return true;
 }
 
@@ -68,26 +74,25 @@ static bool start(struct fifo *fifo, uint32_t op)
     if (fifo->scene.options->out_start_ns)
         fifo->scene.options->out_start_ns[op] = node->ready_ns;
     if (kind->hop_count == 0)
-        return finish(fifo, op, leaves_ns);
+        return finish(fifo, (struct over){leaves_ns, op, node->kind});
     return ronde_sim_queue_push(&fifo->queue, leaves_ns,
-                                (struct ronde_sim_arrival){leaves_ns, op, 0});
+                                (struct ronde_sim_arrival){leaves_ns, op, node->kind, 0});
 }
 
 /* Tells the successors of an operation; those that waited only for it start. */
-static bool tell(struct fifo *fifo, uint32_t op)
+static bool tell(struct fifo *fifo, struct over over)
 {
-    const struct ronde_sim_fifo_node *node = &fifo->graph.nodes[op];
-    const double finish_ns = node->ready_ns;
-    const double arrival_ns = finish_ns + fifo->graph.kinds[node->kind].latency_ns;
+    const struct ronde_sim_fifo_graph *graph = &fifo->graph;
+    const double arrival_ns = over.finish_ns + graph->kinds[over.kind].latency_ns;
+    const uint32_t *first_next = &graph->first_next[over.op];
     bool fits = true;
-    const uint32_t *first_next = &fifo->graph.first_next[op];
     for (uint32_t k = first_next[0]; k < first_next[1] && fits; k++) {
-        const uint32_t next = fifo->graph.next[k];
+        const uint32_t next = graph->next[k];
         const uint32_t successor = next & ~RONDE_SIM_FIFO_MESSAGE;
-        struct ronde_sim_fifo_node *other = &fifo->graph.nodes[successor];
-        other->ready_ns =
-            later(other->ready_ns, next & RONDE_SIM_FIFO_MESSAGE ? arrival_ns : finish_ns);
-        if (--other->waits == 0)
+        struct ronde_sim_fifo_node *node = &graph->nodes[successor];
+        node->ready_ns =
+            later(node->ready_ns, next & RONDE_SIM_FIFO_MESSAGE ? arrival_ns : over.finish_ns);
+        if (--node->waits == 0)
             fits = start(fifo, successor);
     }
     return fits;
@@ -97,13 +102,15 @@ static bool tell(struct fifo *fifo, uint32_t op)
 static void look_ahead(const struct fifo *fifo, uint32_t at)
 {
     const struct ronde_sim_fifo_graph *graph = &fifo->graph;
-    if (at + 3 * AHEAD < fifo->over_count)
-        __builtin_prefetch(&graph->first_next[fifo->over[at + 3 * AHEAD]]);
+    if (at + 3 * AHEAD < fifo->over_count) {
+        __builtin_prefetch(&graph->first_next[fifo->over[at + 3 * AHEAD].op]);
+        __builtin_prefetch(&graph->kinds[fifo->over[at + 3 * AHEAD].kind].latency_ns);
+    }
     if (at + 2 * AHEAD < fifo->over_count)
-        __builtin_prefetch(&graph->next[graph->first_next[fifo->over[at + 2 * AHEAD]]]);
+        __builtin_prefetch(&graph->next[graph->first_next[fifo->over[at + 2 * AHEAD].op]]);
     if (at + AHEAD >= fifo->over_count)
         return;
-    const uint32_t *first_next = &graph->first_next[fifo->over[at + AHEAD]];
+    const uint32_t *first_next = &graph->first_next[fifo->over[at + AHEAD].op];
     for (uint32_t k = first_next[0]; k < first_next[1]; k++)
         __builtin_prefetch(&graph->nodes[graph->next[k] & ~RONDE_SIM_FIFO_MESSAGE], 1);
 }
@@ -130,7 +137,7 @@ static struct ronde_sim_fifo_link *link_at(const struct ronde_sim_fifo_graph *gr
 /* Sends a message on from a link as far as it gets without waiting. */
 static bool pass_on(struct fifo *fifo, double at_ns, struct ronde_sim_arrival arrival)
 {
-    const struct ronde_sim_fifo_kind *kind = &fifo->graph.kinds[fifo->graph.nodes[arrival.op].kind];
+    const struct ronde_sim_fifo_kind *kind = &fifo->graph.kinds[arrival.kind];
     double end_ns = at_ns + kind->own_ns;
     while (arrival.hop < kind->hop_count) {
         struct ronde_sim_fifo_link *link = link_at(&fifo->graph, kind, arrival.hop++);
@@ -145,23 +152,25 @@ static bool pass_on(struct fifo *fifo, double at_ns, struct ronde_sim_arrival ar
         if (arrival.hop < kind->hop_count)
             return ronde_sim_queue_push(&fifo->queue, at_ns, arrival);
     }
-    return finish(fifo, arrival.op, end_ns);
+    return finish(fifo, (struct over){end_ns, arrival.op, arrival.kind});
 }
 
-/* Asks for the memory that serving will touch: the operation, its kind, its link. */
+/* Asks for the memory that serving will touch: the kind, its hops, the links of those. */
 static void look_ahead_of(const struct fifo *fifo, const struct ronde_sim_arrival *batch,
                           uint32_t left)
 {
     const struct ronde_sim_fifo_graph *graph = &fifo->graph;
     if (left > 3 * AHEAD)
-        __builtin_prefetch(&graph->nodes[batch[3 * AHEAD].op]);
-    if (left > 2 * AHEAD)
-        __builtin_prefetch(&graph->kinds[graph->nodes[batch[2 * AHEAD].op].kind]);
-    if (left > AHEAD) {
-        const struct ronde_sim_arrival next = batch[AHEAD];
-        const struct ronde_sim_fifo_kind *kind = &graph->kinds[graph->nodes[next.op].kind];
-        __builtin_prefetch(link_at(graph, kind, next.hop), 1);
+        __builtin_prefetch(&graph->kinds[batch[3 * AHEAD].kind]);
+    if (left > 2 * AHEAD) {
+        const struct ronde_sim_arrival *next = &batch[2 * AHEAD];
+        __builtin_prefetch(&graph->routes.hops[graph->kinds[next->kind].first_hop + next->hop]);
     }
+    if (left <= AHEAD)
+        return;
+    const struct ronde_sim_fifo_kind *kind = &graph->kinds[batch[AHEAD].kind];
+    for (uint32_t hop = batch[AHEAD].hop; hop < kind->hop_count; hop++)
+        __builtin_prefetch(link_at(graph, kind, hop), 1);
 }
 
 /* Serves everything that arrives at one moment, in order. */
@@ -208,8 +217,8 @@ static enum ronde_status replay(struct fifo *fifo, struct ronde_sim_result *out_
     double at_ns;
     uint32_t count;
     bool fits = true;
-    for (uint32_t op = 0; op < fifo->scene.dag->op_count && fits; op++)
-        if (fifo->scene.dag->ops[op].edge_count == 0)
+    for (uint32_t op = 0; op < fifo->graph.node_count && fits; op++)
+        if (fifo->graph.nodes[op].waits == 0)
             fits = start(fifo, op);
     fits = fits && settle(fifo) && ronde_sim_queue_pop(&fifo->queue, &at_ns, &batch, &count);
     while (fits && count > 0)
@@ -243,7 +252,7 @@ enum ronde_status ronde_sim_fifo(const struct ronde_platform *platform, const st
     options = options ? options : &ronde_sim_defaults;
     struct fifo fifo = {.scene = {platform, dag, options, mem, error}, .queue = {.mem = mem}};
     memset(out_result, 0, sizeof *out_result);
-    enum ronde_status status = ronde_sim_check(platform, dag, options, error);
+    enum ronde_status status = ronde_sim_check_hosts(platform, dag->ranks, options, error);
     if (status == RONDE_OK)
         status = ronde_sim_refuse_shared(platform, "flat_fifo", error);
     if (status != RONDE_OK)

@@ -1,84 +1,125 @@
-/* The graph of a replay with queues, made from a step graph and the platform. */
+/*
+ * The graph of a replay with queues, made from a step graph and the platform. Whatever can is done in one pass, since
+ * reading a large graph once more costs a tenth of its replay; routes are found afterwards, source by source.
+ */
 #include "fifo_graph.h"
 
-/* The kind of an operation on a route. */
-static struct ronde_sim_fifo_kind kind_of(const struct ronde_sim_route *route,
-                                          const struct ronde_dag_op *op)
-{
-    struct ronde_sim_fifo_kind kind = {.delay_ns = op->delay_ns,
-                                       .bytes = (double)op->bytes,
-                                       .latency_ns = route->path.latency_ns};
-    if (op->bytes == 0 || route->hop_count == 0)
-        return kind;
-    kind.own_ns = kind.bytes / route->path.rate_GBps;
-    kind.first_hop = route->first_hop;
-    kind.hop_count = route->hop_count;
-    return kind;
-}
+#include "pages.h"
+
+/* Operations that are checked, routed and copied together: they and their edges stay in the nearest cache. */
+#define BLOCK 64u
+
+/* What is needed to make a graph and not to replay it. */
+struct maker {
+    const struct ronde_sim_scene *scene;
+    struct ronde_sim_fifo_graph *graph;
+    struct ronde_sim_search search;
+    uint32_t *recent;    /* per rank, as ronde_sim_search_block has it */
+    uint32_t *last_kind; /* per route, kind of its last operation + 1 */
+    size_t last_kind_capacity;
+    uint32_t local_kind; /* of the last operation that sends nothing, + 1 */
+};
 
 /* An operation is mostly like the last one of its route; where it is not, one kind too many does no harm. */
-static bool find_kind(const struct ronde_mem *mem, struct ronde_sim_fifo_graph *graph,
-                      const struct ronde_dag_op *op, uint32_t route, uint32_t *recent)
+static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32_t route,
+                      uint32_t *out_kind)
 {
-    const uint32_t last = recent[route];
-    if (last != 0 && graph->kinds[last - 1].bytes == (double)op->bytes &&
-        graph->kinds[last - 1].delay_ns == op->delay_ns)
+    struct ronde_sim_fifo_graph *graph = maker->graph;
+    uint32_t *last = op->src == op->dst ? &maker->local_kind : &maker->last_kind[route];
+    *out_kind = *last - 1;
+    if (*last != 0 && graph->kinds[*last - 1].bytes == (double)op->bytes &&
+        graph->kinds[*last - 1].delay_ns == op->delay_ns)
         return true;
     void *block = graph->kinds;
-    const bool fits = ronde_mem_grow(mem, &block, &graph->kind_capacity,
+    const bool fits = ronde_mem_grow(maker->scene->mem, &block, &graph->kind_capacity,
                                      (size_t)graph->kind_count + 1, sizeof *graph->kinds);
     graph->kinds = block;
     if (!fits)
         return false;
-    graph->kinds[graph->kind_count++] = kind_of(&graph->routes.all[route], op);
-    recent[route] = graph->kind_count;
+    *out_kind = graph->kind_count;
+    graph->kinds[graph->kind_count++] = (struct ronde_sim_fifo_kind){.delay_ns = op->delay_ns,
+                                                                     .bytes = (double)op->bytes,
+                                                                     .route = route};
+    *last = graph->kind_count;
     return true;
 }
 
-/* Copies what the graph says of each operation. */
-static bool fill_nodes(const struct ronde_sim_scene *scene, struct ronde_sim_fifo_graph *graph,
-                       uint32_t *recent)
+/* Says what the routes, known by now, mean for the kinds. */
+static void finish_kinds(struct ronde_sim_fifo_graph *graph)
 {
-    const double *release_ns = scene->options->release_ns;
-    for (uint32_t i = 0; i < scene->dag->op_count; i++) {
-        const struct ronde_dag_op *op = &scene->dag->ops[i];
-        struct ronde_sim_fifo_node *node = &graph->nodes[i];
-        const uint32_t route = graph->routes.of_op[i];
-        if (!find_kind(scene->mem, graph, op, route, recent))
+    for (uint32_t i = 0; i < graph->kind_count; i++) {
+        struct ronde_sim_fifo_kind *kind = &graph->kinds[i];
+        const struct ronde_sim_route *route = &graph->routes.all[kind->route];
+        kind->latency_ns = route->path.latency_ns;
+        if (kind->bytes == 0 || route->hop_count == 0)
+            continue;
+        kind->own_ns = kind->bytes / route->path.rate_GBps;
+        kind->first_hop = route->first_hop;
+        kind->hop_count = route->hop_count;
+    }
+}
+
+/* Adds the nodes of a block, whose routes may be new, and counts the successors of those before. */
+static bool add_nodes(struct maker *maker, uint32_t first, uint32_t end)
+{
+    const struct ronde_dag *dag = maker->scene->dag;
+    const double *release_ns = maker->scene->options->release_ns;
+    struct ronde_sim_fifo_graph *graph = maker->graph;
+    void *block = maker->last_kind;
+    const bool fits = ronde_mem_grow(maker->scene->mem, &block, &maker->last_kind_capacity,
+                                     graph->routes.count, sizeof *maker->last_kind);
+    maker->last_kind = block;
+    if (!fits)
+        return false;
+    for (uint32_t i = first; i < end; i++) {
+        const struct ronde_dag_op *op = &dag->ops[i];
+        uint32_t kind;
+        if (!find_kind(maker, op, graph->routes.of_op[i], &kind))
             return false;
-        node->ready_ns = release_ns ? release_ns[op->src] : 0;
-        node->kind = recent[route] - 1;
-        node->waits = op->edge_count;
-        graph->kinds[node->kind].ops++;
+        graph->kinds[kind].ops++;
+        graph->nodes[i] = (struct ronde_sim_fifo_node){release_ns ? release_ns[op->src] : 0, kind,
+                                                       op->edge_count};
+        for (uint32_t e = op->first_edge; e < op->first_edge + op->edge_count; e++)
+            graph->first_next[dag->edges[e].op]++;
     }
     return true;
+}
+
+/* The pass. */
+static enum ronde_status add_all(struct maker *maker)
+{
+    const struct ronde_dag *dag = maker->scene->dag;
+    enum ronde_status status = RONDE_OK;
+    uint32_t end = 0;
+    for (uint32_t first = 0; first < dag->op_count && status == RONDE_OK; first = end) {
+        end = dag->op_count - first < BLOCK ? dag->op_count : first + BLOCK;
+        status = ronde_sim_search_block(&maker->search, dag, maker->recent, first, end);
+        if (status == RONDE_OK && !add_nodes(maker, first, end))
+            status = ronde_sim_no_memory(maker->scene);
+    }
+    return status;
 }
 
 /* How many edges ahead of its use a predecessor is asked for. */
 #define AHEAD 32u
 
-/* Successors of all operations. */
+/* Successors of all operations. Each group is filled from its end, which leaves its start where it belongs. */
 static void link_successors(const struct ronde_dag *dag, struct ronde_sim_fifo_graph *graph)
 {
     uint32_t *first = graph->first_next;
     uint32_t end = 0;
-    for (uint32_t e = 0; e < dag->edge_count; e++) {
-        if (e + AHEAD < dag->edge_count)
-            __builtin_prefetch(&first[dag->edges[e + AHEAD].op], 1);
-        first[dag->edges[e].op]++;
-    }
     for (uint32_t i = 0; i <= dag->op_count; i++) {
         end += first[i];
         first[i] = end;
     }
-    /* Each group is filled from its end, which leaves its start where it belongs. */
     for (uint32_t i = dag->op_count; i-- > 0;) {
-        const struct ronde_dag_op *op = &dag->ops[i];
-        if (op->first_edge >= AHEAD)
-            __builtin_prefetch(&first[dag->edges[op->first_edge - AHEAD].op], 1);
-        for (uint32_t e = op->first_edge; e < op->first_edge + op->edge_count; e++)
+        const uint32_t first_edge = dag->ops[i].first_edge;
+        for (uint32_t e = first_edge; e < first_edge + graph->nodes[i].waits; e++) {
+            if (e >= AHEAD)
+                __builtin_prefetch(&first[dag->edges[e - AHEAD].op], 1);
             graph->next[--first[dag->edges[e].op]] =
                 i | (dag->edges[e].is_message ? RONDE_SIM_FIFO_MESSAGE : 0);
+        }
     }
 }
 
@@ -91,32 +132,55 @@ static void fill_links(const struct ronde_platform *platform, struct ronde_sim_f
     }
 }
 
+/* Memory of what has a size before anything is read. */
+static bool reserve(struct maker *maker)
+{
+    const struct ronde_mem *mem = maker->scene->mem;
+    const struct ronde_dag *dag = maker->scene->dag;
+    struct ronde_sim_fifo_graph *graph = maker->graph;
+    graph->node_count = dag->op_count;
+    graph->next_count = dag->edge_count;
+    graph->nodes = ronde_sim_pages_new(mem, graph->node_count, sizeof *graph->nodes);
+    graph->next = ronde_sim_pages_new(mem, graph->next_count, sizeof *graph->next);
+    graph->first_next =
+        ronde_sim_pages_new_zeroed(mem, (size_t)graph->node_count + 1, sizeof *graph->first_next);
+    graph->link_count = ronde_platform_link_count(maker->scene->platform);
+    graph->links = ronde_mem_new(mem, graph->link_count, sizeof *graph->links);
+    graph->routes.op_count = dag->op_count;
+    graph->routes.of_op = ronde_sim_pages_new(mem, dag->op_count, sizeof *graph->routes.of_op);
+    maker->recent = ronde_mem_new(mem, 2 * (size_t)dag->ranks, sizeof *maker->recent);
+    return graph->nodes && graph->next && graph->first_next && graph->links &&
+           graph->routes.of_op && maker->recent;
+}
+
+static void free_maker(struct maker *maker)
+{
+    const struct ronde_mem *mem = maker->scene->mem;
+    const struct ronde_dag *dag = maker->scene->dag;
+    ronde_sim_search_end(&maker->search);
+    ronde_mem_free(mem, maker->recent, 2 * (size_t)dag->ranks, sizeof *maker->recent);
+    ronde_mem_free(mem, maker->last_kind, maker->last_kind_capacity, sizeof *maker->last_kind);
+}
+
 enum ronde_status ronde_sim_fifo_graph_make(const struct ronde_sim_scene *scene,
                                             struct ronde_sim_fifo_graph *out_graph)
 {
-    const struct ronde_mem *mem = scene->mem;
-    enum ronde_status status = ronde_sim_routes_make(scene, &out_graph->routes);
-    if (status != RONDE_OK)
-        return status;
-    const uint32_t routes = out_graph->routes.count;
-    out_graph->node_count = scene->dag->op_count;
-    out_graph->next_count = scene->dag->edge_count;
-    out_graph->nodes = ronde_mem_new(mem, out_graph->node_count, sizeof *out_graph->nodes);
-    out_graph->first_next =
-        ronde_mem_new(mem, out_graph->node_count + 1, sizeof *out_graph->first_next);
-    out_graph->next = ronde_mem_new(mem, out_graph->next_count, sizeof *out_graph->next);
-    out_graph->link_count = ronde_platform_link_count(scene->platform);
-    out_graph->links = ronde_mem_new(mem, out_graph->link_count, sizeof *out_graph->links);
-    uint32_t *recent = ronde_mem_new(mem, routes, sizeof *recent);
-    if (!out_graph->nodes || !out_graph->first_next || !out_graph->next || !out_graph->links ||
-        !recent || !fill_nodes(scene, out_graph, recent))
-        status = ronde_sim_no_memory(scene);
-    ronde_mem_free(mem, recent, routes, sizeof *recent);
-    if (status != RONDE_OK)
-        return status;
-    fill_links(scene->platform, out_graph);
-    link_successors(scene->dag, out_graph);
-    return RONDE_OK;
+    struct maker maker = {.scene = scene, .graph = out_graph};
+    maker.search = ronde_sim_search_for(scene, &out_graph->routes);
+    maker.search.is_deferred = true;
+    enum ronde_status status =
+        reserve(&maker) ? ronde_sim_search_begin(&maker.search) : ronde_sim_no_memory(scene);
+    if (status == RONDE_OK)
+        status = add_all(&maker);
+    if (status == RONDE_OK)
+        status = ronde_sim_search_deferred(&maker.search);
+    if (status == RONDE_OK) {
+        finish_kinds(out_graph);
+        link_successors(scene->dag, out_graph);
+        fill_links(scene->platform, out_graph);
+    }
+    free_maker(&maker);
+    return status;
 }
 
 void ronde_sim_fifo_graph_free(struct ronde_sim_fifo_graph *graph, const struct ronde_mem *mem)

@@ -17,12 +17,13 @@ struct ronde_sim_fifo_kind {
     double latency_ns;  /**< from its end until its message is there */
     uint32_t first_hop; /**< into the hops of the routes */
     uint32_t hop_count; /**< 0 for what does not flow */
+    uint32_t route;     /**< of the first of them */
     uint32_t ops;       /**< operations of this kind */
 };
 
 /** An operation: what its predecessors touch, four in a cache line. */
 struct ronde_sim_fifo_node {
-    double ready_ns; /**< latest end of a predecessor so far; its own end when it is over */
+    double ready_ns; /**< latest end of a predecessor so far */
     uint32_t kind;   /**< into kinds */
     uint32_t waits;  /**< predecessors not over yet */
 };
@@ -48,7 +49,10 @@ struct ronde_sim_fifo_graph {
     uint32_t link_count;               /**< its entries */
 };
 
-/** Builds it. Errors: those of the routes, NO_MEMORY; free in every case. */
+/**
+ * Checks a step graph whose ranks have hosts and builds this one. Errors: BAD_ARGUMENT (operations out of order or
+ * range), those of the routes, NO_MEMORY; free in every case.
+ */
 enum ronde_status ronde_sim_fifo_graph_make(const struct ronde_sim_scene *scene,
                                             struct ronde_sim_fifo_graph *out_graph);
 

@@ -14,7 +14,7 @@
 
 /* Arrivals side by side: following a link for each one would wait for memory each time. Two cache lines with the rest
    of the bunch. */
-#define BUNCH 7u
+#define BUNCH 5u
 
 /* Some arrivals of a moment. */
 struct ronde_sim_bunch {

@@ -15,6 +15,7 @@
 struct ronde_sim_arrival {
     double ready_ns; /**< when it was ready to leave its sender */
     uint32_t op;     /**< whose message */
+    uint32_t kind;   /**< of the operation, so that it need not be looked at again */
     uint32_t hop;    /**< which link of its route */
 };
 

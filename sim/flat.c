@@ -6,6 +6,7 @@
  */
 #include "certificate.h"
 #include "check.h"
+#include "pages.h"
 #include "routes.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ struct flat {
     struct ronde_sim_routes routes;
     struct ronde_sim_search search;
     struct ronde_certificate certificate;
-    uint32_t *recent;         /* as ronde_sim_search_ops has it */
+    uint32_t *recent;         /* as ronde_sim_search_block has it */
     struct ronde_path *paths; /* per route, next to each other */
     struct cargo *cargo;      /* per route */
     size_t path_capacity;
@@ -50,10 +51,10 @@ static bool find_flow(const struct flat *flat, uint32_t index, const struct rond
 /* Notes the flows of a block. */
 static void note_block(struct flat *flat, uint32_t first, uint32_t end)
 {
-    struct ronde_flow flow;
     for (uint32_t i = first; i < end; i++) {
         const struct ronde_sim_route *route = &flat->routes.all[flat->routes.of_op[i]];
         const uint32_t *links = flat->routes.hops + route->first_hop;
+        struct ronde_flow flow;
         if (!find_flow(flat, i, route, &flow))
             continue;
         struct cargo *cargo = &flat->cargo[flat->routes.of_op[i]];
@@ -64,8 +65,10 @@ static void note_block(struct flat *flat, uint32_t first, uint32_t end)
     }
 }
 
-/* Puts all flows for the sweep. A function of its own: the one above must keep its numbers in registers. */
-static void put_flows(struct flat *flat)
+/* Says all flows again, link by link. A function of its own: note_block must keep its numbers in registers. */
+static void repeat_flows(struct flat *flat,
+                         void (*say)(struct ronde_certificate *certificate, uint32_t link,
+                                     const struct ronde_flow *flow))
 {
     struct ronde_flow flow;
     for (uint32_t i = 0; i < flat->scene.dag->op_count; i++) {
@@ -73,7 +76,7 @@ static void put_flows(struct flat *flat)
         const uint32_t *links = flat->routes.hops + route->first_hop;
         if (find_flow(flat, i, route, &flow))
             for (uint32_t k = 0; k < route->hop_count; k++)
-                ronde_certificate_put(&flat->certificate, links[k], &flow);
+                say(&flat->certificate, links[k], &flow);
     }
 }
 
@@ -92,31 +95,11 @@ static bool add_paths(struct flat *flat)
     return fits;
 }
 
-/* Whether messages are taken by whom they were sent to; routes say so without a look at operations far back. */
-static bool are_messages_right(const struct flat *flat, uint32_t first, uint32_t end)
-{
-    const struct ronde_dag *dag = flat->scene.dag;
-    bool are_right = true;
-    for (uint32_t i = first; i < end; i++) {
-        const struct ronde_dag_op *op = &dag->ops[i];
-        const struct ronde_dag_edge *edges = dag->edges + op->first_edge;
-        for (uint32_t e = 0; e < op->edge_count; e++)
-            if (edges[e].is_message)
-                are_right &=
-                    (uint32_t)flat->routes.all[flat->routes.of_op[edges[e].op]].key == op->src;
-    }
-    return are_right;
-}
-
 /* Everything about a block. Its latest finish goes to *end_ns if it is later. */
 static enum ronde_status walk_block(struct flat *flat, uint32_t first, uint32_t end, double *end_ns)
 {
     const struct ronde_dag *dag = flat->scene.dag;
-    enum ronde_status status = ronde_sim_check_order(dag, first, end, flat->scene.error);
-    if (status == RONDE_OK)
-        status = ronde_sim_search_ops(&flat->search, dag, flat->recent, first, end);
-    if (status == RONDE_OK && !are_messages_right(flat, first, end))
-        status = ronde_sim_check_messages(dag, first, end, flat->scene.error);
+    enum ronde_status status = ronde_sim_search_block(&flat->search, dag, flat->recent, first, end);
     if (status == RONDE_OK && !add_paths(flat))
         status = ronde_sim_no_memory(&flat->scene);
     if (status != RONDE_OK)
@@ -166,26 +149,21 @@ static enum ronde_status certify(struct flat *flat, struct ronde_sim_result *res
     /* No link can be busy during the launch. */
     ronde_certificate_busiest(&flat->certificate, result->time_ns - flat->scene.dag->launch_ns,
                               result);
-    const enum ronde_verdict verdict = ronde_certificate_verdict(&flat->certificate);
+    enum ronde_verdict verdict = ronde_certificate_verdict(&flat->certificate);
+    if (verdict == RONDE_VERDICT_OPEN) {
+        if (!ronde_certificate_fit_begin(&flat->certificate))
+            return ronde_sim_no_memory(&flat->scene);
+        repeat_flows(flat, ronde_certificate_fit);
+        verdict = ronde_certificate_fit_end(&flat->certificate);
+    }
     result->is_contention_free = verdict == RONDE_VERDICT_FREE;
     if (verdict != RONDE_VERDICT_OPEN)
         return RONDE_OK;
     if (!ronde_certificate_sweep_begin(&flat->certificate))
         return ronde_sim_no_memory(&flat->scene);
-    put_flows(flat);
+    repeat_flows(flat, ronde_certificate_put);
     result->is_contention_free = ronde_certificate_sweep_end(&flat->certificate);
     return RONDE_OK;
-}
-
-/*
- * An array of which every entry is written before it is read: clearing it first would take a tenth of the replay. Freed
- * by ronde_mem_free, for which an empty array has one byte.
- */
-static void *new_unset(const struct ronde_mem *mem, size_t count, size_t element_bytes)
-{
-    if (count > SIZE_MAX / element_bytes)
-        return NULL;
-    return mem->resize(mem->self, NULL, 0, count > 0 ? count * element_bytes : 1);
 }
 
 /* What the walk needs besides finish times. Freed in every case by free_flat. */
@@ -195,15 +173,9 @@ static enum ronde_status prepare(struct flat *flat)
     const struct ronde_dag *dag = scene->dag;
     const bool fits = ronde_certificate_open(&flat->certificate, scene->platform, scene->mem);
     flat->recent = ronde_mem_new(scene->mem, 2 * (size_t)dag->ranks, sizeof *flat->recent);
-    flat->routes.of_op = new_unset(scene->mem, dag->op_count, sizeof *flat->routes.of_op);
+    flat->routes.of_op = ronde_sim_pages_new(scene->mem, dag->op_count, sizeof *flat->routes.of_op);
     flat->routes.op_count = dag->op_count;
-    flat->search = (struct ronde_sim_search){.platform = scene->platform,
-                                             .options = scene->options,
-                                             .mem = scene->mem,
-                                             .error = scene->error,
-                                             .alpha_ns = dag->alpha_ns,
-                                             .lane_GBps = dag->lane_GBps,
-                                             .routes = &flat->routes};
+    flat->search = ronde_sim_search_for(scene, &flat->routes);
     return fits && flat->recent && flat->routes.of_op ? ronde_sim_search_begin(&flat->search)
                                                       : ronde_sim_no_memory(scene);
 }
@@ -236,7 +208,7 @@ enum ronde_status ronde_sim_flat(const struct ronde_platform *platform, const st
         return status;
     double *own = flat.scene.options->out_finish_ns
                       ? NULL
-                      : new_unset(mem, dag->op_count, sizeof *flat.finish_ns);
+                      : ronde_sim_pages_new(mem, dag->op_count, sizeof *flat.finish_ns);
     flat.finish_ns = own ? own : flat.scene.options->out_finish_ns;
     if (!flat.finish_ns)
         return ronde_sim_no_memory(&flat.scene);

@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum ronde_status ronde_sim_no_memory(const struct ronde_sim_scene *scene)
@@ -16,6 +17,18 @@ static enum ronde_status no_memory(const struct ronde_sim_search *search)
 {
     return ronde_fail(search->error, RONDE_NO_MEMORY, "no memory for %u routes",
                       search->routes->count + 1);
+}
+
+struct ronde_sim_search ronde_sim_search_for(const struct ronde_sim_scene *scene,
+                                             struct ronde_sim_routes *routes)
+{
+    return (struct ronde_sim_search){.platform = scene->platform,
+                                     .options = scene->options,
+                                     .mem = scene->mem,
+                                     .error = scene->error,
+                                     .alpha_ns = scene->dag->alpha_ns,
+                                     .lane_GBps = scene->dag->lane_GBps,
+                                     .routes = routes};
 }
 
 enum ronde_status ronde_sim_search_begin(struct ronde_sim_search *search)
@@ -84,40 +97,55 @@ static struct ronde_path measure(const struct ronde_sim_search *search, const ui
     return path;
 }
 
-/* Room for one more route and its hops. */
-static bool reserve(const struct ronde_mem *mem, struct ronde_sim_routes *routes, uint32_t hops)
+/* Room for more hops. */
+static bool reserve_hops(const struct ronde_mem *mem, struct ronde_sim_routes *routes, uint32_t hops)
 {
-    void *block = routes->all;
-    bool fits = ronde_mem_grow(mem, &block, &routes->capacity, (size_t)routes->count + 1,
-                               sizeof *routes->all);
-    routes->all = block;
-    block = routes->hops;
-    fits = fits && ronde_mem_grow(mem, &block, &routes->hop_capacity,
-                                  (size_t)routes->hop_count + hops, sizeof *routes->hops);
+    void *block = routes->hops;
+    const bool fits = ronde_mem_grow(mem, &block, &routes->hop_capacity,
+                                     (size_t)routes->hop_count + hops, sizeof *routes->hops);
     routes->hops = block;
     return fits;
 }
 
-/* Asks the platform for the route of a pair. */
-static enum ronde_status add_route(struct ronde_sim_search *search, uint64_t key)
+/* Asks the platform for the route of a pair that has a number. */
+static enum ronde_status find_route(struct ronde_sim_search *search, struct ronde_sim_route *route)
 {
     struct ronde_sim_routes *routes = search->routes;
     uint32_t hops[RONDE_SIM_MAX_HOPS];
     uint32_t count;
     const enum ronde_status status =
-        ronde_router_route(search->router, ronde_sim_host(search->options, (uint32_t)(key >> 32)),
-                           ronde_sim_host(search->options, (uint32_t)key), RONDE_SIM_MAX_HOPS, hops,
-                           &count, search->error);
+        ronde_router_route(search->router,
+                           ronde_sim_host(search->options, (uint32_t)(route->key >> 32)),
+                           ronde_sim_host(search->options, (uint32_t)route->key),
+                           RONDE_SIM_MAX_HOPS, hops, &count, search->error);
     if (status != RONDE_OK)
         return status;
-    if (!reserve(search->mem, routes, count))
+    if (!reserve_hops(search->mem, routes, count))
         return no_memory(search);
     if (count > 0)
         memcpy(routes->hops + routes->hop_count, hops, count * sizeof *hops);
-    routes->all[routes->count++] =
-        (struct ronde_sim_route){key, measure(search, hops, count), routes->hop_count, count};
+    route->path = measure(search, hops, count);
+    route->first_hop = routes->hop_count;
+    route->hop_count = count;
     routes->hop_count += count;
     return RONDE_OK;
+}
+
+/* Numbers a pair. */
+static enum ronde_status add_route(struct ronde_sim_search *search, uint64_t key)
+{
+    struct ronde_sim_routes *routes = search->routes;
+    void *block = routes->all;
+    const bool fits = ronde_mem_grow(search->mem, &block, &routes->capacity,
+                                     (size_t)routes->count + 1, sizeof *routes->all);
+    routes->all = block;
+    if (!fits)
+        return no_memory(search);
+    struct ronde_sim_route *route = &routes->all[routes->count];
+    *route = (struct ronde_sim_route){.key = key};
+    const enum ronde_status status = search->is_deferred ? RONDE_OK : find_route(search, route);
+    routes->count += status == RONDE_OK;
+    return status;
 }
 
 enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
@@ -138,19 +166,94 @@ enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_
     return RONDE_OK;
 }
 
-/* A rank's receives, which lead nowhere, have an entry of their own and do not displace its sends. */
+/* A route and its source, to be sorted. */
+struct question {
+    uint64_t key;
+    uint32_t route;
+};
+
+static int compare_questions(const void *left, const void *right)
+{
+    const uint64_t a = ((const struct question *)left)->key;
+    const uint64_t b = ((const struct question *)right)->key;
+    return a < b ? -1 : a > b;
+}
+
+enum ronde_status ronde_sim_search_deferred(struct ronde_sim_search *search)
+{
+    struct ronde_sim_routes *routes = search->routes;
+    const uint32_t count = routes->count;
+    struct question *questions = ronde_mem_new(search->mem, count, sizeof *questions);
+    if (!questions)
+        return no_memory(search);
+    for (uint32_t i = 0; i < count; i++)
+        questions[i] = (struct question){routes->all[i].key, i};
+    qsort(questions, count, sizeof *questions, compare_questions);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
+        status = find_route(search, &routes->all[questions[i].route]);
+    ronde_mem_free(search->mem, questions, count, sizeof *questions);
+    return status;
+}
+
+/* Route of an operation. A rank's receives, which lead nowhere, have an entry of their own and do not displace its
+   sends. */
+static inline enum ronde_status search_op(struct ronde_sim_search *search,
+                                          const struct ronde_dag_op *op, uint32_t *recent,
+                                          uint32_t *out_route)
+{
+    const struct ronde_sim_routes *routes = search->routes;
+    const uint64_t key = ((uint64_t)op->src << 32) | op->dst;
+    uint32_t *last = &recent[2 * (size_t)op->src + (op->src == op->dst)];
+    enum ronde_status status = RONDE_OK;
+    if (*last >= routes->count || routes->all[*last].key != key)
+        status = ronde_sim_search_find(search, op->src, op->dst, last);
+    *out_route = *last;
+    return status;
+}
+
 enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
                                        uint32_t *recent, uint32_t first, uint32_t end)
 {
-    struct ronde_sim_routes *routes = search->routes;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = first; i < end && status == RONDE_OK; i++)
+        status = search_op(search, &dag->ops[i], recent, &search->routes->of_op[i]);
+    return status;
+}
+
+/* Whether an operation is in order and range and takes what was sent to it; routes say so without a look at operations
+   far back. */
+static inline bool is_right(const struct ronde_sim_routes *routes, const struct ronde_dag *dag,
+                            uint32_t index)
+{
+    const struct ronde_dag_op *op = &dag->ops[index];
+    const struct ronde_dag_edge *edges = dag->edges + op->first_edge;
+    bool is_right = op->src < dag->ranks && op->dst < dag->ranks;
+    for (uint32_t e = 0; e < op->edge_count && is_right; e++) {
+        is_right = edges[e].op < index;
+        if (is_right && edges[e].is_message)
+            is_right = (uint32_t)routes->all[routes->of_op[edges[e].op]].key == op->src;
+    }
+    return is_right;
+}
+
+/* Says what is not right in a block. */
+static enum ronde_status refuse(const struct ronde_dag *dag, uint32_t first, uint32_t end,
+                                struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_sim_check_order(dag, first, end, error);
+    return status == RONDE_OK ? ronde_sim_check_messages(dag, first, end, error) : status;
+}
+
+enum ronde_status ronde_sim_search_block(struct ronde_sim_search *search,
+                                         const struct ronde_dag *dag, uint32_t *recent,
+                                         uint32_t first, uint32_t end)
+{
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = first; i < end && status == RONDE_OK; i++) {
-        const struct ronde_dag_op *op = &dag->ops[i];
-        const uint64_t key = ((uint64_t)op->src << 32) | op->dst;
-        uint32_t *last = &recent[2 * (size_t)op->src + (op->src == op->dst)];
-        if (*last >= routes->count || routes->all[*last].key != key)
-            status = ronde_sim_search_find(search, op->src, op->dst, last);
-        routes->of_op[i] = *last;
+        if (!is_right(search->routes, dag, i))
+            return refuse(dag, first, end, search->error);
+        status = search_op(search, &dag->ops[i], recent, &search->routes->of_op[i]);
     }
     return status;
 }
@@ -159,13 +262,7 @@ enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
                                         struct ronde_sim_routes *out_routes)
 {
     const struct ronde_dag *dag = scene->dag;
-    struct ronde_sim_search search = {.platform = scene->platform,
-                                      .options = scene->options,
-                                      .mem = scene->mem,
-                                      .error = scene->error,
-                                      .alpha_ns = dag->alpha_ns,
-                                      .lane_GBps = dag->lane_GBps,
-                                      .routes = out_routes};
+    struct ronde_sim_search search = ronde_sim_search_for(scene, out_routes);
     out_routes->op_count = dag->op_count;
     out_routes->of_op = ronde_mem_new(scene->mem, dag->op_count, sizeof *out_routes->of_op);
     const size_t recent_count = 2 * (size_t)dag->ranks;

@@ -48,6 +48,7 @@ struct ronde_sim_search {
     double alpha_ns;                 /**< added to every latency */
     double lane_GBps;                /**< cap of every flow; 0 = none */
     struct ronde_sim_routes *routes; /**< what is filled */
+    bool is_deferred; /**< pairs are only numbered; ronde_sim_search_deferred finds their routes */
     struct ronde_router *router;
     uint32_t *table;     /**< open addressing: pair -> route + 1 */
     uint32_t table_size; /**< a power of two, or 0 */
@@ -56,6 +57,10 @@ struct ronde_sim_search {
 
 /** Starts a search whose fields up to `routes` are set. Errors: NO_MEMORY; end it in every case. */
 enum ronde_status ronde_sim_search_begin(struct ronde_sim_search *search);
+
+/** A search for the operations of a scene; not begun yet. */
+struct ronde_sim_search ronde_sim_search_for(const struct ronde_sim_scene *scene,
+                                             struct ronde_sim_routes *routes);
 
 /** The route of a pair, made when first asked for. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
 enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
@@ -67,6 +72,20 @@ enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_
  */
 enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
                                        uint32_t *recent, uint32_t first, uint32_t end);
+
+/**
+ * The same, and everything ronde_sim_check asks of these operations, which the routes mostly answer: a graph is read
+ * once. Those before must have been searched. Errors: also BAD_ARGUMENT (out of order or range).
+ */
+enum ronde_status ronde_sim_search_block(struct ronde_sim_search *search,
+                                         const struct ronde_dag *dag, uint32_t *recent,
+                                         uint32_t first, uint32_t end);
+
+/**
+ * Finds the routes of a deferred search, source by source: a router that has to search the platform then does so once a
+ * source. Errors: as ronde_sim_search_find.
+ */
+enum ronde_status ronde_sim_search_deferred(struct ronde_sim_search *search);
 
 /** Frees what the search holds; the routes stay. */
 void ronde_sim_search_end(struct ronde_sim_search *search);
