@@ -189,7 +189,7 @@ RONDE_INLINE void ronde_sort_chunks(uint32_t *chunks, uint32_t count)
 }
 
 /** Turns chunks[0 .. count) round end for end. */
-static inline void ronde_reverse_chunks(uint32_t *chunks, uint32_t count)
+RONDE_INLINE void ronde_reverse_chunks(uint32_t *chunks, uint32_t count)
 {
     for (uint32_t low = 0, high = count; low + 1 < high; low++) {
         const uint32_t last = chunks[--high];
@@ -199,8 +199,8 @@ static inline void ronde_reverse_chunks(uint32_t *chunks, uint32_t count)
 }
 
 /** Whether neither the position nor the channel's order moves the chunks of a buffer. */
-static inline bool ronde_view_is_unmoved(const struct ronde_view *view, enum ronde_buffer buffer,
-                                         uint32_t buffer_chunks)
+RONDE_INLINE bool ronde_view_is_unmoved(const struct ronde_view *view, enum ronde_buffer buffer,
+                                        uint32_t buffer_chunks)
 {
     const struct ronde_schedule *schedule = view->schedule;
     const bool is_shifted = schedule->symmetry != RONDE_SYMMETRY_NONE && schedule->rotates[buffer];
@@ -210,8 +210,8 @@ static inline bool ronde_view_is_unmoved(const struct ronde_view *view, enum ron
 }
 
 /** Chunks first .. first + count - 1 modulo the buffer, ascending: those that wrap come first. */
-static inline void ronde_list_chunks(uint32_t first, uint32_t count, uint32_t buffer_chunks,
-                                     uint32_t *out_chunks)
+RONDE_INLINE void ronde_list_chunks(uint32_t first, uint32_t count, uint32_t buffer_chunks,
+                                    uint32_t *out_chunks)
 {
     const uint32_t before = buffer_chunks - first < count ? count - (buffer_chunks - first) : 0;
     for (uint32_t item = 0; item < before; item++)
