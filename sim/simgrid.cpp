@@ -347,18 +347,19 @@ void Replay::grant_cores()
 void Replay::compute(uint32_t op)
 {
     const ronde_dag_op &self = dag_.ops[op];
-    if (self.stage_ns > 0 && self.touched_bytes > 0 && job_.memory_link != nullptr)
+    if (self.touched_bytes > 0 && job_.memory_link != nullptr)
         touch_memory(op);
     else
         at(now_ns() + self.stage_ns, &Replay::finish, op);
 }
 
-/* All memory traffic takes one route, of which the memory is the only link with a limit. */
+/* All memory traffic takes one route, of which the memory is the only link with a limit. A core without one is as fast. */
 void Replay::touch_memory(uint32_t op)
 {
     const ronde_dag_op &self = dag_.ops[op];
     const auto bytes = static_cast<double>(self.touched_bytes);
-    transfer(op, hosts_.front(), hosts_.back(), bytes, bytes / (self.stage_ns * ns));
+    const double cap = self.stage_ns > 0 ? bytes / (self.stage_ns * ns) : 0;
+    transfer(op, hosts_.front(), hosts_.back(), bytes, cap);
 }
 
 /* The slot owns the communication and travels as its data, so that its end can be told without a search. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* 4 MB on 16 ranks of 50 GB/s ports. */
-#define TCP RONDE_SCRATCH_DIR "/tcp.xml"
+#define MACHINE RONDE_SCRATCH_DIR "/machine.xml"
 #define LARGE RONDE_SCRATCH_DIR "/crossbar-8192.xml"
 #define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "
 
@@ -273,13 +273,31 @@ static void simgrids_options_reach_it_and_are_labelled(void)
 }
 
 /* A replay that takes longer than it may is given up, and the command says so. */
+/* A machine of which only the memory is known: 2 ranks that move 16 times half of the block in all keep it busy. */
+static void a_shared_memory_alone_takes_its_time(void)
+{
+    static const char text[] =
+        "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><zone id=\"m\" routing=\"Full\">"
+        "<prop id=\"ronde.memory_GBps\" value=\"50\"/><prop id=\"ronde.cores\" value=\"2\"/>"
+        "<cluster id=\"memory\" prefix=\"r\" suffix=\"\" radical=\"0-1\" speed=\"1Gf\" "
+        "bw=\"50GBps\" "
+        "lat=\"0ns\" bb_bw=\"50GBps\" bb_lat=\"0s\" "
+        "bb_sharing_policy=\"SHARED\"/></zone></platform>\n";
+    if (!has_everything())
+        return;
+    CU_ASSERT(files_write(MACHINE, text));
+    expect_number("sim all_reduce -a ring -N 2 -b 1M -e 1M --topo " MACHINE, "time_ns",
+                  16 * 524288 / 50.0);
+}
+
 /* A file that asks for the TCP model gives what the flags give, in SimGrid only. */
 static void a_platform_may_ask_for_the_tcp_model(void)
 {
     static const char by_flags[] = "sim all_reduce -a ring -N 8 -b 1M -e 1M --topo ethernet-16 "
                                    "--native-latency --cfg network/model:LV08 "
                                    "--cfg network/crosstraffic:1 --cfg network/TCP-gamma:4194304";
-    static const char by_file[] = "sim all_reduce -a ring -N 8 -b 1M -e 1M --topo " TCP " ";
+    static const char by_file[] = "sim all_reduce -a ring -N 8 -b 1M -e 1M --topo " MACHINE " ";
     char path[1024];
     if (!has_everything() || !suite_source(path, sizeof path, "topologies/ethernet-16.xml"))
         return;
@@ -291,12 +309,12 @@ static void a_platform_may_ask_for_the_tcp_model(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(changed);
     sprintf(changed, "%.*s<prop id=\"ronde.network_model\" value=\"LV08\"/>\n%s", (int)(end - text),
             text, end);
-    CU_ASSERT(files_write(TCP, changed));
+    CU_ASSERT(files_write(MACHINE, changed));
     expect_number(by_file, "time_ns", number_of(by_flags, "time_ns"));
     expect(by_file, "tcp_model");
-    expect_refusal("sim all_reduce -a ring -N 8 --engine flat --topo " TCP, 2, "TCP model");
+    expect_refusal("sim all_reduce -a ring -N 8 --engine flat --topo " MACHINE, 2, "TCP model");
     *strstr(changed, "LV08") = 'X';
-    CU_ASSERT(files_write(TCP, changed));
+    CU_ASSERT(files_write(MACHINE, changed));
     expect_refusal(by_file, 2, "ronde.network_model is 'XV08', expected CM02 or LV08");
     free(changed);
     free(text);
@@ -379,6 +397,7 @@ int main(void)
         {"scenario_files_say_where_they_are_wrong", scenario_files_say_where_they_are_wrong},
         {"pictures_are_written", pictures_are_written},
         {"simgrids_options_reach_it_and_are_labelled", simgrids_options_reach_it_and_are_labelled},
+        {"a_shared_memory_alone_takes_its_time", a_shared_memory_alone_takes_its_time},
         {"a_platform_may_ask_for_the_tcp_model", a_platform_may_ask_for_the_tcp_model},
         {"time_limits_end_replays", time_limits_end_replays},
         {"bad_platforms_are_refused_in_every_engine", bad_platforms_are_refused_in_every_engine},
