@@ -184,8 +184,12 @@ static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_e
         const enum ronde_transport transport = (enum ronde_transport)t;
         const char *reason = NULL;
         const bool is_here = ronde_transport_available(transport, &reason);
-        const struct entry entry = {"transport", NULL, ronde_transport_text(transport), is_here,
-                                    is_here ? texts[t] : reason, NULL};
+        const struct entry entry = {"transport",
+                                    NULL,
+                                    ronde_transport_text(transport),
+                                    is_here,
+                                    is_here ? texts[t] : reason,
+                                    NULL};
         status = print_entry(sink, &entry, error);
     }
     return status;
