@@ -100,17 +100,44 @@ static enum ronde_status known_failure(struct ronde_star *star, struct ronde_err
     return settle(star, &why, star->poll_count, error);
 }
 
+/* After a failure others may still have to read why; so long they get to hang up too. */
+#define FAREWELL_NS 2e8
+
+/*
+ * Reads on until the other side has hung up, or time is over. Closing with anything unread, or before the other side's
+ * last words, resets a connection, and a reset takes from the other side what it has not read yet: why all this ended.
+ */
+static void hear_out(int fd, double deadline_ns)
+{
+    char unread[256];
+    for (;;) {
+        const ssize_t moved = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
+        const int left_ms = ronde_socket_left_ms(deadline_ns, 10);
+        struct pollfd one = {fd, POLLIN, 0};
+        if (moved == 0 || (moved < 0 && (errno != EAGAIN || left_ms == 0)))
+            return;
+        if (moved < 0)
+            (void)poll(&one, 1, left_ms);
+    }
+}
+
 void ronde_star_destroy(struct ronde_star *star)
 {
+    const struct ronde_frame_head bye = {RONDE_FRAME_BYE, 0};
     if (!star)
         return;
-    for (uint32_t p = 0; p < star->poll_count; p++) {
-        const struct ronde_frame_head bye = {RONDE_FRAME_BYE, 0};
-        if (star->polls[p].fd < 0)
-            continue;
-        (void)send(star->polls[p].fd, &bye, sizeof bye, MSG_NOSIGNAL | MSG_DONTWAIT);
-        close(star->polls[p].fd);
-    }
+    for (uint32_t p = 0; p < star->poll_count; p++)
+        if (star->polls[p].fd >= 0) {
+            (void)send(star->polls[p].fd, &bye, sizeof bye, MSG_NOSIGNAL | MSG_DONTWAIT);
+            (void)shutdown(star->polls[p].fd, SHUT_WR);
+        }
+    const double deadline_ns =
+        ronde_clock_ns() + (star->failure.status != RONDE_OK ? FAREWELL_NS : 0);
+    for (uint32_t p = 0; p < star->poll_count; p++)
+        if (star->polls[p].fd >= 0) {
+            hear_out(star->polls[p].fd, deadline_ns);
+            close(star->polls[p].fd);
+        }
     ronde_mem_free(star->mem, star->polls, star->poll_count, sizeof *star->polls);
     ronde_mem_free(star->mem, star, 1, sizeof *star);
 }
