@@ -1,6 +1,7 @@
 /* What ranks show each other before data moves. See comm.h. */
 #include "hw/comm/comm.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,13 +21,32 @@ void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *sched
     snprintf(card->algorithm, sizeof card->algorithm, "%s", schedule->algorithm);
 }
 
+/* The words of a card; the first is the sequence number. */
+#define CARD_WORDS (sizeof(struct ronde_card) / sizeof(uint64_t))
+
+_Static_assert(offsetof(struct ronde_card, sequence) == 0, "a card begins with its number");
+
+/* Whoever sees one of the new words sees that the old number is gone: every store releases what is before it. */
 void ronde_card_put(struct ronde_card *to, const struct ronde_card *card)
 {
-    const size_t first = sizeof to->sequence;
-    __atomic_store_n(&to->sequence, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy((char *)to + first, (const char *)card + first, sizeof *to - first);
-    __atomic_store_n(&to->sequence, card->sequence, __ATOMIC_RELEASE);
+    uint64_t words[CARD_WORDS];
+    uint64_t *shown = &to->sequence;
+    memcpy(words, card, sizeof words);
+    __atomic_store_n(shown, 0, __ATOMIC_RELAXED);
+    for (size_t i = 1; i < CARD_WORDS; i++)
+        __atomic_store_n(&shown[i], words[i], __ATOMIC_RELEASE);
+    __atomic_store_n(shown, card->sequence, __ATOMIC_RELEASE);
+}
+
+/* The other side: every load is over before the next, the last of which looks at the number again. */
+static uint64_t take(const struct ronde_card *from, struct ronde_card *out_card)
+{
+    uint64_t words[CARD_WORDS];
+    const uint64_t *shown = &from->sequence;
+    for (size_t i = 0; i < CARD_WORDS; i++)
+        words[i] = __atomic_load_n(&shown[i], __ATOMIC_ACQUIRE);
+    memcpy(out_card, words, sizeof words);
+    return __atomic_load_n(shown, __ATOMIC_RELAXED);
 }
 
 bool ronde_card_is_same(const struct ronde_card *left, const struct ronde_card *right)
@@ -88,9 +108,7 @@ enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t r
     const uint64_t sequence = __atomic_load_n(&shown->sequence, __ATOMIC_ACQUIRE);
     if (sequence < mine->sequence)
         return RONDE_CARD_ABSENT;
-    memcpy(&theirs, shown, sizeof theirs);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const uint64_t now = __atomic_load_n(&shown->sequence, __ATOMIC_RELAXED);
+    const uint64_t now = take(shown, &theirs);
     if (sequence > mine->sequence || now != sequence) {
         (void)ronde_fail(error, RONDE_REJECTED,
                          "ranks %u and %u disagree about what they run: %u has come to run %llu, "

@@ -250,7 +250,7 @@ static void proc_unload(struct ronde_comm_program *program)
 static void ring(const struct ronde_comm_program *program)
 {
     const struct board *board = program->comm->wire_self;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __sync_synchronize();
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
         uint32_t *bell = &board->bells[program->neighbours[n].rank].is_asleep;
         if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0 &&
@@ -297,7 +297,7 @@ static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
     /* Says that it will sleep; the caller polls once more, and only a fruitless poll leads to sleep. */
     if (__atomic_load_n(bell, __ATOMIC_RELAXED) == 0) {
         __atomic_store_n(bell, 1, __ATOMIC_SEQ_CST);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        __sync_synchronize();
         return;
     }
     (void)syscall(SYS_futex, bell, FUTEX_WAIT, 1, &nap, NULL, 0);
