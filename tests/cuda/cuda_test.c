@@ -5,6 +5,7 @@
 #include "engine/seal.h"
 #include "hw/cuda/backend.h"
 #include "support/emulated_gpu.h"
+#include "support/heap.h"
 #include "support/suite.h"
 
 #include "ronde/cuda.h"
@@ -285,26 +286,6 @@ static void buffers_of_the_host_are_refused_in_a_stream(void)
     close_bench();
 }
 
-/* An allocator that counts, and fails at one allocation. */
-struct counting {
-    uint64_t allocations;
-    uint64_t fail_at; /* 1 = the first; 0 = never */
-    int64_t live_bytes;
-};
-
-static void *counting_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
-{
-    struct counting *counting = self;
-    if (new_bytes > 0 && ++counting->allocations == counting->fail_at)
-        return NULL;
-    counting->live_bytes += (int64_t)new_bytes - (int64_t)old_bytes;
-    if (new_bytes == 0) {
-        free(old);
-        return NULL;
-    }
-    return realloc(old, new_bytes);
-}
-
 /* Loads and runs; the status of the first call that failed. */
 static enum ronde_status load_and_run(const struct ronde_schedule *schedule)
 {
@@ -328,15 +309,15 @@ static void every_failed_allocation_is_reported_and_leaves_nothing(void)
     enum ronde_status status = RONDE_NO_MEMORY;
     uint64_t fail_at = 0;
     while (status == RONDE_NO_MEMORY && fail_at < 1000) {
-        struct counting counting = {0, 0, 0};
-        const struct ronde_mem mem = {counting_resize, &counting};
+        struct heap heap = heap_start(SIZE_MAX, true);
+        const struct ronde_mem mem = heap_mem(&heap);
         open_bench(&options, &mem);
         bench.schedule = compile("recursive_doubling", 4, 1);
-        counting.fail_at = counting.allocations + ++fail_at;
+        heap.refuse_at = heap.requests + fail_at++;
         status = load_and_run(bench.schedule);
         CU_ASSERT(status == RONDE_OK || bench.error.status == RONDE_NO_MEMORY);
         close_bench();
-        CU_ASSERT_EQUAL(counting.live_bytes, 0);
+        CU_ASSERT_EQUAL(heap.live_bytes, 0);
     }
     CU_ASSERT_EQUAL(status, RONDE_OK);
     CU_ASSERT(fail_at > 10);
@@ -346,19 +327,19 @@ static void every_failed_allocation_is_reported_and_leaves_nothing(void)
 static void a_repeated_run_allocates_nothing(void)
 {
     const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
-    struct counting counting = {0, 0, 0};
-    const struct ronde_mem mem = {counting_resize, &counting};
+    struct heap heap = heap_start(SIZE_MAX, true);
+    const struct ronde_mem mem = heap_mem(&heap);
     open_bench(&options, &mem);
     load(compile("double_tree", 5, 1));
     const struct ronde_launch large = launch_of(5000);
     const struct ronde_launch small = launch_of(50);
     CU_ASSERT_EQUAL(run(&large), RONDE_OK);
     CU_ASSERT_EQUAL(run(&small), RONDE_OK);
-    const uint64_t before = counting.allocations;
+    const size_t before = heap.requests;
     const uint64_t live = emulated_gpu_counts(bench.gpu).live_blocks;
     for (uint32_t turn = 0; turn < 6; turn++)
         CU_ASSERT_EQUAL(run(turn % 2 == 0 ? &large : &small), RONDE_OK);
-    CU_ASSERT_EQUAL(counting.allocations, before);
+    CU_ASSERT_EQUAL(heap.requests, before);
     CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).live_blocks, live);
     close_bench();
 }

@@ -1,5 +1,6 @@
 /* The cpu backend: threads, limits of time, memory. That it computes the right thing is conformance's matter. */
 #include "engine/seal.h"
+#include "support/heap.h"
 #include "support/suite.h"
 
 #include "ronde/engine.h"
@@ -254,33 +255,13 @@ static void test_drives_the_callers_share(void)
     close_cpu();
 }
 
-/* An allocator that counts, and fails at one allocation. */
-struct counting {
-    uint64_t allocations;
-    uint64_t fail_at; /* 1 = the first; 0 = never */
-    int64_t live_bytes;
-};
-
-static void *counting_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
-{
-    struct counting *counting = self;
-    if (new_bytes > 0 && ++counting->allocations == counting->fail_at)
-        return NULL;
-    counting->live_bytes += (int64_t)new_bytes - (int64_t)old_bytes;
-    if (new_bytes == 0) {
-        free(old);
-        return NULL;
-    }
-    return realloc(old, new_bytes);
-}
-
 static void run_allocates_nothing_once_slots_are_there(void)
 {
     if (!open_cpu())
         return;
     cpu->close(bench.self);
-    struct counting counting = {0, 0, 0};
-    const struct ronde_mem mem = {counting_resize, &counting};
+    struct heap heap = heap_start(SIZE_MAX, true);
+    const struct ronde_mem mem = heap_mem(&heap);
     struct ronde_machine machine;
     CU_ASSERT_FATAL(cpu->probe(&machine, &bench.error) == RONDE_OK);
     CU_ASSERT_FATAL(cpu->open(&machine, &mem, &bench.self, &bench.error) == RONDE_OK);
@@ -288,14 +269,14 @@ static void run_allocates_nothing_once_slots_are_there(void)
     struct ronde_result result;
     const struct ronde_launch large = launch_of(5000);
     CU_ASSERT_EQUAL(run(&large, &result), RONDE_OK);
-    const uint64_t before = counting.allocations;
+    const size_t before = heap.requests;
     for (uint64_t count = 0; count <= 5000; count += 500) {
         const struct ronde_launch launch = launch_of(count);
         CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
     }
-    CU_ASSERT_EQUAL(counting.allocations, before);
+    CU_ASSERT_EQUAL(heap.requests, before);
     close_cpu();
-    CU_ASSERT_EQUAL(counting.live_bytes, 0);
+    CU_ASSERT_EQUAL(heap.live_bytes, 0);
 }
 
 /* Opens, loads and runs on a backend; the status of the first call that failed. */
@@ -331,11 +312,11 @@ static void every_failed_allocation_is_reported_and_leaves_nothing(void)
         }
         uint64_t fail_at = 0;
         while (status == RONDE_NO_MEMORY && fail_at < 1000) {
-            struct counting counting = {0, ++fail_at, 0};
-            const struct ronde_mem mem = {counting_resize, &counting};
+            struct heap heap = heap_start(fail_at++, true);
+            const struct ronde_mem mem = heap_mem(&heap);
             memset(&bench.error, 0, sizeof bench.error);
             status = try_all(backends[b], &mem, bench.schedule);
-            CU_ASSERT_EQUAL(counting.live_bytes, 0);
+            CU_ASSERT_EQUAL(heap.live_bytes, 0);
         }
         CU_ASSERT_EQUAL(status, RONDE_OK);
         CU_ASSERT(fail_at > 3);
