@@ -94,11 +94,24 @@ static uint32_t users_of(const struct ronde_import *import, uint32_t nic)
     return users;
 }
 
-/* The path through a NIC's ports. */
+/* Whether the links of a path lead back as well; a damaged file may know only one direction. */
+static bool leads_back(const struct ronde_import *import, uint32_t gpu, uint32_t place)
+{
+    uint32_t edges[RONDE_MAX_PLACES];
+    const uint32_t count = ronde_import_path(import, gpu, place, edges);
+    for (uint32_t i = 0; i < count; i++)
+        if (RONDE_EDGE(import, edges[i])->GBps[0] <= 0 || RONDE_EDGE(import, edges[i])->GBps[1] <= 0)
+            return false;
+    return true;
+}
+
+/* The path through a NIC's ports, which data takes in both directions; no path where it cannot. */
 static struct ronde_label exit_of(const struct ronde_import *import, uint32_t gpu, uint32_t nic)
 {
     struct ronde_label label = *ronde_import_label(import, gpu, nic);
     label.GBps = fmin(label.GBps, RONDE_PLACE(import, nic)->net_GBps);
+    if (label.hops != RONDE_NONE && !leads_back(import, gpu, nic))
+        label.hops = RONDE_NONE;
     return label;
 }
 
@@ -166,8 +179,8 @@ static enum ronde_status check_fabric(const struct ronde_import *import, const c
         const uint32_t nic = *RONDE_AT(import->nic_of, uint32_t, gpu);
         if (nic == RONDE_NONE)
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "%s: %u nodes, but gpu%u reaches no NIC whose rate the file knows; "
-                              "say --nic-GBps if there are NICs",
+                              "%s: %u nodes, but gpu%u reaches no NIC whose rate the file knows "
+                              "and that reaches it; say --nic-GBps if there are NICs",
                               path, import->request.nodes, gpu);
         if (import->request.fabric == RONDE_FABRIC_RAIL && users_of(import, nic) > 1)
             return ronde_fail(error, RONDE_BAD_ARGUMENT,

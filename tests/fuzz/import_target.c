@@ -57,7 +57,8 @@ static void check_platform(const struct ronde_import *import, struct fuzz_verdic
         fflush(file);
         fuzz_platform((const unsigned char *)text, bytes, verdict);
         if (!verdict->is_accepted && verdict->complaint[0] == '\0')
-            complain(verdict, "the platform is refused: %.400s", text);
+            complain(verdict, "the platform is refused: %s; it begins %.200s", verdict->refusal,
+                     text);
     }
     if (file)
         fclose(file);

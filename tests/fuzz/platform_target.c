@@ -72,6 +72,7 @@ static bool read_bytes(struct subject *subject, const unsigned char *data, size_
     if ((status == RONDE_OK) != (subject->platform != NULL))
         complain(subject, "status '%s' with%s a platform", ronde_status_text(status),
                  subject->platform ? "" : "out");
+    snprintf(subject->verdict->refusal, sizeof subject->verdict->refusal, "%s", error.message);
     return is_fine(subject, "read", status, &error);
 }
 

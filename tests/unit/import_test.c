@@ -221,6 +221,24 @@ static void rates_may_differ_by_direction_and_hosts_may_share_busids(void)
     imported_close(&machine);
 }
 
+static void a_nic_that_answers_by_no_link_is_none(void)
+{
+    char path[512];
+    struct imported machine = {0};
+    struct ronde_import *import = NULL;
+    struct ronde_error error = {0};
+    if (!imported_can() || !imported_sample("one-way.xml", 1, RONDE_FABRIC_CROSSBAR, &machine))
+        return;
+    imported_assert_route(&machine, 0, 1, "nvlink-gpu0-0000:01:00.0 pcie-gpu1_DOWN");
+    imported_assert_route(&machine, 1, 0, "pcie-gpu1_UP pcie-gpu0_DOWN");
+    imported_close(&machine);
+    CU_ASSERT_FATAL(suite_source(path, sizeof path, "tests/data/import/one-way.xml"));
+    const struct ronde_import_request request = {.path = path, .nodes = 2, .nic_GBps = 10};
+    CU_ASSERT_EQUAL(ronde_import_read(&request, ronde_mem_default(), &import, &error),
+                    RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "gpu0 reaches no NIC"));
+}
+
 static void files_of_several_nodes_are_linear_and_routable(void)
 {
     for (uint32_t fabric = 0; fabric < RONDE_FABRIC_COUNT; fabric++) {
@@ -544,6 +562,7 @@ int main(void)
         {"a_gpu_takes_its_nearest_nic", a_gpu_takes_its_nearest_nic},
         {"rates_may_differ_by_direction_and_hosts_may_share_busids",
          rates_may_differ_by_direction_and_hosts_may_share_busids},
+        {"a_nic_that_answers_by_no_link_is_none", a_nic_that_answers_by_no_link_is_none},
         {"files_of_several_nodes_are_linear_and_routable",
          files_of_several_nodes_are_linear_and_routable},
         {"leaves_of_a_fat_tree_hold_as_many_nodes_as_they_have_ports",
