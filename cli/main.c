@@ -3,6 +3,7 @@
 #include "field.h"
 #include "report.h"
 
+#include "ronde/comm.h"
 #include "ronde/hw.h"
 #include "ronde/sim.h"
 #include "ronde/topologies.h"
@@ -120,15 +121,29 @@ static int print_help(FILE *file, int code)
     return code;
 }
 
+/* Executors that work here, and what joins processes. */
+static void print_executors(void)
+{
+    const char *reason = NULL;
+    uint32_t count;
+    const struct ronde_backend *const *backends = ronde_backends(&count);
+    for (uint32_t b = 0; b < count; b++) {
+        struct ronde_machine machine;
+        struct ronde_error why_not = {0};
+        if (backends[b]->probe(&machine, &why_not) == RONDE_OK)
+            printf(" %s", backends[b]->name);
+    }
+    for (unsigned t = RONDE_TRANSPORT_PROC; t < RONDE_TRANSPORT_COUNT; t++)
+        if (ronde_transport_available((enum ronde_transport)t, &reason))
+            printf(" %s", ronde_transport_text((enum ronde_transport)t));
+}
+
 /* Features are asked, not remembered from the build. */
 static int print_version(void)
 {
     const char *text = NULL, *reason = NULL;
-    struct ronde_machine machine;
-    struct ronde_error why_not = {0};
-    printf("ronde %s (features: host", RONDE_VERSION);
-    if (ronde_backend_cpu.probe(&machine, &why_not) == RONDE_OK)
-        printf(" cpu");
+    printf("ronde %s (features:", RONDE_VERSION);
+    print_executors();
     if (ronde_sim_simgrid_available(&text))
         printf(" simgrid");
     if (ronde_topologies_available(&reason))
