@@ -1,0 +1,339 @@
+/*
+ * The contender that is the machine's memory: a collective as one pass by all processors together, each on its share of
+ * the elements, every input read once and every output written once. No message, no rank, no wait but the end.
+ *
+ * all_reduce is the fused kernel (r0 = r1 = a0 + a1 with two ranks), broadcast a copy to the others, all_gather a copy
+ * of every block to all. `limit kernels` times copy and add on their own, `limit check` compares the kernels with plain additions.
+ */
+#define _GNU_SOURCE
+
+#include "contender.h"
+#include "fuse.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_THREADS 64
+/* Looks at the others' signs so often before it goes to sleep: some hundred microseconds. */
+#define SPINS 20000
+
+/* A kernel and its kind of stores. */
+struct form {
+    const struct fuse_kernel *kernel;
+    bool streams;
+};
+
+/* All threads; the caller is number 0. */
+struct crew {
+    int threads;
+    int ranks;
+    struct form form;
+    struct fuse_job jobs[CONTENDER_RANKS]; /* what a round does, */
+    size_t job_count;                      /* so many of them, */
+    size_t count;                          /* each on so many elements */
+    const float *in[CONTENDER_RANKS];      /* what the jobs point to */
+    float *out[CONTENDER_RANKS * CONTENDER_RANKS];
+    bool is_over;      /* rounds end the threads */
+    atomic_uint round; /* counts up when there is work */
+    atomic_int left;   /* threads that have not finished it */
+    struct seat {
+        struct crew *crew;
+        pthread_t thread;
+        int index;
+        atomic_bool sleeps;
+        sem_t wake;
+    } seats[MAX_THREADS];
+    char label[64];
+};
+
+static void pause_once(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Elements of a thread: whole lines of memory, but for the last one's end. */
+static void share_of(const struct crew *crew, int index, size_t count, size_t *begin, size_t *end)
+{
+    const size_t line = 64 / sizeof(float), lines = (count + line - 1) / line;
+    const size_t threads = (size_t)crew->threads, at = (size_t)index;
+    *begin = lines * at / threads * line;
+    *end = lines * (at + 1) / threads * line;
+    *end = *end < count ? *end : count;
+    *begin = *begin < *end ? *begin : *end;
+}
+
+static void work(const struct crew *crew, int index)
+{
+    size_t begin = 0, end = 0;
+    share_of(crew, index, crew->count, &begin, &end);
+    for (size_t i = 0; i < crew->job_count; i++)
+        crew->form.kernel->fuse(&crew->jobs[i], begin, end, crew->form.streams);
+}
+
+/* The collective as jobs: one, but for all_gather, which has one per block. */
+static void lay_out(struct crew *crew, const struct contender_point *point)
+{
+    const bool gathers = point->collective == CONTENDER_ALL_GATHER;
+    const size_t ranks = (size_t)crew->ranks;
+    for (size_t rank = 0; rank < ranks; rank++)
+        crew->in[rank] = point->in[rank];
+    crew->count = point->count;
+    crew->job_count = gathers ? ranks : 1;
+    for (size_t block = 0; block < crew->job_count; block++) {
+        float **out = crew->out + block * ranks;
+        for (size_t rank = 0; rank < ranks; rank++)
+            out[rank] = (float *)point->out[rank] + block * point->count;
+        crew->jobs[block] = (struct fuse_job){crew->in + block, gathers ? 1 : ranks, out, ranks};
+    }
+    if (point->collective == CONTENDER_BROADCAST)
+        crew->jobs[0] = (struct fuse_job){crew->in, 1, crew->out + 1, ranks - 1};
+}
+
+/* Waits for the next round: awake for a while, then asleep. */
+static void await_round(struct seat *seat, unsigned seen)
+{
+    for (int spin = 0; spin < SPINS; spin++) {
+        if (atomic_load_explicit(&seat->crew->round, memory_order_acquire) != seen)
+            return;
+        pause_once();
+    }
+    atomic_store(&seat->sleeps, true);
+    /* Work that came meanwhile: whoever takes the mark back decides whether a wake-up is under way. */
+    if (atomic_load(&seat->crew->round) != seen && atomic_exchange(&seat->sleeps, false))
+        return;
+    while (sem_wait(&seat->wake) != 0)
+        continue;
+}
+
+static void *sit(void *self)
+{
+    struct seat *seat = self;
+    unsigned seen = 0;
+    contender_pin(seat->index, seat->crew->threads);
+    for (;;) {
+        await_round(seat, seen);
+        seen = atomic_load(&seat->crew->round);
+        if (seat->crew->is_over)
+            return NULL;
+        work(seat->crew, seat->index);
+        atomic_fetch_sub_explicit(&seat->crew->left, 1, memory_order_release);
+    }
+}
+
+static void begin_round(struct crew *crew)
+{
+    atomic_store(&crew->left, crew->threads - 1);
+    atomic_fetch_add(&crew->round, 1);
+    for (int i = 1; i < crew->threads; i++)
+        if (atomic_exchange(&crew->seats[i].sleeps, false))
+            sem_post(&crew->seats[i].wake);
+}
+
+static void run_round(struct crew *crew)
+{
+    begin_round(crew);
+    work(crew, 0);
+    while (atomic_load_explicit(&crew->left, memory_order_acquire) > 0)
+        pause_once();
+}
+
+static bool run(void *self, const struct contender_point *point)
+{
+    (void)point;
+    run_round(self);
+    return true;
+}
+
+static double max(void *self, double value)
+{
+    (void)self;
+    return value;
+}
+
+/* Mean of some milliseconds of runs, after one that does not count. */
+static double time_form(struct crew *crew)
+{
+    double runs = 0.0;
+    run_round(crew);
+    const double start_ns = contender_clock_ns();
+    do
+        run_round(crew);
+    while (++runs < 100 && contender_clock_ns() - start_ns < 3e6);
+    return (contender_clock_ns() - start_ns) / runs;
+}
+
+/* Which stores and which vectors are faster depends on what the caches hold: the fastest form is the limit. */
+static double choose_form(struct crew *crew)
+{
+    struct form best = {0};
+    double best_ns = 0.0;
+    size_t count = 0;
+    const struct fuse_kernel *kernels = fuse_kernels(&count);
+    for (size_t i = 0; i < 2 * count; i++) {
+        crew->form = (struct form){&kernels[i / 2], i % 2 != 0};
+        const double took_ns = time_form(crew);
+        if (!best.kernel || took_ns < best_ns) {
+            best = crew->form;
+            best_ns = took_ns;
+        }
+    }
+    crew->form = best;
+    snprintf(crew->label, sizeof crew->label, "%s%s", best.kernel->name,
+             best.streams ? "_streaming" : "");
+    return best_ns;
+}
+
+static const char *prepare(void *self, const struct contender_point *point)
+{
+    static char label[sizeof((struct crew *)0)->label + 8];
+    struct crew *crew = self;
+    lay_out(crew, point);
+    choose_form(crew);
+    snprintf(label, sizeof label, "fused %s", crew->label);
+    return label;
+}
+
+/* One thread on each processor this process may use. */
+static bool open_crew(struct crew *crew)
+{
+    cpu_set_t mine;
+    const bool is_known = sched_getaffinity(0, sizeof mine, &mine) == 0;
+    crew->threads = is_known ? CPU_COUNT(&mine) : 1;
+    if (crew->threads > MAX_THREADS)
+        crew->threads = MAX_THREADS;
+    for (int i = 1; i < crew->threads; i++) {
+        struct seat *seat = &crew->seats[i];
+        seat->crew = crew;
+        seat->index = i;
+        if (sem_init(&seat->wake, 0, 0) != 0 || pthread_create(&seat->thread, NULL, sit, seat) != 0)
+            return false;
+    }
+    contender_pin(0, crew->threads);
+    return true;
+}
+
+static void close_crew(struct crew *crew)
+{
+    crew->is_over = true;
+    begin_round(crew);
+    for (int i = 1; i < crew->threads; i++) {
+        pthread_join(crew->seats[i].thread, NULL);
+        sem_destroy(&crew->seats[i].wake);
+    }
+}
+
+/* ---- The kernels on their own: copy a = b, add a = b + c, fused r0 = r1 = a0 + a1 ---------------------------------- */
+
+/* 128 MiB an operand: past every cache of this kind of machine, or a good part of it. */
+#define KERNEL_ELEMENTS ((size_t)32 << 20)
+
+static int print_kernels(struct crew *crew)
+{
+    static const struct {
+        const char *name;
+        size_t ins, outs;
+    } kernels[] = {{"copy", 1, 1}, {"add", 2, 1}, {"fused", 2, 2}};
+    float *operands[4];
+    for (int i = 0; i < 4; i++) {
+        operands[i] = aligned_alloc(4096, KERNEL_ELEMENTS * sizeof(float));
+        if (!operands[i])
+            return 4;
+        memset(operands[i], 0, KERNEL_ELEMENTS * sizeof(float));
+    }
+    crew->in[0] = operands[0];
+    crew->in[1] = operands[1];
+    crew->count = KERNEL_ELEMENTS;
+    crew->job_count = 1;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        const double bytes = (double)((kernels[i].ins + kernels[i].outs) * KERNEL_ELEMENTS * 4);
+        crew->jobs[0] = (struct fuse_job){crew->in, kernels[i].ins, operands + 2, kernels[i].outs};
+        const double took_ns = choose_form(crew);
+        printf("%s %.0f us %.1f GB/s %s\n", kernels[i].name, took_ns / 1e3, bytes / took_ns,
+               crew->label);
+    }
+    for (int i = 0; i < 4; i++)
+        free(operands[i]);
+    return 0;
+}
+
+/* ---- Self-check: every form of the kernel against plain additions, on lengths and starts of all kinds ------------- */
+
+#define CHECK_ELEMENTS 300
+/* One operand, with room for its skew. A multiple of 64 bytes. */
+#define CHECK_STRIDE 320
+
+static bool is_right(const float *const *in, size_t ins, float *const *out, size_t count)
+{
+    for (size_t i = 0; i < CHECK_ELEMENTS; i++) {
+        const bool is_written = i > 0 && i < count;
+        float sum = is_written ? in[0][i] : -1.0f;
+        for (size_t k = 1; is_written && k < ins; k++)
+            sum += in[k][i];
+        if (out[0][i] != sum || out[1][i] != sum || out[2][i] != sum)
+            return false;
+    }
+    return true;
+}
+
+/* Elements 1 .. count - 1, of operands that begin anywhere; with a skew of 3 outputs are aligned differently. */
+static bool check_form(const struct fuse_kernel *kernel, bool streams, size_t skew, size_t count)
+{
+    _Alignas(64) static float memory[6 * CHECK_STRIDE];
+    float *results = memory + 3 * (size_t)CHECK_STRIDE;
+    const float *in[3] = {memory + skew, memory + CHECK_STRIDE + 1,
+                          memory + 2 * (size_t)CHECK_STRIDE + 2 * skew};
+    float *out[3] = {results + skew, results + CHECK_STRIDE + skew,
+                     results + 2 * (size_t)CHECK_STRIDE + skew + (skew == 3)};
+    for (size_t i = 0; i < 3 * (size_t)CHECK_STRIDE; i++)
+        memory[i] = (float)(i * 7 % 31);
+    for (size_t ins = 1; ins <= 3; ins++) {
+        for (size_t i = 0; i < 3 * (size_t)CHECK_STRIDE; i++)
+            results[i] = -1.0f;
+        kernel->fuse(&(struct fuse_job){in, ins, out, 3}, 1, count, streams);
+        if (!is_right(in, ins, out, count))
+            return false;
+    }
+    return true;
+}
+
+static int check_kernels(void)
+{
+    size_t kernel_count = 0, forms = 0, wrong = 0;
+    const struct fuse_kernel *kernels = fuse_kernels(&kernel_count);
+    for (size_t i = 0; i < 2 * kernel_count; i++)
+        for (size_t skew = 0; skew < 4; skew++)
+            for (size_t count = 1; count < CHECK_ELEMENTS; count++, forms++)
+                wrong += !check_form(&kernels[i / 2], i % 2 != 0, skew, count);
+    printf("%zu of %zu cases wrong\n", wrong, forms);
+    return wrong != 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct crew crew;
+    struct contender contender = {
+        .holds_all = true, .self = &crew, .prepare = prepare, .run = run, .max = max};
+    if (argc == 2 && strcmp(argv[1], "check") == 0)
+        return check_kernels();
+    const bool is_serving = argc == 3;
+    if (!is_serving && (argc != 2 || strcmp(argv[1], "kernels") != 0)) {
+        fprintf(stderr, "usage: %s FOLDER RANKS | kernels | check\n", argv[0]);
+        return 2;
+    }
+    crew.ranks = is_serving ? atoi(argv[2]) : 2;
+    contender.ranks = crew.ranks;
+    if (!open_crew(&crew)) {
+        perror("threads");
+        return 4;
+    }
+    const int status = is_serving ? contender_serve(&contender, argv[1]) : print_kernels(&crew);
+    close_crew(&crew);
+    return status;
+}

@@ -1,0 +1,225 @@
+/*
+ * The contender that is ronde: ranks as threads (cpu) or as processes (proc), through the library's public headers.
+ *
+ * The algorithm of a point is the registry's fastest in a short race before the point is measured, or the one that the
+ * command line names; protocol and piece size are the backend's own choice.
+ */
+#include "contender.h"
+
+#include "ronde/comm.h"
+#include "ronde/hw.h"
+#include "ronde/schedules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A candidate races for about so long, or runs at least once. */
+#define RACE_NS 5e6
+#define RACE_RUNS 200.0
+/* Whoever is so much slower in its first run does not race: long points would take minutes. */
+#define HOPELESS 3.0
+/* Who comes later in the registry has to win by more than noise: with few ranks many algorithms are the same steps. */
+#define CLEARLY 0.97
+/* A run that takes so long has failed. */
+#define TIMEOUT_NS 60000000000u
+
+/* ronde's side of the bench. */
+struct side {
+    const struct ronde_backend *backend;
+    void *opened;            /* the backend's; the communicator of processes */
+    struct ronde_comm *comm; /* of processes, or NULL */
+    uint32_t ranks;
+    const char *only; /* the algorithm that was asked for, or NULL */
+    struct ronde_schedule *schedule;
+    void *program;
+    struct ronde_launch launch;
+    enum ronde_protocol protocol; /* of the last run */
+    char label[96];
+};
+
+static bool complain(const struct ronde_error *error)
+{
+    fprintf(stderr, "ronde: %s\n", error->message);
+    return false;
+}
+
+static enum ronde_collective collective_of(enum contender_collective collective)
+{
+    static const enum ronde_collective collectives[] = {RONDE_ALL_REDUCE, RONDE_BROADCAST,
+                                                        RONDE_ALL_GATHER};
+    return collectives[collective];
+}
+
+static void close_program(struct side *side)
+{
+    if (side->program)
+        side->backend->unload(side->program);
+    ronde_schedule_destroy(side->schedule);
+    side->program = NULL;
+    side->schedule = NULL;
+}
+
+/* Loads an algorithm for a point; false without a word where it cannot serve it. */
+static bool open_program(struct side *side, const char *algorithm,
+                         const struct contender_point *point)
+{
+    const struct ronde_request request = {.collective = collective_of(point->collective),
+                                          .algorithm = algorithm,
+                                          .ranks = side->ranks};
+    struct ronde_error why_not = {0};
+    close_program(side);
+    side->launch = (struct ronde_launch){.count = point->count,
+                                         .dtype = RONDE_FLOAT32,
+                                         .op = RONDE_SUM,
+                                         .in = point->in,
+                                         .out = point->out,
+                                         .timeout_ns = TIMEOUT_NS};
+    return ronde_compile(&request, ronde_mem_default(), NULL, &side->schedule, &why_not) ==
+               RONDE_OK &&
+           side->backend->supports(side->opened, side->schedule, &side->launch, &why_not) ==
+               RONDE_OK &&
+           side->backend->load(side->opened, side->schedule, &side->program, &why_not) == RONDE_OK;
+}
+
+static bool run(void *self, const struct contender_point *point)
+{
+    struct side *side = self;
+    struct ronde_error error = {0};
+    struct ronde_result result = {0};
+    void *started = NULL;
+    (void)point;
+    if (side->backend->run(side->program, &side->launch, &started, &error) != RONDE_OK ||
+        side->backend->wait(started, &result, &error) != RONDE_OK)
+        return complain(&error);
+    side->protocol = result.protocol;
+    return true;
+}
+
+static double max(void *self, double value)
+{
+    struct side *side = self;
+    struct ronde_error error = {0};
+    double all[CONTENDER_RANKS];
+    if (!side->comm)
+        return value;
+    if (ronde_comm_allgather(side->comm, &value, sizeof value, all, &error) != RONDE_OK) {
+        complain(&error);
+        return value;
+    }
+    for (uint32_t rank = 0; rank < side->ranks; rank++)
+        if (all[rank] > value)
+            value = all[rank];
+    return value;
+}
+
+/* Mean of some runs, on the slowest rank. */
+static bool time_runs(struct side *side, double runs, double *out_ns)
+{
+    const double start_ns = ronde_clock_ns();
+    for (double i = 0.0; i < runs; i++)
+        if (!run(side, NULL))
+            return false;
+    *out_ns = max(side, (ronde_clock_ns() - start_ns) / runs);
+    return true;
+}
+
+/* One candidate's time. The first run brings memory and threads up and does not count, unless it is hopeless. */
+static bool race(struct side *side, double best_ns, double *out_ns)
+{
+    double first_ns = 0.0;
+    if (!time_runs(side, 1.0, &first_ns) || !time_runs(side, 1.0, out_ns))
+        return false;
+    if (best_ns > 0.0 && *out_ns > HOPELESS * best_ns)
+        return true;
+    const double runs = RACE_NS / *out_ns;
+    return runs < 2.0 || time_runs(side, runs < RACE_RUNS ? runs : RACE_RUNS, out_ns);
+}
+
+/* The fastest algorithm's name, the same on all ranks; NULL where none serves the point. */
+static const char *choose(struct side *side, const struct contender_point *point)
+{
+    const char *best = NULL;
+    double best_ns = 0.0;
+    uint32_t total = 0;
+    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    for (uint32_t i = 0; i < total; i++) {
+        double took_ns = 0.0;
+        if (all[i].collective != collective_of(point->collective) ||
+            !open_program(side, all[i].name, point))
+            continue;
+        if (!race(side, best_ns, &took_ns))
+            return NULL;
+        if (!best || took_ns < CLEARLY * best_ns) {
+            best = all[i].name;
+            best_ns = took_ns;
+        }
+    }
+    return best;
+}
+
+static const char *prepare(void *self, const struct contender_point *point)
+{
+    struct side *side = self;
+    const char *algorithm = side->only ? side->only : choose(side, point);
+    if (!algorithm || !open_program(side, algorithm, point) || !run(side, point)) {
+        fprintf(stderr, "ronde: %s does not serve %s on %u ranks\n",
+                algorithm ? algorithm : "no algorithm",
+                contender_collective_text(point->collective), side->ranks);
+        return NULL;
+    }
+    snprintf(side->label, sizeof side->label, "%s %s", algorithm,
+             ronde_protocol_text(side->protocol));
+    return side->label;
+}
+
+static bool open_threads(struct side *side)
+{
+    struct ronde_machine machine;
+    struct ronde_error error = {0};
+    side->backend = &ronde_backend_cpu;
+    if (side->backend->probe(&machine, &error) != RONDE_OK ||
+        side->backend->open(&machine, ronde_mem_default(), &side->opened, &error) != RONDE_OK)
+        return complain(&error);
+    return true;
+}
+
+static bool open_processes(struct side *side, uint32_t rank, const char *token)
+{
+    const struct ronde_join join = {.token = token, .rank = rank, .ranks = side->ranks};
+    const struct ronde_comm_options options = {.transport = RONDE_TRANSPORT_PROC};
+    struct ronde_error error = {0};
+    if (ronde_comm_join(&join, &options, ronde_mem_default(), &side->comm, &error) != RONDE_OK)
+        return complain(&error);
+    side->backend = &ronde_backend_comm;
+    side->opened = side->comm;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    /* FOLDER RANKS ALGORITHM, and of a process its RANK and the job's TOKEN */
+    if (argc != 4 && argc != 6) {
+        fprintf(stderr, "usage: %s FOLDER RANKS ALGORITHM|fastest [RANK TOKEN]\n", argv[0]);
+        return 2;
+    }
+    const bool has_threads = argc == 4;
+    const int rank = has_threads ? 0 : atoi(argv[4]), ranks = atoi(argv[2]);
+    struct side side = {.ranks = (uint32_t)ranks,
+                        .only = strcmp(argv[3], "fastest") == 0 ? NULL : argv[3]};
+    struct contender contender = {.rank = rank,
+                                  .ranks = ranks,
+                                  .holds_all = has_threads,
+                                  .self = &side,
+                                  .prepare = prepare,
+                                  .run = run,
+                                  .max = max};
+    if (!has_threads)
+        contender_pin(rank, ranks);
+    if (has_threads ? !open_threads(&side) : !open_processes(&side, (uint32_t)rank, argv[5]))
+        return 3;
+    const int status = contender_serve(&contender, argv[1]);
+    close_program(&side);
+    side.backend->close(side.opened);
+    return status;
+}
