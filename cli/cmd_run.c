@@ -121,7 +121,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.reps = stats->count;
     if (ronde_target_is_crowded(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
-    if (session->target.machine.has_virtual_ranks)
+    if (session->target.machine.devices > 0 && record.ranks > session->target.machine.devices)
         ronde_record_label(&record, "virtual_ranks");
     return record;
 }

@@ -295,7 +295,7 @@ static struct ronde_record measured_record(const struct lineup *lineup, uint32_t
     record.wrong = wrong;
     if (ronde_target_is_crowded(&lineup->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
-    if (lineup->target.machine.has_virtual_ranks)
+    if (lineup->target.machine.devices > 0 && record.ranks > lineup->target.machine.devices)
         ronde_record_label(&record, "virtual_ranks");
     return record;
 }

@@ -209,21 +209,21 @@ enum ronde_status ronde_loaded_find_ports(struct ronde_loaded *loaded, struct ro
     if (!directories || !loaded->ports)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connection ends",
                           (unsigned long long)loaded->end_count);
-    return is_whole
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_UNSUPPORTED,
-                            "a connection of rank %u has no receiver, or two", loaded->first_rank);
+    return is_whole ? RONDE_OK
+                    : ronde_fail(error, RONDE_UNSUPPORTED,
+                                 "a connection of ranks %u to %u has no receiver, or two",
+                                 loaded->first_rank, loaded->first_rank + loaded->rank_count - 1);
 }
 
-/* Lengths of one connection, rounded up so that two senders never share a line. */
-static uint64_t lengths_stride(uint32_t depth)
+uint64_t ronde_lengths_stride(uint32_t depth)
 {
     return ((uint64_t)depth + LENGTHS_PER_LINES - 1) / LENGTHS_PER_LINES * LENGTHS_PER_LINES;
 }
 
 uint64_t ronde_loaded_slot_bytes(const struct ronde_loaded *loaded, uint64_t stride, uint32_t depth)
 {
-    const ronde_wide one = (ronde_wide)stride * depth + lengths_stride(depth) * sizeof(uint64_t);
+    const ronde_wide one =
+        (ronde_wide)stride * depth + ronde_lengths_stride(depth) * sizeof(uint64_t);
     const ronde_wide all = one * loaded->fifo_count;
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
@@ -245,7 +245,7 @@ void ronde_loaded_place_slots(struct ronde_loaded *loaded, unsigned char *start,
             continue;
         const uint64_t fifo = fifo_of(loaded, end);
         end->slots = start + fifo * depth * stride;
-        end->lengths = lengths + fifo * lengths_stride(depth);
+        end->lengths = lengths + fifo * ronde_lengths_stride(depth);
     }
 }
 
@@ -259,7 +259,8 @@ uint64_t ronde_slot_stride(const struct ronde_schedule *schedule, uint64_t share
 uint64_t ronde_box_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes, uint32_t depth)
 {
     const uint64_t stride = ronde_slot_stride(schedule, ronde_piece_bytes(schedule, slot_bytes));
-    return sizeof(struct ronde_fifo) + lengths_stride(depth) * sizeof(uint64_t) + stride * depth;
+    return sizeof(struct ronde_fifo) + ronde_lengths_stride(depth) * sizeof(uint64_t) +
+           stride * depth;
 }
 
 void ronde_loaded_place(struct ronde_loaded *loaded, uint64_t end, unsigned char *box,
@@ -268,5 +269,5 @@ void ronde_loaded_place(struct ronde_loaded *loaded, uint64_t end, unsigned char
     struct ronde_end *at = &loaded->ends[end];
     bind(at, (struct ronde_fifo *)(void *)box, loaded->ports[end].is_send);
     at->lengths = (uint64_t *)(void *)(box + sizeof(struct ronde_fifo));
-    at->slots = (unsigned char *)(at->lengths + lengths_stride(depth));
+    at->slots = (unsigned char *)(at->lengths + ronde_lengths_stride(depth));
 }

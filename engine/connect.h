@@ -12,7 +12,7 @@
  */
 bool ronde_loaded_connect(struct ronde_loaded *loaded);
 
-/** Lists the ports of a single rank. Errors: NO_MEMORY; UNSUPPORTED for a connection that lacks its other end. */
+/** Lists the ports of a part. Errors: NO_MEMORY; UNSUPPORTED for a connection that lacks its other end. */
 enum ronde_status ronde_loaded_find_ports(struct ronde_loaded *loaded, struct ronde_error *error);
 
 /** Bytes from slot to slot for messages of chunks up to `share_bytes`. */

@@ -91,7 +91,7 @@ static enum ronde_status check_scratch(const struct ronde_schedule *schedule,
 }
 
 /* Counts lanes and ends, rounding each task's ends up to whole pairs of cache lines. */
-static void count_parts(struct ronde_loaded *loaded)
+static void count_parts(struct ronde_loaded *loaded, bool has_fifos)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     loaded->task_count = loaded->rank_count * schedule->channel_count;
@@ -104,9 +104,9 @@ static void count_parts(struct ronde_loaded *loaded)
     }
     /*
      * A connection that has lost its other end, in a mutant, still needs counters: at most one per end. Those of a single
-     * rank lie where the other ranks reach them.
+     * part lie where the other ranks reach them.
      */
-    loaded->fifo_count = loaded->rank_count == schedule->ranks ? loaded->end_count : 0;
+    loaded->fifo_count = has_fifos ? loaded->end_count : 0;
     loaded->counter_count = loaded->lane_count;
 }
 
@@ -315,11 +315,12 @@ static enum ronde_status fail_memory(const struct ronde_schedule *schedule, unsi
                       schedule->ranks, ends);
 }
 
-/* Loads some ranks, up to their connections. */
-static enum ronde_status create_ranks(const struct ronde_schedule *schedule, uint32_t first_rank,
-                                      uint32_t rank_count, const struct ronde_mem *mem,
+/* Loads some ranks, up to their connections, in `part`; whether these have memory here is `has_fifos`. */
+static enum ronde_status create_ranks(const struct ronde_schedule *schedule,
+                                      const struct ronde_loaded *part, bool has_fifos,
                                       struct ronde_loaded **out_loaded, struct ronde_error *error)
 {
+    const struct ronde_mem *mem = part->mem;
     *out_loaded = NULL;
     const enum ronde_status status = check_scratch(schedule, error);
     if (status != RONDE_OK)
@@ -327,13 +328,11 @@ static enum ronde_status create_ranks(const struct ronde_schedule *schedule, uin
     struct ronde_loaded *loaded = ronde_mem_new(mem, 1, sizeof *loaded);
     if (!loaded)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
+    *loaded = *part;
     loaded->schedule = schedule;
-    loaded->mem = mem;
     loaded->data = mem;
-    loaded->first_rank = first_rank;
-    loaded->rank_count = rank_count;
     loaded->arena = ronde_arena_create(mem);
-    count_parts(loaded);
+    count_parts(loaded, has_fifos);
     if (!loaded->arena || !allocate(loaded) || !make_tasks(loaded)) {
         const unsigned long long ends = loaded->end_count;
         ronde_loaded_destroy(loaded);
@@ -347,8 +346,8 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
                                       const struct ronde_mem *mem, struct ronde_loaded **out_loaded,
                                       struct ronde_error *error)
 {
-    const enum ronde_status status =
-        create_ranks(schedule, 0, schedule->ranks, mem, out_loaded, error);
+    const struct ronde_loaded all = {.mem = mem, .rank_count = schedule->ranks};
+    const enum ronde_status status = create_ranks(schedule, &all, true, out_loaded, error);
     if (status != RONDE_OK || ronde_loaded_connect(*out_loaded))
         return status;
     const unsigned long long ends = (*out_loaded)->end_count;
@@ -357,12 +356,13 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
     return fail_memory(schedule, ends, error);
 }
 
-enum ronde_status ronde_loaded_create_rank(const struct ronde_schedule *schedule, uint32_t rank,
-                                           const struct ronde_mem *mem,
-                                           struct ronde_loaded **out_loaded,
-                                           struct ronde_error *error)
+enum ronde_status
+ronde_loaded_create_part(const struct ronde_schedule *schedule, uint32_t first_rank,
+                         uint32_t rank_count, const struct ronde_mem *mem,
+                         struct ronde_loaded **out_loaded, struct ronde_error *error)
 {
-    enum ronde_status status = create_ranks(schedule, rank, 1, mem, out_loaded, error);
+    const struct ronde_loaded part = {.mem = mem, .first_rank = first_rank, .rank_count = rank_count};
+    enum ronde_status status = create_ranks(schedule, &part, false, out_loaded, error);
     if (status == RONDE_OK)
         status = ronde_loaded_find_ports(*out_loaded, error);
     if (status != RONDE_OK) {

@@ -38,7 +38,7 @@ struct ronde_loaded {
     struct ronde_arena *arena;             /**< owns the arrays below */
     struct ronde_frame frame;              /**< of the current run */
     uint32_t first_rank;                   /**< the ranks that are loaded begin here */
-    uint32_t rank_count;                   /**< all of the schedule's, or one */
+    uint32_t rank_count;                   /**< all of the schedule's, or some */
     uint32_t task_count;                   /**< ranks * channels */
     struct ronde_task *tasks;              /**< (rank - first_rank) * channels + channel */
     uint32_t lane_count;                   /**< of all tasks */
@@ -49,7 +49,7 @@ struct ronde_loaded {
     struct ronde_fifo *fifos; /**< the counters of each */
     uint64_t counter_count;   /**< entries of progress */
     struct ronde_counter *progress; /**< one per lane */
-    struct ronde_port *ports;       /**< one per end where a single rank is loaded, else NULL */
+    struct ronde_port *ports;       /**< one per end of a part, else NULL */
     struct ronde_extent *parts;     /**< channel after channel, chunks_per_block each */
     const struct ronde_mem
         *data; /**< what the regions are taken from: mem, unless the backend replaces it before
@@ -74,13 +74,26 @@ ronde_loaded_create(const struct ronde_schedule *schedule, const struct ronde_me
                     struct ronde_loaded **out_loaded, struct ronde_error *error);
 
 /**
- * Loads the part of one rank. Its connections have no memory yet: ronde_loaded_place gives it to each before the first
- * run. Errors: as ronde_loaded_create; UNSUPPORTED for a connection that lacks its other end.
+ * Loads the part of some ranks that follow one another. Its connections have no memory yet: the caller gives it to the
+ * ends, by ronde_loaded_place before the first run or in its own way after every prepare. Errors: as
+ * ronde_loaded_create; UNSUPPORTED for a connection that lacks its other end.
  */
-RONDE_API enum ronde_status ronde_loaded_create_rank(const struct ronde_schedule *schedule,
-                                                     uint32_t rank, const struct ronde_mem *mem,
-                                                     struct ronde_loaded **out_loaded,
-                                                     struct ronde_error *error);
+RONDE_API enum ronde_status
+ronde_loaded_create_part(const struct ronde_schedule *schedule, uint32_t first_rank,
+                         uint32_t rank_count, const struct ronde_mem *mem,
+                         struct ronde_loaded **out_loaded, struct ronde_error *error);
+
+/** Loads the part of one rank. Errors: as ronde_loaded_create_part. */
+static inline enum ronde_status ronde_loaded_create_rank(const struct ronde_schedule *schedule,
+                                                         uint32_t rank, const struct ronde_mem *mem,
+                                                         struct ronde_loaded **out_loaded,
+                                                         struct ronde_error *error)
+{
+    return ronde_loaded_create_part(schedule, rank, 1, mem, out_loaded, error);
+}
+
+/** Entries of a connection's lengths: `depth`, rounded up so that two senders never share a line. */
+RONDE_API uint64_t ronde_lengths_stride(uint32_t depth);
 
 /** Bytes of a connection's memory: counters, lengths and the longest slots of launches up to slot_bytes and depth. */
 RONDE_API uint64_t ronde_box_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes,

@@ -20,7 +20,7 @@ static cudaError_t replay(void *program, struct ronde_error *error)
     if (result == cudaSuccess)
         result = cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     for (int run = 0; run < 10 && result == cudaSuccess; run++)
-        if (ronde_cuda_enqueue(program, stream, error) != RONDE_OK)
+        if (ronde_cuda_enqueue(program, (void *const *)&stream, error) != RONDE_OK)
             result = cudaErrorUnknown;
     if (result == cudaSuccess)
         result = cudaStreamEndCapture(stream, &graph);
@@ -35,6 +35,7 @@ int main(void)
 {
     const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = RANKS};
     const struct ronde_backend *cuda = &ronde_backend_cuda;
+    const uint32_t device = 0;
     struct ronde_schedule *schedule = NULL;
     struct ronde_machine machine;
     struct ronde_error error = {0};
@@ -50,7 +51,7 @@ int main(void)
             return 4;
     const struct ronde_launch launch = {.count = COUNT, .dtype = RONDE_INT32, .in = buffers, .out = buffers};
     if (ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error) != RONDE_OK ||
-        cuda->open(&machine, ronde_mem_default(), &self, &error) != RONDE_OK ||
+        ronde_cuda_open(&device, 1, ronde_mem_default(), &self, &error) != RONDE_OK ||
         cuda->load(self, schedule, &program, &error) != RONDE_OK ||
         ronde_cuda_prepare(program, &launch, &error) != RONDE_OK ||
         replay(program, &error) != cudaSuccess || ronde_cuda_check(program, &error) != RONDE_OK ||

@@ -1,7 +1,8 @@
 /*
- * The cuda backend: all ranks as virtual ranks of one GPU, a block per lane while they fit, else several lanes per block.
+ * The cuda backend: ranks on the GPUs of this process, neighbours on the same one where there are more ranks than GPUs; a
+ * block per lane while they fit, else several lanes per block.
  *
- * This file knows no CUDA: gpu.h is all it sees of a device. Buffers of the host are copied to the device for the run;
+ * This file knows no CUDA: gpu.h is all it sees of devices. Buffers of the host are copied to the device for the run;
  * with buffers of the device nothing is copied, and ronde/cuda.h enqueues runs in the caller's streams.
  */
 #include "hw/cuda/backend.h"
@@ -15,46 +16,77 @@
 /* The open backend. */
 struct cuda {
     const struct ronde_mem *mem;
-    const struct ronde_gpu *gpu;
+    const struct ronde_gpu **gpus;
+    uint32_t gpu_count;
 };
 
-enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
-                                     void **out_self, struct ronde_error *error)
+/* Every device may write to every other. */
+static enum ronde_status join_all(const struct cuda *cuda, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t a = 0; a < cuda->gpu_count; a++)
+        for (uint32_t b = 0; b < cuda->gpu_count && status == RONDE_OK; b++)
+            if (a != b)
+                status = cuda->gpus[a]->join(cuda->gpus[a]->self, cuda->gpus[b]->self, error);
+    return status;
+}
+
+void ronde_cuda_close_on(void *self)
+{
+    struct cuda *cuda = self;
+    if (!cuda)
+        return;
+    ronde_mem_free(cuda->mem, cuda->gpus, cuda->gpu_count, sizeof *cuda->gpus);
+    ronde_mem_free(cuda->mem, cuda, 1, sizeof *cuda);
+}
+
+enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
+                                     const struct ronde_mem *mem, void **out_self,
+                                     struct ronde_error *error)
 {
     *out_self = NULL;
     struct cuda *cuda = ronde_mem_new(mem, 1, sizeof *cuda);
     if (!cuda)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the cuda backend");
     cuda->mem = mem;
-    cuda->gpu = gpu;
+    cuda->gpu_count = gpu_count;
+    cuda->gpus = ronde_mem_new(mem, gpu_count, sizeof *cuda->gpus);
+    enum ronde_status status = RONDE_OK;
+    if (cuda->gpus) {
+        memcpy(cuda->gpus, gpus, gpu_count * sizeof *cuda->gpus);
+        status = join_all(cuda, error);
+    } else {
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", gpu_count);
+    }
+    if (status != RONDE_OK) {
+        ronde_cuda_close_on(cuda);
+        return status;
+    }
     *out_self = cuda;
     return RONDE_OK;
 }
 
-void ronde_cuda_close_on(void *self)
+const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index)
 {
-    struct cuda *cuda = self;
-    if (cuda)
-        ronde_mem_free(cuda->mem, cuda, 1, sizeof *cuda);
-}
-
-const struct ronde_gpu *ronde_cuda_gpu(const void *self)
-{
-    return ((const struct cuda *)self)->gpu;
+    const struct cuda *cuda = self;
+    return index < cuda->gpu_count ? cuda->gpus[index] : NULL;
 }
 
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch, struct ronde_error *why_not)
 {
     const struct cuda *cuda = self;
-    uint32_t resident;
     enum ronde_status status = ronde_launch_check(schedule, launch, why_not);
-    if (status == RONDE_OK)
-        status = cuda->gpu->resident_blocks(cuda->gpu->self, launch->dtype, &resident, why_not);
-    if (status == RONDE_OK && resident == 0)
-        status = ronde_fail(why_not, RONDE_UNSUPPORTED,
-                            "no block of %u threads and %u bytes of shared memory fits the device",
-                            RONDE_BLOCK_THREADS, RONDE_ROOM_BYTES);
+    for (uint32_t g = 0; g < cuda->gpu_count && status == RONDE_OK; g++) {
+        uint32_t resident;
+        const struct ronde_gpu *gpu = cuda->gpus[g];
+        status = gpu->resident_blocks(gpu->self, launch->dtype, &resident, why_not);
+        if (status == RONDE_OK && resident == 0)
+            status =
+                ronde_fail(why_not, RONDE_UNSUPPORTED,
+                           "no block of %u threads and %u bytes of shared memory fits device %u",
+                           RONDE_BLOCK_THREADS, RONDE_ROOM_BYTES, g);
+    }
     return status;
 }
 
@@ -76,27 +108,13 @@ enum ronde_status ronde_cuda_load(void *self, const struct ronde_schedule *sched
     if (!program)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     const enum ronde_status status =
-        ronde_cuda_program_init(program, cuda->gpu, cuda->mem, schedule, error);
+        ronde_cuda_program_init(program, cuda->gpus, cuda->gpu_count, cuda->mem, schedule, error);
     if (status != RONDE_OK) {
         ronde_cuda_unload(program);
         return status;
     }
     *out_program = program;
     return RONDE_OK;
-}
-
-/* Stages, prepares and starts. */
-static enum ronde_status begin(struct ronde_cuda_program *program,
-                               const struct ronde_launch *launch, struct ronde_error *error)
-{
-    struct ronde_launch staged;
-    enum ronde_status status =
-        ronde_staging_enter(&program->staging, launch, program->queue, &staged, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_prepare(program, &staged, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_start(program, NULL, error);
-    return status;
 }
 
 enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, void **out_run,
@@ -106,9 +124,11 @@ enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, 
     *out_run = NULL;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = ronde_launch_check(program->loaded->schedule, launch, error);
+    enum ronde_status status = ronde_launch_check(program->schedule, launch, error);
     if (status == RONDE_OK)
-        status = begin(program, launch, error);
+        status = ronde_cuda_program_prepare(program, launch, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_program_start(program, NULL, error);
     if (status != RONDE_OK)
         return status;
     program->launch = *launch;
@@ -119,8 +139,7 @@ enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, 
 
 enum ronde_status ronde_cuda_test(void *self, bool *out_done, struct ronde_error *error)
 {
-    struct ronde_cuda_program *program = self;
-    return program->gpu->is_over(program->queue, out_done, error);
+    return ronde_cuda_program_is_over(self, out_done, error);
 }
 
 enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
@@ -129,58 +148,67 @@ enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
     struct ronde_cuda_program *program = self;
     double elapsed_ns;
     program->is_running = false;
-    enum ronde_status status = program->gpu->finish(program->queue, &elapsed_ns, error);
+    enum ronde_status status = ronde_cuda_program_finish(program, &elapsed_ns, error);
     if (status != RONDE_OK) {
-        ronde_loaded_finish(program->loaded, false);
+        ronde_cuda_program_abandon(program);
         return status;
     }
     status = ronde_cuda_program_outcome(program, error);
     if (status == RONDE_OK)
-        status = ronde_staging_leave(&program->staging, &program->launch, program->queue, error);
+        status = ronde_cuda_program_unstage(program, error);
     if (status != RONDE_OK)
         return status;
     out_result->elapsed_ns = elapsed_ns;
     out_result->is_virtual = false;
-    out_result->protocol = ronde_loaded_protocol(program->loaded);
+    out_result->protocol = ronde_loaded_protocol(program->parts[0].loaded);
     return RONDE_OK;
 }
 
 /* May be called from any thread, also while another is in wait. */
 void ronde_cuda_abort(void *self)
 {
-    const struct ronde_cuda_program *program = self;
-    __atomic_store_n(&program->gpu->words(program->queue)[0], 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ronde_cuda_program_words(self)[0], 1, __ATOMIC_RELEASE);
 }
 
 enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *launch,
                                      struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
-    struct ronde_launch staged;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = ronde_launch_check(program->loaded->schedule, launch, error);
+    enum ronde_status status = ronde_launch_check(program->schedule, launch, error);
     if (status == RONDE_OK)
-        status = ronde_staging_enter(&program->staging, launch, program->queue, &staged, error);
-    if (status == RONDE_OK && program->staging.image.bytes > 0)
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "%llu bytes of the buffers are not memory of the device, which runs in "
-                            "a stream need",
-                            (unsigned long long)program->staging.image.bytes);
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_prepare(program, &staged, error);
+        status = ronde_cuda_program_prepare(program, launch, error);
+    if (status == RONDE_OK && ronde_cuda_program_staged_bytes(program) > 0) {
+        program->is_prepared = false;
+        status =
+            ronde_fail(error, RONDE_BAD_ARGUMENT,
+                       "%llu bytes of the buffers are not memory of the device, which runs in a "
+                       "stream need",
+                       (unsigned long long)ronde_cuda_program_staged_bytes(program));
+    }
     /* What was sent must be there before any stream starts. */
     if (status == RONDE_OK)
-        status = program->gpu->finish(program->queue, NULL, error);
+        status = ronde_cuda_program_finish(program, NULL, error);
     return status;
 }
 
-enum ronde_status ronde_cuda_enqueue(void *self, void *stream, struct ronde_error *error)
+uint32_t ronde_cuda_parts(const void *program)
+{
+    return ((const struct ronde_cuda_program *)program)->part_count;
+}
+
+uint32_t ronde_cuda_part_of(const void *program, uint32_t rank)
+{
+    return ((const struct ronde_cuda_program *)program)->part_of[rank];
+}
+
+enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
     if (!program->is_prepared)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "no launch of the program was prepared");
-    return ronde_cuda_program_start(program, stream, error);
+    return ronde_cuda_program_start(program, streams, error);
 }
 
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)
@@ -188,27 +216,66 @@ enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)
     return ronde_cuda_program_outcome(self, error);
 }
 
-/* Probe has said what there is; the device is opened again, since it belongs to the open backend. */
+/* Closes devices that were opened. */
+static void close_devices(const struct ronde_mem *mem, const struct ronde_gpu **gpus, uint32_t count)
+{
+    for (uint32_t g = 0; gpus && g < count; g++)
+        ronde_gpu_close(mem, gpus[g]);
+    ronde_mem_free(mem, gpus, count, sizeof *gpus);
+}
+
+/* Opens the devices of a list, or the first so many. */
+static enum ronde_status open_devices(const uint32_t *devices, uint32_t count,
+                                      const struct ronde_mem *mem, void **out_self,
+                                      struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    const struct ronde_gpu **gpus = ronde_mem_new(mem, count, sizeof *gpus);
+    if (!gpus)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", count);
+    for (uint32_t g = 0; g < count && status == RONDE_OK; g++)
+        status = ronde_gpu_open(mem, devices ? devices[g] : g, &gpus[g], error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_open_on(gpus, count, mem, out_self, error);
+    if (status != RONDE_OK) {
+        close_devices(mem, gpus, count);
+        return status;
+    }
+    ronde_mem_free(mem, gpus, count, sizeof *gpus);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_cuda_open(const uint32_t *devices, uint32_t count,
+                                  const struct ronde_mem *mem, void **out_self,
+                                  struct ronde_error *error)
+{
+    uint32_t visible;
+    *out_self = NULL;
+    const enum ronde_status status = ronde_gpu_count(&visible, error);
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t g = 0; devices && g < count; g++)
+        if (devices[g] >= visible)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: device %u, %u are visible",
+                              devices[g], visible);
+    if (devices && count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: no device was chosen");
+    return open_devices(devices, devices ? count : visible, mem, out_self, error);
+}
+
+/* Probe has said what there is; devices are opened again, since they belong to the open backend. */
 static enum ronde_status cuda_open(const struct ronde_machine *machine, const struct ronde_mem *mem,
                                    void **out_self, struct ronde_error *error)
 {
-    const struct ronde_gpu *gpu;
     (void)machine;
-    *out_self = NULL;
-    enum ronde_status status = ronde_gpu_open(mem, &gpu, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_cuda_open_on(gpu, mem, out_self, error);
-    if (status != RONDE_OK)
-        ronde_gpu_close(mem, gpu);
-    return status;
+    return ronde_cuda_open(NULL, 0, mem, out_self, error);
 }
 
 static void cuda_close(void *self)
 {
     const struct cuda *cuda = self;
-    if (cuda)
-        ronde_gpu_close(cuda->mem, cuda->gpu);
+    for (uint32_t g = 0; cuda && g < cuda->gpu_count; g++)
+        ronde_gpu_close(cuda->mem, cuda->gpus[g]);
     ronde_cuda_close_on(self);
 }
 

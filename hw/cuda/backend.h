@@ -16,15 +16,19 @@
  */
 #define RONDE_CUDA_SLOT_BYTES 262144u
 
-/** Opens the backend on a device, which must outlive it. Owner: the caller closes. Errors: NO_MEMORY. */
-enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
-                                     void **out_self, struct ronde_error *error);
+/**
+ * Opens the backend on devices that all reach each other's memory; they must outlive it, the array need not.
+ * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices that do not; DEVICE.
+ */
+enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
+                                     const struct ronde_mem *mem, void **out_self,
+                                     struct ronde_error *error);
 
-/** Closes what open_on opened, but not the device; NULL is allowed. */
+/** Closes what open_on opened, but not the devices; NULL is allowed. */
 void ronde_cuda_close_on(void *self);
 
-/** The device of an open backend. */
-const struct ronde_gpu *ronde_cuda_gpu(const void *self);
+/** A device of an open backend, NULL beyond the last. */
+const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index);
 
 /** See struct ronde_backend for these. */
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,

@@ -46,7 +46,7 @@ static bool add_all_polled(const struct ronde_loaded *loaded, struct ronde_image
 }
 
 bool ronde_flatten_program(const struct ronde_loaded *loaded, const struct ronde_mem *mem,
-                           const struct ronde_counters *counters, struct ronde_image *image)
+                           void *progress, struct ronde_image *image)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     ronde_image_begin(image, mem, NULL);
@@ -60,10 +60,8 @@ bool ronde_flatten_program(const struct ronde_loaded *loaded, const struct ronde
     ronde_image_add(image, schedule->programs, schedule->program_count, sizeof *schedule->programs);
     for (uint32_t p = 0; p < schedule->program_count; p++)
         add_program(image, &schedule->programs[p]);
-    ronde_image_map(image, loaded->fifos, loaded->fifo_count * sizeof *loaded->fifos,
-                    counters->fifos);
     ronde_image_map(image, loaded->progress, loaded->counter_count * sizeof *loaded->progress,
-                    counters->progress);
+                    progress);
     return add_all_polled(loaded, image) && ronde_image_settle(image);
 }
 
@@ -199,11 +197,6 @@ void ronde_flatten_launch_pointers(const struct ronde_loaded *loaded,
     TRANSLATE(image, job->seats);
     for (uint64_t l = 0; l < loaded->lane_count; l++)
         translate_seat(launch, image, l);
-    for (uint64_t e = 0; e < loaded->end_count; e++) {
-        struct ronde_end *copy = ronde_image_copy(image, &loaded->ends[e]);
-        copy->mine = ronde_image_address(image, loaded->ends[e].mine);
-        copy->theirs = ronde_image_address(image, loaded->ends[e].theirs);
-    }
     for (uint32_t t = 0; t < loaded->task_count; t += loaded->schedule->channel_count)
         for (int buffer = RONDE_IN; buffer <= RONDE_OUT; buffer++)
             translate_blocks(image, loaded->tasks[t].blocks[buffer]);

@@ -1,5 +1,6 @@
 /**
- * A loaded schedule for a device: two images, one that never changes and one per launch.
+ * A loaded part of a schedule for a device: two images, one that never changes and one per launch. The ends of
+ * connections point into the device's memory already.
  */
 #ifndef RONDE_HW_CUDA_FLATTEN_H
 #define RONDE_HW_CUDA_FLATTEN_H
@@ -8,15 +9,12 @@
 #include "hw/cuda/image.h"
 #include "hw/cuda/job.h"
 
-/** Memory of the device that lives as long as the program: what the counters of a loaded schedule are there. */
-struct ronde_counters {
-    void *fifos;    /**< loaded->fifo_count structs */
-    void *progress; /**< loaded->counter_count counters */
-};
-
-/** Begins the image of what does not depend on a launch: schedule, programs, orders. False when there is no memory. */
+/**
+ * Begins the image of what does not depend on a launch: schedule, programs, orders. The lanes' counters, which live as
+ * long as the program, are at `progress` on the device. False when there is no memory.
+ */
 bool ronde_flatten_program(const struct ronde_loaded *loaded, const struct ronde_mem *mem,
-                           const struct ronde_counters *counters, struct ronde_image *image);
+                           void *progress, struct ronde_image *image);
 
 /** Translates its pointers, once image->device is known. */
 void ronde_flatten_program_pointers(const struct ronde_loaded *loaded, struct ronde_image *image);

@@ -15,8 +15,10 @@ struct ronde_job;
 struct ronde_gpu {
     /** Memory of the device; the host never touches its content. */
     const struct ronde_mem *memory;
-    /** Handed to open_queue, reaches and resident_blocks. */
+    /** Handed to open_queue, join, reaches and resident_blocks. */
     void *self;
+    /** Lets kernels here use all memory of another device of this process; twice is once. Errors: UNAVAILABLE, DEVICE. */
+    enum ronde_status (*join)(void *self, void *other_self, struct ronde_error *error);
     /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */
@@ -34,7 +36,7 @@ struct ronde_gpu {
                               struct ronde_error *error);
     /** Fills with zeros. Errors: DEVICE. */
     enum ronde_status (*clear)(void *queue, void *to, uint64_t bytes, struct ronde_error *error);
-    /** Words that the host and the device reach under one address: job->abort and job->stop. */
+    /** Words that the host and all devices reach under one address: job->abort and job->stop. */
     uint32_t *(*words)(void *queue);
     /**
      * Starts a kernel, in the caller's stream if one is given, else in the queue's own.
@@ -53,8 +55,11 @@ struct ronde_gpu {
 RONDE_API enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine,
                                             struct ronde_error *why_not);
 
-/** Opens the first device; closed with ronde_gpu_close. Errors: NO_MEMORY, UNAVAILABLE, DEVICE. */
-RONDE_API enum ronde_status ronde_gpu_open(const struct ronde_mem *mem,
+/** Number of devices that are visible. Errors: those of ronde_gpu_probe. */
+RONDE_API enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not);
+
+/** Opens a device by its number; closed with ronde_gpu_close. Errors: NO_MEMORY, UNAVAILABLE, DEVICE. */
+RONDE_API enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                            const struct ronde_gpu **out_gpu,
                                            struct ronde_error *error);
 

@@ -1,260 +1,267 @@
-/* Programs on a device: memory, preparing, starting, and what became of a run. See program.h. */
+/* Programs on devices: preparing, starting, and what became of a run. See program.h. */
 #include "hw/cuda/program.h"
 
 #include "hw/cuda/backend.h"
 
 #include <string.h>
 
-static const struct ronde_habits habits = {RONDE_CUDA_SLOT_BYTES,
-                                           {RONDE_CUDA_PULL_FROM_BYTES, RONDE_CUDA_PULL_FROM_BYTES},
-                                           RONDE_CUDA_LINES_UP_TO_BYTES};
+/* Between devices a message is pushed: stores cross a link without waiting, loads wait for the way there and back. */
+static const struct ronde_habits habits_of_one = {RONDE_CUDA_SLOT_BYTES,
+                                                  {RONDE_CUDA_PULL_FROM_BYTES,
+                                                   RONDE_CUDA_PULL_FROM_BYTES},
+                                                  RONDE_CUDA_LINES_UP_TO_BYTES};
+static const struct ronde_habits habits_of_several = {RONDE_CUDA_SLOT_BYTES,
+                                                      {UINT64_MAX, UINT64_MAX},
+                                                      RONDE_CUDA_LINES_UP_TO_BYTES};
 
-static void *device_new(const struct ronde_gpu *gpu, uint64_t bytes)
+uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
 {
-    return gpu->memory->resize(gpu->memory->self, NULL, 0, bytes);
+    return program->parts[0].gpu->words(program->parts[0].queue);
 }
 
-/* Makes a block hold at least so much; its content is lost when it grows. */
-static enum ronde_status reserve(const struct ronde_gpu *gpu, struct ronde_device_block *block,
-                                 uint64_t bytes, struct ronde_error *error)
+/* First rank of a part; part = part_count gives the end. */
+static uint32_t first_rank(const struct ronde_cuda_program *program, uint32_t part)
 {
-    if (block->start && bytes <= block->bytes)
-        return RONDE_OK;
-    ronde_mem_free(gpu->memory, block->start, block->bytes, 1);
-    block->start = device_new(gpu, bytes);
-    block->bytes = block->start ? bytes : 0;
-    return block->start ? RONDE_OK
-                        : ronde_fail(error, RONDE_NO_MEMORY, "no memory on the device: %llu bytes",
-                                     (unsigned long long)bytes);
+    const uint64_t ranks = program->schedule->ranks;
+    return (uint32_t)((part * ranks + program->part_count - 1) / program->part_count);
 }
 
-/* Sends an image whose pointers have been translated. */
-static enum ronde_status send(struct ronde_cuda_program *program, const struct ronde_image *image,
-                              struct ronde_error *error)
+static enum ronde_status init_part(struct ronde_cuda_program *program, uint32_t p,
+                                   const struct ronde_gpu *gpu, struct ronde_error *error)
 {
-    return program->gpu->write(program->queue, image->device, image->block, image->bytes, error);
+    struct ronde_staging ranks = {.first_rank = first_rank(program, p)};
+    ranks.rank_count = first_rank(program, p + 1) - ranks.first_rank;
+    for (uint32_t r = 0; r < ranks.rank_count; r++)
+        program->part_of[ranks.first_rank + r] = p;
+    return ronde_cuda_part_init(&program->parts[p], gpu, program->mem, &program->numbering, ranks,
+                                error);
 }
 
-/* One more than there are: a single rank has no connection, and no memory is what a device has run out of. */
-static uint64_t fifo_bytes(const struct ronde_loaded *loaded)
+enum ronde_status
+ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_gpu *const *gpus,
+                        uint32_t gpu_count, const struct ronde_mem *mem,
+                        const struct ronde_schedule *schedule, struct ronde_error *error)
 {
-    return (loaded->fifo_count + 1) * sizeof *loaded->fifos;
-}
-
-static uint64_t progress_bytes(const struct ronde_loaded *loaded)
-{
-    return (loaded->counter_count + 1) * sizeof *loaded->progress;
-}
-
-/* A fresh start: no message was ever sent, no step was ever made. Old lines would be taken for the first ones. */
-static enum ronde_status clear_counters(struct ronde_cuda_program *program,
-                                        struct ronde_error *error)
-{
-    const struct ronde_loaded *loaded = program->loaded;
-    const struct ronde_gpu *gpu = program->gpu;
-    program->lines_start = NULL;
-    enum ronde_status status =
-        gpu->clear(program->queue, program->counters.fifos, fifo_bytes(loaded), error);
-    if (status == RONDE_OK)
-        status =
-            gpu->clear(program->queue, program->counters.progress, progress_bytes(loaded), error);
-    return status;
-}
-
-/* Everything on the device that depends on the schedule only. */
-static enum ronde_status send_program(struct ronde_cuda_program *program, struct ronde_error *error)
-{
-    struct ronde_loaded *loaded = program->loaded;
-    struct ronde_image *image = &program->program_image;
-    program->counters.fifos = device_new(program->gpu, fifo_bytes(loaded));
-    program->counters.progress = device_new(program->gpu, progress_bytes(loaded));
-    if (!program->counters.fifos || !program->counters.progress ||
-        !ronde_flatten_program(loaded, program->mem, &program->counters, image))
-        return ronde_fail(error, RONDE_NO_MEMORY,
-                          "no memory to load the schedule on a device: %llu lanes",
-                          (unsigned long long)loaded->lane_count);
-    enum ronde_status status = reserve(program->gpu, &program->program_block, image->bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    image->device = program->program_block.start;
-    ronde_flatten_program_pointers(loaded, image);
-    status = send(program, image, error);
-    return status == RONDE_OK ? clear_counters(program, error) : status;
-}
-
-enum ronde_status ronde_cuda_program_init(struct ronde_cuda_program *program,
-                                          const struct ronde_gpu *gpu, const struct ronde_mem *mem,
-                                          const struct ronde_schedule *schedule,
-                                          struct ronde_error *error)
-{
-    program->gpu = gpu;
+    const uint32_t parts = gpu_count < schedule->ranks ? gpu_count : schedule->ranks;
     program->mem = mem;
-    ronde_image_begin(&program->program_image, mem, NULL);
-    ronde_image_begin(&program->launch_image, mem, NULL);
-    enum ronde_status status = ronde_loaded_create(schedule, mem, &program->loaded, error);
-    if (status == RONDE_OK)
-        status = gpu->open_queue(gpu->self, &program->queue, error);
-    if (status == RONDE_OK)
-        status = ronde_staging_init(&program->staging, schedule, mem, gpu, error);
-    if (status != RONDE_OK)
-        return status;
-    struct ronde_loaded *loaded = program->loaded;
-    struct ronde_flat_launch *flat = &program->flat;
-    loaded->data = gpu->memory;
-    /* A single chunk needs no list. */
-    flat->sorted_per_list = schedule->max_chunk_count > 1 ? schedule->max_chunk_count : 0;
-    flat->seats = ronde_mem_new(mem, loaded->lane_count, sizeof *flat->seats);
-    flat->sorted =
-        ronde_mem_new(mem, 2 * flat->sorted_per_list * loaded->lane_count, sizeof *flat->sorted);
-    if (!flat->seats || !flat->sorted)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule: %u lanes",
-                          loaded->lane_count);
-    return send_program(program, error);
+    program->schedule = schedule;
+    program->part_count = parts;
+    program->parts = ronde_mem_new(mem, parts, sizeof *program->parts);
+    program->depots = ronde_mem_new(mem, parts, sizeof *program->depots);
+    program->part_of = ronde_mem_new(mem, schedule->ranks, sizeof *program->part_of);
+    if (!program->parts || !program->depots || !program->part_of)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule: %u ranks",
+                          schedule->ranks);
+    enum ronde_status status = ronde_numbering_init(&program->numbering, schedule, mem, error);
+    for (uint32_t p = 0; p < parts && status == RONDE_OK; p++)
+        status = init_part(program, p, gpus[p], error);
+    /* No kernel may find a counter of another device that is not cleared yet. */
+    return status == RONDE_OK ? ronde_cuda_program_finish(program, NULL, error) : status;
 }
 
 void ronde_cuda_program_fini(struct ronde_cuda_program *program)
 {
-    const struct ronde_gpu *gpu = program->gpu;
-    const struct ronde_loaded *loaded = program->loaded;
-    struct ronde_flat_launch *flat = &program->flat;
-    if (program->queue)
-        gpu->close_queue(program->queue);
-    ronde_staging_fini(&program->staging);
-    ronde_mem_free(gpu->memory, program->program_block.start, program->program_block.bytes, 1);
-    ronde_mem_free(gpu->memory, program->launch_block.start, program->launch_block.bytes, 1);
-    ronde_image_fini(&program->program_image);
-    ronde_image_fini(&program->launch_image);
-    if (loaded) {
-        ronde_mem_free(gpu->memory, program->counters.fifos, fifo_bytes(loaded), 1);
-        ronde_mem_free(gpu->memory, program->counters.progress, progress_bytes(loaded), 1);
-        ronde_mem_free(program->mem, flat->seats, loaded->lane_count, sizeof *flat->seats);
-        ronde_mem_free(program->mem, flat->sorted, 2 * flat->sorted_per_list * loaded->lane_count,
-                       sizeof *flat->sorted);
+    for (uint32_t p = 0; program->parts && p < program->part_count; p++)
+        ronde_cuda_part_fini(&program->parts[p]);
+    ronde_numbering_fini(&program->numbering);
+    ronde_mem_free(program->mem, program->parts, program->part_count, sizeof *program->parts);
+    ronde_mem_free(program->mem, program->depots, program->part_count, sizeof *program->depots);
+    if (program->schedule)
+        ronde_mem_free(program->mem, program->part_of, program->schedule->ranks,
+                       sizeof *program->part_of);
+}
+
+/* Prepares every part by itself, its buffers staged. */
+static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
+    const struct ronde_habits *habits =
+        program->part_count == 1 ? &habits_of_one : &habits_of_several;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+        struct ronde_cuda_part *part = &program->parts[p];
+        struct ronde_launch staged;
+        const bool was_dirty = part->loaded->is_dirty;
+        status = ronde_staging_enter(&part->staging, launch, part->queue, &staged, error);
+        if (status == RONDE_OK)
+            status = ronde_loaded_prepare(part->loaded, &staged, habits, error);
+        if (status == RONDE_OK && was_dirty)
+            status = ronde_cuda_part_clear_counters(part, error);
     }
-    ronde_loaded_destroy(program->loaded);
+    return status;
 }
 
-/*
- * Lines hold flags of earlier messages, or nothing that was ever meant as a flag: whenever they move they are cleared.
- * Under one geometry flags only grow.
- */
-static enum ronde_status clear_lines(struct ronde_cuda_program *program, struct ronde_error *error)
+/* Whether all parts read messages where they lie, or none does, and in which order: each knows its own buffers only. */
+static bool agree(const struct ronde_cuda_program *program)
 {
-    const struct ronde_loaded *loaded = program->loaded;
-    const struct ronde_frame *frame = &loaded->frame;
-    if (!frame->has_lines ||
-        (program->lines_start == loaded->lines.start &&
-         program->lines_stride == frame->slot_stride && program->lines_depth == frame->depth))
-        return RONDE_OK;
-    program->lines_start = loaded->lines.start;
-    program->lines_stride = frame->slot_stride;
-    program->lines_depth = frame->depth;
-    return program->gpu->clear(program->queue, loaded->lines.block, loaded->lines.bytes, error);
+    const struct ronde_frame *first = &program->parts[0].loaded->frame;
+    for (uint32_t p = 1; p < program->part_count; p++)
+        if (program->parts[p].loaded->frame.no_pull != first->no_pull)
+            return false;
+    return true;
 }
 
-/* One block per lane while they are sure to run at once, else several lanes per block. */
-static enum ronde_status fold(struct ronde_cuda_program *program, struct ronde_error *error)
+/* Every part makes room for what it receives, then all learn where that is. */
+static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
-    const struct ronde_loaded *loaded = program->loaded;
-    uint32_t resident;
-    const enum ronde_status status =
-        program->gpu->resident_blocks(program->gpu->self, loaded->frame.dtype, &resident, error);
-    if (status != RONDE_OK)
-        return status;
-    if (resident == 0)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "no block of %u threads and %u bytes of shared memory fits the device",
-                          RONDE_BLOCK_THREADS, RONDE_ROOM_BYTES);
-    program->flat.job.block_count = loaded->lane_count < resident ? loaded->lane_count : resident;
-    return RONDE_OK;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+        struct ronde_cuda_part *part = &program->parts[p];
+        status = ronde_cuda_part_reserve(part, &part->loaded->frame, error);
+        program->depots[p] = ronde_cuda_part_depot(part, &program->numbering);
+    }
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
+        ronde_links_place(program->parts[p].loaded, &program->numbering, program->depots,
+                          program->part_of);
+    return status;
 }
 
-/* Everything on the device that depends on the launch. */
-static enum ronde_status send_launch(struct ronde_cuda_program *program, struct ronde_error *error)
+/* Sends what was prepared; where there are several devices, no kernel may start before all is there. */
+static enum ronde_status send_parts(struct ronde_cuda_program *program, uint64_t timeout_ns,
+                                    struct ronde_error *error)
 {
-    struct ronde_image *image = &program->launch_image;
-    uint32_t *const words = program->gpu->words(program->queue);
-    program->flat.job.abort = &words[0];
-    program->flat.job.stop = &words[1];
-    if (!ronde_flatten_launch(program->loaded, program->mem, &program->program_image,
-                              &program->flat, image))
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to launch: %u lanes",
-                          program->loaded->lane_count);
-    const enum ronde_status status =
-        reserve(program->gpu, &program->launch_block, image->bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    image->device = program->launch_block.start;
-    ronde_flatten_launch_pointers(program->loaded, &program->flat, image);
-    return send(program, image, error);
+    uint32_t *const words = ronde_cuda_program_words(program);
+    enum ronde_status status = RONDE_OK;
+    __atomic_store_n(&words[0], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[1], RONDE_STOP_NOT, __ATOMIC_RELAXED);
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
+        status = ronde_cuda_part_send(&program->parts[p], words, timeout_ns, error);
+    return status == RONDE_OK && program->part_count > 1
+               ? ronde_cuda_program_finish(program, NULL, error)
+               : status;
 }
 
 enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
                                              const struct ronde_launch *launch,
                                              struct ronde_error *error)
 {
-    struct ronde_loaded *loaded = program->loaded;
-    uint32_t *const words = program->gpu->words(program->queue);
-    const bool was_dirty = loaded->is_dirty;
+    struct ronde_launch staged = *launch;
     program->is_prepared = false;
-    enum ronde_status status = ronde_loaded_prepare(loaded, launch, &habits, error);
-    if (status == RONDE_OK && was_dirty)
-        status = clear_counters(program, error);
+    enum ronde_status status = prepare_parts(program, launch, error);
+    if (status == RONDE_OK && !agree(program)) {
+        staged.protocol = RONDE_PROTOCOL_STAGED;
+        status = prepare_parts(program, &staged, error);
+    }
     if (status == RONDE_OK)
-        status = clear_lines(program, error);
+        status = connect_parts(program, error);
     if (status == RONDE_OK)
-        status = fold(program, error);
-    program->flat.job.timeout_ns = launch->timeout_ns;
-    __atomic_store_n(&words[0], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&words[1], RONDE_STOP_NOT, __ATOMIC_RELAXED);
-    if (status == RONDE_OK)
-        status = send_launch(program, error);
+        status = send_parts(program, launch->timeout_ns, error);
     program->is_prepared = status == RONDE_OK;
     return status;
 }
 
-enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *stream,
-                                           struct ronde_error *error)
+uint64_t ronde_cuda_program_staged_bytes(const struct ronde_cuda_program *program)
 {
-    const struct ronde_job *job = ronde_image_address(&program->launch_image, &program->flat.job);
-    return program->gpu->start(program->queue, stream, program->loaded->frame.dtype, job,
-                               program->flat.job.block_count, error);
+    uint64_t bytes = 0;
+    for (uint32_t p = 0; p < program->part_count; p++)
+        bytes += program->parts[p].staging.image.bytes;
+    return bytes;
 }
 
-/* Takes over how far each lane got. */
-static enum ronde_status read_lanes(struct ronde_cuda_program *program, struct ronde_error *error)
+/* A kernel whose peers could not start is told to stop, or it would wait for them. */
+enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *const *streams,
+                                           struct ronde_error *error)
 {
-    struct ronde_loaded *loaded = program->loaded;
-    struct ronde_seat *seats = program->flat.seats;
-    const enum ronde_status status =
-        program->gpu->read(program->queue, seats, ronde_image_address(&program->launch_image, seats),
-                           loaded->lane_count * sizeof *seats, error);
-    for (uint32_t l = 0; l < loaded->lane_count && status == RONDE_OK; l++) {
-        loaded->lanes[l].step = seats[l].lane.step;
-        loaded->lanes[l].piece = seats[l].lane.piece;
-        loaded->lanes[l].reason = seats[l].lane.reason;
-        loaded->lanes[l].about = seats[l].lane.about;
-    }
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
+        status = ronde_cuda_part_start(&program->parts[p], streams ? streams[p] : NULL, error);
+    if (status == RONDE_OK || program->part_count == 1)
+        return status;
+    __atomic_store_n(&ronde_cuda_program_words(program)[0], 1, __ATOMIC_RELEASE);
+    (void)ronde_cuda_program_finish(program, NULL, NULL);
+    ronde_cuda_program_abandon(program);
     return status;
 }
 
-enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
+void ronde_cuda_program_abandon(struct ronde_cuda_program *program)
+{
+    for (uint32_t p = 0; p < program->part_count; p++)
+        ronde_loaded_finish(program->parts[p].loaded, false);
+    program->is_prepared = false;
+}
+
+enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,
                                              struct ronde_error *error)
 {
-    const uint32_t stop = __atomic_load_n(&program->gpu->words(program->queue)[1], __ATOMIC_ACQUIRE);
-    ronde_loaded_finish(program->loaded, stop == RONDE_STOP_NOT);
-    if (stop == RONDE_STOP_NOT)
-        return RONDE_OK;
-    program->is_prepared = false;
-    const enum ronde_status status = read_lanes(program, error);
+    enum ronde_status status = RONDE_OK;
+    *out_over = true;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_over; p++)
+        status = program->parts[p].gpu->is_over(program->parts[p].queue, out_over, error);
+    return status;
+}
+
+enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
+                                            double *out_elapsed_ns, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    double longest_ns = 0;
+    for (uint32_t p = 0; p < program->part_count; p++) {
+        double elapsed_ns = 0;
+        struct ronde_error why = {0};
+        const struct ronde_cuda_part *part = &program->parts[p];
+        /* Also after a failure: nothing may be under way when this returns. */
+        const enum ronde_status ended =
+            part->gpu->finish(part->queue, out_elapsed_ns ? &elapsed_ns : NULL, &why);
+        if (ended != RONDE_OK && status == RONDE_OK)
+            status = ronde_fail(error, ended, "%s", why.message);
+        longest_ns = elapsed_ns > longest_ns ? elapsed_ns : longest_ns;
+    }
+    if (out_elapsed_ns)
+        *out_elapsed_ns = longest_ns;
+    return status;
+}
+
+/* A lane that can say what it waits for, of any part. */
+static const struct ronde_lane *find_blocked(const struct ronde_cuda_program *program)
+{
+    const struct ronde_lane *found = NULL;
+    for (uint32_t p = 0; p < program->part_count; p++) {
+        const struct ronde_lane *lane = ronde_loaded_blocked(program->parts[p].loaded);
+        if (lane && (!found || (found->reason == RONDE_REASON_NONE)))
+            found = lane;
+    }
+    return found;
+}
+
+/* The error of a run that was stopped. */
+static enum ronde_status fail_stopped(struct ronde_cuda_program *program, uint32_t stop,
+                                      struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
+        status = ronde_cuda_part_read_lanes(&program->parts[p], error);
     if (status != RONDE_OK)
         return status;
     char text[RONDE_LANE_TEXT_BYTES] = "all lanes were done";
-    const struct ronde_lane *lane = ronde_loaded_blocked(program->loaded);
+    const struct ronde_lane *lane = find_blocked(program);
     if (lane)
         ronde_lane_describe(lane, text);
     if (stop == RONDE_STOP_ABORT)
         return ronde_fail(error, RONDE_TIMEOUT, "the run was aborted; %s", text);
     return ronde_fail(error, RONDE_TIMEOUT, "the run took longer than %llu ns; %s",
-                      (unsigned long long)program->flat.job.timeout_ns, text);
+                      (unsigned long long)program->parts[0].flat.job.timeout_ns, text);
+}
+
+enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
+                                             struct ronde_error *error)
+{
+    const uint32_t stop = __atomic_load_n(&ronde_cuda_program_words(program)[1], __ATOMIC_ACQUIRE);
+    if (stop != RONDE_STOP_NOT) {
+        ronde_cuda_program_abandon(program);
+        return fail_stopped(program, stop, error);
+    }
+    for (uint32_t p = 0; p < program->part_count; p++)
+        ronde_loaded_finish(program->parts[p].loaded, true);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_cuda_program_unstage(struct ronde_cuda_program *program,
+                                             struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+        struct ronde_cuda_part *part = &program->parts[p];
+        status = ronde_staging_leave(&part->staging, &program->launch, part->queue, error);
+    }
+    return status;
 }

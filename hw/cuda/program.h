@@ -1,60 +1,70 @@
 /**
- * A schedule loaded on a device, and the launch it was last prepared for.
+ * A schedule loaded on devices, and the launch it was last prepared for.
  */
 #ifndef RONDE_HW_CUDA_PROGRAM_H
 #define RONDE_HW_CUDA_PROGRAM_H
 
-#include "hw/cuda/flatten.h"
-#include "hw/cuda/gpu.h"
-#include "hw/cuda/staging.h"
-
-/** Memory of the device that only grows. */
-struct ronde_device_block {
-    void *start;    /**< NULL while there is none */
-    uint64_t bytes; /**< of it */
-};
+#include "hw/cuda/part.h"
 
 /** A loaded program. Zero it, then init. */
 struct ronde_cuda_program {
-    const struct ronde_gpu *gpu;
     const struct ronde_mem *mem;
-    struct ronde_loaded *loaded;
-    void *queue;
-    struct ronde_counters counters;
-    struct ronde_image program_image;
-    struct ronde_device_block program_block;
-    struct ronde_image launch_image;
-    struct ronde_device_block launch_block;
-    struct ronde_flat_launch flat;
-    struct ronde_staging staging;
-    const unsigned char *lines_start; /**< geometry of the lines that were last cleared */
-    uint64_t lines_stride;
-    uint32_t lines_depth;
+    const struct ronde_schedule *schedule;
+    struct ronde_numbering numbering;
+    struct ronde_cuda_part *parts; /**< one per device, in order of ranks */
+    uint32_t part_count;
+    uint32_t *part_of;          /**< per rank */
+    struct ronde_depot *depots; /**< one per part */
     struct ronde_launch launch; /**< as the caller gave it, of the run under way */
-    bool is_prepared;           /**< the launch image is on the device */
+    bool is_prepared;           /**< the launch images are on the devices */
     bool is_running;            /**< between run and wait */
 };
 
-/** Loads. On failure the caller calls fini all the same. Errors: NO_MEMORY, UNSUPPORTED, DEVICE. */
-enum ronde_status ronde_cuda_program_init(struct ronde_cuda_program *program,
-                                          const struct ronde_gpu *gpu, const struct ronde_mem *mem,
-                                          const struct ronde_schedule *schedule,
-                                          struct ronde_error *error);
+/**
+ * Loads on as many of the devices as there are ranks for: device d of D has the ranks ceil(d*N/D) .. ceil((d+1)*N/D)-1.
+ * On failure the caller calls fini all the same. Errors: NO_MEMORY, UNSUPPORTED, DEVICE.
+ */
+enum ronde_status
+ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_gpu *const *gpus,
+                        uint32_t gpu_count, const struct ronde_mem *mem,
+                        const struct ronde_schedule *schedule, struct ronde_error *error);
 
 /** Frees. */
 void ronde_cuda_program_fini(struct ronde_cuda_program *program);
 
-/** Sets up a run of a launch whose pointers are the device's. Errors: NO_MEMORY, DEVICE, UNSUPPORTED. */
+/** Stages buffers and sets up a run. Errors: NO_MEMORY, DEVICE, UNSUPPORTED. */
 enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
                                              const struct ronde_launch *launch,
                                              struct ronde_error *error);
 
-/** Starts the kernel, in the caller's stream or NULL for the program's own queue. Errors: DEVICE, UNSUPPORTED. */
-enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *stream,
+/** Bytes of the launch's buffers that the devices do not reach and that have shadows. */
+uint64_t ronde_cuda_program_staged_bytes(const struct ronde_cuda_program *program);
+
+/** Starts the kernels, in the caller's streams, one per part, or NULL for queues of the program's own. Errors: DEVICE,
+ * UNSUPPORTED. */
+enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *const *streams,
                                            struct ronde_error *error);
 
-/** After the kernel: why it ended. Errors: TIMEOUT naming a lane and what it waits for; DEVICE. */
+/** Whether all kernels are over; never blocks. Errors: DEVICE. */
+enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,
+                                             struct ronde_error *error);
+
+/** Waits for all work of the program's own queues; the longest kernel's time, where it is wanted. Errors: DEVICE. */
+enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
+                                            double *out_elapsed_ns, struct ronde_error *error);
+
+/** After the kernels: why they ended. Errors: TIMEOUT naming a lane and what it waits for; DEVICE. */
 enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
                                              struct ronde_error *error);
+
+/** Gives a run up: counters start again with the next one. */
+void ronde_cuda_program_abandon(struct ronde_cuda_program *program);
+
+/** Brings the outputs of a run that was staged back. Errors: DEVICE. */
+enum ronde_status ronde_cuda_program_unstage(struct ronde_cuda_program *program,
+                                             struct ronde_error *error);
+
+/** Words that the host and all devices reach: job->abort and job->stop. */
+uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program);
 
 #endif

@@ -1,4 +1,4 @@
-/* The GPU as the CUDA runtime shows it: the first visible device. See gpu.h. */
+/* GPUs as the CUDA runtime shows them: CUDA_VISIBLE_DEVICES says which those are. See gpu.h. */
 #include "hw/cuda/backend.h"
 #include "hw/cuda/job.h"
 #include "hw/cuda/kernels.h"
@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The device in use: CUDA_VISIBLE_DEVICES says which one that is. */
-#define DEVICE 0
-
 /* An open device. */
 struct device {
     struct ronde_gpu gpu; /* must stand first */
     struct ronde_mem memory;
     const struct ronde_mem *mem;
+    int number;          /* among the visible */
     uint32_t processors; /* multiprocessors */
 };
 
@@ -27,6 +25,22 @@ struct queue {
     uint32_t *words;
     bool has_kernel; /* the events were recorded */
 };
+
+/* A thread's current device is the caller's business: it is set for a call and set back after it. */
+static int enter(const struct device *device)
+{
+    int before = device->number;
+    (void)cudaGetDevice(&before);
+    if (before != device->number)
+        (void)cudaSetDevice(device->number);
+    return before;
+}
+
+static void leave(const struct device *device, int before)
+{
+    if (before != device->number)
+        (void)cudaSetDevice(before);
+}
 
 /* Turns a failure of the runtime into an error. The runtime remembers some failures, which are forgotten here. */
 static enum ronde_status check(cudaError_t result, const char *what, struct ronde_error *error)
@@ -58,58 +72,86 @@ static enum ronde_status refuse(cudaError_t result, int driver, struct ronde_err
                                             : cudaGetErrorString(result));
 }
 
-/* Whether there is a device, and its properties. */
-static enum ronde_status find_device(struct cudaDeviceProp *out_properties, int *out_driver,
-                                     struct ronde_error *why_not)
+enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
 {
     int count = 0;
-    *out_driver = 0;
-    (void)cudaDriverGetVersion(out_driver);
-    cudaError_t result = cudaGetDeviceCount(&count);
-    if (result == cudaSuccess && count > 0)
-        result = cudaGetDeviceProperties(out_properties, DEVICE);
-    if (result != cudaSuccess || count == 0)
-        return refuse(result, *out_driver, why_not);
-    return RONDE_OK;
+    int driver = 0;
+    (void)cudaDriverGetVersion(&driver);
+    const cudaError_t result = cudaGetDeviceCount(&count);
+    *out_count = (uint32_t)count;
+    return result != cudaSuccess || count == 0 ? refuse(result, driver, why_not) : RONDE_OK;
+}
+
+/* One line for several devices that may differ: how many there are, and the first one's properties. */
+static void describe(struct ronde_machine *machine, const struct cudaDeviceProp *properties)
+{
+    int driver = 0;
+    (void)cudaDriverGetVersion(&driver);
+    snprintf(machine->description, sizeof machine->description,
+             "%u x %.48s: sm_%d%d, %d SMs, %.0f GiB, driver for CUDA %d.%d", machine->devices,
+             properties->name, properties->major, properties->minor, properties->multiProcessorCount,
+             (double)properties->totalGlobalMem / (1u << 30), driver / 1000, driver % 1000 / 10);
 }
 
 enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
 {
     struct cudaDeviceProp properties;
-    int driver;
     memset(out_machine, 0, sizeof *out_machine);
-    const enum ronde_status status = find_device(&properties, &driver, why_not);
+    enum ronde_status status = ronde_gpu_count(&out_machine->devices, why_not);
+    if (status == RONDE_OK && cudaGetDeviceProperties(&properties, 0) != cudaSuccess)
+        status = refuse(cudaGetLastError(), CUDART_VERSION, why_not);
     if (status != RONDE_OK)
         return status;
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
-    out_machine->has_virtual_ranks = true;
-    snprintf(out_machine->description, sizeof out_machine->description,
-             "virtual ranks on one %.48s: sm_%d%d, %d SMs, %.0f GiB, driver for CUDA %d.%d",
-             properties.name, properties.major, properties.minor, properties.multiProcessorCount,
-             (double)properties.totalGlobalMem / (1u << 30), driver / 1000, driver % 1000 / 10);
+    describe(out_machine, &properties);
     return RONDE_OK;
 }
 
 /* Memory of the device as an allocator; the vtable's users never resize a block, they replace it. */
 static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
 {
+    const struct device *device = self;
     void *block = NULL;
-    (void)self;
+    const int before = enter(device);
     (void)old_bytes;
-    (void)cudaSetDevice(DEVICE);
     if (old)
         (void)cudaFree(old);
-    if (new_bytes == 0 || cudaMalloc(&block, new_bytes) == cudaSuccess)
-        return block;
-    (void)cudaGetLastError();
-    return NULL;
+    if (new_bytes > 0 && cudaMalloc(&block, new_bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        block = NULL;
+    }
+    leave(device, before);
+    return block;
+}
+
+/* Peer access is there, or is enabled now. */
+static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
+{
+    const struct device *device = self;
+    const struct device *other = other_self;
+    int is_possible = 0;
+    cudaError_t result = cudaDeviceCanAccessPeer(&is_possible, device->number, other->number);
+    if (result == cudaSuccess && !is_possible)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "cuda: GPU %d does not reach the memory of GPU %d: choose GPUs that do "
+                          "with CUDA_VISIBLE_DEVICES (nvidia-smi topo -p2p r shows them)",
+                          device->number, other->number);
+    const int before = enter(device);
+    if (result == cudaSuccess)
+        result = cudaDeviceEnablePeerAccess(other->number, 0);
+    if (result == cudaErrorPeerAccessAlreadyEnabled) {
+        (void)cudaGetLastError();
+        result = cudaSuccess;
+    }
+    leave(device, before);
+    return check(result, "letting a GPU use the memory of another", error);
 }
 
 static void close_queue(void *self)
 {
     struct queue *queue = self;
-    (void)cudaSetDevice(DEVICE);
+    const int before = enter(queue->device);
     if (queue->stream) {
         (void)cudaStreamSynchronize(queue->stream);
         (void)cudaStreamDestroy(queue->stream);
@@ -120,10 +162,11 @@ static void close_queue(void *self)
         (void)cudaEventDestroy(queue->ended);
     if (queue->words)
         (void)cudaFreeHost(queue->words);
+    leave(queue->device, before);
     ronde_mem_free(queue->device->mem, queue, 1, sizeof *queue);
 }
 
-/* The words lie in pinned memory, which the device reaches under the host's address. */
+/* The words lie in pinned memory, which all devices reach under the host's address. */
 static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_error *error)
 {
     const struct device *device = self;
@@ -132,9 +175,8 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
     if (!queue)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a queue of the device");
     queue->device = device;
-    cudaError_t result = cudaSetDevice(DEVICE);
-    if (result == cudaSuccess)
-        result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+    const int before = enter(device);
+    cudaError_t result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
     if (result == cudaSuccess)
         result = cudaEventCreate(&queue->started);
     if (result == cudaSuccess)
@@ -142,6 +184,7 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
     if (result == cudaSuccess)
         result = cudaHostAlloc((void **)&queue->words, 2 * sizeof *queue->words,
                                cudaHostAllocMapped | cudaHostAllocPortable);
+    leave(device, before);
     if (result != cudaSuccess) {
         close_queue(queue);
         return check(result, "opening a queue", error);
@@ -151,12 +194,18 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
     return RONDE_OK;
 }
 
-/* Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. */
+/*
+ * Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. All devices in use
+ * have been joined; of one that is not the pointer means nothing here.
+ */
 static bool reaches(void *self, const void *pointer)
 {
+    const struct device *device = self;
     struct cudaPointerAttributes attributes;
-    (void)self;
-    if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
+    const int before = enter(device);
+    const cudaError_t result = cudaPointerGetAttributes(&attributes, pointer);
+    leave(device, before);
+    if (result != cudaSuccess) {
         (void)cudaGetLastError();
         return false;
     }
@@ -168,10 +217,11 @@ static enum ronde_status resident_blocks(void *self, enum ronde_dtype dtype, uin
 {
     const struct device *device = self;
     int per_processor = 0;
-    (void)cudaSetDevice(DEVICE);
+    const int before = enter(device);
     const cudaError_t result =
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, ronde_cuda_kernel(dtype),
                                                       RONDE_BLOCK_THREADS, 0);
+    leave(device, before);
     *out_blocks = (uint32_t)per_processor * device->processors;
     return check(result, "asking how many blocks fit", error);
 }
@@ -200,7 +250,10 @@ static enum ronde_status queue_read(void *self, void *to, const void *from, uint
 static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struct ronde_error *error)
 {
     const struct queue *queue = self;
-    return check(cudaMemsetAsync(to, 0, (size_t)bytes, queue->stream), "clearing memory", error);
+    const int before = enter(queue->device);
+    const cudaError_t result = cudaMemsetAsync(to, 0, (size_t)bytes, queue->stream);
+    leave(queue->device, before);
+    return check(result, "clearing memory", error);
 }
 
 static uint32_t *words(void *self)
@@ -218,21 +271,23 @@ static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
     const struct dim3 grid = {blocks, 1, 1};
     const struct dim3 threads = {RONDE_BLOCK_THREADS, 1, 1};
     void *arguments[] = {(void *)&job};
-    cudaError_t result = cudaSetDevice(DEVICE);
+    cudaError_t result = cudaSuccess;
+    const int before = enter(queue->device);
     queue->has_kernel = !stream;
-    if (result == cudaSuccess && !stream)
+    if (!stream)
         result = cudaEventRecord(queue->started, in);
     if (result == cudaSuccess)
         result =
             cudaLaunchCooperativeKernel(ronde_cuda_kernel(dtype), grid, threads, arguments, 0, in);
+    if (result == cudaSuccess && !stream)
+        result = cudaEventRecord(queue->ended, in);
+    leave(queue->device, before);
     if (result == cudaErrorCooperativeLaunchTooLarge) {
         (void)cudaGetLastError();
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%u blocks of %u threads do not run at the same time on this device",
                           blocks, RONDE_BLOCK_THREADS);
     }
-    if (result == cudaSuccess && !stream)
-        result = cudaEventRecord(queue->ended, in);
     return check(result, "launching the kernel", error);
 }
 
@@ -260,25 +315,25 @@ static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde
 static enum ronde_status check_device(struct device *device, struct ronde_error *error)
 {
     struct cudaDeviceProp properties;
-    int driver;
-    const enum ronde_status status = find_device(&properties, &driver, error);
-    if (status != RONDE_OK)
-        return status;
+    const cudaError_t result = cudaGetDeviceProperties(&properties, device->number);
+    if (result != cudaSuccess)
+        return check(result, "looking at the device", error);
     if (!properties.cooperativeLaunch || !properties.unifiedAddressing)
         return ronde_fail(error, RONDE_UNAVAILABLE,
                           "cuda: %.64s has no cooperative launches or no unified addresses",
                           properties.name);
     device->processors = (uint32_t)properties.multiProcessorCount;
-    return check(cudaSetDevice(DEVICE), "choosing the device", error);
+    return RONDE_OK;
 }
 
-enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde_gpu **out_gpu,
-                                 struct ronde_error *error)
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
+                                 const struct ronde_gpu **out_gpu, struct ronde_error *error)
 {
     *out_gpu = NULL;
     struct device *device = ronde_mem_new(mem, 1, sizeof *device);
     if (!device)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the device");
+    device->number = (int)number;
     const enum ronde_status status = check_device(device, error);
     if (status != RONDE_OK) {
         ronde_mem_free(mem, device, 1, sizeof *device);
@@ -288,6 +343,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde
     device->memory = (struct ronde_mem){device_resize, device};
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
+                                     .join = join,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,

@@ -15,10 +15,17 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
     return refuse(why_not);
 }
 
-enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, const struct ronde_gpu **out_gpu,
-                                 struct ronde_error *error)
+enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
+{
+    *out_count = 0;
+    return refuse(why_not);
+}
+
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
+                                 const struct ronde_gpu **out_gpu, struct ronde_error *error)
 {
     (void)mem;
+    (void)number;
     *out_gpu = NULL;
     return refuse(error);
 }

@@ -158,11 +158,13 @@ enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
                                       struct ronde_launch *out_launch, struct ronde_error *error)
 {
     const uint32_t ranks = staging->schedule->ranks;
+    const uint32_t first = staging->first_rank;
+    const uint32_t end = first + staging->rank_count;
     void **pointers = staging->pointers;
     ronde_image_begin(&staging->image, staging->mem, NULL);
     for (int is_out = 0; is_out < 2; is_out++) {
         const struct side side = side_of(staging->schedule, launch, is_out != 0);
-        for (uint32_t rank = 0; rank < ranks; rank++)
+        for (uint32_t rank = first; rank < end; rank++)
             add_rank(staging, &side, rank);
     }
     const enum ronde_status status = send(staging, queue, error);
@@ -170,7 +172,7 @@ enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
         return status;
     for (int is_out = 0; is_out < 2; is_out++) {
         const struct side side = side_of(staging->schedule, launch, is_out != 0);
-        for (uint32_t rank = 0; rank < ranks; rank++, pointers += side.block_count)
+        for (uint32_t rank = first; rank < end; rank++, pointers += side.block_count)
             translate_rank(staging, &side, is_out != 0, rank, pointers);
     }
     /* The caller's array of outputs may go before the run is over. */
@@ -195,7 +197,8 @@ enum ronde_status ronde_staging_leave(struct ronde_staging *staging,
         return RONDE_OK;
     const enum ronde_status status =
         staging->gpu->read(queue, image->block, staging->block, image->bytes, error);
-    for (uint32_t rank = 0; rank < staging->schedule->ranks && status == RONDE_OK; rank++) {
+    const uint32_t end = staging->first_rank + staging->rank_count;
+    for (uint32_t rank = staging->first_rank; rank < end && status == RONDE_OK; rank++) {
         for (uint32_t b = 0; b < side.block_count; b++) {
             unsigned char *const start = block_start(&side, rank, b);
             const unsigned char *const shadow = start ? ronde_image_copy(image, start) : NULL;

@@ -9,11 +9,13 @@
 #include "hw/cuda/gpu.h"
 #include "hw/cuda/image.h"
 
-/** The shadows of a program's launches. Zero it, then init. */
+/** The shadows of a program's launches on one device. Zero it, then set the ranks and init. */
 struct ronde_staging {
     const struct ronde_schedule *schedule;
     const struct ronde_mem *mem;
     const struct ronde_gpu *gpu;
+    uint32_t first_rank;      /**< whose buffers the device needs: these */
+    uint32_t rank_count;      /**< and no others, though tables below have room for all */
     struct ronde_image image; /**< of the caller's buffers */
     void *block;              /**< on the device */
     uint64_t block_bytes;     /**< of it */

@@ -12,16 +12,23 @@
 #include "ronde/engine.h"
 #include "ronde/schedules.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define RANKS_MAX 16u
 #define COUNT_MAX 70000u
+#define DEVICES_MAX 4u
 
-/* A device, a backend on it, a program, and the ranks' buffers. */
+/* Devices, a backend on them, a program, and the ranks' buffers. */
 static struct bench {
     struct ronde_error error;
-    const struct ronde_gpu *gpu;
+    const struct ronde_gpu *gpus[DEVICES_MAX];
+    const struct ronde_gpu *gpu; /* the first of them */
+    uint32_t gpu_count;
     void *self;
     void *program;
     struct ronde_schedule *schedule;
@@ -31,12 +38,19 @@ static struct bench {
     void *outs[RANKS_MAX];
 } bench;
 
-static void open_bench(const struct emulated_options *options, const struct ronde_mem *mem)
+static void open_devices(const struct emulated_options *options, uint32_t count,
+                         const struct ronde_mem *mem)
 {
     memset(&bench, 0, sizeof bench);
-    bench.gpu = emulated_gpu_open(options);
-    CU_ASSERT_FATAL(bench.gpu != NULL);
-    CU_ASSERT_FATAL(ronde_cuda_open_on(bench.gpu, mem, &bench.self, &bench.error) == RONDE_OK);
+    bench.gpu_count = count;
+    for (uint32_t g = 0; g < count; g++) {
+        bench.gpus[g] =
+            g == 0 ? emulated_gpu_open(options) : emulated_gpu_open_beside(bench.gpus[0], options);
+        CU_ASSERT_FATAL(bench.gpus[g] != NULL);
+    }
+    bench.gpu = bench.gpus[0];
+    CU_ASSERT_FATAL(ronde_cuda_open_on(bench.gpus, count, mem, &bench.self, &bench.error) ==
+                    RONDE_OK);
     for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
         bench.ins[rank] = bench.in[rank];
         bench.outs[rank] = bench.out[rank];
@@ -45,13 +59,20 @@ static void open_bench(const struct emulated_options *options, const struct rond
     }
 }
 
+static void open_bench(const struct emulated_options *options, const struct ronde_mem *mem)
+{
+    open_devices(options, 1, mem);
+}
+
 static void close_bench(void)
 {
     ronde_cuda_unload(bench.program);
     ronde_schedule_destroy(bench.schedule);
-    CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).live_blocks, 0);
     ronde_cuda_close_on(bench.self);
-    emulated_gpu_close(bench.gpu);
+    for (uint32_t g = 0; g < bench.gpu_count; g++) {
+        CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpus[g]).live_blocks, 0);
+        emulated_gpu_close(bench.gpus[g]);
+    }
 }
 
 static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks, uint32_t channels)
@@ -145,6 +166,91 @@ static void the_host_never_touches_memory_of_the_device(void)
     close_bench();
 }
 
+/* Each device's memory is a crash for the others until they have joined it. */
+static void devices_touch_only_memory_of_devices_they_joined(void)
+{
+    const struct emulated_options options = {.movers = 2, .room_bytes = 4096, .is_guarded = true};
+    for (uint32_t devices = 2; devices <= DEVICES_MAX; devices++) {
+        open_devices(&options, devices, ronde_mem_default());
+        load(compile("double_tree", 5, 2));
+        CU_ASSERT_EQUAL(ronde_cuda_parts(bench.program), devices);
+        run_all_counts();
+        close_bench();
+    }
+}
+
+/* What a child does whose devices have not joined: its first message is to be its end. */
+static void run_unjoined(void)
+{
+    const struct emulated_options options = {.movers = 2,
+                                             .room_bytes = 4096,
+                                             .is_guarded = true,
+                                             .forgets_to_join = true};
+    open_devices(&options, 2, ronde_mem_default());
+    load(compile("ring", 4, 1));
+    const struct ronde_launch launch = launch_of(100);
+    (void)run(&launch);
+}
+
+static void a_missing_join_is_a_crash(void)
+{
+    int state = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    CU_ASSERT_FATAL(child >= 0);
+    if (child == 0) {
+        /* A sanitizer would report the fault and exit by itself. */
+        signal(SIGSEGV, SIG_DFL);
+        run_unjoined();
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+    CU_ASSERT(WIFSIGNALED(state) && WTERMSIG(state) == SIGSEGV);
+}
+
+static void ranks_that_are_neighbours_share_a_device(void)
+{
+    static const uint32_t expected[] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 2};
+    const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
+    open_devices(&options, 3, ronde_mem_default());
+    load(compile("ring", 10, 1));
+    CU_ASSERT_EQUAL(ronde_cuda_parts(bench.program), 3);
+    for (uint32_t rank = 0; rank < 10; rank++)
+        CU_ASSERT_EQUAL(ronde_cuda_part_of(bench.program, rank), expected[rank]);
+    close_bench();
+    open_devices(&options, 4, ronde_mem_default());
+    load(compile("ring", 2, 1));
+    CU_ASSERT_EQUAL(ronde_cuda_parts(bench.program), 2);
+    CU_ASSERT_EQUAL(ronde_cuda_part_of(bench.program, 1), 1);
+    close_bench();
+}
+
+/* A part that runs in place among parts that do not cannot read messages where they lie; nor can the others then. */
+static void parts_agree_how_messages_travel(void)
+{
+    const struct emulated_options options = {.movers = 2, .room_bytes = 2000};
+    open_devices(&options, 2, ronde_mem_default());
+    load(compile("ring", 4, 1));
+    struct ronde_launch launch = launch_of(30000);
+    struct ronde_result result;
+    void *handle;
+    for (uint32_t in_place = 0; in_place <= 4; in_place += 2) {
+        launch.protocol = RONDE_PROTOCOL_PULL;
+        memset(bench.out, 0, sizeof bench.out);
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            bench.ins[rank] = rank < in_place ? bench.out[rank] : bench.in[rank];
+            if (rank < in_place)
+                memcpy(bench.out[rank], bench.in[rank], launch.count * sizeof bench.in[rank][0]);
+        }
+        CU_ASSERT_EQUAL(ronde_cuda_run(bench.program, &launch, &handle, &bench.error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_cuda_wait(handle, &result, &bench.error), RONDE_OK);
+        CU_ASSERT(is_sum(4, launch.count));
+        CU_ASSERT_EQUAL(result.protocol,
+                        in_place == 2 ? RONDE_PROTOCOL_STAGED : RONDE_PROTOCOL_PULL);
+    }
+    close_bench();
+}
+
 static void any_number_of_movers_blocks_and_room_gives_the_same(void)
 {
     static const uint32_t movers[] = {1, 3, 64, 480};
@@ -192,10 +298,10 @@ static void small_messages_travel_in_lines(void)
 static void a_stuck_run_ends_and_names_what_it_waits_for(void)
 {
     const struct emulated_options options = {.movers = 2, .resident = 3, .room_bytes = 1000};
-    for (uint32_t count = 10; count <= 20000; count += 19990) {
-        open_bench(&options, ronde_mem_default());
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        open_devices(&options, turn / 2 + 1, ronde_mem_default());
         load(unproved_ring(4, true));
-        struct ronde_launch launch = launch_of(count);
+        struct ronde_launch launch = launch_of(turn % 2 == 0 ? 10 : 20000);
         launch.timeout_ns = 2000000;
         CU_ASSERT_EQUAL(run(&launch), RONDE_TIMEOUT);
         CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "took longer than 2000000 ns"));
@@ -209,7 +315,7 @@ static void a_stuck_run_ends_and_names_what_it_waits_for(void)
 static void a_run_is_right_after_one_that_got_stuck(void)
 {
     const struct emulated_options options = {.movers = 2, .room_bytes = 3000};
-    open_bench(&options, ronde_mem_default());
+    open_devices(&options, 2, ronde_mem_default());
     load(unproved_ring(5, false));
     for (uint32_t turn = 0; turn < 6; turn++) {
         /* Small runs use lines, where flags of the stuck run must not be taken for new ones. */
@@ -249,22 +355,24 @@ static void abort_ends_a_run_without_limit(void)
 }
 
 /* The emulated stream is a word whose value means nothing; a real one is a cudaStream_t. */
+static void *const streams[DEVICES_MAX] = {&bench, &bench, &bench, &bench};
+
 static void runs_in_a_stream_need_no_preparation_of_their_own(void)
 {
     const struct emulated_options options = {.movers = 3,
                                              .resident = 4,
                                              .room_bytes = 3000,
                                              .reaches_host = true};
-    open_bench(&options, ronde_mem_default());
+    open_devices(&options, 3, ronde_mem_default());
     load(compile("ring", 4, 2));
     const struct ronde_launch launch = launch_of(40);
-    CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, &bench, &bench.error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, streams, &bench.error), RONDE_BAD_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "no launch of the program was prepared"));
     CU_ASSERT_EQUAL(ronde_cuda_prepare(bench.program, &launch, &bench.error), RONDE_OK);
     const uint64_t writes = emulated_gpu_counts(bench.gpu).writes;
     for (uint32_t turn = 0; turn < 10; turn++) {
         memset(bench.out, 0, sizeof bench.out);
-        CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, &bench, &bench.error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, streams, &bench.error), RONDE_OK);
         bool is_done = false;
         while (!is_done)
             CU_ASSERT_FATAL(ronde_cuda_test(bench.program, &is_done, &bench.error) == RONDE_OK);
@@ -311,7 +419,7 @@ static void every_failed_allocation_is_reported_and_leaves_nothing(void)
     while (status == RONDE_NO_MEMORY && fail_at < 1000) {
         struct heap heap = heap_start(SIZE_MAX, true);
         const struct ronde_mem mem = heap_mem(&heap);
-        open_bench(&options, &mem);
+        open_devices(&options, 2, &mem);
         bench.schedule = compile("recursive_doubling", 4, 1);
         heap.refuse_at = heap.requests + fail_at++;
         status = load_and_run(bench.schedule);
@@ -329,7 +437,7 @@ static void a_repeated_run_allocates_nothing(void)
     const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
     struct heap heap = heap_start(SIZE_MAX, true);
     const struct ronde_mem mem = heap_mem(&heap);
-    open_bench(&options, &mem);
+    open_devices(&options, 2, &mem);
     load(compile("double_tree", 5, 1));
     const struct ronde_launch large = launch_of(5000);
     const struct ronde_launch small = launch_of(50);
@@ -348,6 +456,11 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"the_host_never_touches_memory_of_the_device", the_host_never_touches_memory_of_the_device},
+        {"devices_touch_only_memory_of_devices_they_joined",
+         devices_touch_only_memory_of_devices_they_joined},
+        {"a_missing_join_is_a_crash", a_missing_join_is_a_crash},
+        {"ranks_that_are_neighbours_share_a_device", ranks_that_are_neighbours_share_a_device},
+        {"parts_agree_how_messages_travel", parts_agree_how_messages_travel},
         {"any_number_of_movers_blocks_and_room_gives_the_same",
          any_number_of_movers_blocks_and_room_gives_the_same},
         {"small_messages_travel_in_lines", small_messages_travel_in_lines},

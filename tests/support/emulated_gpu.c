@@ -1,4 +1,4 @@
-/* The emulated GPU. See emulated_gpu.h. */
+/* The emulated GPUs. See emulated_gpu.h. */
 #include "support/emulated_gpu.h"
 
 #include "hw/cuda/backend.h"
@@ -20,9 +20,21 @@ struct region {
     size_t bytes;
 };
 
-/* The device. */
+/* The most devices of a machine. */
+#define DEVICES_MAX 8u
+
+/* Devices that run side by side. */
+struct machine {
+    struct device *devices[DEVICES_MAX]; /* entries of closed ones are NULL */
+    struct queue *queues;                /* of all devices */
+};
+
+/* A device. */
 struct device {
     struct ronde_gpu gpu; /* must stand first */
+    struct machine *machine;
+    bool is_joined[DEVICES_MAX]; /* by place: those whose memory kernels here may touch */
+    uint32_t place;              /* in the machine */
     struct ronde_mem memory;
     struct emulated_options options;
     struct emulated_counts counts;
@@ -33,19 +45,29 @@ struct device {
 
 /* A queue: what was enqueued last. */
 struct queue {
+    struct queue *next;
     struct device *device;
     struct emulated_block **blocks;
     uint32_t block_count;
     uint32_t words[2];
 };
 
-static void protect(const struct device *device, int protection)
+static void protect_one(const struct device *device, int protection)
 {
     for (const struct region *r = device->regions; device->options.is_guarded && r; r = r->next)
         mprotect(r->start, r->bytes, protection);
 }
 
-/* The device is at work between enter and leave, and only then its memory may be touched. */
+static void protect(const struct device *device, int protection)
+{
+    for (uint32_t d = 0; d < DEVICES_MAX; d++) {
+        const struct device *other = device->machine->devices[d];
+        if (other && (other == device || device->is_joined[d]))
+            protect_one(other, protection);
+    }
+}
+
+/* A device is at work between enter and leave: only then its memory, and that of devices it has joined, may be touched. */
 static void enter(const struct device *device)
 {
     protect(device, PROT_READ | PROT_WRITE);
@@ -54,6 +76,15 @@ static void enter(const struct device *device)
 static void leave(const struct device *device)
 {
     protect(device, PROT_NONE);
+}
+
+static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
+{
+    struct device *device = self;
+    const struct device *other = other_self;
+    (void)error;
+    device->is_joined[other->place] = !device->options.forgets_to_join;
+    return RONDE_OK;
 }
 
 static void *take_region(struct device *device, size_t bytes)
@@ -124,6 +155,8 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
     if (!queue)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a queue");
     queue->device = self;
+    queue->next = queue->device->machine->queues;
+    queue->device->machine->queues = queue;
     *out_queue = queue;
     return RONDE_OK;
 }
@@ -140,6 +173,10 @@ static void free_blocks(struct queue *queue)
 static void close_queue(void *self)
 {
     struct queue *queue = self;
+    struct queue **link = &queue->device->machine->queues;
+    while (*link != queue)
+        link = &(*link)->next;
+    *link = queue->next;
     free_blocks(queue);
     free(queue);
 }
@@ -251,33 +288,49 @@ static bool drive(struct queue *queue)
     return is_over;
 }
 
+/* Kernels of all devices wait for each other, so all of them go on. */
+static bool drive_all(struct queue *queue)
+{
+    for (struct queue *other = queue->device->machine->queues; other; other = other->next)
+        if (other != queue)
+            (void)drive(other);
+    return drive(queue);
+}
+
 static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
 {
     (void)error;
-    *out_over = drive(self);
+    *out_over = drive_all(self);
     return RONDE_OK;
 }
 
 static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde_error *error)
 {
     (void)error;
-    while (!drive(self))
+    while (!drive_all(self))
         continue;
     if (out_elapsed_ns)
         *out_elapsed_ns = 1;
     return RONDE_OK;
 }
 
-const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options)
+/* A device in a machine that has room for it. */
+static const struct ronde_gpu *open_in(struct machine *machine,
+                                       const struct emulated_options *options)
 {
     struct device *device = calloc(1, sizeof *device);
     if (!device)
         return NULL;
+    while (machine->devices[device->place])
+        device->place++;
+    machine->devices[device->place] = device;
+    device->machine = machine;
     device->options = *options;
-    device->random = 1;
+    device->random = 1 + device->place;
     device->memory = (struct ronde_mem){device_resize, device};
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
+                                     .join = join,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,
@@ -292,6 +345,21 @@ const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options
     return &device->gpu;
 }
 
+const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options)
+{
+    struct machine *machine = calloc(1, sizeof *machine);
+    const struct ronde_gpu *gpu = machine ? open_in(machine, options) : NULL;
+    if (!gpu)
+        free(machine);
+    return gpu;
+}
+
+const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
+                                                 const struct emulated_options *options)
+{
+    return open_in(((const struct device *)(const void *)gpu)->machine, options);
+}
+
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu)
 {
     return ((const struct device *)(const void *)gpu)->counts;
@@ -299,10 +367,30 @@ struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu)
 
 void emulated_gpu_close(const struct ronde_gpu *gpu)
 {
-    free((void *)(uintptr_t)gpu);
+    struct device *device = (void *)(uintptr_t)gpu;
+    struct machine *machine = device->machine;
+    bool is_last = true;
+    machine->devices[device->place] = NULL;
+    for (uint32_t d = 0; d < DEVICES_MAX; d++)
+        is_last = is_last && !machine->devices[d];
+    if (is_last)
+        free(machine);
+    free(device);
 }
 
 /* ---- The backend. ------------------------------------------------------------------------------------------------- */
+
+/* On how many devices programs run, in turn. */
+static const uint32_t device_counts[] = {1, 2, 4};
+
+#define COUNTS (sizeof device_counts / sizeof device_counts[0])
+
+/* Devices of one machine, and the cuda backend on the first of them. */
+struct emulated {
+    const struct ronde_gpu *gpus[4];
+    void *selves[COUNTS];
+    uint32_t loads;
+};
 
 static enum ronde_status emulated_probe(struct ronde_machine *out_machine,
                                         struct ronde_error *why_not)
@@ -314,38 +402,67 @@ static enum ronde_status emulated_probe(struct ronde_machine *out_machine,
     return RONDE_OK;
 }
 
+static void emulated_close(void *self)
+{
+    struct emulated *emulated = self;
+    if (!emulated)
+        return;
+    for (size_t c = 0; c < COUNTS; c++)
+        ronde_cuda_close_on(emulated->selves[c]);
+    for (size_t g = 0; g < 4; g++)
+        if (emulated->gpus[g])
+            emulated_gpu_close(emulated->gpus[g]);
+    free(emulated);
+}
+
 static enum ronde_status emulated_open(const struct ronde_machine *machine,
                                        const struct ronde_mem *mem, void **out_self,
                                        struct ronde_error *error)
 {
     /* Large enough for a few seats of few connections, so that both kinds occur. */
     const struct emulated_options options = {.room_bytes = 2000};
-    const struct ronde_gpu *gpu = emulated_gpu_open(&options);
+    struct emulated *emulated = calloc(1, sizeof *emulated);
+    enum ronde_status status = emulated ? RONDE_OK : RONDE_NO_MEMORY;
     (void)machine;
     *out_self = NULL;
-    if (!gpu)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
-    const enum ronde_status status = ronde_cuda_open_on(gpu, mem, out_self, error);
-    if (status != RONDE_OK)
-        emulated_gpu_close(gpu);
-    return status;
+    for (size_t g = 0; g < 4 && status == RONDE_OK; g++) {
+        emulated->gpus[g] = g == 0 ? emulated_gpu_open(&options)
+                                   : emulated_gpu_open_beside(emulated->gpus[0], &options);
+        status = emulated->gpus[g] ? RONDE_OK : RONDE_NO_MEMORY;
+    }
+    for (size_t c = 0; c < COUNTS && status == RONDE_OK; c++)
+        status =
+            ronde_cuda_open_on(emulated->gpus, device_counts[c], mem, &emulated->selves[c], error);
+    if (status != RONDE_OK) {
+        emulated_close(emulated);
+        return ronde_fail(error, status, "no memory for emulated devices");
+    }
+    *out_self = emulated;
+    return RONDE_OK;
 }
 
-static void emulated_close(void *self)
+static enum ronde_status emulated_supports(void *self, const struct ronde_schedule *schedule,
+                                           const struct ronde_launch *launch,
+                                           struct ronde_error *why_not)
 {
-    if (!self)
-        return;
-    const struct ronde_gpu *gpu = ronde_cuda_gpu(self);
-    ronde_cuda_close_on(self);
-    emulated_gpu_close(gpu);
+    const struct emulated *emulated = self;
+    return ronde_cuda_supports(emulated->selves[COUNTS - 1], schedule, launch, why_not);
+}
+
+static enum ronde_status emulated_load(void *self, const struct ronde_schedule *schedule,
+                                       void **out_program, struct ronde_error *error)
+{
+    struct emulated *emulated = self;
+    return ronde_cuda_load(emulated->selves[emulated->loads++ % COUNTS], schedule, out_program,
+                           error);
 }
 
 const struct ronde_backend emulated_backend = {
     .name = "cuda, emulated",
     .probe = emulated_probe,
     .open = emulated_open,
-    .supports = ronde_cuda_supports,
-    .load = ronde_cuda_load,
+    .supports = emulated_supports,
+    .load = emulated_load,
     .run = ronde_cuda_run,
     .test = ronde_cuda_test,
     .wait = ronde_cuda_wait,

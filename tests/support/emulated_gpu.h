@@ -1,5 +1,5 @@
 /**
- * A GPU made of this process's memory: the blocks of hw/cuda, compiled as C, run one after another in a random order.
+ * GPUs made of this process's memory: the blocks of hw/cuda, compiled as C, run one after another in a random order.
  *
  * Everything but the CUDA runtime is what a GPU executes: images, staging, folding, the interpreter, the movers' loops
  * and the protocols. What it cannot show is how a GPU's memory orders accesses and how fast anything is.
@@ -15,7 +15,9 @@ struct emulated_options {
     uint32_t resident;   /**< blocks at once; 0 = another number in every run */
     uint32_t room_bytes; /**< shared memory of a block */
     bool reaches_host;   /**< buffers of the caller's need no shadow */
-    bool is_guarded; /**< a touch of the device's memory outside of the device's work is a crash */
+    bool is_guarded; /**< a touch of the device's memory outside of its work, or of that of a device that was joined
+                          with it, is a crash */
+    bool forgets_to_join; /**< joining says that it went well and does nothing */
 };
 
 /** What the device has done. */
@@ -27,8 +29,12 @@ struct emulated_counts {
     uint64_t writes;         /**< copies to the device */
 };
 
-/** Opens a device; NULL when there is no memory. */
+/** Opens the only device of a machine; NULL when there is no memory. */
 const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options);
+
+/** Opens one more device of a machine; NULL when there is no memory. */
+const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
+                                                 const struct emulated_options *options);
 
 /** What it has done so far. */
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu);
@@ -36,7 +42,7 @@ struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu);
 /** Closes it. */
 void emulated_gpu_close(const struct ronde_gpu *gpu);
 
-/** The cuda backend on such a device, whose options change from run to run. */
+/** The cuda backend on 1, 2 and 4 such devices in turn, whose options change from run to run. */
 extern const struct ronde_backend emulated_backend;
 
 #endif

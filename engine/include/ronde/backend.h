@@ -75,7 +75,8 @@ struct ronde_machine {
     uint32_t cores;              /**< usable processors, 0 if it does not apply */
     uint32_t max_ranks;          /**< ranks the backend can run here */
     uint64_t default_slot_bytes; /**< used when a launch leaves slot_bytes 0 */
-    bool has_virtual_ranks; /**< ranks share one device, whose times say nothing about links between devices */
+    uint32_t devices; /**< that ranks are spread over: more ranks than these share some, whose times say nothing about
+                           links between devices; 0 = ranks are no devices */
 };
 
 /** An executor. */

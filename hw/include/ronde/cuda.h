@@ -14,6 +14,16 @@ extern "C" {
 #endif
 
 /**
+ * Opens ronde_backend_cuda on chosen devices, by their numbers among the visible ones; devices NULL takes all, as the
+ * backend's own open does. A program runs on the first of them, as many as it has ranks. They must reach each other's
+ * memory. Owner: the caller closes *out_self through the backend. Errors: as open; BAD_ARGUMENT for a device that is
+ * not there; UNAVAILABLE naming two that do not reach each other.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem *mem,
+                void **out_self, struct ronde_error *error);
+
+/**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
  * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is captured. The launch's arrays may go afterwards, its buffers stay.
  *
@@ -22,12 +32,19 @@ extern "C" {
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_prepare(void *program, const struct ronde_launch *launch, struct ronde_error *error);
 
+/** Devices that a loaded program runs on: the first so many of those opened, each with a part of the ranks. */
+RONDE_API uint32_t ronde_cuda_parts(const void *program);
+
+/** Index, among the devices opened, of the one a rank of a loaded program is on. Its buffers are best there. */
+RONDE_API uint32_t ronde_cuda_part_of(const void *program, uint32_t rank);
+
 /**
- * Enqueues one run of the launch that was prepared in a stream (a cudaStream_t) and returns. Allocates nothing and
- * waits for nothing, so a stream may be captured and the graph replayed. Runs of one program must follow one another
- * in one stream. Errors: BAD_ARGUMENT if nothing was prepared; DEVICE.
+ * Enqueues one run of the launch that was prepared and returns: in streams[d] (a cudaStream_t of device d), one per
+ * part. Allocates nothing and waits for nothing, so streams may be captured and the graph replayed. Runs of one program
+ * must follow one another in the same streams; several programs that share devices must be enqueued in the same order
+ * on all of them. Errors: BAD_ARGUMENT if nothing was prepared; DEVICE.
  */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_enqueue(void *program, void *stream,
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_enqueue(void *program, void *const *streams,
                                                                 struct ronde_error *error);
 
 /**

@@ -91,7 +91,8 @@ static void enqueue_copy(void *context)
 static void enqueue_runs(void *program)
 {
     for (uint32_t run = 0; run < RUNS; run++)
-        must(ronde_cuda_enqueue(program, bench.stream, &bench.error) == RONDE_OK, "enqueue");
+        must(ronde_cuda_enqueue(program, (void *const *)&bench.stream, &bench.error) == RONDE_OK,
+             "enqueue");
 }
 
 static void enqueue_graph(void *executable)

@@ -1,0 +1,159 @@
+/* Memory of connections between devices. See links.h. */
+#include "hw/cuda/links.h"
+
+/* What a box begins at: a pair of cache lines. */
+#define BOX_ALIGNMENT UINT64_C(128)
+
+static uint64_t total_connections(const struct ronde_schedule *schedule)
+{
+    uint64_t total = 0;
+    for (uint32_t p = 0; p < schedule->program_count; p++)
+        total += schedule->programs[p].connection_count;
+    return total;
+}
+
+static uint64_t view_count(const struct ronde_schedule *schedule)
+{
+    return (uint64_t)schedule->ranks * schedule->channel_count;
+}
+
+/* Counts the receiving ends of every program. */
+static void fill_places(struct ronde_numbering *numbering)
+{
+    uint64_t at = 0;
+    for (uint32_t p = 0; p < numbering->schedule->program_count; p++) {
+        const struct ronde_program *program = &numbering->schedule->programs[p];
+        uint32_t received = 0;
+        numbering->programs[p] = at;
+        for (uint32_t c = 0; c < program->connection_count; c++) {
+            numbering->places[at++] = received;
+            received += !program->connections[c].is_send;
+        }
+    }
+}
+
+static uint32_t count_received(const struct ronde_program *program)
+{
+    uint32_t received = 0;
+    for (uint32_t c = 0; c < program->connection_count; c++)
+        received += !program->connections[c].is_send;
+    return received;
+}
+
+static void fill_firsts(struct ronde_numbering *numbering)
+{
+    const struct ronde_schedule *schedule = numbering->schedule;
+    uint64_t *first = numbering->firsts;
+    first[0] = 0;
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
+        for (uint32_t channel = 0; channel < schedule->channel_count; channel++, first++)
+            first[1] = first[0] + count_received(ronde_view_open(schedule, channel, rank).program);
+}
+
+enum ronde_status ronde_numbering_init(struct ronde_numbering *numbering,
+                                       const struct ronde_schedule *schedule,
+                                       const struct ronde_mem *mem, struct ronde_error *error)
+{
+    numbering->schedule = schedule;
+    numbering->mem = mem;
+    numbering->firsts = ronde_mem_new(mem, view_count(schedule) + 1, sizeof *numbering->firsts);
+    numbering->programs = ronde_mem_new(mem, schedule->program_count, sizeof *numbering->programs);
+    numbering->places = ronde_mem_new(mem, total_connections(schedule), sizeof *numbering->places);
+    if (!numbering->firsts || !numbering->programs || !numbering->places)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to number the connections of %u ranks",
+                          schedule->ranks);
+    fill_places(numbering);
+    fill_firsts(numbering);
+    return RONDE_OK;
+}
+
+void ronde_numbering_fini(struct ronde_numbering *numbering)
+{
+    const struct ronde_schedule *schedule = numbering->schedule;
+    if (!schedule)
+        return;
+    ronde_mem_free(numbering->mem, numbering->firsts, view_count(schedule) + 1,
+                   sizeof *numbering->firsts);
+    ronde_mem_free(numbering->mem, numbering->programs, schedule->program_count,
+                   sizeof *numbering->programs);
+    ronde_mem_free(numbering->mem, numbering->places, total_connections(schedule),
+                   sizeof *numbering->places);
+}
+
+uint64_t ronde_numbering_first(const struct ronde_numbering *numbering, uint32_t rank)
+{
+    return numbering->firsts[(uint64_t)rank * numbering->schedule->channel_count];
+}
+
+/* The number of the connection that a port is an end of. */
+static uint64_t number_of(const struct ronde_numbering *numbering, const struct ronde_port *port,
+                          uint32_t receiver)
+{
+    const struct ronde_schedule *schedule = numbering->schedule;
+    const struct ronde_view view = ronde_view_open(schedule, port->channel, receiver);
+    const uint64_t entry = numbering->programs[view.program - schedule->programs] + port->number;
+    return numbering->firsts[(uint64_t)receiver * schedule->channel_count + port->channel] +
+           numbering->places[entry];
+}
+
+uint64_t ronde_box_length(const struct ronde_frame *frame)
+{
+    const uint64_t lengths = ronde_lengths_stride(frame->depth) * sizeof(uint64_t);
+    const uint64_t slots = frame->slot_stride * frame->depth;
+    const uint64_t bytes = frame->has_lines ? 2 * slots : lengths + slots;
+    return (bytes + BOX_ALIGNMENT - 1) / BOX_ALIGNMENT * BOX_ALIGNMENT;
+}
+
+/* Lines stand for a message of data and flags and are addressed in halves (machine.h), the head of a message first. */
+static void place_lines(struct ronde_end *end, const unsigned char *box)
+{
+    const uint64_t first = (uint64_t)(uintptr_t)box / 2 + RONDE_LINE_DATA_BYTES;
+    end->slots = (unsigned char *)(uintptr_t)(RONDE_LINES_BIT | first);
+    end->lengths = NULL;
+}
+
+static void place_slots(struct ronde_end *end, unsigned char *box, uint32_t depth)
+{
+    end->lengths = (uint64_t *)(void *)box;
+    end->slots = (unsigned char *)(end->lengths + ronde_lengths_stride(depth));
+}
+
+/* The counter of a connection that its receiver polls, on one device, and the one its sender does, on another. */
+static void place_counters(struct ronde_end *end, bool is_send, const struct ronde_depot *receiver,
+                           const struct ronde_depot *sender, uint64_t number)
+{
+    struct ronde_fifo *const here = (struct ronde_fifo *)(void *)receiver->counters + number;
+    struct ronde_fifo *const there = (struct ronde_fifo *)(void *)sender->counters + number;
+    end->mine = is_send ? &here->posted.value : &there->freed.value;
+    end->theirs = is_send ? &there->freed.value : &here->posted.value;
+}
+
+/* The end of a port that a rank of the part has. */
+static void place_end(const struct ronde_frame *frame, const struct ronde_port *port, uint32_t rank,
+                      const struct ronde_numbering *numbering, struct ronde_end *end,
+                      const struct ronde_depot *const depots[2])
+{
+    const struct ronde_depot *const receiver = depots[port->is_send];
+    const uint64_t number = number_of(numbering, port, port->is_send ? port->peer : rank);
+    const uint64_t box = (number - receiver->first) * ronde_box_length(frame);
+    place_counters(end, port->is_send, receiver, depots[!port->is_send], number);
+    if (frame->has_lines)
+        place_lines(end, receiver->lines + box);
+    else
+        place_slots(end, receiver->slots + box, frame->depth);
+}
+
+void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering *numbering,
+                       const struct ronde_depot *depots, const uint32_t *depot_of)
+{
+    for (uint32_t t = 0; t < loaded->task_count; t++) {
+        const struct ronde_task *task = &loaded->tasks[t];
+        const struct ronde_port *ports = loaded->ports + (task->ends - loaded->ends);
+        for (uint32_t c = 0; c < task->view.program->connection_count; c++) {
+            const uint32_t rank = task->view.rank;
+            const struct ronde_depot *const pair[2] = {&depots[depot_of[rank]],
+                                                       &depots[depot_of[ports[c].peer]]};
+            place_end(&loaded->frame, &ports[c], rank, numbering, &task->ends[c], pair);
+        }
+    }
+}
