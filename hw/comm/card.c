@@ -58,14 +58,16 @@ bool ronde_card_is_same(const struct ronde_card *left, const struct ronde_card *
 
 static void describe(const struct ronde_card *card, char text[SIDE_BYTES])
 {
+    static const char *const placements[] = {"", ", out of place", ", in place"};
     const bool reduces = ronde_collective_traits((enum ronde_collective)card->collective)->reduces;
     snprintf(text, SIDE_BYTES,
-             "%s %.24s of %u ranks (root %u, count %llu, %s%s%s, slot %llu, depth %u, "
+             "%s %.24s of %u ranks (root %u, count %llu, %s%s%s%s, slot %llu, depth %u, "
              "schedule %016llx)",
              ronde_collective_text((enum ronde_collective)card->collective), card->algorithm,
              card->ranks, card->root, (unsigned long long)card->count,
              ronde_dtype_text((enum ronde_dtype)card->dtype), reduces ? " " : "",
              reduces ? ronde_op_text((enum ronde_op)card->op) : "",
+             placements[card->placement % (RONDE_PLACEMENT_IN_PLACE + 1u)],
              (unsigned long long)card->slot_bytes, card->depth, (unsigned long long)card->schedule);
 }
 
@@ -84,7 +86,9 @@ static const char *difference(const struct ronde_card *left, const struct ronde_
         return "element type";
     if (left->op != right->op)
         return "operator";
-    return left->slot_bytes != right->slot_bytes ? "slot" : "depth";
+    if (left->slot_bytes != right->slot_bytes)
+        return "slot";
+    return left->depth != right->depth ? "depth" : "placement";
 }
 
 enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card, uint32_t other,
@@ -102,8 +106,10 @@ enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card
 enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t rank,
                                        const struct ronde_card *mine, struct ronde_error *error)
 {
+    const struct ronde_card *cards =
+        ronde_comm_is_near(comm, rank) ? comm->near_cards : comm->far_cards;
     const struct ronde_card *shown =
-        &comm->cards[(size_t)rank * RONDE_CARDS + mine->sequence % RONDE_CARDS];
+        &cards[(size_t)rank * RONDE_CARDS + mine->sequence % RONDE_CARDS];
     struct ronde_card theirs;
     const uint64_t sequence = __atomic_load_n(&shown->sequence, __ATOMIC_ACQUIRE);
     if (sequence < mine->sequence)

@@ -3,23 +3,11 @@
 #include "hw/comm/socket.h"
 #include "ronde/hw.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* What names a machine, as far as its processes can share memory. */
-struct site {
-    char boot[40];      /* the kernel's number of this boot */
-    uint64_t processes; /* the name space of process numbers */
-    uint32_t transport; /* wanted; all ranks must want the same */
-    uint32_t reserved;
-    cpu_set_t cpus; /* this rank may use; launchers give each of its own */
-};
 
 /* How a new star is found: what rank 0 of it tells the others. */
 struct invitation {
@@ -30,79 +18,6 @@ struct invitation {
     char token[40];
 };
 
-static void fill_site(struct site *out)
-{
-    struct stat about;
-    memset(out, 0, sizeof *out);
-    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, out->boot, sizeof out->boot - 1) < 0)
-        memset(out->boot, 0, sizeof out->boot);
-    if (fd >= 0)
-        close(fd);
-    if (stat("/proc/self/ns/pid", &about) == 0)
-        out->processes = about.st_ino;
-    /* A machine beyond what the set holds counts as one processor: its ranks then wait without polling. */
-    if (sched_getaffinity(0, sizeof out->cpus, &out->cpus) != 0)
-        CPU_SET(0, &out->cpus);
-}
-
-static bool is_same_site(const struct site *left, const struct site *right)
-{
-    return left->processes == right->processes &&
-           memcmp(left->boot, right->boot, sizeof left->boot) == 0;
-}
-
-/* Where all ranks are decides what AUTO means, and how many share this rank's processors. */
-static enum ronde_status choose_wire(struct ronde_comm *comm, const struct site *sites,
-                                     struct ronde_error *error)
-{
-    cpu_set_t cpus;
-    uint32_t here = 0;
-    CPU_ZERO(&cpus);
-    for (uint32_t rank = 0; rank < comm->ranks; rank++) {
-        if (sites[rank].transport != sites[0].transport)
-            return ronde_fail(error, RONDE_REJECTED, "rank 0 wants transport %s, rank %u wants %s",
-                              ronde_transport_text((enum ronde_transport)sites[0].transport), rank,
-                              ronde_transport_text((enum ronde_transport)sites[rank].transport));
-        if (!is_same_site(&sites[rank], &sites[comm->rank]))
-            continue;
-        here++;
-        CPU_OR(&cpus, &cpus, &sites[rank].cpus);
-    }
-    comm->is_crowded = here > (uint32_t)CPU_COUNT(&cpus);
-    comm->transport = comm->options.transport;
-    for (uint32_t rank = 0; rank < comm->ranks && comm->transport != RONDE_TRANSPORT_UCX; rank++) {
-        if (is_same_site(&sites[rank], &sites[0]))
-            continue;
-        if (comm->transport == RONDE_TRANSPORT_PROC)
-            return ronde_fail(error, RONDE_UNAVAILABLE,
-                              "rank 0 and rank %u are on different machines or in different "
-                              "containers: they share no memory",
-                              rank);
-        comm->transport = RONDE_TRANSPORT_UCX;
-    }
-    if (comm->transport == RONDE_TRANSPORT_AUTO)
-        comm->transport = RONDE_TRANSPORT_PROC;
-    comm->wire = comm->transport == RONDE_TRANSPORT_UCX ? &ronde_wire_ucx : &ronde_wire_proc;
-    return RONDE_OK;
-}
-
-static enum ronde_status open_wire(struct ronde_comm *comm, struct ronde_error *error)
-{
-    struct site site;
-    fill_site(&site);
-    site.transport = comm->options.transport;
-    struct site *sites = ronde_mem_new(comm->mem, comm->ranks, sizeof *sites);
-    if (!sites)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator of %u ranks",
-                          comm->ranks);
-    enum ronde_status status = ronde_star_allgather(comm->star, &site, sizeof site, sites, error);
-    if (status == RONDE_OK)
-        status = choose_wire(comm, sites, error);
-    ronde_mem_free(comm->mem, sites, comm->ranks, sizeof *sites);
-    return status == RONDE_OK ? comm->wire->open(comm, error) : status;
-}
-
 static enum ronde_status check_options(const struct ronde_comm_options *options,
                                        struct ronde_error *error)
 {
@@ -112,6 +27,9 @@ static enum ronde_status check_options(const struct ronde_comm_options *options,
                           (unsigned)options->transport, (unsigned)RONDE_TRANSPORT_COUNT);
     if (!ronde_transport_available(options->transport, &reason))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", reason);
+    if (options->host_id && strlen(options->host_id) >= RONDE_HOST_ID_BYTES)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a host's name has at most %u characters",
+                          RONDE_HOST_ID_BYTES - 1);
     return RONDE_OK;
 }
 
@@ -132,11 +50,17 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
     }
     comm->mem = mem;
     comm->options = *options;
+    if (options->host_id) {
+        snprintf(comm->host_id, sizeof comm->host_id, "%s", options->host_id);
+        comm->options.host_id = comm->host_id;
+    }
     comm->rank = join->rank;
     comm->ranks = join->ranks;
     status = ronde_star_create(join, options, mem, &comm->star, error);
     if (status == RONDE_OK)
-        status = open_wire(comm, error);
+        status = ronde_comm_find_sites(comm, error);
+    if (status == RONDE_OK)
+        status = comm->wire->open(comm, error);
     if (status != RONDE_OK) {
         ronde_comm_destroy(comm);
         return status;
@@ -275,6 +199,7 @@ void ronde_comm_destroy(struct ronde_comm *comm)
         return;
     if (comm->wire)
         comm->wire->close(comm);
+    ronde_mem_free(comm->mem, comm->leaders, comm->ranks, sizeof *comm->leaders);
     ronde_star_destroy(comm->star);
     ronde_mem_free(comm->mem, comm, 1, sizeof *comm);
 }
@@ -331,7 +256,8 @@ void ronde_comm_abort(struct ronde_comm *comm)
 
 bool ronde_transport_available(enum ronde_transport transport, const char **out_reason)
 {
-    *out_reason = transport == RONDE_TRANSPORT_UCX ? ronde_wire_ucx_missing : NULL;
+    const bool needs_ucx = transport == RONDE_TRANSPORT_UCX || transport == RONDE_TRANSPORT_HYBRID;
+    *out_reason = needs_ucx ? ronde_wire_ucx_missing : NULL;
     return !*out_reason;
 }
 

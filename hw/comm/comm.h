@@ -14,6 +14,13 @@
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
 #define RONDE_CARDS 8u
 
+/** How a rank's input and output lie, where that is the same on all ranks of a run. */
+enum ronde_card_placement {
+    RONDE_PLACEMENT_OPEN,         /**< a rank that uses one of them only, or blocks of its own */
+    RONDE_PLACEMENT_OUT_OF_PLACE, /**< apart */
+    RONDE_PLACEMENT_IN_PLACE      /**< in the same memory */
+};
+
 /** What a rank says about a run before it moves data. */
 struct ronde_card {
     uint64_t sequence; /**< runs of the communicator up to and including this one; 0 while it is written */
@@ -27,7 +34,8 @@ struct ronde_card {
     uint32_t root;       /**< 0 where there is none */
     uint32_t ranks;      /**< of the schedule */
     char algorithm[64];  /**< its name, cut short */
-    uint64_t padding;    /**< up to two cache lines */
+    uint32_t placement;  /**< enum ronde_card_placement */
+    uint32_t padding;    /**< up to two cache lines */
 };
 
 /** What a card that is expected turns out to be. */
@@ -37,11 +45,12 @@ enum ronde_card_state {
     RONDE_CARD_OTHER   /**< it does not; the error names both */
 };
 
+struct ronde_bells;
 struct ronde_comm_program;
 
 /** How messages travel. Slots are called by the thread of the communicator. */
 struct ronde_wire {
-    /** Prepares a communicator; sets comm->cards and comm->wire_self. Collective. Errors: those of ronde_comm_create. */
+    /** Prepares a communicator; sets its cards and its self. Collective. Errors: those of ronde_comm_create. */
     enum ronde_status (*open)(struct ronde_comm *comm, struct ronde_error *error);
     /** Releases what open took, also after a failed open. */
     void (*close)(struct ronde_comm *comm);
@@ -61,10 +70,18 @@ struct ronde_wire {
                               bool *out_is_quiet, struct ronde_error *error);
     /** Waits a moment, at most some milliseconds, after `idle` fruitless polls in a row. */
     void (*rest)(struct ronde_comm_program *program, uint32_t idle);
+    /**
+     * For a rank that rests on several wires at once: a descriptor that becomes readable when this one has news, or -1
+     * while there may be some already. NULL in hybrid, which is that rank.
+     */
+    int (*doze)(struct ronde_comm_program *program);
 };
 
-/** The shared memory of one machine. */
+/** The shared memory of one host. */
 extern const struct ronde_wire ronde_wire_proc;
+
+/** Shared memory inside hosts, UCX between them. */
+extern const struct ronde_wire ronde_wire_hybrid;
 
 /** UCX; a build without it has one that only refuses. */
 extern const struct ronde_wire ronde_wire_ucx;
@@ -81,10 +98,15 @@ struct ronde_comm {
     uint32_t ranks;
     const struct ronde_wire *wire;
     enum ronde_transport transport;
-    void *wire_self;          /**< the transport's */
-    struct ronde_card *cards; /**< ranks * RONDE_CARDS, as the transport shows them */
-    uint64_t sequence;        /**< runs begun */
-    uint64_t loads;           /**< programs ever loaded: the same number on all ranks */
+    char host_id[RONDE_HOST_ID_BYTES]; /**< what options.host_id points to, if to anything */
+    uint32_t *leaders;                 /**< of each rank's host: its first rank */
+    struct ronde_bells *bells;         /**< of this host, where futexes will not do; else NULL */
+    void *wire_self;                   /**< the shared memory's */
+    void *net_self;                    /**< UCX's */
+    struct ronde_card *near_cards;     /**< ranks * RONDE_CARDS, as this host's ranks show them */
+    struct ronde_card *far_cards;      /**< the same of ranks of other hosts */
+    uint64_t sequence;                 /**< runs begun */
+    uint64_t loads;                    /**< programs ever loaded: the same number on all ranks */
     bool is_running;
     bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
 };
@@ -105,7 +127,8 @@ struct ronde_comm_program {
     uint32_t depth;
     struct ronde_neighbour *neighbours;
     uint32_t neighbour_count;
-    void *wire_self; /**< the transport's */
+    void *wire_self; /**< the shared memory's */
+    void *net_self;  /**< UCX's */
     uint32_t *lanes; /**< those not done */
     uint32_t lane_count;
     struct ronde_card card; /**< of the run */
@@ -135,6 +158,12 @@ enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t r
 /** Fails with both sides of a disagreement, in what they differ. REJECTED. */
 enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card, uint32_t other,
                                     const struct ronde_card *other_card, struct ronde_error *error);
+
+/** Finds out which ranks share memory, and sets leaders, crowd, transport and wire. Collective. */
+enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_error *error);
+
+/** Whether a rank is reached through this host's memory. */
+bool ronde_comm_is_near(const struct ronde_comm *comm, uint32_t rank);
 
 /** Whether two cards, sequence aside, say the same. */
 bool ronde_card_is_same(const struct ronde_card *left, const struct ronde_card *right);

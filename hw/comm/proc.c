@@ -1,11 +1,12 @@
 /*
- * The transport of one machine: connections in shared memory.
+ * The transport of one host: connections in shared memory.
  *
- * The lanes' own counters are the transport; nothing is copied here. Memory has no name: rank 0 creates a file without
- * one, and the others open it through rank 0's descriptor, so that nothing is left behind however a process ends. A
- * rank that has nothing to do for a while sleeps on a word of its own, its bell; whoever has posted something for it
- * looks whether it sleeps, and only then asks the kernel to wake it.
+ * The lanes' own counters are the transport; nothing is copied here. Memory has no name: the host's first rank creates a
+ * file without one, and the others open it through that rank's descriptor, so that nothing is left behind however a
+ * process ends. A rank that has nothing to do for a while sleeps on a word of its own, its bell; whoever has posted
+ * something for it looks whether it sleeps, and only then asks the kernel to wake it.
  */
+#include "hw/comm/bells.h"
 #include "hw/comm/comm.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static enum ronde_status open_file(const struct door *door, int *out_fd, struct 
     *out_fd = open(path, O_RDWR | O_CLOEXEC);
     if (*out_fd >= 0)
         return RONDE_OK;
-    return ronde_fail(error, RONDE_DEVICE, "cannot open rank 0's shared memory %s: %s", path,
+    return ronde_fail(error, RONDE_DEVICE, "cannot open the host's shared memory %s: %s", path,
                       strerror(errno));
 }
 
@@ -109,10 +110,11 @@ static void unshare_memory(struct shared *shared)
     shared->start = NULL;
 }
 
-/* Zeroed memory that all ranks map. Collective: it succeeds on all of them or on none. */
+/* Zeroed memory that all ranks of a host map. Collective: it succeeds on all ranks of all hosts or on none. */
 static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, struct shared *out,
                                       struct ronde_error *error)
 {
+    const uint32_t leader = comm->leaders[comm->rank];
     struct door door = {(int32_t)getpid(), -1};
     int fd = -1;
     struct door *doors = ronde_mem_new(comm->mem, comm->ranks, sizeof *doors);
@@ -121,17 +123,17 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
     if (bytes > SIZE_MAX / 2 || bytes > (uint64_t)LLONG_MAX)
         status = ronde_fail(error, RONDE_NO_MEMORY, "%llu bytes of shared memory are too many",
                             (unsigned long long)bytes);
-    if (status == RONDE_OK && comm->rank == 0)
+    if (status == RONDE_OK && comm->rank == leader)
         status = create_file((size_t)bytes, &fd, error);
     door.descriptor = fd;
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK)
         status = ronde_star_allgather(comm->star, &door, sizeof door, doors, error);
-    if (status == RONDE_OK && comm->rank > 0)
-        status = open_file(&doors[0], &fd, error);
+    if (status == RONDE_OK && comm->rank != leader)
+        status = open_file(&doors[leader], &fd, error);
     if (status == RONDE_OK)
         status = map_file(fd, (size_t)bytes, out, error);
-    /* Rank 0's descriptor must stay open until all have used it. */
+    /* The leader's descriptor must stay open until all have used it. */
     status = ronde_comm_agree(comm, status, error);
     if (status != RONDE_OK)
         unshare_memory(out);
@@ -154,7 +156,7 @@ static enum ronde_status proc_open(struct ronde_comm *comm, struct ronde_error *
                               &board->shared, error);
     if (status != RONDE_OK)
         return status;
-    comm->cards = (struct ronde_card *)(void *)board->shared.start;
+    comm->near_cards = (struct ronde_card *)(void *)board->shared.start;
     board->bells = (struct bell *)(void *)(board->shared.start + cards_bytes);
     return RONDE_OK;
 }
@@ -202,7 +204,7 @@ static void place_ends(const struct ronde_comm_program *program, const uint64_t 
     for (uint64_t e = 0; e < loaded->end_count; e++) {
         const struct ronde_port *port = &loaded->ports[e];
         const uint32_t receiver = port->is_send ? port->peer : program->comm->rank;
-        if (port->peer == RONDE_NONE)
+        if (port->peer == RONDE_NONE || !ronde_comm_is_near(program->comm, port->peer))
             continue;
         const uint64_t box = firsts[(size_t)receiver * channels + port->channel] + port->number;
         ronde_loaded_place(loaded, e, shared->start + box * box_bytes, program->depth);
@@ -243,8 +245,17 @@ static void proc_unload(struct ronde_comm_program *program)
     program->wire_self = NULL;
 }
 
+/* A futex costs less than a pipe, but a rank cannot sleep on it and on a network at once. */
+static void wake(const struct ronde_comm *comm, uint32_t rank, uint32_t *bell)
+{
+    if (comm->bells)
+        ronde_bells_ring(comm->bells, rank);
+    else
+        (void)syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 /*
- * Wakes the neighbours that sleep. What was posted must be visible before their bells are read: a rank that goes to
+ * Wakes the neighbours that sleep; the bells of other hosts' ranks never ask for it. What was posted must be visible before their bells are read: a rank that goes to
  * sleep says so first and then looks once more, so that one of the two sees the other.
  */
 static void ring(const struct ronde_comm_program *program)
@@ -252,17 +263,18 @@ static void ring(const struct ronde_comm_program *program)
     const struct board *board = program->comm->wire_self;
     __sync_synchronize();
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
-        uint32_t *bell = &board->bells[program->neighbours[n].rank].is_asleep;
+        const uint32_t rank = program->neighbours[n].rank;
+        uint32_t *bell = &board->bells[rank].is_asleep;
         if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0 &&
             __atomic_exchange_n(bell, 0, __ATOMIC_RELAXED) != 0)
-            (void)syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+            wake(program->comm, rank, bell);
     }
 }
 
 static void proc_tell(struct ronde_comm_program *program, const struct ronde_card *card)
 {
     const struct ronde_comm *comm = program->comm;
-    ronde_card_put(&comm->cards[(size_t)comm->rank * RONDE_CARDS + card->sequence % RONDE_CARDS],
+    ronde_card_put(&comm->near_cards[(size_t)comm->rank * RONDE_CARDS + card->sequence % RONDE_CARDS],
                    card);
     ring(program);
 }
@@ -281,12 +293,32 @@ static enum ronde_status proc_poll(struct ronde_comm_program *program, bool *io_
     return RONDE_OK;
 }
 
-static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
+/* Says that this rank sleeps from now on; false if it had not said so before, since then something may have come. */
+static bool fall_asleep(uint32_t *bell)
+{
+    if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0)
+        return true;
+    __atomic_store_n(bell, 1, __ATOMIC_SEQ_CST);
+    __sync_synchronize();
+    return false;
+}
+
+static uint32_t *own_bell(const struct ronde_comm_program *program)
 {
     const struct board *board = program->comm->wire_self;
+    return &board->bells[program->comm->rank].is_asleep;
+}
+
+static int proc_doze(struct ronde_comm_program *program)
+{
+    return fall_asleep(own_bell(program)) ? ronde_bells_fd(program->comm->bells) : -1;
+}
+
+static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
+{
     const uint32_t spins = program->comm->is_crowded ? SPINS_CROWDED : SPINS;
     const struct timespec nap = {0, NAP_NS};
-    uint32_t *bell = &board->bells[program->comm->rank].is_asleep;
+    uint32_t *bell = own_bell(program);
     if (idle < spins) {
         if (idle < PAUSES)
             PAUSE_CORE();
@@ -294,13 +326,9 @@ static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
             sched_yield();
         return;
     }
-    /* Says that it will sleep; the caller polls once more, and only a fruitless poll leads to sleep. */
-    if (__atomic_load_n(bell, __ATOMIC_RELAXED) == 0) {
-        __atomic_store_n(bell, 1, __ATOMIC_SEQ_CST);
-        __sync_synchronize();
-        return;
-    }
-    (void)syscall(SYS_futex, bell, FUTEX_WAIT, 1, &nap, NULL, 0);
+    /* Having said so, the caller polls once more, and only a fruitless poll leads to sleep. */
+    if (fall_asleep(bell))
+        (void)syscall(SYS_futex, bell, FUTEX_WAIT, 1, &nap, NULL, 0);
 }
 
 const struct ronde_wire ronde_wire_proc = {
@@ -312,4 +340,5 @@ const struct ronde_wire ronde_wire_proc = {
     .tell = proc_tell,
     .poll = proc_poll,
     .rest = proc_rest,
+    .doze = proc_doze,
 };

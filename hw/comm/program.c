@@ -185,6 +185,20 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
     return ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
 }
 
+/* A root's buffers are its own business: others may use one of them only, or lay them differently. */
+static enum ronde_card_placement placement_of(const struct ronde_comm_program *program,
+                                              const struct ronde_launch *launch)
+{
+    const struct ronde_collective_traits *traits =
+        ronde_collective_traits(program->loaded->schedule->collective);
+    const uint32_t rank = program->comm->rank;
+    if (traits->has_root || !traits->has_in_place || launch->count == 0 || !launch->in ||
+        !launch->out || !launch->in[rank] || !launch->out[rank])
+        return RONDE_PLACEMENT_OPEN;
+    return program->loaded->frame.is_in_place ? RONDE_PLACEMENT_IN_PLACE
+                                              : RONDE_PLACEMENT_OUT_OF_PLACE;
+}
+
 static struct ronde_card make_card(const struct ronde_comm_program *program,
                                    const struct ronde_launch *launch)
 {
@@ -197,6 +211,7 @@ static struct ronde_card make_card(const struct ronde_comm_program *program,
     card.depth = launch->depth;
     card.dtype = launch->dtype;
     card.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
+    card.placement = placement_of(program, launch);
     return card;
 }
 

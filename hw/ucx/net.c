@@ -52,8 +52,9 @@ static ucs_status_t on_card(void *self, const void *head, size_t head_bytes, voi
         return UCS_OK;
     memcpy(&shown, head, sizeof shown);
     if (shown.rank < net->comm->ranks)
-        ronde_card_put(&net->comm->cards[shown.rank * RONDE_CARDS + shown.card.sequence % RONDE_CARDS],
-                       &shown.card);
+        ronde_card_put(
+            &net->comm->far_cards[shown.rank * RONDE_CARDS + shown.card.sequence % RONDE_CARDS],
+            &shown.card);
     return UCS_OK;
 }
 
@@ -106,17 +107,18 @@ static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *
     return status == UCS_OK ? RONDE_OK : fail_ucx(status, "making a worker", error);
 }
 
-/* Everything a rank can do alone; comm->wire_self is set as soon as there is something to release. */
+/* Everything a rank can do alone; comm->net_self is set as soon as there is something to release. */
 static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error *error)
 {
     struct ronde_net *net = ronde_mem_new(comm->mem, 1, sizeof *net);
-    comm->wire_self = net;
+    comm->net_self = net;
     if (!net)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
     net->comm = comm;
     net->remotes = ronde_mem_new(comm->mem, comm->ranks, sizeof *net->remotes);
-    comm->cards = ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_CARDS, sizeof *comm->cards);
-    if (!net->remotes || !comm->cards)
+    comm->far_cards =
+        ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_CARDS, sizeof *comm->far_cards);
+    if (!net->remotes || !comm->far_cards)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         net->remotes[rank].net = net;
@@ -159,7 +161,7 @@ enum ronde_status ronde_net_open(struct ronde_comm *comm, struct ronde_error *er
     ucp_address_t *mine = NULL;
     size_t bytes = 0;
     enum ronde_status status = open_alone(comm, error);
-    struct ronde_net *net = comm->wire_self;
+    struct ronde_net *net = comm->net_self;
     if (status == RONDE_OK) {
         const ucs_status_t got = ucp_worker_get_address(net->worker, &mine, &bytes);
         if (got != UCS_OK)
@@ -215,7 +217,7 @@ static void disconnect(struct ronde_net *net, struct ronde_remote *remote, doubl
 
 void ronde_net_close(struct ronde_comm *comm)
 {
-    struct ronde_net *net = comm->wire_self;
+    struct ronde_net *net = comm->net_self;
     if (!net)
         return;
     const double deadline_ns = ronde_clock_ns() + FAREWELL_NS;
@@ -226,9 +228,10 @@ void ronde_net_close(struct ronde_comm *comm)
     if (net->context)
         ucp_cleanup(net->context);
     ronde_mem_free(comm->mem, net->addresses, comm->ranks, net->address_bytes);
-    ronde_mem_free(comm->mem, comm->cards, (size_t)comm->ranks * RONDE_CARDS, sizeof *comm->cards);
+    ronde_mem_free(comm->mem, comm->far_cards, (size_t)comm->ranks * RONDE_CARDS,
+                   sizeof *comm->far_cards);
     ronde_mem_free(comm->mem, net->remotes, comm->ranks, sizeof *net->remotes);
     ronde_mem_free(comm->mem, net, 1, sizeof *net);
-    comm->cards = NULL;
-    comm->wire_self = NULL;
+    comm->far_cards = NULL;
+    comm->net_self = NULL;
 }

@@ -55,9 +55,11 @@ struct ronde_links {
     struct ronde_links *next;
     struct ronde_comm_program *program;
     struct ronde_net *net;
-    struct link *links;   /* one per end */
-    struct place *places; /* depth per end */
-    unsigned char *boxes; /* memory of the connections, as got */
+    struct link *links;   /* one per end; those that are not UCX's stay zeroed */
+    struct place *places; /* depth per end of UCX's */
+    uint64_t *ends;       /* those that are UCX's: their other ends are not in this host's memory */
+    uint64_t end_count;
+    unsigned char *boxes; /* memory of these connections, as got */
     size_t boxes_bytes;   /* of it */
     uint64_t pending;     /* sends UCX has not finished with */
     struct ronde_card_head card;
@@ -94,7 +96,8 @@ static struct link *find_link(const struct ronde_net *net, const struct ronde_da
     if (head->number >= task->view.program->connection_count)
         return NULL;
     const uint64_t end = (uint64_t)(task->ends - loaded->ends) + head->number;
-    return loaded->ports[end].is_send ? NULL : &links->links[end];
+    /* What is not UCX's has no places. */
+    return loaded->ports[end].is_send || !links->links[end].places ? NULL : &links->links[end];
 }
 
 /* Shows the lanes what has come without a gap. */
@@ -202,7 +205,7 @@ ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_byte
         return UCS_OK;
     memcpy(&head, given, sizeof head);
     struct ronde_links *links = find_links(self, head.program);
-    if (!links || head.end >= links->program->loaded->end_count)
+    if (!links || head.end >= links->program->loaded->end_count || !links->links[head.end].places)
         return UCS_OK;
     struct link *link = &links->links[head.end];
     if (head.consumed > link->credited && head.consumed <= link->sent) {
@@ -382,16 +385,15 @@ static bool is_flushed(struct ronde_links *links)
 static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_moved,
                                   bool *out_is_quiet, struct ronde_error *error)
 {
-    struct ronde_links *links = program->wire_self;
+    struct ronde_links *links = program->net_self;
     struct ronde_net *net = links->net;
     const struct ronde_loaded *loaded = program->loaded;
-    for (uint64_t e = 0; e < loaded->end_count; e++) {
-        if (loaded->ports[e].peer == RONDE_NONE)
-            continue;
-        if (loaded->ports[e].is_send)
-            *io_moved |= send_posted(&links->links[e]);
+    for (uint64_t k = 0; k < links->end_count; k++) {
+        struct link *link = &links->links[links->ends[k]];
+        if (loaded->ports[link->end].is_send)
+            *io_moved |= send_posted(link);
         else
-            tell_consumed(&links->links[e], *io_moved);
+            tell_consumed(link, *io_moved);
     }
     for (uint32_t k = 0; k < PROGRESS_CALLS && ucp_worker_progress(net->worker) > 0; k++)
         *io_moved = true;
@@ -405,30 +407,37 @@ static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_m
 
 static void ucx_tell(struct ronde_comm_program *program, const struct ronde_card *card)
 {
-    struct ronde_links *links = program->wire_self;
+    struct ronde_links *links = program->net_self;
     const struct ronde_loaded *loaded = program->loaded;
     /* All connections are empty, and begin again at their first slot: so do those at their other ends. */
-    for (uint64_t e = 0; program->is_rearranged && e < loaded->end_count; e++)
-        links->links[e].base = loaded->ends[e].count;
+    for (uint64_t k = 0; program->is_rearranged && k < links->end_count; k++)
+        links->links[links->ends[k]].base = loaded->ends[links->ends[k]].count;
     links->card.rank = program->comm->rank;
     links->card.card = *card;
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
         const struct parcel parcel = {RONDE_NET_CARD, &links->card, sizeof links->card, NULL, 0,
                                       on_card_sent,   links};
-        (void)dispatch(links, program->neighbours[n].rank, &parcel);
+        if (!ronde_comm_is_near(program->comm, program->neighbours[n].rank))
+            (void)dispatch(links, program->neighbours[n].rank, &parcel);
     }
+}
+
+static int ucx_doze(struct ronde_comm_program *program)
+{
+    const struct ronde_links *links = program->net_self;
+    /* Refused while something is left to be seen. */
+    return ucp_worker_arm(links->net->worker) == UCS_OK ? links->net->event_fd : -1;
 }
 
 static void ucx_rest(struct ronde_comm_program *program, uint32_t idle)
 {
-    struct ronde_links *links = program->wire_self;
-    struct pollfd event = {links->net->event_fd, POLLIN, 0};
+    struct pollfd event = {-1, POLLIN, 0};
     if (idle < (program->comm->is_crowded ? SPINS_CROWDED : SPINS)) {
         sched_yield();
         return;
     }
-    /* Refused while something is left to be seen. */
-    if (ucp_worker_arm(links->net->worker) == UCS_OK)
+    event.fd = ucx_doze(program);
+    if (event.fd >= 0)
         (void)poll(&event, 1, NAP_MS);
 }
 
@@ -439,13 +448,29 @@ static uint64_t ucx_default_slot_bytes(const struct ronde_schedule *schedule, ui
     return DEFAULT_SLOT_BYTES;
 }
 
-/* Memory for all connections of the rank, and a link for each. */
-static enum ronde_status make_links(struct ronde_comm_program *program, struct ronde_links *links,
-                                    struct ronde_error *error)
+/* Which connection ends are UCX's. */
+static enum ronde_status list_ends(struct ronde_links *links, struct ronde_error *error)
 {
+    const struct ronde_comm *comm = links->program->comm;
+    const struct ronde_loaded *loaded = links->program->loaded;
+    const size_t most = (size_t)loaded->end_count;
+    links->ends = ronde_mem_new(comm->mem, most, sizeof *links->ends);
+    links->links = ronde_mem_new(comm->mem, most, sizeof *links->links);
+    if (!links->ends || !links->links)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu connections", most);
+    for (uint64_t e = 0; e < loaded->end_count; e++)
+        if (loaded->ports[e].peer != RONDE_NONE && !ronde_comm_is_near(comm, loaded->ports[e].peer))
+            links->ends[links->end_count++] = e;
+    return RONDE_OK;
+}
+
+/* Memory for those connections. */
+static enum ronde_status make_links(struct ronde_links *links, struct ronde_error *error)
+{
+    const struct ronde_comm_program *program = links->program;
     const struct ronde_mem *mem = program->comm->mem;
     struct ronde_loaded *loaded = program->loaded;
-    const uint64_t ends = loaded->end_count;
+    const uint64_t ends = links->end_count;
     const uint64_t box_bytes =
         (ronde_box_bytes(loaded->schedule, program->slot_bytes, program->depth) + BOX_ALIGNMENT - 1) /
         BOX_ALIGNMENT * BOX_ALIGNMENT;
@@ -454,22 +479,20 @@ static enum ronde_status make_links(struct ronde_comm_program *program, struct r
                           (unsigned long long)ends);
     links->boxes_bytes = (size_t)(ends * box_bytes) + BOX_ALIGNMENT;
     links->boxes = ronde_mem_new(mem, links->boxes_bytes, 1);
-    links->links = ronde_mem_new(mem, (size_t)ends, sizeof *links->links);
     links->places = ronde_mem_new(mem, (size_t)ends * program->depth, sizeof *links->places);
-    if (!links->boxes || !links->links || !links->places)
+    if (!links->boxes || !links->places)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
                           (unsigned long long)ends);
     unsigned char *box =
         links->boxes + (BOX_ALIGNMENT - (uintptr_t)links->boxes % BOX_ALIGNMENT) % BOX_ALIGNMENT;
-    for (uint64_t e = 0; e < ends; e++, box += box_bytes) {
-        struct link *link = &links->links[e];
+    for (uint64_t k = 0; k < ends; k++, box += box_bytes) {
+        struct link *link = &links->links[links->ends[k]];
         link->links = links;
-        link->end = e;
-        link->places = links->places + e * program->depth;
+        link->end = links->ends[k];
+        link->places = links->places + k * program->depth;
         for (uint32_t slot = 0; slot < program->depth; slot++)
             link->places[slot].link = link;
-        if (loaded->ports[e].peer != RONDE_NONE)
-            ronde_loaded_place(loaded, e, box, program->depth);
+        ronde_loaded_place(loaded, link->end, box, program->depth);
     }
     return RONDE_OK;
 }
@@ -490,7 +513,7 @@ static void settle_endpoints(struct ronde_links *links)
 static enum ronde_status ucx_load(struct ronde_comm_program *program, struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
-    struct ronde_net *net = comm->wire_self;
+    struct ronde_net *net = comm->net_self;
     struct ronde_links *links = ronde_mem_new(comm->mem, 1, sizeof *links);
     enum ronde_status status =
         links ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
@@ -500,11 +523,14 @@ static enum ronde_status ucx_load(struct ronde_comm_program *program, struct ron
         links->is_flushed = true;
         links->next = net->programs;
         net->programs = links;
-        program->wire_self = links;
-        status = make_links(program, links, error);
+        program->net_self = links;
+        status = list_ends(links, error);
+        if (status == RONDE_OK)
+            status = make_links(links, error);
     }
     for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++)
-        status = ronde_net_connect(net, program->neighbours[n].rank, error);
+        if (!ronde_comm_is_near(comm, program->neighbours[n].rank))
+            status = ronde_net_connect(net, program->neighbours[n].rank, error);
     if (status == RONDE_OK)
         settle_endpoints(links);
     /* Nobody sends before all can receive. */
@@ -538,7 +564,7 @@ static void let_go(struct ronde_links *links)
 
 static void ucx_unload(struct ronde_comm_program *program)
 {
-    struct ronde_links *links = program->wire_self;
+    struct ronde_links *links = program->net_self;
     const struct ronde_mem *mem = program->comm->mem;
     if (!links)
         return;
@@ -547,12 +573,14 @@ static void ucx_unload(struct ronde_comm_program *program)
     while (*at != links)
         at = &(*at)->next;
     *at = links->next;
-    const uint64_t ends = program->loaded->end_count;
+    const size_t most = (size_t)program->loaded->end_count;
     ronde_mem_free(mem, links->boxes, links->boxes_bytes, 1);
-    ronde_mem_free(mem, links->links, (size_t)ends, sizeof *links->links);
-    ronde_mem_free(mem, links->places, (size_t)ends * program->depth, sizeof *links->places);
+    ronde_mem_free(mem, links->places, (size_t)links->end_count * program->depth,
+                   sizeof *links->places);
+    ronde_mem_free(mem, links->links, most, sizeof *links->links);
+    ronde_mem_free(mem, links->ends, most, sizeof *links->ends);
     ronde_mem_free(mem, links, 1, sizeof *links);
-    program->wire_self = NULL;
+    program->net_self = NULL;
 }
 
 const struct ronde_wire ronde_wire_ucx = {
@@ -564,4 +592,5 @@ const struct ronde_wire ronde_wire_ucx = {
     .tell = ucx_tell,
     .poll = ucx_poll,
     .rest = ucx_rest,
+    .doze = ucx_doze,
 };

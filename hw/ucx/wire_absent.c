@@ -54,5 +54,12 @@ static void absent_rest(struct ronde_comm_program *program, uint32_t idle)
     (void)idle;
 }
 
-const struct ronde_wire ronde_wire_ucx = {absent_open,   absent_close, absent_slot, absent_load,
-                                          absent_unload, absent_tell,  absent_poll, absent_rest};
+static int absent_doze(struct ronde_comm_program *program)
+{
+    (void)program;
+    return -1;
+}
+
+const struct ronde_wire ronde_wire_ucx = {absent_open, absent_close,  absent_slot,
+                                          absent_load, absent_unload, absent_tell,
+                                          absent_poll, absent_rest,   absent_doze};

@@ -92,6 +92,7 @@ enum quarrel {
     QUARREL_OP,
     QUARREL_SLOT,
     QUARREL_DEPTH,
+    QUARREL_PLACEMENT,
     QUARREL_PROGRAM, /* another loaded schedule of the same collective */
     QUARREL_COLLECTIVE,
     QUARREL_ROOT,
@@ -99,8 +100,9 @@ enum quarrel {
 };
 
 static const char *const quarrel_words[] = {
-    "about the count", "about the element type", "about the operator",   "about the slot",
-    "about the depth", "about the schedule",     "about the collective", "about the root",
+    "about the count",    "about the element type", "about the operator",
+    "about the slot",     "about the depth",        "about the placement",
+    "about the schedule", "about the collective",   "about the root",
 };
 
 /* Two schedules are loaded by all; rank 1 runs another one, or otherwise, than rank 0. */
@@ -137,7 +139,7 @@ static enum ronde_status quarrel(const struct team_seat *seat, struct ronde_erro
         launch.slot_bytes = is_odd && kind == QUARREL_SLOT ? 256 : 0;
         launch.depth = is_odd && kind == QUARREL_DEPTH ? 4 : 0;
         sum.in[seat->join.rank] = many;
-        sum.out[seat->join.rank] = many + 4;
+        sum.out[seat->join.rank] = is_odd && kind == QUARREL_PLACEMENT ? many : many + 4;
         status = run_launch(programs[is_odd && kind >= QUARREL_PROGRAM], &launch, error);
     }
     for (int k = 0; k < 2; k++) {

@@ -13,10 +13,16 @@
 #include <unistd.h>
 
 enum ronde_transport team_transport = RONDE_TRANSPORT_PROC;
+uint32_t team_ranks_per_host = 0;
+
+/* A member's own, in its process. */
+static char host_id[16];
 
 static void be_member(const struct team_seat *seat, team_part part)
 {
     struct ronde_error error = {0};
+    if (team_ranks_per_host > 0)
+        snprintf(host_id, sizeof host_id, "host %u", seat->join.rank / team_ranks_per_host);
     seat->result->status = part(seat, &error);
     snprintf(seat->result->message, sizeof seat->result->message, "%s", error.message);
     /* Through exit, so that a sanitizer can tell of leaks. */
@@ -102,5 +108,6 @@ struct ronde_comm_options team_options(uint64_t seconds)
 {
     return (struct ronde_comm_options){.transport = team_transport,
                                        .timeout_ns =
-                                           seconds * UINT64_C(1000000000) * team_patience()};
+                                           seconds * UINT64_C(1000000000) * team_patience(),
+                                       .host_id = team_ranks_per_host > 0 ? host_id : NULL};
 }

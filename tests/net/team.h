@@ -13,6 +13,9 @@
 /** What team_options asks for. */
 extern enum ronde_transport team_transport;
 
+/** Members in a row that say they are on one host; 0 = what is true counts. */
+extern uint32_t team_ranks_per_host;
+
 /** Ranks of a team, at most. */
 #define TEAM_MAX 64u
 

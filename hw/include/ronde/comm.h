@@ -31,9 +31,10 @@ typedef void (*ronde_on_note)(void *self, const char *text);
 
 /** How messages travel between processes: enumerator, text. */
 #define RONDE_TRANSPORT_LIST(X)                                                                    \
-    X(AUTO, "auto") /* shared memory where all ranks are on one machine, else ucx */               \
+    X(AUTO, "auto") /* hybrid; a build without UCX can do so where all ranks are on one host */    \
     X(PROC, "proc") /* shared memory of one machine */                                             \
-    X(UCX, "ucx")   /* whatever UCX finds: InfiniBand, RoCE, TCP, shared memory */
+    X(UCX, "ucx")   /* whatever UCX finds, everywhere: InfiniBand, RoCE, TCP, shared memory */     \
+    X(HYBRID, "hybrid") /* shared memory inside a host, UCX between hosts */
 
 /** Transports. */
 enum ronde_transport {
@@ -43,19 +44,24 @@ enum ronde_transport {
         RONDE_TRANSPORT_COUNT /**< number of transports */
 };
 
+/** Bytes of a host's name, the terminating zero included. */
+#define RONDE_HOST_ID_BYTES 64u
+
 /** How a schedule is loaded. */
 struct ronde_comm_plan {
     uint64_t slot_bytes; /**< the longest slot of any launch; 0 = the transport's default */
     uint32_t depth;      /**< the most slots of any launch; 0 = ronde_launch_depth's default */
 };
 
-/** Choices of a communicator; zeroed means all defaults. The same on all ranks, but for the note. */
+/** Choices of a communicator; zeroed means all defaults. The same on all ranks, but for the host and the note. */
 struct ronde_comm_options {
     enum ronde_transport transport; /**< how messages travel */
     uint64_t timeout_ns; /**< limit of every collective call but a run; 0 = RONDE_COMM_TIMEOUT_NS */
     struct ronde_comm_plan plan; /**< of schedules that are loaded without one */
-    ronde_on_note note;          /**< told about what was refused; NULL = nobody */
-    void *note_self;             /**< handed to it */
+    const char *host_id; /**< name of this rank's host: ranks that share memory do so only under one name; NULL = by
+                              the network's name space */
+    ronde_on_note note; /**< told about what was refused; NULL = nobody */
+    void *note_self;    /**< handed to it */
 };
 
 /** The caller's way to gather bytes before there is a communicator. */
@@ -121,7 +127,7 @@ RONDE_API uint32_t ronde_comm_rank(const struct ronde_comm *comm);
 /** Number of ranks. */
 RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
 
-/** How the messages travel; never AUTO. */
+/** How the messages travel: PROC where all ranks are on one host, UCX where each has its own, else HYBRID. */
 RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);
 
 /** Gathers bytes of all ranks, in order of ranks; what 0 bytes gather is a barrier. Collective. Errors: the communicator's. */
