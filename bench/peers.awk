@@ -45,10 +45,14 @@ function read_record(    table, bytes, engine, round) {
     match($0, /"round [0-9]+"/)
     round = substr($0, RSTART + 7, RLENGTH - 8) + 0
     note_point(table, bytes)
+    if (round > rounds) rounds = round
+    # What is wrong has no time.
+    if (value_of("wrong") != "0") {
+        wrong[table, bytes, engine] = value_of("wrong")
+        return
+    }
     time[table, bytes, engine, round] = value_of("time_ns") / 1e3
     algorithm[table, bytes, engine] = value_of("algorithm") "/" value_of("protocol")
-    if (value_of("wrong") != "0") wrong[table, bytes, engine] = value_of("wrong")
-    if (round > rounds) rounds = round
 }
 
 # Of blank, comment and target lines of targets.txt only the last.
@@ -201,7 +205,7 @@ function print_tables(    i, key, parts) {
     for (i = 1; i <= table_count; i++) print_table(tables[i])
     for (key in wrong) {
         split(key, parts, SUBSEP)
-        printf "# WRONG: %s, %s ranks, %d bytes: %s elements\n", parts[3], parts[1], parts[2], wrong[key]
+        printf "# WRONG: %s: %s ranks, %s: %s elements\n", parts[3], parts[1], size_text(parts[2]), wrong[key]
     }
     printf "\n# Targets\n"
     for (i = 1; i <= target_count; i++) print_target(targets[i])
@@ -239,7 +243,8 @@ function print_plot(    i, columns) {
     columns = table_count < 3 ? table_count : 3
     printf "set terminal svg size %d,%d font 'sans,10'\n", 400 * columns, 300 * int((table_count + columns - 1) / columns)
     printf "set multiplot layout %d,%d\n", int((table_count + columns - 1) / columns), columns
-    print "set logscale xy; set key left top; set format x '%.0s%cB'; set grid; set xlabel 'bytes'; set ylabel 'us'"
+    print "set logscale x 2; set logscale y; set format x '%.0b%B'; set xtics 32; set grid"
+    print "set key left top reverse Left samplen 2; set xlabel 'bytes'; set ylabel 'us'"
     for (i = 1; i <= table_count; i++) print_panel(tables[i])
     print "unset multiplot"
 }

@@ -222,7 +222,10 @@ warm_up() {
     local name=$1
     ask "$name" "$2" "$3" "$4" 0 1 || return 1
     wrongs[$name]=$wrong
-    [ "$wrong" = 0 ] || say "WRONG $name, $2 ranks, $3 of $4 bytes: $wrong elements"
+    if [ "$wrong" != 0 ]; then
+        say "WRONG $name, $2 ranks, $3 of $4 bytes: $wrong elements"
+        failed=1
+    fi
     iterations[$name]=$(iterations_for "$took_ns")
     # The first run was cold: ask again unless that makes no difference.
     if [ "${iterations[$name]}" -gt 2 ]; then

@@ -36,7 +36,7 @@ static void check_file(const char *path, void *context)
 static void sources_are_formatted(void)
 {
     static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
-                                          "hw",     "cli",       "tests"};
+                                          "hw",     "cli",       "tests",      "bench"};
     static const char *const suffixes[] = {".c", ".h", ".cpp", ".cu"};
     if (!has_formatter()) {
         suite_skip("no clang-format 14 here");
