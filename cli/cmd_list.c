@@ -171,13 +171,13 @@ static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_err
     return status;
 }
 
-/* How ranks that are processes reach each other: names for --backend, too. */
+/* How ranks that are processes reach each other. */
 static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_error *error)
 {
-    static const char *const texts[] = {[RONDE_TRANSPORT_PROC] =
-                                            "ranks are processes of one machine",
-                                        [RONDE_TRANSPORT_UCX] =
-                                            "ranks are processes, on any machines UCX connects"};
+    static const char *const texts[] = {
+        [RONDE_TRANSPORT_PROC] = "ranks are processes of one machine",
+        [RONDE_TRANSPORT_UCX] = "ranks are processes, on any machines UCX connects",
+        [RONDE_TRANSPORT_HYBRID] = "shared memory inside a machine, UCX between them"};
     enum ronde_status status = RONDE_OK;
     print_heading(sink, "transports");
     for (unsigned t = RONDE_TRANSPORT_PROC; t < RONDE_TRANSPORT_COUNT && status == RONDE_OK; t++) {

@@ -320,6 +320,11 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
 
 int ronde_cmd_run(const struct ronde_options *options)
 {
+    struct ronde_error error = {0};
+    if (options->hosts && !ronde_team_is_wanted(options->backend)) {
+        (void)ronde_fail(&error, RONDE_BAD_ARGUMENT, "--hosts needs --backend ucx");
+        return ronde_report(&error);
+    }
     return ronde_team_is_wanted(options->backend) ? ronde_team_run(options, run)
                                                   : run(options, NULL);
 }

@@ -29,9 +29,10 @@ static const struct ronde_command commands[] = {
     {"run", "COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
-     "  ronde run all_reduce -N 4 --backend proc\n",
+     "  ronde run all_reduce -N 4 --backend proc\n"
+     "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                " join token" PRINT,
+                " join token transport hosts launcher" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"

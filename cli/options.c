@@ -66,6 +66,9 @@ enum key {
     KEY_RANK,
     KEY_JOIN,
     KEY_TOKEN,
+    KEY_TRANSPORT,
+    KEY_HOSTS,
+    KEY_LAUNCHER,
     KEY_NIC_RATE,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE
@@ -103,9 +106,17 @@ static const struct argp_option all_options[] = {
      "give up a run after this long (default 60, a replay 600)", 2},
     {"backend", KEY_BACKEND, "NAME", 0,
      "what executes: cpu (default), host, or processes: proc or ucx", 2},
-    {"rank", KEY_RANK, "RANK", 0, "processes: this one's rank, where nobody else starts them", 2},
+    {"rank", KEY_RANK, "R|R..S", 0,
+     "processes: this one's rank, or those to make here, where nobody else starts them", 2},
     {"join", KEY_JOIN, "HOST:PORT", 0, "processes: where rank 0 listens and the others come", 2},
-    {"token", KEY_TOKEN, "TEXT", 0, "processes: the job's secret, the same on all ranks", 2},
+    {"token", KEY_TOKEN, "TEXT", 0,
+     "processes: the job's secret, the same on all ranks; - reads it from the first line of input",
+     2},
+    {"transport", KEY_TRANSPORT, "NAME", 0,
+     "ucx: hybrid (default; shared memory inside a host) or ucx everywhere", 2},
+    {"hosts", KEY_HOSTS, "A,B,...", 0, "processes: start them there, in equal shares", 2},
+    {"launcher", KEY_LAUNCHER, "COMMAND", 0,
+     "with --hosts: what runs a command on a host (default: ssh -o BatchMode=yes)", 2},
     {"topo", KEY_TOPO, "FILE", 0, "platform file, or the name of a shipped one", 2},
     {"engine", KEY_ENGINE, "NAME", 0,
      "what replays: auto (default), flat, simgrid, flat_fifo or extrapolate", 2},
@@ -322,6 +333,9 @@ static const struct plain plains[] = {
     TEXT(KEY_BACKEND, backend),
     TEXT(KEY_JOIN, join),
     TEXT(KEY_TOKEN, token),
+    TEXT(KEY_TRANSPORT, transport),
+    TEXT(KEY_HOSTS, hosts),
+    TEXT(KEY_LAUNCHER, launcher),
     TEXT(KEY_TOPO, topo),
     TEXT(KEY_ENGINE, engine),
     TEXT(KEY_OUTPUT, output),
@@ -400,7 +414,7 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
     case 'r':
         return ronde_count_parse("root", text, 0, &options->root, error);
     case KEY_RANK:
-        return ronde_count_parse("rank", text, 0, &options->rank, error);
+        return ronde_range_parse("rank", text, &options->rank, &options->rank_span, error);
     case KEY_CHANNELS:
         return ronde_count_parse("channels", text, 1, &options->channels, error);
     case KEY_WORLD_SIZE:
@@ -621,6 +635,8 @@ enum ronde_status ronde_options_parse(const struct ronde_command *command, int a
     struct parsing parsing = {command, out_options, error, false, 1};
     filter(command, own);
     set_defaults(out_options);
+    out_options->argv = argv;
+    out_options->argc = argc;
     const struct argp argp = {.options = own, .parser = on_key};
     if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing) !=
         0)

@@ -49,9 +49,15 @@ struct ronde_options {
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
     const char *backend;                    /**< --backend */
-    uint32_t rank;                          /**< --rank; RONDE_NONE = not given */
+    uint32_t rank;                          /**< --rank R or R..S; RONDE_NONE = not given */
+    uint32_t rank_span;                     /**< ranks from there on that this process makes */
     const char *join;                       /**< --join HOST:PORT; NULL = not given */
     const char *token;                      /**< --token; NULL = not given */
+    const char *transport;                  /**< --transport; NULL = not given */
+    const char *hosts;                      /**< --hosts A,B,...; NULL = not given */
+    const char *launcher;                   /**< --launcher; NULL = not given */
+    char **argv;                            /**< the command's words, its name first */
+    int argc;                               /**< how many */
     const char *topo;                       /**< --topo; NULL = not given */
     const char *engine;                     /**< --engine: auto, flat or simgrid */
     const char *output;                     /**< --output; NULL = stdout */

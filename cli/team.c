@@ -20,7 +20,8 @@
 
 /* A rendezvous as the options and the launcher say it. */
 struct meeting {
-    struct ronde_join join;
+    struct ronde_join join; /* of the first rank that is made here, or of this process */
+    uint32_t here;          /* ranks made here, or 1 */
     char host[256];
     char token[RONDE_TOKEN_BYTES];
     bool is_made_here; /* by forking */
@@ -40,13 +41,38 @@ static void print_note(void *self, const char *text)
 
 static struct ronde_comm_options comm_options(const struct ronde_options *options)
 {
-    const bool is_ucx = strcmp(options->backend, ronde_transport_text(RONDE_TRANSPORT_UCX)) == 0;
+    const char *const proc = ronde_transport_text(RONDE_TRANSPORT_PROC);
+    const char *const ucx = ronde_transport_text(RONDE_TRANSPORT_UCX);
+    const bool is_proc = strcmp(options->backend, proc) == 0;
+    const bool is_everywhere = options->transport && strcmp(options->transport, ucx) == 0;
+    const char *host_id = getenv("RONDE_HOST_ID");
     return (struct ronde_comm_options){
-        .transport = is_ucx ? RONDE_TRANSPORT_UCX : RONDE_TRANSPORT_PROC,
+        .transport = is_proc         ? RONDE_TRANSPORT_PROC
+                     : is_everywhere ? RONDE_TRANSPORT_UCX
+                                     : RONDE_TRANSPORT_HYBRID,
         .timeout_ns = (uint64_t)(options->timeout_s * 1e9),
         .plan = {options->slot_bytes, options->depth},
+        .host_id = host_id && *host_id ? host_id : NULL,
         .note = print_note,
     };
+}
+
+/* --transport says what --backend ucx is to mean, and nothing else. */
+static enum ronde_status check_transport(const struct ronde_options *options,
+                                         struct ronde_error *error)
+{
+    const char *const ucx = ronde_transport_text(RONDE_TRANSPORT_UCX);
+    const char *const hybrid = ronde_transport_text(RONDE_TRANSPORT_HYBRID);
+    const char *reason = NULL;
+    if (options->transport && strcmp(options->backend, ucx) != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--transport belongs to --backend ucx");
+    if (options->transport && strcmp(options->transport, ucx) != 0 &&
+        strcmp(options->transport, hybrid) != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown transport \"%s\"; there are %s and %s",
+                          options->transport, hybrid, ucx);
+    if (!ronde_transport_available(comm_options(options).transport, &reason))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", reason);
+    return RONDE_OK;
 }
 
 /* "host:port", "[::1]:port". */
@@ -81,19 +107,36 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct m
     if (status != RONDE_OK)
         return status;
     out->is_made_here = options->rank == RONDE_NONE && !launcher.name;
-    out->join.rank = launcher.name ? launcher.rank : options->rank;
+    out->join.rank = launcher.name ? launcher.rank : out->is_made_here ? 0 : options->rank;
+    out->here = launcher.name ? 1 : options->rank_span;
     out->join.ranks = launcher.name ? launcher.ranks : wanted;
     if (launcher.name && wanted > 0 && wanted != launcher.ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
                           wanted, launcher.name, launcher.ranks);
     if (out->join.ranks == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks: -N is missing");
+    if (out->is_made_here)
+        out->here = out->join.ranks;
+    if (out->join.rank + out->here > out->join.ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
+                          out->join.rank + out->here - 1, out->join.ranks);
     if (launcher.host[0]) {
         memcpy(out->host, launcher.host, sizeof launcher.host);
         out->join.host = out->host;
         out->join.port = launcher.port;
     }
     memcpy(out->token, launcher.token, sizeof launcher.token);
+    return RONDE_OK;
+}
+
+/* The first line of input, where a command line would show the secret to everybody. */
+static enum ronde_status read_token(char *token, size_t bytes, struct ronde_error *error)
+{
+    if (!fgets(token, (int)bytes, stdin) || !strchr(token, '\n'))
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--token -: the first line of input is no token of at most %zu characters", bytes - 2);
+    token[strcspn(token, "\n")] = '\0';
     return RONDE_OK;
 }
 
@@ -114,13 +157,15 @@ static enum ronde_status find_meeting(const struct ronde_options *options, struc
     if (options->token && strlen(options->token) >= sizeof out->token)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--token has more than %zu characters",
                           sizeof out->token - 1);
-    if (options->token)
+    if (options->token && strcmp(options->token, "-") == 0)
+        status = read_token(out->token, sizeof out->token, error);
+    else if (options->token)
         snprintf(out->token, sizeof out->token, "%s", options->token);
     out->join.token = out->token;
-    if (!out->is_made_here && out->token[0] == '\0')
+    if (status == RONDE_OK && !out->is_made_here && out->token[0] == '\0')
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "processes that others start need --token, the same on all ranks");
-    return RONDE_OK;
+    return status;
 }
 
 /* One process: meets the others and does its part. Results are rank 0's to print. */
@@ -172,7 +217,7 @@ static enum ronde_status open_listener(struct meeting *meeting, struct ronde_err
  * Where every rank has processors of its own it keeps to them, as under mpirun: two ranks that poll each other on one
  * processor are a thousand times slower. Where there are more ranks than processors the system decides.
  */
-static void take_seat(uint32_t rank, uint32_t ranks)
+static void take_seat(uint32_t seat, uint32_t seats)
 {
     cpu_set_t usable;
     cpu_set_t own;
@@ -180,44 +225,45 @@ static void take_seat(uint32_t rank, uint32_t ranks)
     CPU_ZERO(&usable);
     CPU_ZERO(&own);
     const uint32_t cores = ronde_usable_cores();
-    if (ranks > cores || sched_getaffinity(0, sizeof usable, &usable) != 0)
+    if (seats > cores || sched_getaffinity(0, sizeof usable, &usable) != 0)
         return;
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &usable) && (uint64_t)index++ * ranks / cores == rank)
+        if (CPU_ISSET(cpu, &usable) && (uint64_t)index++ * seats / cores == seat)
             CPU_SET(cpu, &own);
     (void)sched_setaffinity(0, sizeof own, &own);
 }
 
 /* Never returns: a forked process ends with its part, and with its parent, whose list it has no use for. */
 static void be_rank(const struct ronde_options *options, struct meeting *meeting, pid_t *list,
-                    uint32_t rank, ronde_team_body body)
+                    uint32_t index, ronde_team_body body)
 {
-    ronde_mem_free(ronde_mem_default(), list, meeting->join.ranks, sizeof *list);
+    ronde_mem_free(ronde_mem_default(), list, meeting->here, sizeof *list);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    take_seat(rank, meeting->join.ranks);
-    meeting->join.rank = rank;
-    if (rank > 0) {
+    take_seat(index, meeting->here);
+    meeting->join.rank += index;
+    if (meeting->join.rank > 0 && meeting->join.listener > 0) {
         close(meeting->join.listener);
         meeting->join.listener = 0;
     }
-    /* One voice is enough, and rank 0 hears of everything but its own end. */
-    if (rank > 1)
+    /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
+    if (index > 0 && meeting->join.rank > 1)
         (void)!freopen("/dev/null", "w", stderr);
     exit(take_part(options, meeting, body));
 }
 
-/* Takes all exits; the verdict is rank 0's unless another did not end well. */
-static int await_ranks(const pid_t *ranks, uint32_t count, uint32_t started)
+/* Takes all exits; the verdict is the first rank's unless another did not end well. */
+static int await_ranks(const struct meeting *meeting, const pid_t *ranks, uint32_t started)
 {
-    int code = started == count ? RONDE_EXIT_OK : RONDE_EXIT_FAILED;
-    for (uint32_t rank = 0; rank < started; rank++) {
+    int code = started == meeting->here ? RONDE_EXIT_OK : RONDE_EXIT_FAILED;
+    for (uint32_t index = 0; index < started; index++) {
         int state = 0;
-        if (waitpid(ranks[rank], &state, 0) != ranks[rank])
+        if (waitpid(ranks[index], &state, 0) != ranks[index])
             continue;
         if (WIFSIGNALED(state)) {
-            ronde_note("ronde: rank %u was ended by signal %d", rank, WTERMSIG(state));
+            ronde_note("ronde: rank %u was ended by signal %d", meeting->join.rank + index,
+                       WTERMSIG(state));
             code = RONDE_EXIT_FAILED;
-        } else if (rank == 0 || code == RONDE_EXIT_OK) {
+        } else if (index == 0 || code == RONDE_EXIT_OK) {
             code = WEXITSTATUS(state);
         }
     }
@@ -228,9 +274,9 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
                     ronde_team_body body)
 {
     struct ronde_error error = {0};
-    const uint32_t count = meeting->join.ranks;
+    const uint32_t count = meeting->here;
     uint32_t started = 0;
-    if (open_listener(meeting, &error) != RONDE_OK)
+    if (meeting->is_made_here && open_listener(meeting, &error) != RONDE_OK)
         return ronde_report(&error);
     pid_t *ranks = ronde_mem_new(ronde_mem_default(), count, sizeof *ranks);
     fflush(NULL);
@@ -241,10 +287,11 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
         if (ranks[started] == 0)
             be_rank(options, meeting, ranks, started, body);
     }
-    close(meeting->join.listener);
+    if (meeting->join.listener > 0)
+        close(meeting->join.listener);
     if (started < count)
         ronde_note("ronde: the system refuses process %u of %u", started + 1, count);
-    const int code = await_ranks(ranks, count, started);
+    const int code = await_ranks(meeting, ranks, started);
     ronde_mem_free(ronde_mem_default(), ranks, count, sizeof *ranks);
     return code;
 }
@@ -253,13 +300,12 @@ int ronde_team_run(const struct ronde_options *options, ronde_team_body body)
 {
     struct ronde_error error = {0};
     struct meeting meeting;
-    const char *reason = NULL;
-    if (!ronde_transport_available(comm_options(options).transport, &reason)) {
-        (void)ronde_fail(&error, RONDE_UNAVAILABLE, "%s", reason);
+    if (check_transport(options, &error) != RONDE_OK)
         return ronde_report(&error);
-    }
+    if (options->hosts && options->rank == RONDE_NONE)
+        return ronde_hosts_run(options);
     if (find_meeting(options, &meeting, &error) != RONDE_OK)
         return ronde_report(&error);
-    return meeting.is_made_here ? fork_all(options, &meeting, body)
-                                : take_part(options, &meeting, body);
+    return meeting.is_made_here || meeting.here > 1 ? fork_all(options, &meeting, body)
+                                                    : take_part(options, &meeting, body);
 }

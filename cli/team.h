@@ -22,4 +22,10 @@ bool ronde_team_is_wanted(const char *backend);
  */
 int ronde_team_run(const struct ronde_options *options, ronde_team_body body);
 
+/**
+ * hosts.c: runs this very command on the hosts of --hosts, a share of the ranks on each, and waits for them. Returns the
+ * exit code as ronde_team_run does. Prints its errors.
+ */
+int ronde_hosts_run(const struct ronde_options *options);
+
 #endif

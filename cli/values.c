@@ -62,6 +62,26 @@ enum ronde_status ronde_count_parse(const char *what, const char *text, uint32_t
     return status;
 }
 
+enum ronde_status ronde_range_parse(const char *what, const char *text, uint32_t *out_first,
+                                    uint32_t *out_count, struct ronde_error *error)
+{
+    char low[16];
+    uint64_t last = 0;
+    const char *dots = strstr(text, "..");
+    const size_t length = dots ? (size_t)(dots - text) : strlen(text);
+    if (length >= sizeof low)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a whole number", what, text);
+    memcpy(low, text, length);
+    low[length] = '\0';
+    enum ronde_status status = ronde_count_parse(what, low, 0, out_first, error);
+    if (status == RONDE_OK)
+        status = ronde_number_parse(what, dots ? dots + 2 : low, *out_first, RONDE_MAX_RANKS, &last,
+                                    error);
+    if (status == RONDE_OK)
+        *out_count = (uint32_t)last - *out_first + 1;
+    return status;
+}
+
 /* Parts of "A:B:xF" or "A:B:+S", zero-terminated in place. */
 struct progression {
     char *low;

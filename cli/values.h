@@ -33,6 +33,11 @@ RONDE_MUST_CHECK enum ronde_status ronde_count_parse(const char *what, const cha
                                                      uint32_t low, uint32_t *out,
                                                      struct ronde_error *error);
 
+/** Parses "5" or "4..7" into the first and how many. Errors: BAD_ARGUMENT naming `what`. */
+RONDE_MUST_CHECK enum ronde_status ronde_range_parse(const char *what, const char *text,
+                                                     uint32_t *out_first, uint32_t *out_count,
+                                                     struct ronde_error *error);
+
 /** Reads a size: 8, 4K, 1.5M, 64KiB; powers of 1024. Errors: BAD_ARGUMENT for junk, signs, fractions of a byte, overflow. */
 RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes,
                                                     struct ronde_error *error);

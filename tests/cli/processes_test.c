@@ -5,9 +5,12 @@
 #include "support/files.h"
 #include "support/suite.h"
 
+#include "ronde/comm.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Output and exit status of a command line, in which RONDE stands for the program. */
@@ -100,6 +103,81 @@ static void results_are_printed_once(void)
     free(said);
 }
 
+/* A launcher that tells its host apart by name only; the host "lost" cannot be reached. */
+static void write_launcher(char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/launcher-%d", RONDE_SCRATCH_DIR, (int)getpid());
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("#!/bin/sh\n[ $1 = lost ] && exit 255\nexport RONDE_HOST_ID=$1\nshift\nexec \"$@\"\n",
+          file);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(chmod(path, 0700), 0);
+}
+
+static void expect_hosts(const char *words, int code, const char *part)
+{
+    char path[400];
+    char line[1024];
+    write_launcher(path, sizeof path);
+    snprintf(line, sizeof line, "$RONDE run all_reduce --launcher %s -n 3 -w 1 %s", path, words);
+    expect(line, code, part);
+    (void)remove(path);
+}
+
+static void hosts_get_equal_shares_of_the_ranks(void)
+{
+    const char *reason = NULL;
+    expect_hosts("-N 3 --backend proc --hosts localhost,b -b 64 -e 64", 0,
+                 "Out of bounds values : 0 OK");
+    expect_hosts("--backend proc --hosts=localhost,b,c -b 64 -e 64", 0, "3 ranks, backend proc");
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_note("%s", reason);
+        return;
+    }
+    expect_hosts("-N 4 --backend ucx --hosts localhost,b -b 64 -e 64", 0, "backend hybrid");
+    expect_hosts("-N 4 --backend ucx --transport ucx --hosts localhost,b -b 64 -e 64", 0,
+                 "backend ucx");
+}
+
+static void a_host_that_cannot_be_reached_ends_the_others(void)
+{
+    expect_hosts("-N 4 --backend proc --hosts localhost,lost -b 64 -e 64", 4,
+                 "host lost: its launcher ended with code 255");
+}
+
+static void hosts_that_make_no_sense_are_refused(void)
+{
+    expect_hosts("-N 2 --hosts a,b -b 64 -e 64", 2, "--hosts needs --backend ucx");
+    expect_hosts("-N 2 --backend proc --hosts a,b,c -b 64 -e 64", 2, "2 ranks on 3 hosts");
+    expect_hosts("-N 2 --backend proc --hosts , -b 64 -e 64", 2, "are needed");
+    expect_hosts("-N 2 --backend proc --hosts a,-b -b 64 -e 64", 2, "is no host");
+    expect_hosts("-N 2 --backend proc --hosts a,b --output 'a file' -b 64 -e 64", 2,
+                 "\"a file\" would reach the hosts in other words");
+    expect("$RONDE run all_reduce -N 2 --backend proc --hosts a,b --launcher ''" POINT, 2,
+           "is no command");
+    expect("$RONDE run all_reduce -N 2 --backend proc --transport ucx" POINT, 2,
+           "belongs to --backend ucx");
+    expect("$RONDE run all_reduce -N 2 --backend ucx --transport carrier" POINT, 2,
+           "unknown transport \"carrier\"");
+    expect("$RONDE run all_reduce -N 4 --backend proc --rank 2..4 --token t" POINT, 2,
+           "rank 4 of 4 ranks does not exist");
+    expect("$RONDE run all_reduce -N 4 --backend proc --rank 2..x --token t" POINT, 2,
+           "rank \"x\" is not a whole number");
+    expect("$RONDE run all_reduce -N 4 --backend proc --rank 2 --token - </dev/null" POINT, 2,
+           "is no token");
+}
+
+static void ranks_may_be_made_in_groups(void)
+{
+    char words[512];
+    const char *const both = "$RONDE run all_reduce -N 4 --backend proc" POINT;
+    snprintf(words, sizeof words,
+             "echo groups-%d | %s --rank 1..3 --token - & %s --rank 0 --token groups-%d; wait",
+             (int)getpid(), both, both, (int)getpid());
+    expect(words, 0, "Out of bounds values : 0 OK");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -108,6 +186,11 @@ int main(void)
         {"command_lines_that_make_no_team_are_refused", command_lines_that_make_no_team_are_refused},
         {"a_rank_that_never_comes_is_a_failure", a_rank_that_never_comes_is_a_failure},
         {"results_are_printed_once", results_are_printed_once},
+        {"ranks_may_be_made_in_groups", ranks_may_be_made_in_groups},
+        {"hosts_get_equal_shares_of_the_ranks", hosts_get_equal_shares_of_the_ranks},
+        {"a_host_that_cannot_be_reached_ends_the_others",
+         a_host_that_cannot_be_reached_ends_the_others},
+        {"hosts_that_make_no_sense_are_refused", hosts_that_make_no_sense_are_refused},
     };
     return suite_run("processes", cases, sizeof cases / sizeof cases[0]);
 }
