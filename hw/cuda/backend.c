@@ -18,6 +18,7 @@ struct cuda {
     const struct ronde_mem *mem;
     const struct ronde_gpu **gpus;
     uint32_t gpu_count;
+    struct ronde_comm *comm; /* whose ranks are processes, or NULL */
 };
 
 /* Every device may write to every other. */
@@ -41,8 +42,8 @@ void ronde_cuda_close_on(void *self)
 }
 
 enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
-                                     const struct ronde_mem *mem, void **out_self,
-                                     struct ronde_error *error)
+                                     struct ronde_comm *comm, const struct ronde_mem *mem,
+                                     void **out_self, struct ronde_error *error)
 {
     *out_self = NULL;
     struct cuda *cuda = ronde_mem_new(mem, 1, sizeof *cuda);
@@ -50,6 +51,7 @@ enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the cuda backend");
     cuda->mem = mem;
     cuda->gpu_count = gpu_count;
+    cuda->comm = comm;
     cuda->gpus = ronde_mem_new(mem, gpu_count, sizeof *cuda->gpus);
     enum ronde_status status = RONDE_OK;
     if (cuda->gpus) {
@@ -72,11 +74,20 @@ const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index)
     return index < cuda->gpu_count ? cuda->gpus[index] : NULL;
 }
 
+/* Of a process's own launch, where ranks are processes; else of all ranks'. */
+static enum ronde_status check_launch(const struct ronde_comm *comm,
+                                      const struct ronde_schedule *schedule,
+                                      const struct ronde_launch *launch, struct ronde_error *error)
+{
+    return comm ? ronde_launch_check_rank(schedule, launch, comm->rank, error)
+                : ronde_launch_check(schedule, launch, error);
+}
+
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch, struct ronde_error *why_not)
 {
     const struct cuda *cuda = self;
-    enum ronde_status status = ronde_launch_check(schedule, launch, why_not);
+    enum ronde_status status = check_launch(cuda->comm, schedule, launch, why_not);
     for (uint32_t g = 0; g < cuda->gpu_count && status == RONDE_OK; g++) {
         uint32_t resident;
         const struct ronde_gpu *gpu = cuda->gpus[g];
@@ -107,8 +118,8 @@ enum ronde_status ronde_cuda_load(void *self, const struct ronde_schedule *sched
     struct ronde_cuda_program *program = ronde_mem_new(cuda->mem, 1, sizeof *program);
     if (!program)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
-    const enum ronde_status status =
-        ronde_cuda_program_init(program, cuda->gpus, cuda->gpu_count, cuda->mem, schedule, error);
+    const struct ronde_cuda_place place = {cuda->mem, cuda->gpus, cuda->gpu_count, cuda->comm};
+    const enum ronde_status status = ronde_cuda_program_init(program, &place, schedule, error);
     if (status != RONDE_OK) {
         ronde_cuda_unload(program);
         return status;
@@ -124,7 +135,7 @@ enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, 
     *out_run = NULL;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = ronde_launch_check(program->schedule, launch, error);
+    enum ronde_status status = check_launch(program->peers.comm, program->schedule, launch, error);
     if (status == RONDE_OK)
         status = ronde_cuda_program_prepare(program, launch, error);
     if (status == RONDE_OK)
@@ -176,7 +187,7 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
     struct ronde_cuda_program *program = self;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = ronde_launch_check(program->schedule, launch, error);
+    enum ronde_status status = check_launch(program->peers.comm, program->schedule, launch, error);
     if (status == RONDE_OK)
         status = ronde_cuda_program_prepare(program, launch, error);
     if (status == RONDE_OK && ronde_cuda_program_staged_bytes(program) > 0) {
@@ -200,7 +211,8 @@ uint32_t ronde_cuda_parts(const void *program)
 
 uint32_t ronde_cuda_part_of(const void *program, uint32_t rank)
 {
-    return ((const struct ronde_cuda_program *)program)->part_of[rank];
+    const struct ronde_cuda_program *loaded = program;
+    return loaded->peers.comm ? 0 : loaded->depot_of[rank];
 }
 
 enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
@@ -213,7 +225,8 @@ enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ro
 
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)
 {
-    return ronde_cuda_program_outcome(self, error);
+    const enum ronde_status status = ronde_cuda_program_listen(self, error);
+    return status == RONDE_OK ? ronde_cuda_program_outcome(self, error) : status;
 }
 
 /* Closes devices that were opened. */
@@ -226,8 +239,8 @@ static void close_devices(const struct ronde_mem *mem, const struct ronde_gpu **
 
 /* Opens the devices of a list, or the first so many. */
 static enum ronde_status open_devices(const uint32_t *devices, uint32_t count,
-                                      const struct ronde_mem *mem, void **out_self,
-                                      struct ronde_error *error)
+                                      struct ronde_comm *comm, const struct ronde_mem *mem,
+                                      void **out_self, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     const struct ronde_gpu **gpus = ronde_mem_new(mem, count, sizeof *gpus);
@@ -236,7 +249,7 @@ static enum ronde_status open_devices(const uint32_t *devices, uint32_t count,
     for (uint32_t g = 0; g < count && status == RONDE_OK; g++)
         status = ronde_gpu_open(mem, devices ? devices[g] : g, &gpus[g], error);
     if (status == RONDE_OK)
-        status = ronde_cuda_open_on(gpus, count, mem, out_self, error);
+        status = ronde_cuda_open_on(gpus, count, comm, mem, out_self, error);
     if (status != RONDE_OK) {
         close_devices(mem, gpus, count);
         return status;
@@ -245,22 +258,40 @@ static enum ronde_status open_devices(const uint32_t *devices, uint32_t count,
     return RONDE_OK;
 }
 
+/* Whether there are devices, and those of a list are among them. */
+static enum ronde_status check_devices(const uint32_t *devices, uint32_t count,
+                                       uint32_t *out_visible, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_gpu_count(out_visible, error);
+    for (uint32_t g = 0; status == RONDE_OK && devices && g < count; g++)
+        if (devices[g] >= *out_visible)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: device %u, %u are visible",
+                              devices[g], *out_visible);
+    if (status == RONDE_OK && devices && count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: no device was chosen");
+    return status;
+}
+
 enum ronde_status ronde_cuda_open(const uint32_t *devices, uint32_t count,
                                   const struct ronde_mem *mem, void **out_self,
                                   struct ronde_error *error)
 {
     uint32_t visible;
     *out_self = NULL;
-    const enum ronde_status status = ronde_gpu_count(&visible, error);
-    if (status != RONDE_OK)
-        return status;
-    for (uint32_t g = 0; devices && g < count; g++)
-        if (devices[g] >= visible)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: device %u, %u are visible",
-                              devices[g], visible);
-    if (devices && count == 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: no device was chosen");
-    return open_devices(devices, devices ? count : visible, mem, out_self, error);
+    const enum ronde_status status = check_devices(devices, count, &visible, error);
+    return status == RONDE_OK
+               ? open_devices(devices, devices ? count : visible, NULL, mem, out_self, error)
+               : status;
+}
+
+enum ronde_status ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device,
+                                       const struct ronde_mem *mem, void **out_self,
+                                       struct ronde_error *error)
+{
+    uint32_t visible;
+    *out_self = NULL;
+    const enum ronde_status status = check_devices(&device, 1, &visible, error);
+    return status == RONDE_OK ? open_devices(&device, 1, comm, mem, out_self, error) : status;
 }
 
 /* Probe has said what there is; devices are opened again, since they belong to the open backend. */

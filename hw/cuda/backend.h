@@ -16,13 +16,16 @@
  */
 #define RONDE_CUDA_SLOT_BYTES 262144u
 
+struct ronde_comm;
+
 /**
- * Opens the backend on devices that all reach each other's memory; they must outlive it, the array need not.
+ * Opens the backend on devices that all reach each other's memory; they must outlive it, the array need not. With a
+ * communicator, which must outlive it too, its rank here is on the one device given.
  * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices that do not; DEVICE.
  */
 enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
-                                     const struct ronde_mem *mem, void **out_self,
-                                     struct ronde_error *error);
+                                     struct ronde_comm *comm, const struct ronde_mem *mem,
+                                     void **out_self, struct ronde_error *error);
 
 /** Closes what open_on opened, but not the devices; NULL is allowed. */
 void ronde_cuda_close_on(void *self);

@@ -11,14 +11,29 @@
 
 struct ronde_job;
 
+/** How another process of the machine finds memory of a device; sent as bytes. */
+struct ronde_share {
+    uint64_t words[12]; /**< of the device's own making */
+};
+
 /** A device. Calls that take a queue act in its order. */
 struct ronde_gpu {
     /** Memory of the device; the host never touches its content. */
     const struct ronde_mem *memory;
-    /** Handed to open_queue, join, reaches and resident_blocks. */
+    /** Handed to what takes no queue. */
     void *self;
     /** Lets kernels here use all memory of another device of this process; twice is once. Errors: UNAVAILABLE, DEVICE. */
     enum ronde_status (*join)(void *self, void *other_self, struct ronde_error *error);
+    /** Memory that other processes can be let into, to be given back with its length. Errors: NO_MEMORY, DEVICE. */
+    enum ronde_status (*share)(void *self, uint64_t bytes, void **out_block,
+                               struct ronde_share *out_share, struct ronde_error *error);
+    /** Frees it, after all others are out of it. */
+    void (*unshare)(void *self, void *block, uint64_t bytes);
+    /** Maps what another process has shared, for kernels here. Errors: NO_MEMORY, DEVICE. */
+    enum ronde_status (*attach)(void *self, const struct ronde_share *share, uint64_t bytes,
+                                void **out_block, struct ronde_error *error);
+    /** Leaves it. */
+    void (*detach)(void *self, void *block, uint64_t bytes);
     /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */

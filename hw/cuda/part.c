@@ -121,10 +121,12 @@ void ronde_cuda_part_fini(struct ronde_cuda_part *part)
     if (part->queue)
         gpu->close_queue(part->queue);
     ronde_staging_fini(&part->staging);
-    free_block(gpu, &part->counters);
+    if (!part->is_guest) {
+        free_block(gpu, &part->counters);
+        free_block(gpu, &part->slots);
+        free_block(gpu, &part->lines);
+    }
     free_block(gpu, &part->progress);
-    free_block(gpu, &part->slots);
-    free_block(gpu, &part->lines);
     free_block(gpu, &part->program_block);
     free_block(gpu, &part->launch_block);
     ronde_image_fini(&part->program_image);
@@ -146,6 +148,21 @@ enum ronde_status ronde_cuda_part_reserve(struct ronde_cuda_part *part,
                           (unsigned long long)frame->slot_stride);
     return reserve(part->gpu, frame->has_lines ? &part->lines : &part->slots, (uint64_t)bytes + 1,
                    error);
+}
+
+enum ronde_status ronde_cuda_part_move(struct ronde_cuda_part *part, const struct ronde_depot *to,
+                                       uint64_t block_bytes, struct ronde_error *error)
+{
+    const uint64_t before_lines = (uint64_t)(to->lines - to->counters);
+    const uint64_t before_slots = (uint64_t)(to->slots - to->counters);
+    free_block(part->gpu, &part->counters);
+    part->is_guest = true;
+    part->counters = (struct ronde_device_block){to->counters, before_slots};
+    part->slots = (struct ronde_device_block){to->slots, before_lines - before_slots};
+    part->lines = (struct ronde_device_block){to->lines, block_bytes - before_lines};
+    enum ronde_status status = ronde_cuda_part_clear_counters(part, error);
+    /* The others may set counters as soon as they hear of the block. */
+    return status == RONDE_OK ? part->gpu->finish(part->queue, NULL, error) : status;
 }
 
 struct ronde_depot ronde_cuda_part_depot(const struct ronde_cuda_part *part,

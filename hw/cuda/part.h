@@ -21,8 +21,9 @@ struct ronde_cuda_part {
     const struct ronde_mem *mem;
     struct ronde_loaded *loaded;
     void *queue;
-    uint64_t connections;               /**< of the whole schedule */
-    uint64_t received;                  /**< of these, those received here */
+    uint64_t connections; /**< of the whole schedule */
+    uint64_t received;    /**< of these, those received here */
+    bool is_guest;        /**< the three blocks below are parts of one that others share and own */
     struct ronde_device_block counters; /**< a struct ronde_fifo per connection of the schedule */
     struct ronde_device_block progress; /**< a counter per lane */
     struct ronde_device_block slots;    /**< boxes of the connections received here */
@@ -55,6 +56,10 @@ enum ronde_status ronde_cuda_part_clear_counters(struct ronde_cuda_part *part,
 enum ronde_status ronde_cuda_part_reserve(struct ronde_cuda_part *part,
                                           const struct ronde_frame *frame,
                                           struct ronde_error *error);
+
+/** Moves the memory of connections, before the first run, to a block that others share, of so many bytes. Errors: DEVICE. */
+enum ronde_status ronde_cuda_part_move(struct ronde_cuda_part *part, const struct ronde_depot *to,
+                                       uint64_t block_bytes, struct ronde_error *error);
 
 /** Where others find the connections' memory of the part. */
 struct ronde_depot ronde_cuda_part_depot(const struct ronde_cuda_part *part,

@@ -3,6 +3,7 @@
 
 #include "hw/cuda/backend.h"
 
+#include <sched.h>
 #include <string.h>
 
 /* Between devices a message is pushed: stores cross a link without waiting, loads wait for the way there and back. */
@@ -23,6 +24,8 @@ uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
 static uint32_t first_rank(const struct ronde_cuda_program *program, uint32_t part)
 {
     const uint64_t ranks = program->schedule->ranks;
+    if (program->peers.comm)
+        return program->peers.comm->rank + part;
     return (uint32_t)((part * ranks + program->part_count - 1) / program->part_count);
 }
 
@@ -31,60 +34,86 @@ static enum ronde_status init_part(struct ronde_cuda_program *program, uint32_t 
 {
     struct ronde_staging ranks = {.first_rank = first_rank(program, p)};
     ranks.rank_count = first_rank(program, p + 1) - ranks.first_rank;
-    for (uint32_t r = 0; r < ranks.rank_count; r++)
-        program->part_of[ranks.first_rank + r] = p;
+    for (uint32_t r = ranks.first_rank; r < ranks.first_rank + ranks.rank_count; r++)
+        program->depot_of[r] = program->peers.comm ? r : p;
     return ronde_cuda_part_init(&program->parts[p], gpu, program->mem, &program->numbering, ranks,
                                 error);
 }
 
-enum ronde_status
-ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_gpu *const *gpus,
-                        uint32_t gpu_count, const struct ronde_mem *mem,
-                        const struct ronde_schedule *schedule, struct ronde_error *error)
+/* Tables of ranks, parts and connections. */
+static enum ronde_status init_tables(struct ronde_cuda_program *program, struct ronde_error *error)
 {
-    const uint32_t parts = gpu_count < schedule->ranks ? gpu_count : schedule->ranks;
-    program->mem = mem;
-    program->schedule = schedule;
-    program->part_count = parts;
-    program->parts = ronde_mem_new(mem, parts, sizeof *program->parts);
-    program->depots = ronde_mem_new(mem, parts, sizeof *program->depots);
-    program->part_of = ronde_mem_new(mem, schedule->ranks, sizeof *program->part_of);
-    if (!program->parts || !program->depots || !program->part_of)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule: %u ranks",
-                          schedule->ranks);
-    enum ronde_status status = ronde_numbering_init(&program->numbering, schedule, mem, error);
-    for (uint32_t p = 0; p < parts && status == RONDE_OK; p++)
+    const uint32_t ranks = program->schedule->ranks;
+    program->parts = ronde_mem_new(program->mem, program->part_count, sizeof *program->parts);
+    program->depots = ronde_mem_new(program->mem, program->depot_count, sizeof *program->depots);
+    program->depot_of = ronde_mem_new(program->mem, ranks, sizeof *program->depot_of);
+    if (!program->parts || !program->depots || !program->depot_of)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule: %u ranks", ranks);
+    for (uint32_t r = 0; program->peers.comm && r < ranks; r++)
+        program->depot_of[r] = r;
+    return ronde_numbering_init(&program->numbering, program->schedule, program->mem, error);
+}
+
+static enum ronde_status init_parts(struct ronde_cuda_program *program,
+                                    const struct ronde_gpu *const *gpus, struct ronde_error *error)
+{
+    enum ronde_status status = init_tables(program, error);
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = init_part(program, p, gpus[p], error);
     /* No kernel may find a counter of another device that is not cleared yet. */
     return status == RONDE_OK ? ronde_cuda_program_finish(program, NULL, error) : status;
 }
 
+enum ronde_status
+ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_cuda_place *place,
+                        const struct ronde_schedule *schedule, struct ronde_error *error)
+{
+    struct ronde_comm *comm = place->comm;
+    program->mem = place->mem;
+    program->schedule = schedule;
+    program->numbering.schedule = schedule;
+    if (comm && comm->ranks != schedule->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
+                          comm->ranks);
+    program->peers.comm = comm;
+    program->peers.gpu = place->gpus[0];
+    program->part_count = place->gpu_count < schedule->ranks ? place->gpu_count : schedule->ranks;
+    program->depot_count = comm ? schedule->ranks : program->part_count;
+    const enum ronde_status status = init_parts(program, place->gpus, error);
+    return comm ? ronde_cuda_peers_meet(&program->peers, program->parts, &program->numbering,
+                                        program->depots, status, error)
+                : status;
+}
+
 void ronde_cuda_program_fini(struct ronde_cuda_program *program)
 {
+    if (program->peers.comm)
+        ronde_cuda_peers_leave(&program->peers);
     for (uint32_t p = 0; program->parts && p < program->part_count; p++)
         ronde_cuda_part_fini(&program->parts[p]);
     ronde_numbering_fini(&program->numbering);
     ronde_mem_free(program->mem, program->parts, program->part_count, sizeof *program->parts);
-    ronde_mem_free(program->mem, program->depots, program->part_count, sizeof *program->depots);
-    if (program->schedule)
-        ronde_mem_free(program->mem, program->part_of, program->schedule->ranks,
-                       sizeof *program->part_of);
+    ronde_mem_free(program->mem, program->depots, program->depot_count, sizeof *program->depots);
+    ronde_mem_free(program->mem, program->depot_of, program->schedule->ranks,
+                   sizeof *program->depot_of);
 }
 
 /* Prepares every part by itself, its buffers staged. */
 static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
                                        const struct ronde_launch *launch, struct ronde_error *error)
 {
-    const struct ronde_habits *habits =
-        program->part_count == 1 ? &habits_of_one : &habits_of_several;
+    struct ronde_habits habits = program->depot_count == 1 ? habits_of_one : habits_of_several;
     enum ronde_status status = RONDE_OK;
+    if (program->peers.comm)
+        habits.slot_bytes = program->peers.slot_bytes;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
         struct ronde_cuda_part *part = &program->parts[p];
         struct ronde_launch staged;
         const bool was_dirty = part->loaded->is_dirty;
         status = ronde_staging_enter(&part->staging, launch, part->queue, &staged, error);
         if (status == RONDE_OK)
-            status = ronde_loaded_prepare(part->loaded, &staged, habits, error);
+            status = ronde_loaded_prepare(part->loaded, &staged, &habits, error);
         if (status == RONDE_OK && was_dirty)
             status = ronde_cuda_part_clear_counters(part, error);
     }
@@ -101,18 +130,18 @@ static bool agree(const struct ronde_cuda_program *program)
     return true;
 }
 
-/* Every part makes room for what it receives, then all learn where that is. */
+/* Every part makes room for what it receives, then all learn where that is; processes have done so when they met. */
 static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; !program->peers.comm && p < program->part_count && status == RONDE_OK; p++) {
         struct ronde_cuda_part *part = &program->parts[p];
         status = ronde_cuda_part_reserve(part, &part->loaded->frame, error);
         program->depots[p] = ronde_cuda_part_depot(part, &program->numbering);
     }
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         ronde_links_place(program->parts[p].loaded, &program->numbering, program->depots,
-                          program->part_of);
+                          program->depot_of);
     return status;
 }
 
@@ -126,17 +155,15 @@ static enum ronde_status send_parts(struct ronde_cuda_program *program, uint64_t
     __atomic_store_n(&words[1], RONDE_STOP_NOT, __ATOMIC_RELAXED);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = ronde_cuda_part_send(&program->parts[p], words, timeout_ns, error);
-    return status == RONDE_OK && program->part_count > 1
+    return status == RONDE_OK && program->depot_count > 1
                ? ronde_cuda_program_finish(program, NULL, error)
                : status;
 }
 
-enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
-                                             const struct ronde_launch *launch,
-                                             struct ronde_error *error)
+static enum ronde_status prepare(struct ronde_cuda_program *program,
+                                 const struct ronde_launch *launch, struct ronde_error *error)
 {
     struct ronde_launch staged = *launch;
-    program->is_prepared = false;
     enum ronde_status status = prepare_parts(program, launch, error);
     if (status == RONDE_OK && !agree(program)) {
         staged.protocol = RONDE_PROTOCOL_STAGED;
@@ -144,8 +171,24 @@ enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
     }
     if (status == RONDE_OK)
         status = connect_parts(program, error);
+    return status == RONDE_OK ? send_parts(program, launch->timeout_ns, error) : status;
+}
+
+enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
+                                             const struct ronde_launch *given,
+                                             struct ronde_error *error)
+{
+    struct ronde_launch launch = *given;
+    struct ronde_cuda_peers *peers = &program->peers;
+    enum ronde_status status = RONDE_OK;
+    program->is_prepared = false;
+    if (peers->comm)
+        status = ronde_cuda_peers_settle(peers, &launch, error);
     if (status == RONDE_OK)
-        status = send_parts(program, launch->timeout_ns, error);
+        status = prepare(program, &launch, error);
+    /* Also after a failure: the others wait to hear of it. */
+    if (peers->comm)
+        status = ronde_cuda_peers_agree(peers, program->schedule, &launch, status, error);
     program->is_prepared = status == RONDE_OK;
     return status;
 }
@@ -180,14 +223,38 @@ void ronde_cuda_program_abandon(struct ronde_cuda_program *program)
     program->is_prepared = false;
 }
 
+/* Bad news of other processes end the kernels here; what has become of them is seen when they are over. */
+enum ronde_status ronde_cuda_program_listen(struct ronde_cuda_program *program,
+                                            struct ronde_error *error)
+{
+    if (!program->peers.comm)
+        return RONDE_OK;
+    const enum ronde_status status = ronde_cuda_peers_check(&program->peers, error);
+    if (status != RONDE_OK)
+        __atomic_store_n(&ronde_cuda_program_words(program)[0], 1, __ATOMIC_RELEASE);
+    return status;
+}
+
 enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,
                                              struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
+    struct ronde_error later = {0};
     *out_over = true;
+    /* Wait says what the news are. */
+    (void)ronde_cuda_program_listen(program, &later);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_over; p++)
         status = program->parts[p].gpu->is_over(program->parts[p].queue, out_over, error);
     return status;
+}
+
+/* Other processes may be lost at any time, so nothing may block here that does not hear of it. */
+static void await(struct ronde_cuda_program *program)
+{
+    bool is_over = false;
+    struct ronde_error later = {0};
+    while (!is_over && ronde_cuda_program_is_over(program, &is_over, &later) == RONDE_OK)
+        sched_yield();
 }
 
 enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
@@ -195,6 +262,8 @@ enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
 {
     enum ronde_status status = RONDE_OK;
     double longest_ns = 0;
+    if (program->peers.comm)
+        await(program);
     for (uint32_t p = 0; p < program->part_count; p++) {
         double elapsed_ns = 0;
         struct ronde_error why = {0};
@@ -242,8 +311,8 @@ static enum ronde_status fail_stopped(struct ronde_cuda_program *program, uint32
                       (unsigned long long)program->parts[0].flat.job.timeout_ns, text);
 }
 
-enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
-                                             struct ronde_error *error)
+/* Why the kernels of this process ended. */
+static enum ronde_status own_outcome(struct ronde_cuda_program *program, struct ronde_error *error)
 {
     const uint32_t stop = __atomic_load_n(&ronde_cuda_program_words(program)[1], __ATOMIC_ACQUIRE);
     if (stop != RONDE_STOP_NOT) {
@@ -253,6 +322,24 @@ enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
     for (uint32_t p = 0; p < program->part_count; p++)
         ronde_loaded_finish(program->parts[p].loaded, true);
     return RONDE_OK;
+}
+
+enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
+                                             struct ronde_error *error)
+{
+    struct ronde_error own = {0};
+    struct ronde_error news = {0};
+    const enum ronde_status status = own_outcome(program, &own);
+    if (status == RONDE_OK)
+        return RONDE_OK;
+    if (program->peers.comm) {
+        /* What another process has said comes first: this one may have ended because of it. */
+        ronde_cuda_peers_alarm(&program->peers, &own);
+        const enum ronde_status heard = ronde_star_check(program->peers.comm->star, &news);
+        if (heard != RONDE_OK)
+            return ronde_fail(error, heard, "%s", news.message);
+    }
+    return ronde_fail(error, status, "%s", own.message);
 }
 
 enum ronde_status ronde_cuda_program_unstage(struct ronde_cuda_program *program,

@@ -4,7 +4,7 @@
 #ifndef RONDE_HW_CUDA_PROGRAM_H
 #define RONDE_HW_CUDA_PROGRAM_H
 
-#include "hw/cuda/part.h"
+#include "hw/cuda/peers.h"
 
 /** A loaded program. Zero it, then init. */
 struct ronde_cuda_program {
@@ -13,20 +13,30 @@ struct ronde_cuda_program {
     struct ronde_numbering numbering;
     struct ronde_cuda_part *parts; /**< one per device, in order of ranks */
     uint32_t part_count;
-    uint32_t *part_of;          /**< per rank */
-    struct ronde_depot *depots; /**< one per part */
-    struct ronde_launch launch; /**< as the caller gave it, of the run under way */
-    bool is_prepared;           /**< the launch images are on the devices */
-    bool is_running;            /**< between run and wait */
+    struct ronde_cuda_peers peers; /**< where ranks are processes: the only part has this one's */
+    uint32_t *depot_of;            /**< per rank: its part, or itself where ranks are processes */
+    struct ronde_depot *depots;    /**< one per part, or per rank */
+    uint32_t depot_count;          /**< of these */
+    struct ronde_launch launch;    /**< as the caller gave it, of the run under way */
+    bool is_prepared;              /**< the launch images are on the devices */
+    bool is_running;               /**< between run and wait */
+};
+
+/** What a program is loaded on. */
+struct ronde_cuda_place {
+    const struct ronde_mem *mem;
+    const struct ronde_gpu *const *gpus; /**< all ranks' devices, or the one of this process */
+    uint32_t gpu_count;                  /**< of these */
+    struct ronde_comm *comm;             /**< whose ranks are processes, or NULL */
 };
 
 /**
  * Loads on as many of the devices as there are ranks for: device d of D has the ranks ceil(d*N/D) .. ceil((d+1)*N/D)-1.
- * On failure the caller calls fini all the same. Errors: NO_MEMORY, UNSUPPORTED, DEVICE.
+ * With a communicator, this process's rank on its device; collective. On failure the caller calls fini all the same.
+ * Errors: NO_MEMORY, UNSUPPORTED, DEVICE; BAD_ARGUMENT for another number of ranks than the communicator's; its own.
  */
 enum ronde_status
-ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_gpu *const *gpus,
-                        uint32_t gpu_count, const struct ronde_mem *mem,
+ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_cuda_place *place,
                         const struct ronde_schedule *schedule, struct ronde_error *error);
 
 /** Frees. */
@@ -49,11 +59,18 @@ enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, v
 enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,
                                              struct ronde_error *error);
 
+/** Looks for bad news of other processes, which end the kernels here. Errors: what they are. */
+enum ronde_status ronde_cuda_program_listen(struct ronde_cuda_program *program,
+                                            struct ronde_error *error);
+
 /** Waits for all work of the program's own queues; the longest kernel's time, where it is wanted. Errors: DEVICE. */
 enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
                                             double *out_elapsed_ns, struct ronde_error *error);
 
-/** After the kernels: why they ended. Errors: TIMEOUT naming a lane and what it waits for; DEVICE. */
+/**
+ * After the kernels: why they ended. Errors: TIMEOUT naming a lane and what it waits for; DEVICE; where ranks are
+ * processes the communicator's, which the others get to hear as well.
+ */
 enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
                                              struct ronde_error *error);
 

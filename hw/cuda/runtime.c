@@ -148,6 +148,64 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
     return check(result, "letting a GPU use the memory of another", error);
 }
 
+/* Handles stand for whole allocations, and small ones may share one: a shared block has its own. */
+#define SHARED_ALIGNMENT (UINT64_C(2) << 20)
+
+_Static_assert(sizeof(cudaIpcMemHandle_t) <= sizeof(struct ronde_share), "a handle fits a share");
+
+static enum ronde_status share(void *self, uint64_t bytes, void **out_block,
+                               struct ronde_share *out_share, struct ronde_error *error)
+{
+    const struct device *device = self;
+    const uint64_t whole = (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
+    cudaIpcMemHandle_t handle;
+    const int before = enter(device);
+    *out_block = NULL;
+    cudaError_t result = cudaMalloc(out_block, (size_t)whole);
+    if (result == cudaSuccess) {
+        result = cudaIpcGetMemHandle(&handle, *out_block);
+        if (result != cudaSuccess) {
+            (void)cudaFree(*out_block);
+            *out_block = NULL;
+        }
+    }
+    leave(device, before);
+    if (result == cudaSuccess)
+        memcpy(out_share, &handle, sizeof handle);
+    return check(result, "sharing memory with other processes", error);
+}
+
+static void unshare(void *self, void *block, uint64_t bytes)
+{
+    (void)device_resize(self, block, (size_t)bytes, 0);
+}
+
+static enum ronde_status attach(void *self, const struct ronde_share *share, uint64_t bytes,
+                                void **out_block, struct ronde_error *error)
+{
+    const struct device *device = self;
+    cudaIpcMemHandle_t handle;
+    (void)bytes;
+    *out_block = NULL;
+    memcpy(&handle, share, sizeof handle);
+    const int before = enter(device);
+    const cudaError_t result =
+        cudaIpcOpenMemHandle(out_block, handle, cudaIpcMemLazyEnablePeerAccess);
+    leave(device, before);
+    return check(result,
+                 "using memory of another process (containers must share their IPC name space)",
+                 error);
+}
+
+static void detach(void *self, void *block, uint64_t bytes)
+{
+    const struct device *device = self;
+    const int before = enter(device);
+    (void)bytes;
+    (void)cudaIpcCloseMemHandle(block);
+    leave(device, before);
+}
+
 static void close_queue(void *self)
 {
     struct queue *queue = self;
@@ -344,6 +402,10 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
                                      .join = join,
+                                     .share = share,
+                                     .unshare = unshare,
+                                     .attach = attach,
+                                     .detach = detach,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,

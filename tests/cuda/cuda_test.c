@@ -49,7 +49,7 @@ static void open_devices(const struct emulated_options *options, uint32_t count,
         CU_ASSERT_FATAL(bench.gpus[g] != NULL);
     }
     bench.gpu = bench.gpus[0];
-    CU_ASSERT_FATAL(ronde_cuda_open_on(bench.gpus, count, mem, &bench.self, &bench.error) ==
+    CU_ASSERT_FATAL(ronde_cuda_open_on(bench.gpus, count, NULL, mem, &bench.self, &bench.error) ==
                     RONDE_OK);
     for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
         bench.ins[rank] = bench.in[rank];

@@ -93,16 +93,16 @@ static void adopt_others(struct buffers *actual, const struct buffers *expected,
             memcpy(actual->images + other * bytes, expected->images + other * bytes, bytes);
 }
 
-enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
-                             struct ronde_comm_program *program,
-                             const struct ronde_schedule *schedule, uint64_t *random,
-                             struct ronde_error *error)
+enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
+                                const struct ronde_schedule *schedule, uint64_t *random,
+                                struct ronde_error *error)
 {
     const struct buffers_shape shape = draw_shape(schedule, random);
     const uint64_t slot_bytes = draw(random, 3) == 0 ? 64 : 0;
     struct buffers actual;
     struct buffers expected;
     struct ronde_result result;
+    void *run = NULL;
     char difference[200];
     char text[256];
     if (!buffers_create(&shape, &actual) || !buffers_create(&shape, &expected))
@@ -110,13 +110,13 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
     struct ronde_launch launch = buffers_launch(&actual);
     launch.slot_bytes = slot_bytes;
     launch.timeout_ns = TIMEOUT_NS * team_patience();
-    enum ronde_status status = ronde_comm_run(program, &launch, error);
+    enum ronde_status status = target->backend->run(target->program, &launch, &run, error);
     if (status == RONDE_OK)
-        status = ronde_comm_wait(program, &result, error);
+        status = target->backend->wait(run, &result, error);
     if (status == RONDE_OK)
         status = run_host(schedule, &expected, error);
     if (status == RONDE_OK) {
-        adopt_others(&actual, &expected, ronde_comm_rank(comm));
+        adopt_others(&actual, &expected, target->rank);
         const bool is_wrong = buffers_differ(&actual, &expected, difference, sizeof difference);
         snprintf(text, sizeof text, "%s %s count %llu %s %s: %.120s",
                  ronde_collective_text(shape.collective), schedule->algorithm,
@@ -127,6 +127,15 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
     buffers_destroy(&actual);
     buffers_destroy(&expected);
     return status;
+}
+
+enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
+                             struct ronde_comm_program *program,
+                             const struct ronde_schedule *schedule, uint64_t *random,
+                             struct ronde_error *error)
+{
+    const struct run_target target = {&ronde_backend_comm, program, ronde_comm_rank(comm)};
+    return run_random_on(seat, &target, schedule, random, error);
 }
 
 enum ronde_status run_compile(enum ronde_collective collective, const char *algorithm,

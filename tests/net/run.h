@@ -20,6 +20,18 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error);
 
+/** A program loaded on a backend whose ranks are processes. */
+struct run_target {
+    const struct ronde_backend *backend;
+    void *program;
+    uint32_t rank; /**< this process's */
+};
+
+/** The same as run_random of any such program. */
+enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
+                                const struct ronde_schedule *schedule, uint64_t *random,
+                                struct ronde_error *error);
+
 /** Compiles one algorithm. Owner: the caller destroys *out. */
 enum ronde_status run_compile(enum ronde_collective collective, const char *algorithm,
                               uint32_t ranks, uint32_t root, struct ronde_schedule **out,

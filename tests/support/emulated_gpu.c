@@ -6,6 +6,8 @@
 #include "support/buffers.h"
 #include "support/emulated_block.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,6 +41,8 @@ struct device {
     struct emulated_options options;
     struct emulated_counts counts;
     struct region *regions;
+    bool shares_nothing;
+    int shared_descriptor; /* of the one block that is shared */
     uint64_t random;
     uint32_t run; /* its number decides what is left open */
 };
@@ -144,6 +148,75 @@ static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_b
         device->counts.live_blocks++;
     }
     return block;
+}
+
+/* ---- Memory of several processes: files without a name, reached through their maker's descriptors. ------------------ */
+
+/* What a share's words say. */
+enum { SHARE_PROCESS, SHARE_DESCRIPTOR };
+
+static enum ronde_status map_file(int descriptor, uint64_t bytes, void **out_block,
+                                  struct ronde_error *error)
+{
+    void *const block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    *out_block = block == MAP_FAILED ? NULL : block;
+    return *out_block ? RONDE_OK
+                      : ronde_fail(error, RONDE_NO_MEMORY, "no memory to share: %llu bytes",
+                                   (unsigned long long)bytes);
+}
+
+static enum ronde_status share(void *self, uint64_t bytes, void **out_block,
+                               struct ronde_share *out_share, struct ronde_error *error)
+{
+    struct device *device = self;
+    *out_block = NULL;
+    memset(out_share, 0, sizeof *out_share);
+    if (device->shares_nothing)
+        return ronde_fail(error, RONDE_DEVICE, "the device shares nothing");
+    const int descriptor = memfd_create("emulated", MFD_CLOEXEC);
+    if (descriptor < 0 || ftruncate(descriptor, (off_t)bytes) != 0)
+        return ronde_fail(error, RONDE_DEVICE, "no file to share");
+    out_share->words[SHARE_PROCESS] = (uint64_t)getpid();
+    out_share->words[SHARE_DESCRIPTOR] = (uint64_t)descriptor;
+    const enum ronde_status status = map_file(descriptor, bytes, out_block, error);
+    if (status == RONDE_OK) {
+        memset(*out_block, 0x5A, bytes);
+        device->shared_descriptor = descriptor;
+        device->counts.live_blocks++;
+    }
+    return status;
+}
+
+static void unshare(void *self, void *block, uint64_t bytes)
+{
+    struct device *device = self;
+    munmap(block, bytes);
+    close(device->shared_descriptor);
+    device->counts.live_blocks--;
+}
+
+static enum ronde_status attach(void *self, const struct ronde_share *from, uint64_t bytes,
+                                void **out_block, struct ronde_error *error)
+{
+    struct device *device = self;
+    char path[64];
+    *out_block = NULL;
+    snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)from->words[SHARE_PROCESS],
+             (unsigned long long)from->words[SHARE_DESCRIPTOR]);
+    const int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    if (descriptor < 0)
+        return ronde_fail(error, RONDE_DEVICE, "cannot open %s", path);
+    const enum ronde_status status = map_file(descriptor, bytes, out_block, error);
+    close(descriptor);
+    device->counts.live_blocks += status == RONDE_OK;
+    return status;
+}
+
+static void detach(void *self, void *block, uint64_t bytes)
+{
+    struct device *device = self;
+    munmap(block, bytes);
+    device->counts.live_blocks--;
 }
 
 /* ---- Queues. ------------------------------------------------------------------------------------------------------ */
@@ -331,6 +404,10 @@ static const struct ronde_gpu *open_in(struct machine *machine,
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
                                      .join = join,
+                                     .share = share,
+                                     .unshare = unshare,
+                                     .attach = attach,
+                                     .detach = detach,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,
@@ -358,6 +435,11 @@ const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
                                                  const struct emulated_options *options)
 {
     return open_in(((const struct device *)(const void *)gpu)->machine, options);
+}
+
+void emulated_gpu_refuse_share(const struct ronde_gpu *gpu)
+{
+    ((struct device *)(uintptr_t)gpu)->shares_nothing = true;
 }
 
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu)
@@ -431,8 +513,8 @@ static enum ronde_status emulated_open(const struct ronde_machine *machine,
         status = emulated->gpus[g] ? RONDE_OK : RONDE_NO_MEMORY;
     }
     for (size_t c = 0; c < COUNTS && status == RONDE_OK; c++)
-        status =
-            ronde_cuda_open_on(emulated->gpus, device_counts[c], mem, &emulated->selves[c], error);
+        status = ronde_cuda_open_on(emulated->gpus, device_counts[c], NULL, mem,
+                                    &emulated->selves[c], error);
     if (status != RONDE_OK) {
         emulated_close(emulated);
         return ronde_fail(error, status, "no memory for emulated devices");

@@ -36,6 +36,9 @@ const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options
 const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
                                                  const struct emulated_options *options);
 
+/** From now on the device shares no memory with other processes. */
+void emulated_gpu_refuse_share(const struct ronde_gpu *gpu);
+
 /** What it has done so far. */
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu);
 

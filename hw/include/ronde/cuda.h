@@ -7,7 +7,7 @@
 #ifndef RONDE_CUDA_H
 #define RONDE_CUDA_H
 
-#include "ronde/backend.h"
+#include "ronde/comm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +22,17 @@ extern "C" {
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem *mem,
                 void **out_self, struct ronde_error *error);
+
+/**
+ * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. All ranks
+ * must be on it. load, unload, run and prepare are then collective, in the same order in all processes; of a launch's
+ * arrays only this rank's entry is looked at. Slots and depth of launches are at most those of the communicator's plan.
+ * After a failure, that of another process included, it only repeats its error, as communicators do.
+ * Owner: the caller closes *out_self through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device, const struct ronde_mem *mem,
+                     void **out_self, struct ronde_error *error);
 
 /**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
@@ -48,8 +59,10 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_enqueue(void *program, v
                                                                 struct ronde_error *error);
 
 /**
- * After the stream was synchronised: whether all enqueued runs went through. Errors: TIMEOUT naming a rank, a lane and
+ * After the streams were synchronised: whether all enqueued runs went through. Errors: TIMEOUT naming a rank, a lane and
  * what it waits for; the program must then be prepared again. DEVICE.
+ * Where ranks are processes, runs in streams learn of a lost one by their time limit, or by this call, which may be made
+ * while they are under way and then ends them.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_check(void *program,
                                                               struct ronde_error *error);

@@ -1,0 +1,240 @@
+/*
+ * A process per GPU: emulated devices whose memory the processes share, and everything above them as on real ones.
+ */
+#include "hw/cuda/backend.h"
+#include "net/run.h"
+#include "support/emulated_gpu.h"
+#include "support/suite.h"
+
+#include "ronde/cuda.h"
+#include "ronde/hw.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Collectives at 100 percent; RONDE_TEST_SCALE is their number in percent. */
+#define SOAK_RUNS 400u
+
+/* Runs of one loaded schedule before the next is drawn. */
+#define RUNS_PER_LOAD 4u
+
+static struct team_result results[TEAM_MAX];
+
+/* A rank and its device. */
+struct rank {
+    struct ronde_comm *comm;
+    const struct ronde_gpu *gpu;
+    void *self;
+    void *program;
+    struct ronde_schedule *schedule;
+};
+
+static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat,
+                                   struct ronde_error *error)
+{
+    const struct emulated_options options = {.room_bytes = 2000};
+    const struct ronde_comm_options choices = team_options(30);
+    memset(rank, 0, sizeof *rank);
+    rank->gpu = emulated_gpu_open(&options);
+    if (!rank->gpu)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
+    const enum ronde_status status =
+        ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &rank->comm, error);
+    return status == RONDE_OK ? ronde_cuda_open_on(&rank->gpu, 1, rank->comm, ronde_mem_default(),
+                                                   &rank->self, error)
+                              : status;
+}
+
+static void unload(struct rank *rank)
+{
+    ronde_cuda_unload(rank->program);
+    ronde_schedule_destroy(rank->schedule);
+    rank->program = NULL;
+    rank->schedule = NULL;
+}
+
+static void close_rank(struct rank *rank, const struct team_seat *seat)
+{
+    unload(rank);
+    ronde_cuda_close_on(rank->self);
+    ronde_comm_destroy(rank->comm);
+    (void)team_check(seat, !rank->gpu || emulated_gpu_counts(rank->gpu).live_blocks == 0,
+                     "memory of the device is left");
+    if (rank->gpu)
+        emulated_gpu_close(rank->gpu);
+}
+
+/* Random schedules, each run some times. */
+static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
+{
+    const uint64_t runs = *(const uint64_t *)seat->self;
+    struct rank rank;
+    uint64_t random = 20261121 + seat->join.ranks;
+    enum ronde_status status = open_rank(&rank, seat, error);
+    for (uint64_t done = 0; done < runs && status == RONDE_OK; done += RUNS_PER_LOAD) {
+        rank.schedule = run_draw_schedule(seat->join.ranks, &random);
+        if (!team_check(seat, rank.schedule != NULL, "no schedule was drawn"))
+            break;
+        status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
+        for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
+            const struct run_target target = {&ronde_backend_cuda, rank.program, seat->join.rank};
+            status = run_random_on(seat, &target, rank.schedule, &random, error);
+        }
+        unload(&rank);
+    }
+    close_rank(&rank, seat);
+    return status;
+}
+
+static void random_collectives_leave_what_host_leaves(void)
+{
+    static const uint32_t sizes[] = {1, 2, 4};
+    const char *text = getenv("RONDE_TEST_SCALE");
+    const uint64_t runs = SOAK_RUNS * (text ? strtoull(text, NULL, 10) : 100) / 100;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        CU_ASSERT_FATAL(team_run(sizes[k], soak, &runs, results));
+        team_expect(results, sizes[k], RONDE_OK);
+        CU_ASSERT(results[0].checks >= runs);
+    }
+}
+
+/* Loads a ring, and starts a sum on it. */
+static enum ronde_status start_sum(struct rank *rank, struct run_sum *sum,
+                                   struct ronde_launch *launch, const struct team_seat *seat,
+                                   void **out_run, struct ronde_error *error)
+{
+    enum ronde_status status = open_rank(rank, seat, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &rank->schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_load(rank->self, rank->schedule, &rank->program, error);
+    *launch = run_sum_launch(sum, seat->join.rank);
+    launch->timeout_ns = 0;
+    return status == RONDE_OK ? ronde_cuda_run(rank->program, launch, out_run, error) : status;
+}
+
+/* Rank 1 dies while the others' kernels wait for it, without a limit of time. */
+static enum ronde_status die_inside(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    struct run_sum sum;
+    struct ronde_launch launch;
+    struct ronde_result result;
+    void *run = NULL;
+    enum ronde_status status = start_sum(&rank, &sum, &launch, seat, &run, error);
+    if (status == RONDE_OK && seat->join.rank == 1)
+        raise(SIGKILL);
+    if (status == RONDE_OK)
+        status = ronde_cuda_wait(run, &result, error);
+    struct ronde_error again = {0};
+    (void)team_check(seat, ronde_cuda_run(rank.program, &launch, &run, &again) == RONDE_DEVICE,
+                     "a run after a rank was lost");
+    close_rank(&rank, seat);
+    return status;
+}
+
+static void a_killed_process_ends_the_kernels_that_wait_for_it(void)
+{
+    CU_ASSERT_FATAL(team_run(3, die_inside, NULL, results));
+    CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
+    for (uint32_t rank = 0; rank < 3; rank += 2) {
+        CU_ASSERT_EQUAL(results[rank].exit_code, 0);
+        CU_ASSERT_EQUAL(results[rank].status, RONDE_DEVICE);
+        CU_ASSERT_EQUAL(results[rank].failures, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 was lost"));
+        suite_note("rank %u: %s %s", rank, results[rank].message, results[rank].failure);
+    }
+}
+
+/* Rank 2 aborts its run; the others hear of it in theirs. */
+static enum ronde_status abort_one(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    struct run_sum sum;
+    struct ronde_launch launch;
+    struct ronde_result result;
+    void *run = NULL;
+    enum ronde_status status = start_sum(&rank, &sum, &launch, seat, &run, error);
+    if (status == RONDE_OK && seat->join.rank == 2)
+        ronde_comm_abort(rank.comm);
+    if (status == RONDE_OK)
+        status = ronde_cuda_wait(run, &result, error);
+    if (status == RONDE_OK)
+        /* Small runs may be over before the news come. */
+        status = ronde_comm_allgather(rank.comm, NULL, 0, NULL, error);
+    close_rank(&rank, seat);
+    return status;
+}
+
+static void an_abort_is_heard_by_all(void)
+{
+    CU_ASSERT_FATAL(team_run(3, abort_one, NULL, results));
+    team_expect(results, 3, RONDE_TIMEOUT);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 2 aborted the communicator"));
+}
+
+/* Rank 0 launches more elements than the others. */
+static enum ronde_status disagree(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    struct run_sum sum;
+    struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+    void *run = NULL;
+    enum ronde_status status = open_rank(&rank, seat, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
+    launch.count = seat->join.rank == 0 ? 0 : 1;
+    if (status == RONDE_OK)
+        status = ronde_cuda_run(rank.program, &launch, &run, error);
+    close_rank(&rank, seat);
+    return status;
+}
+
+static void processes_that_disagree_are_told_in_what(void)
+{
+    CU_ASSERT_FATAL(team_run(2, disagree, NULL, results));
+    team_expect(results, 2, RONDE_REJECTED);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(results[rank].message, "ranks 0 and 1 disagree about the count"));
+}
+
+/* One process's device has no memory for its part: all are told. */
+static enum ronde_status refuse_one(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    enum ronde_status status = open_rank(&rank, seat, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
+    if (status == RONDE_OK && seat->join.rank == 1)
+        emulated_gpu_refuse_share(rank.gpu);
+    if (status == RONDE_OK)
+        status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
+    close_rank(&rank, seat);
+    return status;
+}
+
+static void a_process_without_memory_tells_the_others(void)
+{
+    CU_ASSERT_FATAL(team_run(2, refuse_one, NULL, results));
+    team_expect(results, 2, RONDE_DEVICE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device shares nothing"));
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"random_collectives_leave_what_host_leaves", random_collectives_leave_what_host_leaves},
+        {"a_killed_process_ends_the_kernels_that_wait_for_it",
+         a_killed_process_ends_the_kernels_that_wait_for_it},
+        {"an_abort_is_heard_by_all", an_abort_is_heard_by_all},
+        {"processes_that_disagree_are_told_in_what", processes_that_disagree_are_told_in_what},
+        {"a_process_without_memory_tells_the_others", a_process_without_memory_tells_the_others},
+    };
+    return suite_run("gpu", cases, sizeof cases / sizeof cases[0]);
+}
