@@ -15,7 +15,10 @@
 #define DEFAULT_SLOT_BYTES 65536u
 
 /* The specification copies unless it is told otherwise. */
-static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES, {UINT64_MAX, UINT64_MAX}, 0};
+static const struct ronde_habits habits = {.slot_bytes = DEFAULT_SLOT_BYTES,
+                                           .pull_from_bytes = {UINT64_MAX, UINT64_MAX},
+                                           .farthest = RONDE_PROTOCOL_PUSH,
+                                           .stream_from_bytes = UINT64_MAX};
 
 /* What consumed slots are filled with: no small integer and no plausible float has these bytes. */
 #define POISON 0xA5
@@ -231,8 +234,11 @@ static unsigned char *consumed_slot(const struct ronde_lane *lane, uint64_t *out
         return NULL;
     const struct ronde_end *end = &task->ends[receive];
     const uint64_t length = end->lengths[end->slot];
-    *out_bytes =
-        length & RONDE_LENGTH_OFFERED ? step->chunk_count * sizeof(struct ronde_offer) : length;
+    *out_bytes = length;
+    if ((length & RONDE_LENGTH_OFFERED) != 0)
+        *out_bytes = step->chunk_count * sizeof(struct ronde_offer);
+    if ((length & RONDE_LENGTH_PUSHED) != 0)
+        *out_bytes = 0;
     return end->slots + end->slot * task->frame->slot_stride;
 }
 

@@ -96,18 +96,15 @@ static struct matches find_matches(const struct ronde_view *peer,
     return matches;
 }
 
-/* The unbound receiving end of the connection that a position sends on with `tag`, or NULL if the peer has none. */
-static struct ronde_end *find_receiver(const struct ronde_task *peer,
-                                       const struct directory *directories, uint32_t sender,
-                                       uint32_t tag)
+/* The unbound receiving end of the connection that a position sends on with `tag`, or NONE if the peer has none. */
+static uint32_t find_receiver(const struct ronde_task *peer, const struct directory *directories,
+                              uint32_t sender, uint32_t tag)
 {
     const struct matches matches = find_matches(&peer->view, directories, sender, tag);
-    for (uint32_t k = 0; k < matches.count; k++) {
-        struct ronde_end *end = &peer->ends[matches.entries[k].end];
-        if (!end->mine)
-            return end;
-    }
-    return NULL;
+    for (uint32_t k = 0; k < matches.count; k++)
+        if (!peer->ends[matches.entries[k].end].mine)
+            return matches.entries[k].end;
+    return RONDE_NONE;
 }
 
 /* Which of the two counters an end writes depends on its side. */
@@ -129,11 +126,14 @@ static void connect_sends(struct ronde_loaded *loaded, struct ronde_task *task,
             continue;
         struct ronde_fifo *fifo = &loaded->fifos[loaded->fifo_count++];
         bind(&task->ends[c], fifo, true);
-        const size_t peer = (size_t)ronde_view_peer(&task->view, c) * channels + (size_t)channel;
-        struct ronde_end *receiver = find_receiver(&loaded->tasks[peer], directories,
-                                                   task->view.position, program->connections[c].tag);
-        if (receiver)
-            bind(receiver, fifo, false);
+        struct ronde_task *peer =
+            &loaded->tasks[(size_t)ronde_view_peer(&task->view, c) * channels + (size_t)channel];
+        const uint32_t receiver =
+            find_receiver(peer, directories, task->view.position, program->connections[c].tag);
+        if (receiver == RONDE_NONE)
+            continue;
+        bind(&peer->ends[receiver], fifo, false);
+        loaded->twins[&task->ends[c] - loaded->ends] = (struct ronde_twin){peer, receiver};
     }
 }
 

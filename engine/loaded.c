@@ -119,12 +119,24 @@ static bool allocate(struct ronde_loaded *loaded)
     loaded->lanes = new_aligned(arena, loaded->lane_count, sizeof *loaded->lanes);
     loaded->ends = new_aligned(arena, loaded->end_count, sizeof *loaded->ends);
     loaded->fifos = new_aligned(arena, loaded->fifo_count, sizeof *loaded->fifos);
+    /* A single rank does not reach the memory of the others. */
+    const bool reaches_all = loaded->rank_count == schedule->ranks;
+    if (reaches_all)
+        loaded->twins = ronde_arena_new(arena, loaded->end_count, sizeof *loaded->twins);
     loaded->progress = new_aligned(arena, loaded->counter_count, sizeof *loaded->progress);
     loaded->parts =
         ronde_arena_new(arena, (size_t)schedule->channel_count * schedule->chunks_per_block,
                         sizeof *loaded->parts);
     return loaded->tasks && loaded->lanes && loaded->ends && loaded->fifos && loaded->progress &&
-           loaded->parts;
+           loaded->parts && (loaded->twins || !reaches_all);
+}
+
+/* Until when a step of a program is not over, in the form that is polled. */
+static struct ronde_wait wait_for(const struct ronde_program *program, uint32_t step)
+{
+    const uint32_t lane = ronde_program_lane(program, step);
+    return (struct ronde_wait){lane, step - program->lane_first[lane] + 1,
+                               program->lane_first[lane + 1] - program->lane_first[lane]};
 }
 
 /* Dependencies of a program in the form that is polled. */
@@ -133,13 +145,8 @@ static struct ronde_wait *make_waits(struct ronde_arena *arena, const struct ron
     struct ronde_wait *waits = ronde_arena_new(arena, program->dependency_count, sizeof *waits);
     if (!waits)
         return NULL;
-    for (uint32_t d = 0; d < program->dependency_count; d++) {
-        const uint32_t step = program->dependencies[d];
-        const uint32_t lane = ronde_program_lane(program, step);
-        waits[d].lane = lane;
-        waits[d].after = step - program->lane_first[lane] + 1;
-        waits[d].steps = program->lane_first[lane + 1] - program->lane_first[lane];
-    }
+    for (uint32_t d = 0; d < program->dependency_count; d++)
+        waits[d] = wait_for(program, program->dependencies[d]);
     return waits;
 }
 
@@ -218,6 +225,67 @@ static struct ronde_holds *make_holds(struct ronde_arena *arena, const struct ro
     return holds;
 }
 
+/* What a sender has to know of a step, if it may do the writing of it. */
+static struct ronde_landing landing_of(const struct ronde_program *program, uint32_t step)
+{
+    struct ronde_landing landing = {RONDE_NONE, true, {{RONDE_NONE, 0, 0}, {RONDE_NONE, 0, 0}}};
+    const uint8_t op = program->steps[step].op;
+    if (!program->lowering || (op != RONDE_STEP_RECV && op != RONDE_STEP_RCS))
+        return landing;
+    const struct ronde_step_lowering *lowering = &program->lowering[step];
+    const uint32_t posts[2] = {lowering->post_step, lowering->post_step_in_place};
+    if (posts[0] == RONDE_NEVER || posts[1] == RONDE_NEVER)
+        return landing;
+    for (int in_place = 0; in_place < 2; in_place++)
+        if (posts[in_place] != RONDE_NONE)
+            landing.free[in_place] = wait_for(program, posts[in_place]);
+    landing.step = step;
+    landing.is_read = lowering->is_read;
+    return landing;
+}
+
+/* Sorts the receiving steps by connection: count, add up, fill from behind. */
+static void sort_landings(const struct ronde_program *program, uint32_t *first,
+                          struct ronde_landing *entries)
+{
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const uint32_t receive = ronde_act_receive(&program->steps[s]);
+        if (receive != RONDE_NONE)
+            first[receive]++;
+    }
+    for (uint32_t c = 0; c < program->connection_count; c++)
+        first[c + 1] += first[c];
+    for (uint32_t s = program->step_count; s-- > 0;) {
+        const uint32_t receive = ronde_act_receive(&program->steps[s]);
+        if (receive != RONDE_NONE)
+            entries[--first[receive]] = landing_of(program, s);
+    }
+}
+
+/* The messages of a program; without a proof every result may be read, and nobody may do another's writing. */
+static struct ronde_landings *make_landings(struct ronde_arena *arena,
+                                            const struct ronde_program *program)
+{
+    struct ronde_landings *landings = ronde_arena_new(arena, 1, sizeof *landings);
+    const size_t steps = program->step_count;
+    uint32_t *message = ronde_arena_new(arena, steps, sizeof *message);
+    uint32_t *first = ronde_arena_new(arena, (size_t)program->connection_count + 1, sizeof *first);
+    uint32_t *sent = ronde_arena_new(arena, program->connection_count, sizeof *sent);
+    bool *is_read = ronde_arena_new(arena, steps, sizeof *is_read);
+    struct ronde_landing *entries = ronde_arena_new(arena, steps, sizeof *entries);
+    if (!landings || !message || !first || !sent || !is_read || !entries)
+        return NULL;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const uint32_t send = ronde_act_send(&program->steps[s]);
+        if (send != RONDE_NONE)
+            message[s] = sent[send]++;
+        is_read[s] = !program->lowering || program->lowering[s].is_read;
+    }
+    sort_landings(program, first, entries);
+    *landings = (struct ronde_landings){message, first, entries, is_read};
+    return landings;
+}
+
 /* A lane knows its steps and, for operands of several chunks, has room to list them in message order. */
 static bool make_lane(struct ronde_loaded *loaded, struct ronde_task *task, uint32_t index)
 {
@@ -234,13 +302,14 @@ static bool make_lane(struct ronde_loaded *loaded, struct ronde_task *task, uint
                 task->ends[ends[k]].lane = index;
     }
     /* A single chunk needs no list. */
-    for (int k = 0; k < 2 && loaded->schedule->max_chunk_count > 1; k++) {
-        lane->sorted[k] = ronde_arena_new(loaded->arena, loaded->schedule->max_chunk_count,
-                                          sizeof *lane->sorted[k]);
-        if (!lane->sorted[k])
-            return false;
-    }
-    return true;
+    const uint32_t most = loaded->schedule->max_chunk_count;
+    if (most == 1)
+        return true;
+    uint32_t *lists = ronde_arena_new(loaded->arena, most, 3 * sizeof *lists);
+    lane->sorted[0] = lists;
+    lane->sorted[1] = lists ? lists + most : NULL;
+    lane->sorted_there = lists ? lists + (size_t)2 * most : NULL;
+    return lists != NULL;
 }
 
 /* Where the next task's lanes and ends begin. */
@@ -253,6 +322,7 @@ struct place {
 struct polled {
     struct ronde_wait *waits;
     struct ronde_holds *holds;
+    struct ronde_landings *landings;
 };
 
 /* What the lanes of a (rank, channel) share; fails for want of memory. */
@@ -270,6 +340,8 @@ static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t chann
     task->parts = loaded->parts + (size_t)channel * schedule->chunks_per_block;
     task->waits = polled->waits;
     task->holds = polled->holds;
+    task->landings = polled->landings;
+    task->twins = loaded->twins ? loaded->twins + place->end : NULL;
     task->weight_before = ronde_weight_before(schedule, channel);
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         task->chunks[buffer] =
@@ -292,7 +364,8 @@ static bool make_tasks(struct ronde_loaded *loaded)
     for (uint32_t p = 0; p < schedule->program_count; p++) {
         polled[p].waits = make_waits(loaded->arena, &schedule->programs[p]);
         polled[p].holds = make_holds(loaded->arena, &schedule->programs[p]);
-        if (!polled[p].waits || !polled[p].holds)
+        polled[p].landings = make_landings(loaded->arena, &schedule->programs[p]);
+        if (!polled[p].waits || !polled[p].holds || !polled[p].landings)
             return false;
     }
     struct place place = {0, 0};

@@ -45,6 +45,7 @@ struct ronde_loaded {
     struct ronde_lane *lanes;              /**< task after task */
     uint64_t end_count;                    /**< connection ends of all tasks */
     struct ronde_end *ends;   /**< task after task, each task's starting a pair of cache lines */
+    struct ronde_twin *twins; /**< one per end where all ranks are loaded, else NULL */
     uint64_t fifo_count;      /**< connections */
     struct ronde_fifo *fifos; /**< the counters of each */
     uint64_t counter_count;   /**< entries of progress */
@@ -111,18 +112,25 @@ struct ronde_habits {
     uint64_t slot_bytes; /**< stands in for a launch without */
     uint64_t pull_from_bytes[2]; /**< chunk's share of a message from which on messages are read where they lie, in
                                     runs out of place and in place; UINT64_MAX = never */
+    enum ronde_protocol
+        farthest; /**< from there on: pull or push; the most a launch gets that asks for more */
+    uint64_t stream_from_bytes; /**< bytes of all buffers from which on results that nobody reads soon are written past
+                                     the caches; UINT64_MAX = never */
     uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
                                      open and one piece is enough; 0 = never. The backend clears new lines */
 };
 
 /**
  * Sets up a run of a launch that ronde_launch_check accepted. Slots are only as long as the messages of this count need.
- * Messages are read in place as lowering allows; where some ranks run in place and others do not, or blocks differ in
+ * Messages are read or written in place as lowering allows; where some ranks run in place and others do not, or blocks differ in
  * length, all are copied. Errors: NO_MEMORY.
  */
 RONDE_API enum ronde_status
 ronde_loaded_prepare(struct ronde_loaded *loaded, const struct ronde_launch *launch,
                      const struct ronde_habits *habits, struct ronde_error *error);
+
+/** What streams are made of on this processor. */
+RONDE_API const char *ronde_stream_text(void);
 
 /** The protocol of the run that was prepared last. */
 RONDE_API enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded);

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+/** The last that was done with a cell. */
+struct access {
+    uint32_t step; /**< RONDE_NONE = nothing; RONDE_NEVER = read by steps of lanes that nothing orders */
+    uint32_t is_read; /**< it was read */
+};
+
 /** The work on one placement. */
 struct lowering {
     struct ronde_schedule *schedule;
@@ -10,10 +16,11 @@ struct lowering {
     bool in_place;
     struct ronde_cells cells; /**< of the rank being visited */
     uint32_t **message_of;    /**< per program and step: which message of its connection it sends */
-    uint32_t *last_access;    /**< per cell of one rank: last step that touched it */
-    uint32_t *pending;        /**< per cell: head of a list of sends whose source it is */
-    uint32_t *pending_next;   /**< per entry */
-    uint32_t *pending_step;   /**< per entry */
+    struct access *last_access; /**< per cell of one rank */
+    bool *is_read_later;        /**< per cell of one rank: by a step behind the one being visited */
+    uint32_t *pending;          /**< per cell: head of a list of sends whose source it is */
+    uint32_t *pending_next;     /**< per entry */
+    uint32_t *pending_step;     /**< per entry */
     uint32_t pending_count;
     uint32_t *chunks;
     uint32_t *visit; /**< per lane of the model */
@@ -53,13 +60,36 @@ static void overwrite(const struct lowering *lowering, struct ronde_program *pro
         *reuse = by;
 }
 
-/** The later of two steps of a rank; unordered lanes never both touch a destination (no races). */
+/**
+ * From when on a receiver's destination is free, as far as one more of its cells tells: after the later of two steps of a
+ * lane. Steps of two lanes: who else might write there had to watch both, it is rare.
+ */
 static void touch(const struct lowering *lowering, struct ronde_program *program, uint32_t receiver,
                   uint32_t last)
 {
     uint32_t *post = post_of(lowering, program, receiver);
-    if (last != RONDE_NONE && last != receiver)
+    if (last == RONDE_NONE || last == receiver || last == *post || *post == RONDE_NEVER)
+        return;
+    if (*post == RONDE_NONE || last == RONDE_NEVER)
         *post = last;
+    else if (ronde_program_lane(program, *post) != ronde_program_lane(program, last))
+        *post = RONDE_NEVER;
+    else if (last > *post)
+        *post = last;
+}
+
+/** A read. Whatever wrote before is over by then (no races), but not who read in another lane. */
+static void note_read(const struct lowering *lowering, const struct ronde_program *program,
+                      uint32_t cell, uint32_t step)
+{
+    struct access *last = &lowering->last_access[cell];
+    const bool is_known = last->step != RONDE_NONE && last->step != RONDE_NEVER;
+    if (last->step == RONDE_NEVER)
+        return;
+    const bool is_shared =
+        is_known && last->is_read &&
+        ronde_program_lane(program, last->step) != ronde_program_lane(program, step);
+    *last = (struct access){is_shared ? RONDE_NEVER : step, true};
 }
 
 static uint32_t cell_of(const struct lowering *lowering, enum ronde_buffer buffer, uint32_t chunk)
@@ -76,7 +106,7 @@ static void visit_source(struct lowering *lowering, const struct ronde_view *vie
                       lowering->chunks);
     for (uint32_t item = 0; item < step->chunk_count; item++) {
         const uint32_t cell = cell_of(lowering, buffer, lowering->chunks[item]);
-        lowering->last_access[cell] = index;
+        note_read(lowering, view->program, cell, index);
         if (step->op != RONDE_STEP_SEND)
             continue;
         lowering->pending_step[lowering->pending_count] = index;
@@ -105,8 +135,8 @@ static void visit_destination(struct lowering *lowering, const struct ronde_view
             overwrite(lowering, program, lowering->pending_step[entry], index);
         lowering->pending[cell] = RONDE_NONE;
         if (ronde_step_receives((enum ronde_step_op)step->op))
-            touch(lowering, program, index, lowering->last_access[cell]);
-        lowering->last_access[cell] = index;
+            touch(lowering, program, index, lowering->last_access[cell].step);
+        lowering->last_access[cell] = (struct access){index, false};
         if (!sends_kept_copy(step))
             continue;
         lowering->pending_step[lowering->pending_count] = index;
@@ -139,6 +169,40 @@ static bool is_idle(struct lowering *lowering, const struct ronde_view *view, ui
     return true;
 }
 
+/** Marks the cells of an operand as read by what comes later; returns whether any was marked before. */
+static bool read_operand(struct lowering *lowering, const struct ronde_view *view, uint32_t index,
+                         bool is_source, bool marks)
+{
+    const struct ronde_step *step = &view->program->steps[index];
+    const enum ronde_buffer buffer =
+        (enum ronde_buffer)(is_source ? step->source : step->destination);
+    bool is_marked = false;
+    ronde_view_chunks(view, step, is_source,
+                      ronde_schedule_chunks(lowering->schedule, view->program, buffer),
+                      lowering->chunks);
+    for (uint32_t item = 0; item < step->chunk_count; item++) {
+        bool *is_read = &lowering->is_read_later[cell_of(lowering, buffer, lowering->chunks[item])];
+        is_marked |= *is_read;
+        *is_read |= marks;
+    }
+    return is_marked;
+}
+
+/** From the last step to the first: whose results are read again. What is read in any placement stays marked. */
+static void find_readers(struct lowering *lowering, const struct ronde_view *view,
+                         struct ronde_program *program, const uint32_t *mine)
+{
+    memset(lowering->is_read_later, 0, lowering->cells.total * sizeof *lowering->is_read_later);
+    for (uint32_t i = program->step_count; i-- > 0;) {
+        const enum ronde_step_op op = (enum ronde_step_op)program->steps[mine[i]].op;
+        const bool reads_destination = op == RONDE_STEP_REDUCE;
+        if (ronde_step_writes(op) && read_operand(lowering, view, mine[i], false, reads_destination))
+            program->lowering[mine[i]].is_read = true;
+        if (ronde_step_reads_source(op))
+            (void)read_operand(lowering, view, mine[i], true, true);
+    }
+}
+
 static void visit_actor(struct lowering *lowering, uint32_t actor, const uint32_t *mine)
 {
     const struct ronde_view view = ronde_model_view(lowering->model, actor);
@@ -158,6 +222,7 @@ static void visit_actor(struct lowering *lowering, uint32_t actor, const uint32_
         if (ronde_step_writes(op))
             visit_destination(lowering, &view, program, mine[i]);
     }
+    find_readers(lowering, &view, program, mine);
 }
 
 /* --- cycles through reuse edges ------------------------------------------------------------ */
@@ -271,7 +336,9 @@ static bool make_tables(struct lowering *lowering, struct ronde_arena *arena)
         is_made = sent_on && lowering->message_of[i] && program->lowering;
         if (!is_made)
             break;
-        memset(program->lowering, 0xff, program->step_count * sizeof *program->lowering);
+        for (uint32_t s = 0; s < program->step_count; s++)
+            program->lowering[s] =
+                (struct ronde_step_lowering){RONDE_NONE, RONDE_NONE, RONDE_NONE, RONDE_NONE, false};
         number_messages(program, lowering->message_of[i], sent_on);
     }
     return is_made;
@@ -292,14 +359,15 @@ static bool make_lists(struct lowering *lowering, struct ronde_arena *arena)
         cells = total > cells ? total : cells;
         entries = items > entries ? items : entries;
     }
-    lowering->last_access = ronde_arena_new(arena, cells, sizeof(uint32_t));
+    lowering->last_access = ronde_arena_new(arena, cells, sizeof *lowering->last_access);
+    lowering->is_read_later = ronde_arena_new(arena, cells, sizeof *lowering->is_read_later);
     lowering->pending = ronde_arena_new(arena, cells, sizeof(uint32_t));
     lowering->pending_next = ronde_arena_new(arena, entries, sizeof(uint32_t));
     lowering->pending_step = ronde_arena_new(arena, entries, sizeof(uint32_t));
     lowering->chunks = ronde_arena_new(arena, lowering->schedule->max_chunk_count, sizeof(uint32_t));
     lowering->visit = ronde_arena_new(arena, model->lane_base[model->actors], sizeof(uint32_t));
-    return lowering->visit && lowering->last_access && lowering->pending &&
-           lowering->pending_next && lowering->pending_step && lowering->chunks;
+    return lowering->visit && lowering->last_access && lowering->is_read_later &&
+           lowering->pending && lowering->pending_next && lowering->pending_step && lowering->chunks;
 }
 
 /** `mine` holds each actor's steps in a topological order. */

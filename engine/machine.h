@@ -18,12 +18,19 @@
 #include <stdint.h>
 
 #ifndef RONDE_INTERP
+#include "engine/stream.h"
 /** What stands before every function. */
 #define RONDE_INTERP static inline
 /** Reads a counter; whatever was written before its release is visible afterwards. */
 #define RONDE_ACQUIRE(frame, pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
-/** What a step wrote must be visible before the counters released after it; here each release sees to that itself. */
-#define RONDE_SETTLE(task) ((void)(task))
+/** What a step wrote must be visible before the counters released after it: a release does not wait for streams. */
+#define RONDE_SETTLE(task) ((task)->frame->streams ? ronde_stream_settle() : (void)0)
+/** Whether messages may be written where their receivers keep them. */
+#define RONDE_PUSHES(frame) ((frame)->pushes)
+/** Whether what no step reads again is written past the caches. */
+#define RONDE_STREAMS(frame) ((frame)->streams)
+/** Copies bytes past the caches between places that do not overlap. */
+#define RONDE_STREAM(frame, to, from, bytes) (frame)->kernels.stream((to), (from), (bytes))
 /** Publishes a counter after everything written so far. */
 #define RONDE_RELEASE(frame, pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
 /** Messages that have arrived at a receiving end, all runs together. */
@@ -69,6 +76,8 @@ struct ronde_kernels {
                       uint64_t count);
     /** avg: to[i] = to[i] / ranks */
     void (*divide)(void *to, uint32_t ranks, uint64_t count);
+    /** a copy past the caches, in order with later stores only after ronde_stream_settle */
+    void (*stream)(void *to, const void *from, uint64_t bytes);
 };
 
 /** A counter one side writes and others poll: alone on two cache lines, since CPUs prefetch lines in pairs. */
@@ -115,6 +124,27 @@ struct ronde_holds {
     const struct ronde_hold *entries; /**< step after step */
 };
 
+/** Where a message may be written by its sender: what the sender has to know of the step that receives it. */
+struct ronde_landing {
+    uint32_t step; /**< of the receiver's program; RONDE_NONE = it combines, or nothing says when it may be written */
+    bool is_read;              /**< a later step of the receiver reads it */
+    struct ronde_wait free[2]; /**< out of place, in place: what must be over; lane RONDE_NONE = nothing */
+};
+
+/** The messages of a program, as both ends have to know them. */
+struct ronde_landings {
+    const uint32_t *message; /**< per step that sends: which message of its connection, within a piece */
+    const uint32_t *first; /**< per connection it receives on, and one more: its first entry */
+    const struct ronde_landing *entries; /**< connection after connection, message after message */
+    const bool *is_read; /**< per step that writes: a later step of the rank reads it, in some placement */
+};
+
+/** The other end of a connection. */
+struct ronde_twin {
+    struct ronde_task *task; /**< the receiver's; NULL where it is out of reach, and at receiving ends */
+    uint32_t connection; /**< of the receiver's program */
+};
+
 /** A chunk of a message that is read where it lies: what the slot then holds instead of the data. */
 struct ronde_offer {
     const unsigned char *start; /**< in the sender's memory */
@@ -123,6 +153,18 @@ struct ronde_offer {
 
 /** Bit of a slot's length that says that the slot holds offers. */
 #define RONDE_LENGTH_OFFERED ((uint64_t)1 << 63)
+
+/** Bit of a slot's length that says that the data lies where the receiver keeps it already. */
+#define RONDE_LENGTH_PUSHED ((uint64_t)1 << 62)
+
+/** The bytes of a length. */
+#define RONDE_LENGTH_BYTES (RONDE_LENGTH_PUSHED - 1)
+
+/** Bytes that are computed before they are streamed: they stay in the first-level cache, and among the loads in flight. */
+#define RONDE_STREAM_BLOCK 1024u
+
+/** Blocks end at multiples of this, so that streams fill whole cache lines. */
+#define RONDE_STREAM_LINE 64u
 
 /**
  * Slots made of lines: words of four bytes of data, each followed by a flag of four bytes that says which message they
@@ -150,7 +192,9 @@ struct ronde_frame {
     uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
     uint32_t no_pull; /**< step flag that forbids reading a send in place, under this placement; 0 = all are copied */
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
-    bool has_lines;   /**< slots are made of lines; only with habits that ask for it */
+    bool pushes; /**< messages are written where they are kept, where that is free; only with no_pull */
+    bool streams;           /**< what no step reads again is written past the caches */
+    bool has_lines;         /**< slots are made of lines; only with habits that ask for it */
     enum ronde_dtype dtype; /**< what the kernels below are of, for machines that cannot call them */
     enum ronde_op op;       /**< where nothing is reduced: sum */
     struct ronde_kernels kernels; /**< of element type and operator */
@@ -159,12 +203,14 @@ struct ronde_frame {
 
 /** What the lanes of one (rank, channel) share. */
 struct ronde_task {
-    struct ronde_view view;           /**< its program */
-    const struct ronde_frame *frame;  /**< of the run */
-    struct ronde_end *ends;           /**< one per connection of the program */
-    struct ronde_counter *progress;   /**< one per lane: steps over since load */
-    const struct ronde_wait *waits;   /**< one per entry of program->dependencies */
-    const struct ronde_holds *holds;  /**< of its program: out of place, in place */
+    struct ronde_view view;                /**< its program */
+    const struct ronde_frame *frame;       /**< of the run */
+    struct ronde_end *ends;                /**< one per connection of the program */
+    struct ronde_counter *progress;        /**< one per lane: steps over since load */
+    const struct ronde_wait *waits;        /**< one per entry of program->dependencies */
+    const struct ronde_holds *holds;       /**< of its program: out of place, in place */
+    const struct ronde_landings *landings; /**< of its program */
+    const struct ronde_twin *twins; /**< one per end; NULL where no rank reaches another's memory */
     const struct ronde_extent *parts; /**< m entries: elements of each part of the channel's slice */
     unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
     uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */
@@ -198,9 +244,10 @@ struct ronde_lane {
     uint64_t piece;          /**< of this run */
     uint64_t done;           /**< value of its progress counter */
     uint32_t *sorted[2]; /**< room for the chunks of a destination and of a source, max_chunk_count each */
+    uint32_t *sorted_there;   /**< the same for a destination at the other end of a connection */
     enum ronde_reason reason; /**< why the last poll did not progress */
     uint32_t about;           /**< what it is about */
-    uint64_t padding[8];      /**< up to two cache lines: neighbours may belong to another thread */
+    uint64_t padding[7];      /**< up to two cache lines: neighbours may belong to another thread */
 };
 
 /** What a poll found. */
@@ -218,11 +265,20 @@ struct ronde_items {
     uint32_t wrapped; /**< items that wrapped around the end of the buffer: chunks 0 .. wrapped-1, sent first */
 };
 
-/** Source and destination of one item of a step. */
+/** Operands of one item of a step. */
 struct ronde_segment {
-    unsigned char *source;      /**< NULL if the step has none */
-    unsigned char *destination; /**< NULL if the step has none */
-    uint64_t elements;          /**< of this piece */
+    unsigned char *source;         /**< NULL if the step has none */
+    unsigned char *destination;    /**< NULL if the step has none */
+    const unsigned char *received; /**< what came in; NULL if nothing did */
+    uint64_t elements;             /**< of this piece */
+};
+
+/** Where the result of an item goes. */
+struct ronde_places {
+    unsigned char *to;   /**< NULL: nowhere, its data is offered where it lies */
+    unsigned char *also; /**< or NULL */
+    bool streams_to;     /**< past the caches */
+    bool streams_also;   /**< past the caches */
 };
 
 /** A step that is being executed. */
@@ -236,7 +292,16 @@ struct ronde_act {
     unsigned char *sent;              /**< rest of the slot to send, or NULL */
     const struct ronde_offer *pulled; /**< the received slot where it holds offers, or NULL */
     struct ronde_offer *offered;      /**< the slot to send where it gets offers, or NULL */
-    uint64_t moved;                   /**< bytes of each operand so far */
+    const struct ronde_aim *aim; /**< where the receiver keeps what is sent, if it is written there, or NULL */
+    bool has_landed;             /**< the received message lies at the destination already */
+    uint64_t moved;              /**< bytes of each operand so far */
+};
+
+/** A step of the receiver, seen by the sender that does the receiver's writing. */
+struct ronde_aim {
+    struct ronde_act act; /**< the receiving step; only its destination means something */
+    struct ronde_lane lane; /**< a stand-in for the receiver's lane: its task and the sender's piece */
+    bool is_read;           /**< a later step of the receiver reads what is written */
 };
 
 #endif

@@ -47,6 +47,7 @@ static void fill_operator(struct ronde_frame *frame, const struct ronde_schedule
     frame->marks = 0;
     frame->dtype = launch->dtype;
     frame->op = RONDE_SUM;
+    frame->kernels = ronde_kernels_find(launch->dtype, RONDE_SUM);
     if (!ronde_collective_traits(schedule->collective)->reduces)
         return;
     frame->op = launch->op;
@@ -97,19 +98,48 @@ static enum placement placement_of(const struct ronde_loaded *loaded,
     return has[1] ? PLACEMENT_IN_PLACE : PLACEMENT_OUT_OF_PLACE;
 }
 
-/* Reading in place needs a proved order of overwriting, which lowering has for two placements only. */
+/* How messages travel: as the launch says, if the backend goes that far; else as far as it goes where that pays. */
+static enum ronde_protocol wanted_protocol(const struct ronde_launch *launch,
+                                           const struct ronde_habits *habits, bool is_in_place,
+                                           uint64_t share_bytes)
+{
+    if (launch->protocol == RONDE_PROTOCOL_AUTO)
+        return share_bytes >= habits->pull_from_bytes[is_in_place] ? habits->farthest
+                                                                   : RONDE_PROTOCOL_STAGED;
+    return launch->protocol < habits->farthest ? launch->protocol : habits->farthest;
+}
+
+/* Reading and writing in place need a proved order of overwriting, which lowering has for two placements only. */
 static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_launch *launch,
                             const struct ronde_habits *habits, uint64_t share_bytes)
 {
     struct ronde_frame *frame = &loaded->frame;
     const enum placement placement = placement_of(loaded, launch);
     frame->is_in_place = placement == PLACEMENT_IN_PLACE;
-    const bool is_wanted = launch->protocol == RONDE_PROTOCOL_AUTO
-                               ? share_bytes >= habits->pull_from_bytes[frame->is_in_place]
-                               : launch->protocol == RONDE_PROTOCOL_PULL;
+    const enum ronde_protocol wanted =
+        wanted_protocol(launch, habits, frame->is_in_place, share_bytes);
     frame->no_pull = 0;
-    if (is_wanted && placement != PLACEMENT_MIXED && !launch->in_blocks && !launch->out_blocks)
-        frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+    frame->pushes = false;
+    if (wanted == RONDE_PROTOCOL_STAGED || placement == PLACEMENT_MIXED || launch->in_blocks ||
+        launch->out_blocks)
+        return;
+    frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+    frame->pushes = wanted == RONDE_PROTOCOL_PUSH;
+}
+
+/* Past the caches pays where what all ranks touch does not fit into them anyway. */
+static bool streams(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                    const struct ronde_habits *habits)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    const ronde_wide blocks =
+        (ronde_wide)ronde_collective_in_blocks(schedule->collective, schedule->ranks) +
+        ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    const ronde_wide bytes =
+        blocks * loaded->rank_count * loaded->frame.count * loaded->frame.element_bytes;
+    const uint64_t from =
+        launch->stream_from_bytes ? launch->stream_from_bytes : habits->stream_from_bytes;
+    return from != UINT64_MAX && bytes >= from;
 }
 
 /* Bytes of data a slot of lines holds: the line that heads a message, then items that begin at whole lines. */
@@ -145,6 +175,7 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->piece_count = piece_count(loaded, launch, slot_bytes);
     fill_operator(frame, schedule, launch);
     choose_protocol(loaded, launch, habits, chunk_share(loaded, piece_bytes));
+    frame->streams = streams(loaded, launch, habits);
     frame->has_lines = frame->no_pull == 0 && launch->slot_bytes == 0 && frame->piece_count <= 1 &&
                        lines_stride(loaded, piece_bytes) <= habits->lines_up_to_bytes;
     return slot_stride(loaded, piece_bytes);
@@ -296,7 +327,16 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
 
 enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded)
 {
+    if (loaded->frame.pushes)
+        return RONDE_PROTOCOL_PUSH;
     return loaded->frame.no_pull != 0 ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED;
+}
+
+const char *ronde_stream_text(void)
+{
+    const char *text;
+    (void)ronde_stream_find(&text);
+    return text;
 }
 
 void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete)

@@ -96,12 +96,14 @@ static inline struct ronde_kernels ronde_kernels_find(enum ronde_dtype dtype, en
 #undef RONDE_KERNEL_ROW
 #define RONDE_KERNEL_ROW(dtype, text, bytes)                                                       \
     [RONDE_##dtype] = {NULL, ronde_kernel_scale_##dtype, ronde_kernel_scale_sum_##dtype,           \
-                       ronde_kernel_divide_##dtype},
+                       ronde_kernel_divide_##dtype, NULL},
     static const struct ronde_kernels others[RONDE_DTYPE_COUNT] = {
         RONDE_DTYPE_LIST(RONDE_KERNEL_ROW)};
 #undef RONDE_KERNEL_ROW
     struct ronde_kernels kernels = others[dtype];
+    const char *unused;
     kernels.combine = combine[dtype][op];
+    kernels.stream = ronde_stream_find(&unused);
     ronde_x86_replace(&kernels, dtype, op);
     return kernels;
 }

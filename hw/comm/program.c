@@ -233,7 +233,10 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
 {
     struct ronde_comm *comm = program->comm;
     struct ronde_loaded *loaded = program->loaded;
-    const struct ronde_habits habits = {program->slot_bytes, {UINT64_MAX, UINT64_MAX}, 0};
+    const struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
+                                        .pull_from_bytes = {UINT64_MAX, UINT64_MAX},
+                                        .farthest = RONDE_PROTOCOL_STAGED,
+                                        .stream_from_bytes = UINT64_MAX};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;

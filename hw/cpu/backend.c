@@ -20,9 +20,11 @@
 #define PULL_FROM_BYTES 16384u
 #define PULL_IN_PLACE_FROM_BYTES 65536u
 
-static const struct ronde_habits habits = {DEFAULT_SLOT_BYTES,
-                                           {PULL_FROM_BYTES, PULL_IN_PLACE_FROM_BYTES},
-                                           0};
+static const struct ronde_habits habits = {.slot_bytes = DEFAULT_SLOT_BYTES,
+                                           .pull_from_bytes = {PULL_FROM_BYTES,
+                                                               PULL_IN_PLACE_FROM_BYTES},
+                                           .farthest = RONDE_PROTOCOL_PUSH,
+                                           .stream_from_bytes = (uint64_t)4 << 20};
 
 /* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
 #define BURST_STEPS 8u

@@ -26,6 +26,10 @@
 
 #define RONDE_ACQUIRE(frame, pointer) RONDE_PORT_ACQUIRE(pointer)
 #define RONDE_SETTLE(task) ronde_block_settle(task)
+/* A lane knows nothing of the memory of other ranks, and stores do not fill caches that others need. */
+#define RONDE_PUSHES(frame) ((void)(frame), false)
+#define RONDE_STREAMS(frame) ((void)(frame), false)
+#define RONDE_STREAM(frame, to, from, bytes) RONDE_COPY((frame), (to), (from), (bytes))
 #define RONDE_RELEASE(frame, pointer, value) RONDE_PORT_SET((pointer), (value))
 #define RONDE_POSTED(frame, end) ronde_block_posted((frame), (end))
 #define RONDE_LENGTH(frame, end) ronde_block_length((frame), (end))

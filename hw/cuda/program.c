@@ -7,13 +7,18 @@
 #include <string.h>
 
 /* Between devices a message is pushed: stores cross a link without waiting, loads wait for the way there and back. */
-static const struct ronde_habits habits_of_one = {RONDE_CUDA_SLOT_BYTES,
-                                                  {RONDE_CUDA_PULL_FROM_BYTES,
-                                                   RONDE_CUDA_PULL_FROM_BYTES},
-                                                  RONDE_CUDA_LINES_UP_TO_BYTES};
-static const struct ronde_habits habits_of_several = {RONDE_CUDA_SLOT_BYTES,
-                                                      {UINT64_MAX, UINT64_MAX},
-                                                      RONDE_CUDA_LINES_UP_TO_BYTES};
+static const struct ronde_habits habits_of_one = {.slot_bytes = RONDE_CUDA_SLOT_BYTES,
+                                                  .pull_from_bytes = {RONDE_CUDA_PULL_FROM_BYTES,
+                                                                      RONDE_CUDA_PULL_FROM_BYTES},
+                                                  .farthest = RONDE_PROTOCOL_PULL,
+                                                  .stream_from_bytes = UINT64_MAX,
+                                                  .lines_up_to_bytes = RONDE_CUDA_LINES_UP_TO_BYTES};
+static const struct ronde_habits habits_of_several = {.slot_bytes = RONDE_CUDA_SLOT_BYTES,
+                                                      .pull_from_bytes = {UINT64_MAX, UINT64_MAX},
+                                                      .farthest = RONDE_PROTOCOL_PULL,
+                                                      .stream_from_bytes = UINT64_MAX,
+                                                      .lines_up_to_bytes =
+                                                          RONDE_CUDA_LINES_UP_TO_BYTES};
 
 uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
 {

@@ -116,14 +116,15 @@ static void fail(const struct trial *trial, const struct bench *bench, const cha
     CU_FAIL("a launch went wrong");
     if (state.failures++ < FAILURES_SHOWN)
         suite_note("%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s blocks %u depth %u "
-                   "slot %u protocol %u: %s",
+                   "slot %u protocol %u stream %u: %s",
                    bench->backend->name, ronde_collective_text(shape->collective),
                    trial->schedule->algorithm, shape->ranks, trial->schedule->channel_count,
                    trial->schedule->channels[0].order ? " ordered" : "", shape->root,
                    (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
                    ronde_op_text(shape->op), shape->in_place ? " in place" : "",
                    (unsigned)shape->blocks, trial->sample.at[SAMPLE_DEPTH],
-                   trial->sample.at[SAMPLE_SLOT], trial->sample.at[SAMPLE_PROTOCOL], text);
+                   trial->sample.at[SAMPLE_SLOT], trial->sample.at[SAMPLE_PROTOCOL],
+                   trial->sample.at[SAMPLE_STREAM], text);
 }
 
 /* Runs a trial on a loaded backend into `into`, freshly filled. Returns whether it ran. */
@@ -136,9 +137,11 @@ static bool run_on(struct bench *bench, const struct trial *trial, uint64_t seed
     launch.slot_bytes = trial->sample.at[SAMPLE_SLOT] == 0 ? 64 : 0;
     launch.depth = is_least ? trial->schedule->proof.min_depth : 0;
     /* What is expected is computed by the plainest means there is. */
-    launch.protocol = trial->sample.at[SAMPLE_PROTOCOL] == 0 || into == &trial->expected
-                          ? RONDE_PROTOCOL_STAGED
-                          : RONDE_PROTOCOL_PULL;
+    static const enum ronde_protocol protocols[] = {RONDE_PROTOCOL_STAGED, RONDE_PROTOCOL_PULL,
+                                                    RONDE_PROTOCOL_PUSH};
+    const bool is_plain = into == &trial->expected;
+    launch.protocol = protocols[is_plain ? 0 : trial->sample.at[SAMPLE_PROTOCOL]];
+    launch.stream_from_bytes = is_plain || trial->sample.at[SAMPLE_STREAM] == 0 ? UINT64_MAX : 1;
     launch.seed = seed;
     launch.timeout_ns = UINT64_C(60000000000);
     struct ronde_result result;

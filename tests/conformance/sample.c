@@ -17,7 +17,8 @@ uint32_t sample_values(enum sample_axis axis)
         [SAMPLE_COUNT] = SAMPLE_COUNT_VALUES,
         [SAMPLE_DEPTH] = 2,
         [SAMPLE_SLOT] = 2,
-        [SAMPLE_PROTOCOL] = 2,
+        [SAMPLE_PROTOCOL] = 3,
+        [SAMPLE_STREAM] = 2,
         [SAMPLE_DATA] = 2,
         [SAMPLE_BLOCKS] = BUFFERS_BLOCKS_COUNT,
     };

@@ -19,7 +19,8 @@ enum sample_axis {
     SAMPLE_COUNT,     /**< see sample_count */
     SAMPLE_DEPTH,     /**< least, default */
     SAMPLE_SLOT,      /**< 64 bytes, default */
-    SAMPLE_PROTOCOL,  /**< staged, pull */
+    SAMPLE_PROTOCOL,  /**< staged, pull, push */
+    SAMPLE_STREAM,    /**< never past the caches, always */
     SAMPLE_DATA,      /**< enum buffers_data */
     SAMPLE_BLOCKS,    /**< enum buffers_blocks */
     SAMPLE_AXIS_COUNT /**< number of axes */

@@ -34,7 +34,9 @@ struct ronde_blocks {
 #define RONDE_PROTOCOL_LIST(X)                                                                     \
     X(AUTO, "auto")     /* the backend picks by size */                                            \
     X(STAGED, "staged") /* the sender copies into a slot, the receiver out of it */                \
-    X(PULL, "pull")     /* the receiver reads the sender's memory wherever that is allowed */
+    X(PULL, "pull")     /* the receiver reads the sender's memory wherever that is allowed */      \
+    X(PUSH,                                                                                        \
+      "push") /* and what a step computes is written into the receiver's, where that is free */
 
 /** Protocols. */
 enum ronde_protocol {
@@ -58,6 +60,8 @@ struct ronde_launch {
     uint64_t slot_bytes; /**< bytes of a connection's slot; 0 = the backend's default; at least 16 */
     uint32_t depth; /**< slots of a connection; 0 = max(8, proof.min_depth); less than min_depth is refused */
     enum ronde_protocol protocol; /**< never changes results */
+    uint64_t stream_from_bytes; /**< bytes of all ranks' buffers from which on stores bypass the caches, where the
+                                     backend has such stores; 0 = the backend's, UINT64_MAX = never; never changes results */
     uint64_t seed; /**< host: order of the random interleaving; 0 = in order. Results never depend on it */
     uint64_t timeout_ns; /**< a run that takes longer fails with TIMEOUT; 0 = no limit */
 };
@@ -65,7 +69,7 @@ struct ronde_launch {
 /** What a run reports. */
 struct ronde_result {
     double elapsed_ns;            /**< time of the run on the backend's clock */
-    enum ronde_protocol protocol; /**< what the run used: staged or pull */
+    enum ronde_protocol protocol; /**< what the run used: staged, pull or push */
     bool is_virtual;              /**< the clock is simulated */
 };
 

@@ -22,6 +22,9 @@ extern "C" {
 /** "no connection", "no chunk", "no program". */
 #define RONDE_NONE UINT32_MAX
 
+/** "at no step that one could wait for". */
+#define RONDE_NEVER (UINT32_MAX - 1)
+
 /** Step operations: enumerator, text, reads source, receives, reduces, sends, writes destination. */
 #define RONDE_STEP_LIST(X)                                                                         \
     X(NOP, "nop", 0, 0, 0, 0, 0)       /* waits for its dependencies */                            \
@@ -98,8 +101,10 @@ struct ronde_step_lowering {
     uint32_t reuse_step; /**< out of place: first later local step that overwrites the sent source, or NONE */
     uint32_t reuse_step_in_place; /**< the same in place */
     uint32_t post_step; /**< out of place: last earlier local step that touches what this step receives
-                                       into, or NONE: the destination may be posted once that step is over */
+                                       into, or NONE: the destination may be posted once that step is over; or
+                                       NEVER: several lanes read it, and nothing orders them */
     uint32_t post_step_in_place; /**< the same in place */
+    bool is_read; /**< a later step of the rank reads what this one writes, in some placement */
 };
 
 /** The steps of a class of positions. */
