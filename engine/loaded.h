@@ -31,6 +31,13 @@ struct ronde_port {
     bool is_send;     /**< this rank sends */
 };
 
+/** How the ranks' buffers lie, as far as lowering distinguishes. */
+enum ronde_placement {
+    RONDE_PLACEMENT_OUT,  /**< out of place */
+    RONDE_PLACEMENT_IN,   /**< in place */
+    RONDE_PLACEMENT_MIXED /**< some so, some so */
+};
+
 /** A loaded schedule. Belongs to one thread between runs; during a run every lane belongs to whoever drives it. */
 struct ronde_loaded {
     const struct ronde_schedule *schedule; /**< must outlive this */
@@ -59,8 +66,11 @@ struct ronde_loaded {
     struct ronde_region lines;   /**< slots made of lines, which must keep their own content */
     struct ronde_region scratch; /**< scratch of all tasks */
     const unsigned char *placed; /**< where the ends' slots begin, as of the last run */
-    uint64_t pieces_done;        /**< pieces of all runs so far */
-    bool is_dirty;               /**< a run was abandoned: counters must start again */
+    bool is_prepared;            /**< for the last launch; only its buffers may have gone */
+    struct ronde_launch last;    /**< what the last run was prepared for */
+    enum ronde_placement last_placement; /**< how its buffers lay */
+    uint64_t pieces_done;                /**< pieces of all runs so far */
+    bool is_dirty;                       /**< a run was abandoned: counters must start again */
 };
 
 /** Bytes a describing sentence may take. */
@@ -121,13 +131,18 @@ struct ronde_habits {
 };
 
 /**
- * Sets up a run of a launch that ronde_launch_check accepted. Slots are only as long as the messages of this count need.
+ * Sets up a run of a launch that ronde_launch_check accepted, always with the same habits; one that differs from the last
+ * in its buffers only costs next to nothing. Slots are only as long as the messages of this count need.
  * Messages are read or written in place as lowering allows; where some ranks run in place and others do not, or blocks differ in
  * length, all are copied. Errors: NO_MEMORY.
  */
 RONDE_API enum ronde_status
 ronde_loaded_prepare(struct ronde_loaded *loaded, const struct ronde_launch *launch,
                      const struct ronde_habits *habits, struct ronde_error *error);
+
+/** Bytes of the input and output buffers of all ranks that are loaded; UINT64_MAX where that overflows. */
+RONDE_API uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
+                                              const struct ronde_launch *launch);
 
 /** What streams are made of on this processor. */
 RONDE_API const char *ronde_stream_text(void);

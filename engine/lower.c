@@ -47,19 +47,6 @@ static uint32_t *post_of(const struct lowering *lowering, struct ronde_program *
 
 /* --- reuse and post points of one rank ----------------------------------------------------- */
 
-/** A send whose source `by` overwrites. Several overwriters in unordered lanes: buffer, it is rare. */
-static void overwrite(const struct lowering *lowering, struct ronde_program *program,
-                      uint32_t sender, uint32_t by)
-{
-    uint32_t *reuse = reuse_of(lowering, program, sender);
-    if (*reuse == RONDE_NONE || *reuse == by)
-        *reuse = by;
-    else if (ronde_program_lane(program, *reuse) != ronde_program_lane(program, by))
-        program->steps[sender].flags |= buffered_flag(lowering);
-    else if (by < *reuse)
-        *reuse = by;
-}
-
 /**
  * From when on a receiver's destination is free, as far as one more of its cells tells: after the later of two steps of a
  * lane. Steps of two lanes: who else might write there had to watch both, it is rare.
@@ -76,6 +63,25 @@ static void touch(const struct lowering *lowering, struct ronde_program *program
         *post = RONDE_NEVER;
     else if (last > *post)
         *post = last;
+}
+
+/**
+ * A send whose source `by` overwrites. The first overwriter of a lane waits for the reader on behalf of the others, so
+ * their destinations are not free before it is over. Several overwriters in unordered lanes: buffer, it is rare.
+ */
+static void overwrite(const struct lowering *lowering, struct ronde_program *program,
+                      uint32_t sender, uint32_t by)
+{
+    uint32_t *reuse = reuse_of(lowering, program, sender);
+    if (*reuse == RONDE_NONE || *reuse == by) {
+        *reuse = by;
+    } else if (ronde_program_lane(program, *reuse) != ronde_program_lane(program, by)) {
+        program->steps[sender].flags |= buffered_flag(lowering);
+    } else {
+        const uint32_t later = by > *reuse ? by : *reuse;
+        *reuse = by < *reuse ? by : *reuse;
+        touch(lowering, program, later, *reuse);
+    }
 }
 
 /** A read. Whatever wrote before is over by then (no races), but not who read in another lane. */

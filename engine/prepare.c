@@ -69,9 +69,6 @@ static uint64_t chunk_share(const struct ronde_loaded *loaded, uint64_t piece_by
     return longest < piece_bytes ? longest : piece_bytes;
 }
 
-/* How the ranks' buffers lie, as far as lowering distinguishes. */
-enum placement { PLACEMENT_OUT_OF_PLACE, PLACEMENT_IN_PLACE, PLACEMENT_MIXED };
-
 /* Whether a rank's input and output share memory; ranks that lack one of them do not tell. */
 static bool overlaps(const struct ronde_loaded *loaded, const unsigned char *in,
                      const unsigned char *out)
@@ -85,8 +82,8 @@ static bool overlaps(const struct ronde_loaded *loaded, const unsigned char *in,
     return (uintptr_t)in < (uintptr_t)out + out_bytes && (uintptr_t)out < (uintptr_t)in + in_bytes;
 }
 
-static enum placement placement_of(const struct ronde_loaded *loaded,
-                                   const struct ronde_launch *launch)
+static enum ronde_placement placement_of(const struct ronde_loaded *loaded,
+                                         const struct ronde_launch *launch)
 {
     bool has[2] = {false, false};
     const uint32_t end_rank = loaded->first_rank + loaded->rank_count;
@@ -94,8 +91,8 @@ static enum placement placement_of(const struct ronde_loaded *loaded,
         if (launch->in[r] && launch->out[r])
             has[overlaps(loaded, launch->in[r], launch->out[r])] = true;
     if (has[0] && has[1])
-        return PLACEMENT_MIXED;
-    return has[1] ? PLACEMENT_IN_PLACE : PLACEMENT_OUT_OF_PLACE;
+        return RONDE_PLACEMENT_MIXED;
+    return has[1] ? RONDE_PLACEMENT_IN : RONDE_PLACEMENT_OUT;
 }
 
 /* How messages travel: as the launch says, if the backend goes that far; else as far as it goes where that pays. */
@@ -114,32 +111,38 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
                             const struct ronde_habits *habits, uint64_t share_bytes)
 {
     struct ronde_frame *frame = &loaded->frame;
-    const enum placement placement = placement_of(loaded, launch);
-    frame->is_in_place = placement == PLACEMENT_IN_PLACE;
+    const enum ronde_placement placement = placement_of(loaded, launch);
+    frame->is_in_place = placement == RONDE_PLACEMENT_IN;
     const enum ronde_protocol wanted =
         wanted_protocol(launch, habits, frame->is_in_place, share_bytes);
     frame->no_pull = 0;
     frame->pushes = false;
-    if (wanted == RONDE_PROTOCOL_STAGED || placement == PLACEMENT_MIXED || launch->in_blocks ||
-        launch->out_blocks)
+    if (wanted == RONDE_PROTOCOL_STAGED || placement == RONDE_PLACEMENT_MIXED ||
+        launch->in_blocks || launch->out_blocks)
         return;
     frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
     frame->pushes = wanted == RONDE_PROTOCOL_PUSH;
 }
 
-/* Past the caches pays where what all ranks touch does not fit into them anyway. */
-static bool streams(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
-                    const struct ronde_habits *habits)
+uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
+                                    const struct ronde_launch *launch)
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     const ronde_wide blocks =
         (ronde_wide)ronde_collective_in_blocks(schedule->collective, schedule->ranks) +
         ronde_collective_out_blocks(schedule->collective, schedule->ranks);
     const ronde_wide bytes =
-        blocks * loaded->rank_count * loaded->frame.count * loaded->frame.element_bytes;
+        blocks * loaded->rank_count * launch->count * ronde_dtype_bytes(launch->dtype);
+    return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+}
+
+/* Past the caches pays where what all ranks touch does not fit into them anyway. */
+static bool streams(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                    const struct ronde_habits *habits)
+{
     const uint64_t from =
         launch->stream_from_bytes ? launch->stream_from_bytes : habits->stream_from_bytes;
-    return from != UINT64_MAX && bytes >= from;
+    return from != UINT64_MAX && ronde_loaded_touched_bytes(loaded, launch) >= from;
 }
 
 /* Bytes of data a slot of lines holds: the line that heads a message, then items that begin at whole lines. */
@@ -170,7 +173,6 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     const bool has_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
     frame->count = has_blocks ? launch->count : 0;
     frame->element_bytes = ronde_dtype_bytes(launch->dtype);
-    frame->first_piece = loaded->pieces_done;
     frame->piece_elements = piece_bytes / frame->element_bytes;
     frame->piece_count = piece_count(loaded, launch, slot_bytes);
     fill_operator(frame, schedule, launch);
@@ -223,13 +225,12 @@ static void set_buffers(struct ronde_task *task, const struct ronde_launch *laun
     }
 }
 
-/* Points tasks at the caller's buffers and at their own scratch. */
-static void set_memories(struct ronde_loaded *loaded, const struct ronde_launch *launch)
+/* Points tasks at their own scratch. */
+static void set_scratch(struct ronde_loaded *loaded)
 {
     unsigned char *scratch = loaded->scratch.start;
     for (uint32_t t = 0; t < loaded->task_count; t++) {
         struct ronde_task *task = &loaded->tasks[t];
-        set_buffers(task, launch);
         task->base[RONDE_SCRATCH] = scratch;
         task->scratch_stride = scratch_stride(loaded, t % loaded->schedule->channel_count);
         scratch += task->chunks[RONDE_SCRATCH] * task->scratch_stride;
@@ -304,12 +305,24 @@ static enum ronde_status place_slots(struct ronde_loaded *loaded, uint64_t strid
     return RONDE_OK;
 }
 
-enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
+/* Whether a launch differs from the last one in its buffers only: then all else is prepared. */
+static bool is_repeated(const struct ronde_loaded *loaded, const struct ronde_launch *launch)
+{
+    const struct ronde_launch *last = &loaded->last;
+    return loaded->is_prepared && launch->count == last->count && launch->dtype == last->dtype &&
+           launch->op == last->op && launch->slot_bytes == last->slot_bytes &&
+           launch->depth == last->depth && launch->protocol == last->protocol &&
+           launch->stream_from_bytes == last->stream_from_bytes && !launch->in_blocks &&
+           !launch->out_blocks && !last->in_blocks && !last->out_blocks &&
+           placement_of(loaded, launch) == loaded->last_placement;
+}
+
+/* Everything that does not depend on where the buffers are, but on how they lie. */
+static enum ronde_status prepare_shape(struct ronde_loaded *loaded,
                                        const struct ronde_launch *launch,
                                        const struct ronde_habits *habits, struct ronde_error *error)
 {
-    if (loaded->is_dirty)
-        reset_counters(loaded);
+    loaded->is_prepared = false;
     const uint64_t stride = fill_frame(loaded, launch, habits);
     const uint32_t depth = ronde_launch_depth(loaded->schedule, launch);
     const enum ronde_status status = place_slots(loaded, stride, depth, error);
@@ -320,7 +333,27 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for scratch: %llu bytes",
                           (unsigned long long)scratch);
     fill_parts(loaded);
-    set_memories(loaded, launch);
+    set_scratch(loaded);
+    loaded->last = *launch;
+    loaded->is_prepared = true;
+    loaded->last_placement = placement_of(loaded, launch);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
+                                       const struct ronde_launch *launch,
+                                       const struct ronde_habits *habits, struct ronde_error *error)
+{
+    if (loaded->is_dirty)
+        reset_counters(loaded);
+    loaded->frame.first_piece = loaded->pieces_done;
+    if (!is_repeated(loaded, launch)) {
+        const enum ronde_status status = prepare_shape(loaded, launch, habits, error);
+        if (status != RONDE_OK)
+            return status;
+    }
+    for (uint32_t t = 0; t < loaded->task_count; t++)
+        set_buffers(&loaded->tasks[t], launch);
     start_lanes(loaded);
     return RONDE_OK;
 }

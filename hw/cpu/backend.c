@@ -26,6 +26,9 @@ static const struct ronde_habits habits = {.slot_bytes = DEFAULT_SLOT_BYTES,
                                            .farthest = RONDE_PROTOCOL_PUSH,
                                            .stream_from_bytes = (uint64_t)4 << 20};
 
+/* Up to so many bytes of all ranks' buffers the calling thread runs all lanes: less than waking another takes. */
+#define ALONE_UP_TO_BYTES 65536u
+
 /* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
 #define BURST_STEPS 8u
 
@@ -246,12 +249,14 @@ static enum ronde_status cpu_load(void *self, const struct ronde_schedule *sched
     return RONDE_OK;
 }
 
-/* Deals all lanes out again: the last run has used the lists up. */
-static void start_shares(struct program *program)
+/* Deals all lanes out again, to worker 0 or to everybody: the last run has used the lists up. */
+static void start_shares(struct program *program, bool is_alone)
 {
     for (uint32_t w = 0; w < program->worker_count; w++) {
         struct share *share = &program->shares[w];
         share->lane_count = share->end - share->first;
+        if (is_alone)
+            share->lane_count = w == 0 ? program->loaded->lane_count : 0;
         for (uint32_t k = 0; k < share->lane_count; k++)
             share->lanes[k] = share->first + k;
         share->idle = 0;
@@ -276,13 +281,15 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
         status = ronde_loaded_prepare(program->loaded, launch, &habits, error);
     if (status != RONDE_OK)
         return status;
-    start_shares(program);
+    const bool is_alone = ronde_loaded_touched_bytes(program->loaded, launch) <= ALONE_UP_TO_BYTES;
+    start_shares(program, is_alone);
     program->is_running = true;
     program->stop = STOP_NOT;
     program->start_ns = ronde_clock_ns();
     program->deadline_ns =
         launch->timeout_ns > 0 ? program->start_ns + (double)launch->timeout_ns : 0;
-    ronde_crew_start(program->crew);
+    if (!is_alone)
+        ronde_crew_start(program->crew);
     *out_run = program;
     return RONDE_OK;
 }
