@@ -46,6 +46,10 @@ function read_record(    table, bytes, engine, round) {
     round = substr($0, RSTART + 7, RLENGTH - 8) + 0
     note_point(table, bytes)
     if (round > rounds) rounds = round
+    if (/"disturbed"/ && !((table, bytes, round) in disturbed)) {
+        disturbed[table, bytes, round] = 1
+        disturbances[table, bytes]++
+    }
     # What is wrong has no time.
     if (value_of("wrong") != "0") {
         wrong[table, bytes, engine] = value_of("wrong")
@@ -134,6 +138,7 @@ function print_row(table, bytes,    i, line, best, name) {
         name = algorithm[table, bytes, engines[i]]
         line = line "  " (name == "" ? "-" : name)
     }
+    if ((table, bytes) in disturbances) line = line sprintf("  (disturbed rounds: %d)", disturbances[table, bytes])
     print line
 }
 

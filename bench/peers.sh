@@ -256,7 +256,7 @@ record() {
         share = collective == "broadcast" ? 1 : (ranks - 1) / ranks * (collective == "all_reduce" ? 2 : 1)
         printf "%s\"time_ns\":%.1f,\"min_ns\":null,\"p95_ns\":null,\"reps\":%d,", head, t, reps
         printf "\"algbw_GBps\":%.6g,\"busbw_GBps\":%.6g,%s\n", bytes / t, bytes / t * share, tail }' \
-        >>"$folder/records.jsonl"
+        >>"$work/round"
 }
 
 # Those that still take part, beginning with another one each round: who follows whom should not matter.
@@ -269,18 +269,60 @@ turn() {
     printf '%s ' "${taking[@]:$((round % ${#taking[@]}))}" "${taking[@]:0:$((round % ${#taking[@]}))}"
 }
 
+# Clock ticks that the machine was busy or kept from working, and those of this script and all its descendants.
+ticks() {
+    local busy
+    read -r _ user nice system _ _ _ _ steal _ </proc/stat
+    busy=$((user + nice + system + steal))
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v busy="$busy" -v root=$$ '
+        { sub(/\(.*\)/, "name"); parent[$1] = $4; used[$1] = $14 + $15 + $16 + $17 }
+        END {
+            for (process in used) {
+                for (at = process; at in parent && at != root; at = parent[at]) continue
+                if (at == root) own += used[process]
+            }
+            printf "%d %d\n", busy, own
+        }'
+}
+
+# Whether others used more than 0.3 cores since `since` ("SECONDS BUSY OWN").
+is_disturbed() {
+    local now
+    now="$EPOCHREALTIME $(ticks)"
+    awk -v since="$since" -v now="$now" -v hertz="$(getconf CLK_TCK)" 'BEGIN {
+        split(since, a, " "); split(now, b, " ")
+        exit !(((b[2] - a[2]) - (b[3] - a[3])) / hertz / (b[1] - a[1]) > 0.3) }'
+}
+
+# One turn of all contenders at a point; its records go to $work/round.
+measure_round() {
+    local ranks=$1 collective=$2 bytes=$3 round=$4 name
+    : >"$work/round"
+    for name in $(turn "$round"); do
+        # A tenth of the iterations, and at least one, to find caches and threads as they are in a row of runs.
+        ask "$name" "$ranks" "$collective" "$bytes" $((iterations[$name] / 10 + 1)) "${iterations[$name]}" || continue
+        record "$name" "$ranks" "$collective" "$round"
+    done
+}
+
+# A round that others disturbed is thrown away, counted and repeated, as often as there are rounds; then it is kept with
+# a label that says so.
 measure_point() {
-    local ranks=$1 collective=$2 bytes=$3 round name
+    local ranks=$1 collective=$2 bytes=$3 round name since patience=$rounds
     for name in $(turn 0); do
         warm_up "$name" "$ranks" "$collective" "$bytes" || true
     done
     for ((round = 1; round <= rounds; round++)); do
-        for name in $(turn "$round"); do
-            # A tenth of the iterations, and at least one, to find caches and threads as they are in a row of runs.
-            ask "$name" "$ranks" "$collective" "$bytes" $((iterations[$name] / 10 + 1)) "${iterations[$name]}" ||
+        since="$EPOCHREALTIME $(ticks)"
+        measure_round "$ranks" "$collective" "$bytes" "$round"
+        if is_disturbed; then
+            if [ "$patience" -gt 0 ]; then
+                patience=$((patience - 1)) thrown=$((thrown + 1)) round=$((round - 1))
                 continue
-            record "$name" "$ranks" "$collective" "$round"
-        done
+            fi
+            sed -i 's/"labels":\["round [0-9]*"/&,"disturbed"/' "$work/round"
+        fi
+        cat "$work/round" >>"$folder/records.jsonl"
     done
 }
 
@@ -330,6 +372,7 @@ main() {
     work=$(mktemp -d)
     children=()
     failed=0
+    thrown=0
     window_ns=30e6
     declare -gA inputs=() output=() iterations=() wrongs=()
     trap 'stop_contenders; rm -rf "$work"' EXIT
@@ -347,6 +390,7 @@ main() {
     describe_machine >"$folder/machine.txt"
     for count in $ranks; do measure_ranks "$count"; done
     kernels after >>"$folder/machine.txt"
+    printf "rounds thrown away because others used more than 0.3 cores: %d\n" "$thrown" >>"$folder/machine.txt"
     "$here/peers-table.sh" "$folder" | tee "$folder/table.txt"
     return "$failed"
 }
