@@ -274,7 +274,8 @@ ticks() {
     local busy
     read -r _ user nice system _ _ _ _ steal _ </proc/stat
     busy=$((user + nice + system + steal))
-    cat /proc/[0-9]*/stat 2>/dev/null | awk -v busy="$busy" -v root=$$ '
+    # Processes may end between being listed and being read.
+    { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v busy="$busy" -v root=$$ '
         { sub(/\(.*\)/, "name"); parent[$1] = $4; used[$1] = $14 + $15 + $16 + $17 }
         END {
             for (process in used) {
