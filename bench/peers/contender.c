@@ -87,21 +87,32 @@ static double count_wrong(const struct session *session)
     return wrong;
 }
 
-static void release(struct contender_point *point)
+static void free_buffer(const struct contender *contender, void *memory, size_t bytes)
 {
+    if (contender->release)
+        contender->release(contender->self, memory, bytes);
+    else
+        free(memory);
+}
+
+static void release(struct session *session)
+{
+    struct contender_point *point = &session->point;
     for (int rank = 0; rank < CONTENDER_RANKS; rank++) {
         if (point->out[rank] != point->in[rank])
-            free(point->out[rank]);
-        free(point->in[rank]);
+            free_buffer(session->contender, point->out[rank], out_elements(session) * sizeof(float));
+        free_buffer(session->contender, point->in[rank], point->count * sizeof(float));
         point->in[rank] = NULL;
         point->out[rank] = NULL;
     }
 }
 
 /* Whole pages: transports that map or copy pages of another process have no reason to complain. */
-static float *new_buffer(size_t elements)
+static float *new_buffer(const struct contender *contender, size_t elements)
 {
     void *memory = NULL;
+    if (contender->allocate)
+        return contender->allocate(contender->self, elements * sizeof(float));
     return posix_memalign(&memory, 4096, elements * sizeof(float)) == 0 ? memory : NULL;
 }
 
@@ -111,8 +122,8 @@ static bool allocate_rank(struct session *session, int rank)
     struct contender_point *point = &session->point;
     const bool is_shared = point->collective == CONTENDER_BROADCAST;
     const bool is_source = !is_shared || rank == 0;
-    float *in = new_buffer(point->count);
-    float *out = is_shared ? in : new_buffer(out_elements(session));
+    float *in = new_buffer(session->contender, point->count);
+    float *out = is_shared ? in : new_buffer(session->contender, out_elements(session));
     point->in[rank] = in;
     point->out[rank] = out;
     if (!in || !out)
@@ -151,7 +162,7 @@ static bool begin(struct session *session, enum contender_collective collective,
     struct contender *contender = session->contender;
     struct contender_point *point = &session->point;
     const size_t blocks = collective == CONTENDER_ALL_GATHER ? (size_t)contender->ranks : 1;
-    release(point);
+    release(session);
     point->collective = collective;
     point->bytes = bytes;
     point->count = bytes / sizeof(float) / blocks;
@@ -232,7 +243,7 @@ int contender_serve(struct contender *contender, const char *folder)
         if (session.out)
             fflush(session.out);
     }
-    release(&session.point);
+    release(&session);
     if (session.in)
         fclose(session.in);
     if (session.out)

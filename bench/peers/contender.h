@@ -53,6 +53,10 @@ struct contender {
     bool (*run)(void *self, const struct contender_point *point);
     /** The largest value of all processes; returns when all have called it. */
     double (*max)(void *self, double value);
+    /** Memory for a buffer, of this process alone, NULL for a failure; NULL = whole pages of the C library's. */
+    void *(*allocate)(void *self, size_t bytes);
+    /** Gives it back; `memory` may be NULL. NULL where allocate is. */
+    void (*release)(void *self, void *memory, size_t bytes);
 };
 
 /** Serves points until the FIFO ends: folder/in.RANK, folder/out. Returns what main returns. */

@@ -109,7 +109,8 @@ int main(int argc, char **argv)
     const int rank = std::atoi(argv[2]), ranks = std::atoi(argv[3]);
     try {
         Context context = meet(rank, ranks, argv[1]);
-        struct contender contender = {rank, ranks, false, &context, prepare, run, max};
+        struct contender contender = {rank, ranks, false,   &context, prepare,
+                                      run,  max,   nullptr, nullptr};
         return contender_serve(&contender, argv[1]);
     } catch (const std::exception &exception) {
         std::fprintf(stderr, "gloo: %s\n", exception.what());
