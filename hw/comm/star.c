@@ -270,6 +270,16 @@ static enum ronde_status fail_late(struct ronde_star *star, uint32_t entry,
     return settle(star, &why, star->poll_count, error);
 }
 
+/* Waits for one entry, or for whatever else is to be kept going. */
+static void rest_at(const struct ronde_star *star, uint32_t entry, int wait_ms)
+{
+    struct pollfd both[2] = {star->polls[entry], {-1, POLLIN, 0}};
+    if (star->tend)
+        both[1].fd = star->tend(star->tend_self);
+    /* Others' bytes wait in their sockets and would end a poll over all at once. */
+    (void)poll(both, 2, star->tend && both[1].fd < 0 ? 0 : wait_ms);
+}
+
 /* Waits for a frame of one entry, while bad news of any count. */
 static enum ronde_status await_frame(struct ronde_star *star, uint32_t entry, uint32_t kind,
                                      double deadline_ns, struct ronde_error *error)
@@ -283,12 +293,10 @@ static enum ronde_status await_frame(struct ronde_star *star, uint32_t entry, ui
         }
         if (has_frame(star, entry, kind))
             return known_failure(star, error);
-        /* Others' bytes wait in their sockets and would end a poll over all at once. */
-        struct pollfd one = star->polls[entry];
         const int left_ms = ronde_socket_left_ms(deadline_ns, 10);
         if (left_ms == 0)
             return fail_late(star, entry, error);
-        (void)poll(&one, 1, left_ms);
+        rest_at(star, entry, left_ms);
         const enum ronde_status status = look_around(star, 0, error);
         if (status != RONDE_OK)
             return status;
@@ -357,6 +365,12 @@ enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine
 void ronde_star_alarm(struct ronde_star *star, const struct ronde_error *why)
 {
     (void)settle(star, why, star->poll_count, NULL);
+}
+
+void ronde_star_set_tend(struct ronde_star *star, ronde_star_tend tend, void *self)
+{
+    star->tend = tend;
+    star->tend_self = self;
 }
 
 void ronde_star_abort(struct ronde_star *star)

@@ -51,6 +51,15 @@ enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *
 /** Tells all ranks that it is over, and why. Best effort: who is gone is told nothing. */
 void ronde_star_alarm(struct ronde_star *star, const struct ronde_error *why);
 
+/**
+ * What else a rank keeps going while it waits at the star: called before each wait, it returns a descriptor that becomes
+ * readable when it wants to be called again, or -1 when it soon does. NULL = nothing.
+ */
+typedef int (*ronde_star_tend)(void *self);
+
+/** Has something tended to from now on. */
+void ronde_star_set_tend(struct ronde_star *star, ronde_star_tend tend, void *self);
+
 /** Asks for an alarm from any thread; the next check, gather or run raises it. */
 void ronde_star_abort(struct ronde_star *star);
 

@@ -40,6 +40,8 @@ struct ronde_star {
     uint32_t poll_count;        /**< entries of polls */
     struct ronde_error failure; /**< sticky */
     int is_aborted;             /**< atomic: an alarm was asked for */
+    ronde_star_tend tend;       /**< kept going in waits, or NULL */
+    void *tend_self;            /**< handed to it */
 };
 
 /** Sends a frame of few bytes. OK, TIMEOUT or IO. */

@@ -3,11 +3,15 @@
 
 #include "ronde/hw.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Leaving, a rank waits this long for what it has sent to be gone. */
 #define FAREWELL_NS 2e9
+
+/* The longest sleep of a step: some of UCX's transports have timers only. */
+#define STEP_MS 2
 
 const char *const ronde_wire_ucx_missing = NULL;
 
@@ -156,6 +160,31 @@ static enum ronde_status gather_padded(struct ronde_net *net, const ucp_address_
     return status;
 }
 
+/* A rank that waits elsewhere must still answer those who shake hands with it, or they wait for it. */
+static int tend(void *self)
+{
+    const struct ronde_net *net = self;
+    while (ucp_worker_progress(net->worker) > 0)
+        ;
+    return ronde_net_doze(net);
+}
+
+int ronde_net_doze(const struct ronde_net *net)
+{
+    /* Refused while something is left to be seen. */
+    return ucp_worker_arm(net->worker) == UCS_OK ? net->event_fd : -1;
+}
+
+void ronde_net_step(const struct ronde_net *net)
+{
+    struct pollfd event = {-1, POLLIN, 0};
+    if (ucp_worker_progress(net->worker) > 0)
+        return;
+    event.fd = ronde_net_doze(net);
+    if (event.fd >= 0)
+        (void)poll(&event, 1, STEP_MS);
+}
+
 enum ronde_status ronde_net_open(struct ronde_comm *comm, struct ronde_error *error)
 {
     ucp_address_t *mine = NULL;
@@ -172,6 +201,8 @@ enum ronde_status ronde_net_open(struct ronde_comm *comm, struct ronde_error *er
         status = gather_padded(net, mine, bytes, error);
     if (mine)
         ucp_worker_release_address(net->worker, mine);
+    if (status == RONDE_OK)
+        ronde_star_set_tend(comm->star, tend, net);
     return status;
 }
 
@@ -211,7 +242,7 @@ static void disconnect(struct ronde_net *net, struct ronde_remote *remote, doubl
     if (!UCS_PTR_IS_PTR(request))
         return;
     while (ucp_request_check_status(request) == UCS_INPROGRESS && ronde_clock_ns() < deadline_ns)
-        (void)ucp_worker_progress(net->worker);
+        ronde_net_step(net);
     ucp_request_free(request);
 }
 
@@ -221,6 +252,7 @@ void ronde_net_close(struct ronde_comm *comm)
     if (!net)
         return;
     const double deadline_ns = ronde_clock_ns() + FAREWELL_NS;
+    ronde_star_set_tend(comm->star, NULL, NULL);
     for (uint32_t rank = 0; net->remotes && rank < comm->ranks; rank++)
         disconnect(net, &net->remotes[rank], deadline_ns);
     if (net->worker)

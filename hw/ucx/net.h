@@ -84,6 +84,12 @@ void ronde_net_fail(struct ronde_net *net, uint32_t rank, ucs_status_t status);
 /** Notes that a rank has gone. */
 void ronde_net_lose(struct ronde_remote *remote, ucs_status_t status);
 
+/** What becomes readable when the worker has news; -1 while it may have some already. */
+int ronde_net_doze(const struct ronde_net *net);
+
+/** Moves on what is under way, or sleeps until there is something to move, at most some milliseconds. */
+void ronde_net_step(const struct ronde_net *net);
+
 /** Handlers of what arrives, in wire.c. Results as UCX wants them. */
 ucs_status_t ronde_net_on_data(void *self, const void *head, size_t head_bytes, void *data,
                                size_t bytes, const ucp_am_recv_param_t *param);

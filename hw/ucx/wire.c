@@ -1,5 +1,5 @@
 /* Messages of programs over UCX. See net.h. */
-#include "hw/ucx/net.h"
+#include "hw/ucx/links.h"
 
 #include "ronde/hw.h"
 
@@ -20,56 +20,8 @@
 /* How long the star has to tell more about a lost rank than UCX knows. */
 #define GRACE_NS 3e8
 
-/* How long loading waits for endpoints to be connected. */
-#define SETTLE_NS 1e9
-
 /* Progress calls of one poll while there is progress. */
 #define PROGRESS_CALLS 4u
-
-struct link;
-
-/* A slot of a link. */
-struct place {
-    struct link *link;
-    struct ronde_data_head head; /* of what is being sent from it */
-    bool has_arrived;            /* not yet shown to the lanes */
-};
-
-/* A connection end and what has crossed it. Counts are of messages ever. */
-struct link {
-    struct ronde_links *links;
-    uint64_t end;      /* index in loaded->ends */
-    uint64_t base;     /* messages when slots were last rearranged: the first slot is theirs */
-    uint64_t sent;     /* sender: given to UCX */
-    uint64_t left;     /* sender: no longer needed by UCX */
-    uint64_t credited; /* sender: consumed, as the receiver says */
-    uint64_t told;     /* receiver: consumed, as the sender was told */
-    uint32_t sender;   /* receiver: the sender's end; known from the first message on */
-    bool is_telling;   /* receiver: a credit is on its way out */
-    struct ronde_credit_head credit;
-    struct place *places; /* one per slot */
-};
-
-/* What a program has of UCX. */
-struct ronde_links {
-    struct ronde_links *next;
-    struct ronde_comm_program *program;
-    struct ronde_net *net;
-    struct link *links;   /* one per end; those that are not UCX's stay zeroed */
-    struct place *places; /* depth per end of UCX's */
-    uint64_t *ends;       /* those that are UCX's: their other ends are not in this host's memory */
-    uint64_t end_count;
-    unsigned char *boxes; /* memory of these connections, as got */
-    size_t boxes_bytes;   /* of it */
-    uint64_t pending;     /* sends UCX has not finished with */
-    struct ronde_card_head card;
-    void *flush;      /* what makes sure that everything has left, or NULL */
-    double missed_ns; /* when a rank that has gone was first missed; 0 = none is */
-    bool is_flushed;  /* since something was last sent */
-};
-
-/* The connection ends begin where counters want to: a pair of cache lines. */
-#define BOX_ALIGNMENT 128u
 
 static uint64_t *theirs_of(const struct ronde_end *end)
 {
@@ -86,7 +38,7 @@ static struct ronde_links *find_links(const struct ronde_net *net, uint64_t id)
 }
 
 /* The link a message is for; NULL for one of a program that has been unloaded. */
-static struct link *find_link(const struct ronde_net *net, const struct ronde_data_head *head)
+static struct ronde_link *find_link(const struct ronde_net *net, const struct ronde_data_head *head)
 {
     struct ronde_links *links = find_links(net, head->program);
     if (!links || head->channel >= links->program->loaded->task_count)
@@ -101,13 +53,13 @@ static struct link *find_link(const struct ronde_net *net, const struct ronde_da
 }
 
 /* Shows the lanes what has come without a gap. */
-static void publish(struct link *link)
+static void publish(struct ronde_link *link)
 {
     const struct ronde_comm_program *program = link->links->program;
     const uint32_t depth = program->loaded->frame.depth;
     uint64_t *posted = theirs_of(&program->loaded->ends[link->end]);
     uint64_t count = *posted;
-    struct place *place = &link->places[(count - link->base) % depth];
+    struct ronde_link_slot *place = &link->places[(count - link->base) % depth];
     while (place->has_arrived) {
         place->has_arrived = false;
         count++;
@@ -119,7 +71,7 @@ static void publish(struct link *link)
 /* A long message has been fetched. */
 static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *self)
 {
-    struct place *place = self;
+    struct ronde_link_slot *place = self;
     struct ronde_links *links = place->link->links;
     (void)bytes;
     links->pending--;
@@ -133,7 +85,7 @@ static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *s
 }
 
 /* Fetches a long message, whose head alone has come. */
-static ucs_status_t fetch(struct ronde_net *net, struct place *place, void *handle,
+static ucs_status_t fetch(struct ronde_net *net, struct ronde_link_slot *place, void *handle,
                           unsigned char *slot, size_t bytes)
 {
     ucp_request_param_t params;
@@ -161,7 +113,7 @@ ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes,
     if (head_bytes != sizeof head)
         return UCS_OK;
     memcpy(&head, given, sizeof head);
-    struct link *link = find_link(net, &head);
+    struct ronde_link *link = find_link(net, &head);
     if (!link)
         return UCS_OK;
     const struct ronde_frame *frame = &link->links->program->loaded->frame;
@@ -174,7 +126,7 @@ ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes,
         return UCS_OK;
     }
     const uint64_t slot = (head.sequence - link->base) % frame->depth;
-    struct place *place = &link->places[slot];
+    struct ronde_link_slot *place = &link->places[slot];
     link->sender = head.end;
     end->lengths[slot] = bytes;
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
@@ -187,7 +139,7 @@ ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes,
 }
 
 /* Slots are free once they are consumed and UCX is done with them. */
-static void free_slots(struct link *link)
+static void free_slots(struct ronde_link *link)
 {
     const struct ronde_end *end = &link->links->program->loaded->ends[link->end];
     const uint64_t freed = link->credited < link->left ? link->credited : link->left;
@@ -207,7 +159,7 @@ ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_byte
     struct ronde_links *links = find_links(self, head.program);
     if (!links || head.end >= links->program->loaded->end_count || !links->links[head.end].places)
         return UCS_OK;
-    struct link *link = &links->links[head.end];
+    struct ronde_link *link = &links->links[head.end];
     if (head.consumed > link->credited && head.consumed <= link->sent) {
         link->credited = head.consumed;
         free_slots(link);
@@ -218,7 +170,7 @@ ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_byte
 /* A send is over, at once or later; a failed one is the endpoint's failure, which its handler has noted. */
 static void on_data_sent(void *request, ucs_status_t status, void *self)
 {
-    struct place *place = self;
+    struct ronde_link_slot *place = self;
     (void)status;
     place->link->links->pending--;
     place->link->left++;
@@ -228,7 +180,7 @@ static void on_data_sent(void *request, ucs_status_t status, void *self)
 
 static void on_credit_sent(void *request, ucs_status_t status, void *self)
 {
-    struct link *link = self;
+    struct ronde_link *link = self;
     (void)status;
     link->links->pending--;
     link->is_telling = false;
@@ -278,7 +230,7 @@ static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parc
 }
 
 /* Sends what the lanes have posted on a link. */
-static bool send_posted(struct link *link)
+static bool send_posted(struct ronde_link *link)
 {
     struct ronde_links *links = link->links;
     const struct ronde_loaded *loaded = links->program->loaded;
@@ -287,7 +239,7 @@ static bool send_posted(struct link *link)
     const bool has_posted = link->sent < end->count;
     while (link->sent < end->count) {
         const uint64_t slot = (link->sent - link->base) % loaded->frame.depth;
-        struct place *place = &link->places[slot];
+        struct ronde_link_slot *place = &link->places[slot];
         const uint64_t bytes = end->lengths[slot];
         place->head =
             (struct ronde_data_head){links->program->id, link->sent,          port->channel,
@@ -309,7 +261,7 @@ static bool send_posted(struct link *link)
 }
 
 /* Tells the sender what was consumed: in halves of the slots while all goes well, everything when nothing moves. */
-static void tell_consumed(struct link *link, bool has_moved)
+static void tell_consumed(struct ronde_link *link, bool has_moved)
 {
     struct ronde_links *links = link->links;
     const struct ronde_loaded *loaded = links->program->loaded;
@@ -360,28 +312,6 @@ static void look_for_losses(struct ronde_links *links)
                          missed->rank, missed->reason);
 }
 
-/* Whether all that was sent has left this process; asks UCX once there is nothing else to wait for. */
-static bool is_flushed(struct ronde_links *links)
-{
-    ucp_request_param_t params;
-    if (links->pending > 0)
-        return false;
-    if (links->flush) {
-        if (ucp_request_check_status(links->flush) == UCS_INPROGRESS)
-            return false;
-        ucp_request_free(links->flush);
-        links->flush = NULL;
-        links->is_flushed = true;
-    }
-    if (links->is_flushed)
-        return true;
-    memset(&params, 0, sizeof params);
-    ucs_status_ptr_t request = ucp_worker_flush_nbx(links->net->worker, &params);
-    links->flush = UCS_PTR_IS_PTR(request) ? request : NULL;
-    links->is_flushed = !links->flush;
-    return links->is_flushed;
-}
-
 static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_moved,
                                   bool *out_is_quiet, struct ronde_error *error)
 {
@@ -389,7 +319,7 @@ static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_m
     struct ronde_net *net = links->net;
     const struct ronde_loaded *loaded = program->loaded;
     for (uint64_t k = 0; k < links->end_count; k++) {
-        struct link *link = &links->links[links->ends[k]];
+        struct ronde_link *link = &links->links[links->ends[k]];
         if (loaded->ports[link->end].is_send)
             *io_moved |= send_posted(link);
         else
@@ -397,7 +327,7 @@ static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_m
     }
     for (uint32_t k = 0; k < PROGRESS_CALLS && ucp_worker_progress(net->worker) > 0; k++)
         *io_moved = true;
-    *out_is_quiet = program->lane_count == 0 && is_flushed(links);
+    *out_is_quiet = program->lane_count == 0 && ronde_links_flush(links);
     if (net->has_losses && !*io_moved)
         look_for_losses(links);
     if (net->failure.status == RONDE_OK)
@@ -425,8 +355,7 @@ static void ucx_tell(struct ronde_comm_program *program, const struct ronde_card
 static int ucx_doze(struct ronde_comm_program *program)
 {
     const struct ronde_links *links = program->net_self;
-    /* Refused while something is left to be seen. */
-    return ucp_worker_arm(links->net->worker) == UCS_OK ? links->net->event_fd : -1;
+    return ronde_net_doze(links->net);
 }
 
 static void ucx_rest(struct ronde_comm_program *program, uint32_t idle)
@@ -448,147 +377,12 @@ static uint64_t ucx_default_slot_bytes(const struct ronde_schedule *schedule, ui
     return DEFAULT_SLOT_BYTES;
 }
 
-/* Which connection ends are UCX's. */
-static enum ronde_status list_ends(struct ronde_links *links, struct ronde_error *error)
-{
-    const struct ronde_comm *comm = links->program->comm;
-    const struct ronde_loaded *loaded = links->program->loaded;
-    const size_t most = (size_t)loaded->end_count;
-    links->ends = ronde_mem_new(comm->mem, most, sizeof *links->ends);
-    links->links = ronde_mem_new(comm->mem, most, sizeof *links->links);
-    if (!links->ends || !links->links)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu connections", most);
-    for (uint64_t e = 0; e < loaded->end_count; e++)
-        if (loaded->ports[e].peer != RONDE_NONE && !ronde_comm_is_near(comm, loaded->ports[e].peer))
-            links->ends[links->end_count++] = e;
-    return RONDE_OK;
-}
-
-/* Memory for those connections. */
-static enum ronde_status make_links(struct ronde_links *links, struct ronde_error *error)
-{
-    const struct ronde_comm_program *program = links->program;
-    const struct ronde_mem *mem = program->comm->mem;
-    struct ronde_loaded *loaded = program->loaded;
-    const uint64_t ends = links->end_count;
-    const uint64_t box_bytes =
-        (ronde_box_bytes(loaded->schedule, program->slot_bytes, program->depth) + BOX_ALIGNMENT - 1) /
-        BOX_ALIGNMENT * BOX_ALIGNMENT;
-    if (ends > 0 && box_bytes > (SIZE_MAX - BOX_ALIGNMENT) / ends)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
-                          (unsigned long long)ends);
-    links->boxes_bytes = (size_t)(ends * box_bytes) + BOX_ALIGNMENT;
-    links->boxes = ronde_mem_new(mem, links->boxes_bytes, 1);
-    links->places = ronde_mem_new(mem, (size_t)ends * program->depth, sizeof *links->places);
-    if (!links->boxes || !links->places)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
-                          (unsigned long long)ends);
-    unsigned char *box =
-        links->boxes + (BOX_ALIGNMENT - (uintptr_t)links->boxes % BOX_ALIGNMENT) % BOX_ALIGNMENT;
-    for (uint64_t k = 0; k < ends; k++, box += box_bytes) {
-        struct link *link = &links->links[links->ends[k]];
-        link->links = links;
-        link->end = links->ends[k];
-        link->places = links->places + k * program->depth;
-        for (uint32_t slot = 0; slot < program->depth; slot++)
-            link->places[slot].link = link;
-        ronde_loaded_place(loaded, link->end, box, program->depth);
-    }
-    return RONDE_OK;
-}
-
-/*
- * Lets new endpoints find their other sides, for a while: UCX 1.13 aborts the process when a worker ends whose
- * endpoints are still shaking hands, and a run may fail at once. What takes longer goes on during the first run.
- */
-static void settle_endpoints(struct ronde_links *links)
-{
-    const double until_ns = ronde_clock_ns() + SETTLE_NS;
-    links->is_flushed = false;
-    while (!is_flushed(links) && ronde_clock_ns() < until_ns)
-        if (ucp_worker_progress(links->net->worker) == 0)
-            sched_yield();
-}
-
-static enum ronde_status ucx_load(struct ronde_comm_program *program, struct ronde_error *error)
-{
-    struct ronde_comm *comm = program->comm;
-    struct ronde_net *net = comm->net_self;
-    struct ronde_links *links = ronde_mem_new(comm->mem, 1, sizeof *links);
-    enum ronde_status status =
-        links ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
-    if (links) {
-        links->program = program;
-        links->net = net;
-        links->is_flushed = true;
-        links->next = net->programs;
-        net->programs = links;
-        program->net_self = links;
-        status = list_ends(links, error);
-        if (status == RONDE_OK)
-            status = make_links(links, error);
-    }
-    for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++)
-        if (!ronde_comm_is_near(comm, program->neighbours[n].rank))
-            status = ronde_net_connect(net, program->neighbours[n].rank, error);
-    if (status == RONDE_OK)
-        settle_endpoints(links);
-    /* Nobody sends before all can receive. */
-    return ronde_comm_agree(comm, status, error);
-}
-
-/* After a failed run UCX may still hold parts of this program's memory: it is made to let go. */
-static void let_go(struct ronde_links *links)
-{
-    struct ronde_net *net = links->net;
-    for (uint32_t rank = 0; links->pending > 0 && rank < net->comm->ranks; rank++) {
-        ucp_request_param_t params;
-        if (!net->remotes[rank].endpoint)
-            continue;
-        memset(&params, 0, sizeof params);
-        params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-        params.flags = UCP_EP_CLOSE_FLAG_FORCE;
-        void *request = ucp_ep_close_nbx(net->remotes[rank].endpoint, &params);
-        net->remotes[rank].endpoint = NULL;
-        net->remotes[rank].is_gone = true;
-        while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS)
-            (void)ucp_worker_progress(net->worker);
-        if (UCS_PTR_IS_PTR(request))
-            ucp_request_free(request);
-    }
-    while (links->flush && ucp_request_check_status(links->flush) == UCS_INPROGRESS)
-        (void)ucp_worker_progress(net->worker);
-    if (links->flush)
-        ucp_request_free(links->flush);
-}
-
-static void ucx_unload(struct ronde_comm_program *program)
-{
-    struct ronde_links *links = program->net_self;
-    const struct ronde_mem *mem = program->comm->mem;
-    if (!links)
-        return;
-    let_go(links);
-    struct ronde_links **at = &links->net->programs;
-    while (*at != links)
-        at = &(*at)->next;
-    *at = links->next;
-    const size_t most = (size_t)program->loaded->end_count;
-    ronde_mem_free(mem, links->boxes, links->boxes_bytes, 1);
-    ronde_mem_free(mem, links->places, (size_t)links->end_count * program->depth,
-                   sizeof *links->places);
-    ronde_mem_free(mem, links->links, most, sizeof *links->links);
-    ronde_mem_free(mem, links->ends, most, sizeof *links->ends);
-    ronde_mem_free(mem, links, 1, sizeof *links);
-    program->net_self = NULL;
-}
-
 const struct ronde_wire ronde_wire_ucx = {
     .open = ronde_net_open,
     .close = ronde_net_close,
     .default_slot_bytes = ucx_default_slot_bytes,
-    .load = ucx_load,
-    .unload = ucx_unload,
+    .load = ronde_links_load,
+    .unload = ronde_links_unload,
     .tell = ucx_tell,
     .poll = ucx_poll,
     .rest = ucx_rest,

@@ -15,10 +15,13 @@
 static struct team_result results[TEAM_MAX];
 
 /* Collectives of the soak at 100 percent; RONDE_TEST_SCALE is its size in percent. */
-#define SOAK_RUNS 2000u
+#define SOAK_RUNS 1000u
 
 /* Runs of one loaded schedule before the next is drawn. */
 #define RUNS_PER_LOAD 5u
+
+/* Loads for each that is made on a new group. */
+#define LOADS_PER_GROUP 8u
 
 static enum ronde_status join_and_sum(const struct team_seat *seat, struct ronde_error *error)
 {
@@ -49,40 +52,79 @@ static void sixty_four_processes_add_up(void)
     team_expect(results, 64, RONDE_OK);
 }
 
-/* Random schedules, each run some times. */
+/* A random schedule, run some times. */
+static enum ronde_status soak_some(const struct team_seat *seat, struct ronde_comm *comm,
+                                   uint64_t *random, struct ronde_error *error)
+{
+    const struct ronde_comm_plan plan = {0, 0};
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = run_draw_schedule(ronde_comm_ranks(comm), random);
+    if (!schedule)
+        return ronde_fail(error, RONDE_BAD_INPUT, "no schedule was drawn");
+    enum ronde_status status = ronde_comm_load(comm, schedule, &plan, &program, error);
+    for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++)
+        status = run_random(seat, comm, program, schedule, random, error);
+    ronde_comm_unload(program);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+/* The ranks fall into two random groups, which work at the same time; all of them stay until the next ones. */
+static enum ronde_status regroup(const struct team_seat *seat, struct ronde_comm *comm,
+                                 struct ronde_comm **io_group, uint64_t *random,
+                                 struct ronde_error *error)
+{
+    const uint64_t drawn = buffers_draw(random);
+    const uint32_t color = (uint32_t)(drawn >> seat->join.rank) & 1;
+    /* Groups of different sizes draw differently. */
+    uint64_t own = drawn ^ color;
+    ronde_comm_destroy(*io_group);
+    const enum ronde_status status =
+        ronde_comm_split(comm, color, seat->join.rank ^ (drawn >> 32 & 3), io_group, error);
+    return status == RONDE_OK ? soak_some(seat, *io_group, &own, error) : status;
+}
+
+/* How long to soak, and where the draws begin. */
+struct plan {
+    uint64_t runs;
+    uint64_t seed;
+};
+
+/* Random schedules on random groups. */
 static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(60);
-    const struct ronde_comm_plan plan = {0, 0};
-    const uint64_t runs = *(const uint64_t *)seat->self;
+    const struct plan *plan = seat->self;
     struct ronde_comm *comm = NULL;
-    uint64_t random = 20261121;
+    struct ronde_comm *group = NULL;
+    uint64_t random = plan->seed;
     enum ronde_status status =
         ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
-    for (uint64_t done = 0; done < runs && status == RONDE_OK; done += RUNS_PER_LOAD) {
-        struct ronde_schedule *schedule = run_draw_schedule(seat->join.ranks, &random);
-        struct ronde_comm_program *program = NULL;
-        if (!team_check(seat, schedule != NULL, "no schedule was drawn"))
-            break;
-        status = ronde_comm_load(comm, schedule, &plan, &program, error);
-        for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++)
-            status = run_random(seat, comm, program, schedule, &random, error);
-        ronde_comm_unload(program);
-        ronde_schedule_destroy(schedule);
-    }
+    for (uint64_t done = 0; done < plan->runs && status == RONDE_OK; done += RUNS_PER_LOAD)
+        status = buffers_draw(&random) % LOADS_PER_GROUP == 0
+                     ? regroup(seat, comm, &group, &random, error)
+                     : soak_some(seat, comm, &random, error);
+    ronde_comm_destroy(group);
     ronde_comm_destroy(comm);
     return status;
 }
 
+static uint64_t number_of(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 static void random_collectives_leave_what_host_leaves(void)
 {
-    const char *text = getenv("RONDE_TEST_SCALE");
-    const uint64_t runs = SOAK_RUNS * (text ? strtoull(text, NULL, 10) : 100) / 100;
-    CU_ASSERT_FATAL(team_run(4, soak, &runs, results));
+    const struct plan plan = {SOAK_RUNS * number_of("RONDE_TEST_SCALE", 100) / 100,
+                              number_of("RONDE_TEST_SEED", 20261121)};
+    CU_ASSERT_FATAL(team_run(4, soak, &plan, results));
     team_expect(results, 4, RONDE_OK);
     for (uint32_t rank = 0; rank < 4; rank++)
-        CU_ASSERT(results[rank].checks >= runs);
-    suite_note("%llu collectives of 4 processes", (unsigned long long)runs);
+        CU_ASSERT(results[rank].checks >= plan.runs);
+    suite_note("%llu collectives of 4 processes, seed %llu", (unsigned long long)plan.runs,
+               (unsigned long long)plan.seed);
 }
 
 /* In what rank 1 differs from rank 0. */

@@ -1,0 +1,171 @@
+/* Making and releasing the links of a program. See links.h. */
+#include "hw/ucx/links.h"
+
+#include "ronde/hw.h"
+
+#include <string.h>
+
+/* The connection ends begin where counters want to: a pair of cache lines. */
+#define BOX_ALIGNMENT 128u
+
+/* How long loading waits for endpoints to be connected. */
+#define SETTLE_NS 1e9
+
+/* Which connection ends are UCX's. */
+static enum ronde_status list_ends(struct ronde_links *links, struct ronde_error *error)
+{
+    const struct ronde_comm *comm = links->program->comm;
+    const struct ronde_loaded *loaded = links->program->loaded;
+    const size_t most = (size_t)loaded->end_count;
+    links->ends = ronde_mem_new(comm->mem, most, sizeof *links->ends);
+    links->links = ronde_mem_new(comm->mem, most, sizeof *links->links);
+    if (!links->ends || !links->links)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu connections", most);
+    for (uint64_t e = 0; e < loaded->end_count; e++)
+        if (loaded->ports[e].peer != RONDE_NONE && !ronde_comm_is_near(comm, loaded->ports[e].peer))
+            links->ends[links->end_count++] = e;
+    return RONDE_OK;
+}
+
+/* Memory for those connections. */
+static enum ronde_status make_links(struct ronde_links *links, struct ronde_error *error)
+{
+    const struct ronde_comm_program *program = links->program;
+    const struct ronde_mem *mem = program->comm->mem;
+    struct ronde_loaded *loaded = program->loaded;
+    const uint64_t ends = links->end_count;
+    const uint64_t box_bytes =
+        (ronde_box_bytes(loaded->schedule, program->slot_bytes, program->depth) + BOX_ALIGNMENT - 1) /
+        BOX_ALIGNMENT * BOX_ALIGNMENT;
+    if (ends > 0 && box_bytes > (SIZE_MAX - BOX_ALIGNMENT) / ends)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
+                          (unsigned long long)ends);
+    links->boxes_bytes = (size_t)(ends * box_bytes) + BOX_ALIGNMENT;
+    links->boxes = ronde_mem_new(mem, links->boxes_bytes, 1);
+    links->places = ronde_mem_new(mem, (size_t)ends * program->depth, sizeof *links->places);
+    if (!links->boxes || !links->places)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
+                          (unsigned long long)ends);
+    unsigned char *box =
+        links->boxes + (BOX_ALIGNMENT - (uintptr_t)links->boxes % BOX_ALIGNMENT) % BOX_ALIGNMENT;
+    for (uint64_t k = 0; k < ends; k++, box += box_bytes) {
+        struct ronde_link *link = &links->links[links->ends[k]];
+        link->links = links;
+        link->end = links->ends[k];
+        link->places = links->places + k * program->depth;
+        for (uint32_t slot = 0; slot < program->depth; slot++)
+            link->places[slot].link = link;
+        ronde_loaded_place(loaded, link->end, box, program->depth);
+    }
+    return RONDE_OK;
+}
+
+bool ronde_links_flush(struct ronde_links *links)
+{
+    ucp_request_param_t params;
+    if (links->pending > 0)
+        return false;
+    if (links->flush) {
+        if (ucp_request_check_status(links->flush) == UCS_INPROGRESS)
+            return false;
+        ucp_request_free(links->flush);
+        links->flush = NULL;
+        links->is_flushed = true;
+    }
+    if (links->is_flushed)
+        return true;
+    memset(&params, 0, sizeof params);
+    ucs_status_ptr_t request = ucp_worker_flush_nbx(links->net->worker, &params);
+    links->flush = UCS_PTR_IS_PTR(request) ? request : NULL;
+    links->is_flushed = !links->flush;
+    return links->is_flushed;
+}
+
+/*
+ * Lets new endpoints find their other sides, for a while: UCX 1.13 aborts the process when a worker ends whose
+ * endpoints are still shaking hands, and a run may fail at once. What takes longer goes on during the first run. Who is
+ * through answers the others' from the star, where it waits for them.
+ */
+static void settle_endpoints(struct ronde_links *links)
+{
+    const double until_ns = ronde_clock_ns() + SETTLE_NS;
+    links->is_flushed = false;
+    while (!ronde_links_flush(links) && ronde_clock_ns() < until_ns)
+        ronde_net_step(links->net);
+}
+
+enum ronde_status ronde_links_load(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    struct ronde_net *net = comm->net_self;
+    struct ronde_links *links = ronde_mem_new(comm->mem, 1, sizeof *links);
+    enum ronde_status status =
+        links ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
+    if (links) {
+        links->program = program;
+        links->net = net;
+        links->is_flushed = true;
+        program->net_self = links;
+        status = list_ends(links, error);
+    }
+    if (status == RONDE_OK)
+        status = make_links(links, error);
+    if (status == RONDE_OK) {
+        links->next = net->programs;
+        net->programs = links;
+    }
+    for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++)
+        if (!ronde_comm_is_near(comm, program->neighbours[n].rank))
+            status = ronde_net_connect(net, program->neighbours[n].rank, error);
+    if (status == RONDE_OK)
+        settle_endpoints(links);
+    /* Nobody sends before all can receive. */
+    return ronde_comm_agree(comm, status, error);
+}
+
+/* After a failed run UCX may still hold parts of this program's memory: it is made to let go. */
+static void let_go(struct ronde_links *links)
+{
+    struct ronde_net *net = links->net;
+    for (uint32_t rank = 0; links->pending > 0 && rank < net->comm->ranks; rank++) {
+        ucp_request_param_t params;
+        if (!net->remotes[rank].endpoint)
+            continue;
+        memset(&params, 0, sizeof params);
+        params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        void *request = ucp_ep_close_nbx(net->remotes[rank].endpoint, &params);
+        net->remotes[rank].endpoint = NULL;
+        net->remotes[rank].is_gone = true;
+        while (UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS)
+            ronde_net_step(net);
+        if (UCS_PTR_IS_PTR(request))
+            ucp_request_free(request);
+    }
+    while (links->flush && ucp_request_check_status(links->flush) == UCS_INPROGRESS)
+        ronde_net_step(net);
+    if (links->flush)
+        ucp_request_free(links->flush);
+}
+
+void ronde_links_unload(struct ronde_comm_program *program)
+{
+    struct ronde_links *links = program->net_self;
+    const struct ronde_mem *mem = program->comm->mem;
+    if (!links)
+        return;
+    let_go(links);
+    struct ronde_links **at = &links->net->programs;
+    while (*at && *at != links)
+        at = &(*at)->next;
+    if (*at)
+        *at = links->next;
+    const size_t most = (size_t)program->loaded->end_count;
+    ronde_mem_free(mem, links->boxes, links->boxes_bytes, 1);
+    ronde_mem_free(mem, links->places, (size_t)links->end_count * program->depth,
+                   sizeof *links->places);
+    ronde_mem_free(mem, links->links, most, sizeof *links->links);
+    ronde_mem_free(mem, links->ends, most, sizeof *links->ends);
+    ronde_mem_free(mem, links, 1, sizeof *links);
+    program->net_self = NULL;
+}
