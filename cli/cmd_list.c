@@ -7,6 +7,7 @@
 #include "report.h"
 
 #include "ronde/comm.h"
+#include "ronde/gpus.h"
 #include "ronde/hw.h"
 #include "ronde/sim.h"
 
@@ -171,6 +172,51 @@ static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_err
     return status;
 }
 
+/* One line of the list about a GPU or what it needs. */
+static enum ronde_status print_gpu(struct ronde_sink *sink, const char *name, bool is_here,
+                                   const char *text, struct ronde_error *error)
+{
+    const struct entry entry = {"gpu", NULL, name, is_here, text, NULL};
+    return print_entry(sink, &entry, error);
+}
+
+/* A version of CUDA as people write it, or that there is none. */
+static void write_cuda(char *text, size_t bytes, uint32_t version)
+{
+    if (version == 0)
+        snprintf(text, bytes, "none");
+    else
+        snprintf(text, bytes, "%u.%u", version / 1000, version % 1000 / 10);
+}
+
+/* What the driver, if there is one, and this build say; both have to be there for the cuda backend. */
+static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct ronde_gpu_survey survey;
+    struct ronde_error why = {0};
+    char text[256], name[32], cuda[16];
+    const bool is_here = ronde_gpu_survey(&survey, &why) == RONDE_OK;
+    print_heading(sink, "gpus");
+    write_cuda(cuda, sizeof cuda, survey.cuda);
+    snprintf(text, sizeof text, "%.79s, for CUDA up to %s", survey.driver, cuda);
+    enum ronde_status status =
+        print_gpu(sink, "driver", is_here, is_here ? text : why.message, error);
+    write_cuda(cuda, sizeof cuda, ronde_gpu_runtime());
+    if (status == RONDE_OK)
+        status = print_gpu(sink, "runtime", ronde_gpu_runtime() > 0,
+                           ronde_gpu_runtime() > 0 ? cuda : "built without CUDA (-DRONDE_CUDA=ON)",
+                           error);
+    for (uint32_t g = 0; g < survey.count && status == RONDE_OK; g++) {
+        const struct ronde_gpu_facts *facts = &survey.gpus[g];
+        snprintf(name, sizeof name, "gpu %u", g);
+        snprintf(text, sizeof text, "%.63s, %.0f GiB, %.31s, %u NVLinks, %u of them into switches",
+                 facts->name, (double)facts->memory_bytes / (1u << 30), facts->bus, facts->nvlinks,
+                 facts->switch_links);
+        status = print_gpu(sink, name, true, text, error);
+    }
+    return status;
+}
+
 /* How ranks that are processes reach each other. */
 static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_error *error)
 {
@@ -229,6 +275,8 @@ int ronde_cmd_list(const struct ronde_options *options)
         status = list_topologies(&sink, &error);
     if (status == RONDE_OK)
         status = list_backends(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_gpus(&sink, &error);
     if (status == RONDE_OK)
         status = list_transports(&sink, &error);
     if (status == RONDE_OK)

@@ -30,6 +30,9 @@ int ronde_cmd_demo(const struct ronde_options *options);
 int ronde_cmd_topo(const struct ronde_options *options);
 /** ronde topo show FILE: a tree on a terminal, or an SVG. */
 int ronde_topo_show(const struct ronde_options *options);
+
+/** `topo show --local`: the GPUs here and what joins them. */
+int ronde_topo_show_local(const struct ronde_options *options);
 /** ronde topo generate KIND: a platform file of any size. */
 int ronde_topo_generate(const struct ronde_options *options);
 /** ronde topo check FILE: reads it as every command does and says what is there. */

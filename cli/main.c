@@ -69,9 +69,9 @@ static const struct ronde_command commands[] = {
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
-     "  ronde topo check pod.xml\n",
-     " nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps memory-GBps"
-     " json output ",
+     "  ronde topo check pod.xml\n  ronde topo show --local\n",
+     " local nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps "
+     "memory-GBps json output ",
      3, false, ronde_cmd_topo},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --output /tmp/demo\n"

@@ -62,6 +62,7 @@ enum key {
     KEY_MAP,
     KEY_SHARD,
     KEY_RESUME,
+    KEY_LOCAL,
     KEY_JOBS,
     KEY_RANK,
     KEY_JOIN,
@@ -142,6 +143,7 @@ static const struct argp_option all_options[] = {
     {"jobs", KEY_JOBS, "COUNT", 0, "processes at a time (default: one a core)", 2},
     {"shard", KEY_SHARD, "I/N", 0, "only every N-th point, from the I-th (0 .. N-1)", 2},
     {"resume", KEY_RESUME, NULL, 0, "keep what the output file holds, do the rest", 2},
+    {"local", KEY_LOCAL, NULL, 0, "topo show: this machine's GPUs, and how they reach each other", 2},
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
     {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
@@ -362,6 +364,7 @@ static const struct plain plains[] = {
     SWITCH(KEY_NATIVE_LATENCY, native_latency),
     SWITCH(KEY_WHY, why),
     SWITCH(KEY_RESUME, resume),
+    SWITCH(KEY_LOCAL, local),
     SWITCH('h', help),
 };
 

@@ -97,6 +97,7 @@ struct ronde_options {
     const char *map;                           /**< --map; NULL = none */
     const char *shard;                         /**< --shard i/n; NULL = all */
     bool resume;                               /**< --resume */
+    bool local;                                /**< --local */
     uint32_t jobs;                             /**< --jobs; 0 = one a core */
     bool help;                                 /**< --help */
 };

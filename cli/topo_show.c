@@ -60,8 +60,12 @@ int ronde_topo_show(const struct ronde_options *options)
     struct ronde_platform *platform = NULL;
     struct ronde_topo_view view = {.platform = NULL};
     char path[RONDE_PATH_BYTES];
-    if (options->argument_count < 2) {
-        ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo show: which file?");
+    if (options->local && options->argument_count == 1)
+        return ronde_topo_show_local(options);
+    if (options->argument_count < 2 || options->local) {
+        ronde_fail(&error, RONDE_BAD_ARGUMENT,
+                   options->local ? "topo show --local: no file, it shows this machine"
+                                  : "topo show: which file?");
         return ronde_report(&error);
     }
     ronde_find_topology(options->arguments[1], path, sizeof path);

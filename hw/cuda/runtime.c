@@ -2,6 +2,7 @@
 #include "hw/cuda/backend.h"
 #include "hw/cuda/job.h"
 #include "hw/cuda/kernels.h"
+#include "ronde/gpus.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -70,6 +71,11 @@ static enum ronde_status refuse(cudaError_t result, int driver, struct ronde_err
                       "cuda: built, never run: a driver, but no GPU to use: %s",
                       result == cudaSuccess ? "none is visible (CUDA_VISIBLE_DEVICES?)"
                                             : cudaGetErrorString(result));
+}
+
+uint32_t ronde_gpu_runtime(void)
+{
+    return CUDART_VERSION;
 }
 
 enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)

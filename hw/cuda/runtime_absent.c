@@ -1,5 +1,6 @@
 /* The GPU of a build without CUDA: there is none, and this says why. */
 #include "hw/cuda/gpu.h"
+#include "ronde/gpus.h"
 
 #include <string.h>
 
@@ -7,6 +8,11 @@ static enum ronde_status refuse(struct ronde_error *error)
 {
     return ronde_fail(error, RONDE_UNAVAILABLE,
                       "cuda: built without CUDA (-DRONDE_CUDA=ON, CUDA toolkit 12 or newer)");
+}
+
+uint32_t ronde_gpu_runtime(void)
+{
+    return 0;
 }
 
 enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
