@@ -31,9 +31,22 @@
 #define MANY_MESSAGES 1056u
 
 /* Sizes of streams, bytes: from within the private caches to beyond any. */
-static const uint64_t stream_bytes[] = {64u << 10, 256u << 10, 1u << 20,
-                                        4u << 20,  16u << 20,  64u << 20};
-#define STREAMS (sizeof stream_bytes / sizeof stream_bytes[0])
+static const uint64_t sizes_of_core[] = {64u << 10, 256u << 10, 1u << 20,
+                                         4u << 20,  16u << 20,  64u << 20};
+#define STREAMS (sizeof sizes_of_core / sizeof sizes_of_core[0])
+
+/* The same for one of a GPU's hundred multiprocessors. */
+static const uint64_t sizes_of_block[STREAMS] = {4u << 10,   16u << 10, 64u << 10,
+                                                 256u << 10, 1u << 20,  2u << 20};
+
+/* What is calibrated, and what with. */
+struct bench {
+    const struct ronde_options *options;
+    uint32_t cores; /* processors of this machine, multiprocessors of GPUs */
+    bool is_device; /* ranks are blocks of GPUs: a run has them all at once, as channels */
+    uint64_t slot_bytes;
+    const uint64_t *stream_bytes; /* STREAMS sizes */
+};
 
 /* A probe in its surroundings. */
 struct setup {
@@ -47,6 +60,7 @@ struct setup {
 
 /* Raw measurements, ns unless said otherwise. */
 struct raw {
+    const struct bench *bench;
     struct ronde_stats few_hops, many_hops;
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
@@ -55,31 +69,35 @@ struct raw {
     struct ronde_stats reduce[STREAMS];             /* reduce, one core */
 };
 
-/* One probe on one set of cores. The schedule lives as long as the measurement. */
-static enum ronde_status measure(const struct ronde_options *options, const struct setup *setup,
+/*
+ * One probe on one set of cores. The schedule lives as long as the measurement. Members on a device are channels of one
+ * run: kernels of several threads would begin at different times.
+ */
+static enum ronde_status measure(const struct bench *bench, const struct setup *setup,
                                  struct ronde_stats *out_stats, struct ronde_error *error)
 {
     /* Long runs need their share of the window too: five at least. */
     static const struct ronde_effort effort = {3, 5, RONDE_MAX_SAMPLES, 6e7};
+    const uint32_t channels = bench->is_device ? setup->members : 1;
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = ronde_probe_make(setup->probe, setup->length, &schedule, error);
+    enum ronde_status status =
+        ronde_probe_make(setup->probe, setup->length, channels, &schedule, error);
     if (status != RONDE_OK)
         return status;
-    const struct ronde_crowd crowd = {.backend = options->backend,
+    const struct ronde_crowd crowd = {.backend = bench->options->backend,
                                       .schedule = schedule,
-                                      .options = options,
-                                      .count = setup->bytes / sizeof(float),
+                                      .options = bench->options,
+                                      .count = channels * (setup->bytes / sizeof(float)),
                                       .in_place = setup->in_place,
-                                      .cores_each = setup->cores_each,
-                                      .members = setup->members};
+                                      .cores_each = bench->is_device ? 0 : setup->cores_each,
+                                      .members = setup->members / channels};
     status = ronde_crowd_measure(&crowd, &effort, out_stats, error);
     ronde_schedule_destroy(schedule);
     return status;
 }
 
 /* Slopes need two lengths each: their difference has neither launch nor wake-up in it. */
-static enum ronde_status measure_small(const struct ronde_options *options, struct raw *raw,
-                                       struct ronde_error *error)
+static enum ronde_status measure_small(struct raw *raw, struct ronde_error *error)
 {
     const uint64_t grain = 16;
     const struct {
@@ -98,29 +116,28 @@ static enum ronde_status measure_small(const struct ronde_options *options, stru
     for (size_t i = 0; status == RONDE_OK && i < sizeof list / sizeof list[0]; i++) {
         ronde_progress("calibrate: latency and step costs, %zu of %zu", i + 1,
                        sizeof list / sizeof list[0]);
-        status = measure(options, &list[i].setup, list[i].stats, error);
+        status = measure(raw->bench, &list[i].setup, list[i].stats, error);
     }
     return status;
 }
 
 /* Sizes on the outside, so that a disturbance of the machine hits all kinds of one size alike. */
-static enum ronde_status measure_streams(const struct ronde_options *options, struct raw *raw,
-                                         struct ronde_error *error)
+static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *error)
 {
-    const uint32_t cores = ronde_usable_cores();
+    const uint32_t cores = raw->bench->cores;
     enum ronde_status status = RONDE_OK;
     for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
-        const uint64_t bytes = stream_bytes[i];
+        const uint64_t bytes = raw->bench->stream_bytes[i];
         /* In place, so that the sender's own copy moves nothing. */
         const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true};
         const struct setup crowd = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true};
         const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false};
         ronde_progress("calibrate: copies and reductions, %zu of %zu sizes", i + 1, STREAMS);
-        status = measure(options, &across, &raw->across[i], error);
+        status = measure(raw->bench, &across, &raw->across[i], error);
         if (status == RONDE_OK)
-            status = measure(options, &crowd, &raw->crowd[i], error);
+            status = measure(raw->bench, &crowd, &raw->crowd[i], error);
         if (status == RONDE_OK)
-            status = measure(options, &reduce, &raw->reduce[i], error);
+            status = measure(raw->bench, &reduce, &raw->reduce[i], error);
     }
     return status;
 }
@@ -159,13 +176,19 @@ static void fit_small(const struct raw *raw, struct ronde_calibration_report *re
     report->constants[3] =
         (struct ronde_constant){"core_step_ns", "ns", fit->shared.core_step_ns,
                                 ronde_stats_spread(&raw->many_near),
-                                "the same with both ranks on one core, per step"};
+                                raw->bench->is_device
+                                    ? "half of it: blocks of a GPU have a core each"
+                                    : "the same with both ranks on one core, per step"};
 }
 
 /* ns per byte of the moving part of a stream of one size. */
-static double cost_at(const struct ronde_stats *runs, size_t i, double steps_ns, double slot_bytes)
+static double cost_at(const struct raw *raw, const struct ronde_stats *runs, size_t i,
+                      double steps_ns)
 {
-    return fmax(runs[i].median / (double)stream_bytes[i] - steps_ns / slot_bytes, 1e-6);
+    const struct bench *bench = raw->bench;
+    return fmax(runs[i].median / (double)bench->stream_bytes[i] -
+                    steps_ns / (double)bench->slot_bytes,
+                1e-6);
 }
 
 /*
@@ -175,14 +198,13 @@ static double cost_at(const struct ronde_stats *runs, size_t i, double steps_ns,
 static void fit_copy(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
-    const double slot = (double)fit->slot_bytes;
     double costs[STREAMS], apart = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
-        const double across = cost_at(raw->across, i, fit->time.step_ns, slot);
-        const double within = cost_at(raw->crowd, i, 2.0 * fit->shared.core_step_ns, slot) / 2.0;
+        const double across = cost_at(raw, raw->across, i, fit->time.step_ns);
+        const double within = cost_at(raw, raw->crowd, i, 2.0 * fit->shared.core_step_ns) / 2.0;
         costs[i] = sqrt(across * within);
         apart = worst_of(apart, (across > within ? across : within) / costs[i] - 1.0);
-        fit->copy_curve.bytes[i] = (double)stream_bytes[i] * sqrt(2.0);
+        fit->copy_curve.bytes[i] = (double)raw->bench->stream_bytes[i] * sqrt(2.0);
         fit->copy_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->copy_curve.count = STREAMS;
@@ -198,10 +220,11 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
     struct ronde_calibration *fit = &report->calibration;
     double costs[STREAMS], spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
-        costs[i] =
-            fmax((raw->reduce[i].median - raw->crowd[i].median) / (double)stream_bytes[i], 1e-6);
+        costs[i] = fmax((raw->reduce[i].median - raw->crowd[i].median) /
+                            (double)raw->bench->stream_bytes[i],
+                        1e-6);
         spread = worst_of(spread, ronde_stats_spread(&raw->reduce[i]));
-        fit->gamma_curve.bytes[i] = 2.5 * (double)stream_bytes[i];
+        fit->gamma_curve.bytes[i] = 2.5 * (double)raw->bench->stream_bytes[i];
         fit->gamma_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->gamma_curve.count = STREAMS;
@@ -220,11 +243,10 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
     struct ronde_calibration *fit = &report->calibration;
     double least = INFINITY, spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
-        least = fmin(least, cost_at(raw->crowd, i, 2.0 * fit->shared.core_step_ns,
-                                    (double)fit->slot_bytes));
+        least = fmin(least, cost_at(raw, raw->crowd, i, 2.0 * fit->shared.core_step_ns));
         spread = worst_of(spread, ronde_stats_spread(&raw->crowd[i]));
     }
-    fit->shared.cores = ronde_usable_cores();
+    fit->shared.cores = raw->bench->cores;
     /* Send and receive each read and write a byte. */
     fit->shared.memory_GBps = 4.0 * fit->shared.cores / least;
     report->constants[6] =
@@ -242,7 +264,7 @@ static void describe(struct ronde_calibration_report *report, const struct ronde
     struct ronde_calibration *fit = &report->calibration;
     const time_t now = time(NULL);
     struct tm date;
-    ronde_machine_line(report->machine, sizeof report->machine);
+    ronde_machine_line(options->backend, report->machine, sizeof report->machine);
     snprintf(report->measured_by, sizeof report->measured_by, "ronde calibrate %s, backend %s",
              RONDE_VERSION, options->backend);
     if (!gmtime_r(&now, &date) ||
@@ -255,15 +277,19 @@ static void describe(struct ronde_calibration_report *report, const struct ronde
         fit->worst_spread = worst_of(fit->worst_spread, report->constants[i].spread);
 }
 
-/* The slot in use, from the options or from the backend. */
-static enum ronde_status find_slot(const struct ronde_options *options, uint64_t *out_slot_bytes,
-                                   struct ronde_error *error)
+/* What the backend is like; the slot in use is the options' or its own. */
+static enum ronde_status open_bench(const struct ronde_options *options, struct bench *out_bench,
+                                    struct ronde_error *error)
 {
     struct ronde_target target = {0};
     const enum ronde_status status = ronde_target_open(options->backend, &target, error);
     if (status != RONDE_OK)
         return status;
-    *out_slot_bytes = options->slot_bytes ? options->slot_bytes : target.machine.default_slot_bytes;
+    out_bench->is_device = target.machine.devices > 0;
+    out_bench->cores = out_bench->is_device ? target.machine.cores : ronde_usable_cores();
+    out_bench->slot_bytes =
+        options->slot_bytes ? options->slot_bytes : target.machine.default_slot_bytes;
+    out_bench->stream_bytes = out_bench->is_device ? sizes_of_block : sizes_of_core;
     ronde_target_close(&target);
     return RONDE_OK;
 }
@@ -273,21 +299,21 @@ enum ronde_status ronde_calibrate(const struct ronde_options *options, uint32_t 
                                   struct ronde_error *error)
 {
     struct ronde_options used = *options;
-    struct raw raw;
-    uint64_t slot_bytes = 0;
-    enum ronde_status status = find_slot(options, &slot_bytes, error);
-    used.slot_bytes = slot_bytes;
+    struct bench bench = {.options = &used};
+    struct raw raw = {.bench = &bench};
+    enum ronde_status status = open_bench(options, &bench, error);
+    used.slot_bytes = bench.slot_bytes;
     used.dtype = RONDE_FLOAT32;
     used.op = RONDE_SUM;
     if (status == RONDE_OK)
-        status = measure_small(&used, &raw, error);
+        status = measure_small(&raw, error);
     if (status == RONDE_OK)
-        status = measure_streams(&used, &raw, error);
+        status = measure_streams(&raw, error);
     ronde_progress_end();
     if (status != RONDE_OK)
         return status;
     *out_report = (struct ronde_calibration_report){0};
-    out_report->calibration.slot_bytes = slot_bytes;
+    out_report->calibration.slot_bytes = bench.slot_bytes;
     out_report->calibration.max_ranks = max_ranks;
     fit_small(&raw, out_report);
     fit_copy(&raw, out_report);

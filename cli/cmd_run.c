@@ -296,7 +296,7 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
 {
     struct ronde_error error = {0};
     struct session session = {.options = options, .comm = comm};
-    ronde_machine_line(session.machine, sizeof session.machine);
+    ronde_machine_line(options->backend, session.machine, sizeof session.machine);
     enum ronde_status status = open_session(&session, &error);
     if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
         print_head(&session);

@@ -261,8 +261,22 @@ enum ronde_status ronde_sink_close(struct ronde_sink *sink, struct ronde_error *
     return RONDE_OK;
 }
 
-void ronde_machine_line(char *out_line, size_t bytes)
+/* The GPUs of a backend that has its ranks on some. */
+static bool find_devices(const char *backend_name, struct ronde_machine *out_machine)
 {
+    struct ronde_error ignored = {0};
+    const struct ronde_backend *backend =
+        backend_name ? ronde_backend_find(backend_name, &ignored) : NULL;
+    return backend && backend->probe(out_machine, &ignored) == RONDE_OK && out_machine->devices > 0;
+}
+
+void ronde_machine_line(const char *backend, char *out_line, size_t bytes)
+{
+    struct ronde_machine machine;
+    if (find_devices(backend, &machine)) {
+        snprintf(out_line, bytes, "%s", machine.description);
+        return;
+    }
     char model[96] = "unknown processor";
     char line[256];
     FILE *file = fopen("/proc/cpuinfo", "r");

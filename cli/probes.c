@@ -70,7 +70,7 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
     }
 }
 
-enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length,
+enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     static const char *const names[] = {"launch", "ping_pong", "messages", "stream", "reduce"};
@@ -78,6 +78,7 @@ enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length,
         .collective = probe == RONDE_PROBE_REDUCE ? RONDE_REDUCE : RONDE_BROADCAST,
         .algorithm = names[probe],
         .ranks = probe == RONDE_PROBE_LAUNCH ? 1 : 2,
+        .channels = channels,
     };
     struct ronde_builder *builder = NULL;
     const enum ronde_status status =

@@ -108,6 +108,7 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
         status = refuse(cudaGetLastError(), CUDART_VERSION, why_not);
     if (status != RONDE_OK)
         return status;
+    out_machine->cores = out_machine->devices * (uint32_t)properties.multiProcessorCount;
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
     describe(out_machine, &properties);

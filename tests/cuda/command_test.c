@@ -1,0 +1,82 @@
+/*
+ * `ronde --backend cuda` on emulated GPUs: running, calibrating and comparing through the backend interface.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MACHINE RONDE_SCRATCH_DIR "/emulated-gpu.xml"
+
+/* Runs the command on so many devices; free the text. */
+static char *run(uint32_t devices, const char *arguments)
+{
+    char command[2048], *said = NULL;
+    snprintf(command, sizeof command, "EMULATED_GPUS=%u \"" RONDE_EMULATED "\" %s 2>&1", devices,
+             arguments);
+    const int got = files_command(command, &said);
+    CU_ASSERT_EQUAL(got, 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    if (got != 0)
+        suite_note("%s: exit %d, %.600s", arguments, got, said);
+    return said;
+}
+
+/* JSON needs a component. */
+static bool can_print_json(void)
+{
+    if (!RONDE_ALL_COMPONENTS)
+        suite_skip("this build lacks a component");
+    return RONDE_ALL_COMPONENTS;
+}
+
+static void run_checks_results_on_any_number_of_devices(void)
+{
+    for (uint32_t devices = 1; devices <= 4; devices *= 2) {
+        char *said =
+            run(devices, "run all_reduce -a double_tree -N 6 -b 8 -e 64K --backend cuda -n 2 -w 1");
+        CU_ASSERT_PTR_NOT_NULL(strstr(said, "       32768 "));
+        free(said);
+    }
+}
+
+/* More ranks than devices share some: their times say nothing about links. */
+static void shared_devices_are_labelled(void)
+{
+    static const char arguments[] =
+        "run all_reduce -a ring -N 4 -b 1K -e 1K --backend cuda -n 2 -w 1 --json";
+    if (!can_print_json())
+        return;
+    for (uint32_t devices = 1; devices <= 4; devices++) {
+        char *said = run(devices, arguments);
+        CU_ASSERT_EQUAL(strstr(said, "virtual_ranks") != NULL, devices < 4);
+        free(said);
+    }
+}
+
+static void calibrate_then_validate(void)
+{
+    if (!can_print_json())
+        return;
+    char *said = run(1, "calibrate --backend cuda -o \"" MACHINE "\"");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "# emulated; ronde calibrate"));
+    free(said);
+    said = run(1, "validate all_reduce -a ring,double_tree -N 2,4 -b 1K -e 64K -n 2 -w 1 "
+                  "--backend cuda --topo \"" MACHINE "\"");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "winner"));
+    free(said);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"run_checks_results_on_any_number_of_devices", run_checks_results_on_any_number_of_devices},
+        {"shared_devices_are_labelled", shared_devices_are_labelled},
+        {"calibrate_then_validate", calibrate_then_validate},
+    };
+    return suite_run("command", cases, sizeof cases / sizeof cases[0]);
+}
