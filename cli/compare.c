@@ -7,6 +7,7 @@
  */
 #include "compare.h"
 
+#include "crew.h"
 #include "predict.h"
 #include "report.h"
 #include "table.h"
@@ -15,22 +16,47 @@
 /* About 0.2 s a point, five repetitions at least. */
 static const struct ronde_effort effort = {1, 5, RONDE_MAX_SAMPLES, 2e8};
 
+/* On a rig a run takes milliseconds and its spread is what the network makes it. */
+static const struct ronde_crew_effort rig_effort = {9, 2};
+
 /*
  * Sizes up to this are also compared with host, which is slow; larger ones run the same steps for
  * more pieces.
  */
 #define CHECKED_BYTES ((uint64_t)1 << 20)
 
-#define COLUMNS 10u
+/* What a point is, then a time and its error per prediction, then labels. */
+#define POINT_COLUMNS 5u
+#define COLUMNS (POINT_COLUMNS + 2 * RONDE_SOURCE_COUNT - 1)
 
-static const struct ronde_column columns[COLUMNS] = {
-    {"ranks", "", 6},         {"size", "(B)", 6},          {"algorithm", "", 18},
-    {"measured", "(us)", 10}, {"p95", "(us)", 10},         {"simgrid", "(us)", 10},
-    {"error", "", 8},         {"closed form", "(us)", 11}, {"error", "", 8},
-    {"labels", "", 0},
+static const struct ronde_column point_columns[POINT_COLUMNS] = {
+    {"ranks", "", 6},         {"size", "(B)", 6},  {"algorithm", "", 18},
+    {"measured", "(us)", 10}, {"p95", "(us)", 10},
 };
 
-/* The three times of a point, as records. */
+static const struct ronde_column source_columns[RONDE_SOURCE_COUNT] = {
+    [RONDE_SOURCE_PORTS] = {"ports", "(us)", 10},
+    [RONDE_SOURCE_SIMGRID] = {"simgrid", "(us)", 10},
+    [RONDE_SOURCE_CLOSED_FORM] = {"closed form", "(us)", 11},
+};
+
+/* Lays out the columns a grid has; returns how many. */
+static uint32_t list_columns(const struct ronde_validation *grid, struct ronde_column *out)
+{
+    uint32_t count = 0;
+    for (; count < POINT_COLUMNS; count++)
+        out[count] = point_columns[count];
+    for (uint32_t s = RONDE_SOURCE_MEASURED + 1; s < RONDE_SOURCE_COUNT; s++) {
+        if (!ronde_validation_has(grid, (enum ronde_source)s))
+            continue;
+        out[count++] = source_columns[s];
+        out[count++] = (struct ronde_column){"error", "", 8};
+    }
+    out[count++] = (struct ronde_column){"labels", "", 0};
+    return count;
+}
+
+/* The times of a point, as records. */
 struct triple {
     struct ronde_record records[RONDE_SOURCE_COUNT];
 };
@@ -39,8 +65,10 @@ struct triple {
 struct lineup {
     struct ronde_comparison *comparison;
     uint32_t rank_index;
-    struct triple *triples; /* per size, per algorithm */
-    struct ronde_target target;
+    struct triple *triples;                      /* per size, per algorithm */
+    struct ronde_target target;                  /* of this machine, */
+    struct ronde_crew *crew;                     /* or the hosts of a rig */
+    struct ronde_crew_job jobs[RONDE_MAX_NAMES]; /* what those run */
     struct ronde_request requests[RONDE_MAX_NAMES];
     struct ronde_schedule *schedules[RONDE_MAX_NAMES];
     struct ronde_trial trials[RONDE_MAX_NAMES];
@@ -112,6 +140,7 @@ ronde_comparison_open(const struct ronde_options *options, struct ronde_platform
         status = check_requests(&comparison, error);
     if (status != RONDE_OK)
         return status;
+    grid->has_ports = options->rig != NULL;
     grid->algorithms = options->algorithms;
     grid->algorithm_count = options->algorithm_count;
     grid->ranks = options->ranks;
@@ -171,7 +200,7 @@ static enum ronde_status compile_all(struct lineup *lineup, struct ronde_error *
     return status;
 }
 
-/* Both predictions of one point. */
+/* All predictions of one point. */
 static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm, uint64_t count,
                                  struct triple *out, struct ronde_error *error)
 {
@@ -181,6 +210,9 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
                           &lineup->requests[algorithm], comparison->options);
     forecast.load.count = count;
     enum ronde_status status = ronde_forecast_check(&forecast, error);
+    if (status == RONDE_OK && comparison->grid.has_ports)
+        status = ronde_forecast_replay(&forecast, "ports", &out->records[RONDE_SOURCE_PORTS], NULL,
+                                       error);
     if (status == RONDE_OK)
         status = ronde_forecast_replay(&forecast, "simgrid", &out->records[RONDE_SOURCE_SIMGRID],
                                        NULL, error);
@@ -210,17 +242,37 @@ static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *
     return status;
 }
 
+/* A process in every host of the rig. */
+static enum ronde_status open_crew(struct lineup *lineup, const struct ronde_options *options,
+                                   struct ronde_error *error)
+{
+    const struct ronde_validation *grid = &lineup->comparison->grid;
+    const uint64_t largest = lineup->comparison->options->max_bytes;
+    for (uint32_t a = 0; a < grid->algorithm_count; a++)
+        lineup->jobs[a] = (struct ronde_crew_job){
+            .schedule = lineup->schedules[a],
+            .max_count = count_of(lineup, largest),
+            .checked_count = count_of(lineup, largest < CHECKED_BYTES ? largest : CHECKED_BYTES),
+        };
+    const struct ronde_crew_plan plan = {options->rig, grid->ranks[lineup->rank_index], options,
+                                         lineup->jobs, grid->algorithm_count};
+    return ronde_crew_open(&plan, &lineup->crew, error);
+}
+
 /* All algorithms at once, so that they can be measured in turns. */
 static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_comparison *comparison = lineup->comparison;
     struct ronde_options used = *comparison->options;
-    enum ronde_status status = ronde_target_open(used.backend, &lineup->target, error);
+    enum ronde_status status =
+        used.rig ? RONDE_OK : ronde_target_open(used.backend, &lineup->target, error);
     /* Measured with the pieces that the constants were measured with, unless told otherwise. */
     if (used.slot_bytes == 0)
         used.slot_bytes = ronde_platform_facts(comparison->platform)->slot_bytes;
     /* The time model stages every message; what it predicts is what is measured. */
     used.protocol = RONDE_PROTOCOL_STAGED;
+    if (used.rig)
+        return open_crew(lineup, &used, error);
     for (uint32_t a = 0; status == RONDE_OK && a < comparison->grid.algorithm_count; a++)
         status = ronde_trial_open(&lineup->target, lineup->schedules[a], &used, &lineup->trials[a],
                                   error);
@@ -247,8 +299,10 @@ static void close_lineup(struct lineup *lineup)
 {
     for (uint32_t a = 0; a < RONDE_MAX_NAMES; a++) {
         ronde_trial_close(&lineup->trials[a]);
-        ronde_schedule_destroy(lineup->schedules[a]);
     }
+    ronde_crew_close(lineup->crew);
+    for (uint32_t a = 0; a < RONDE_MAX_NAMES; a++)
+        ronde_schedule_destroy(lineup->schedules[a]);
     ronde_memory_destroy(&lineup->memory);
     ronde_memory_destroy(&lineup->checked);
     ronde_target_close(&lineup->target);
@@ -268,8 +322,10 @@ static enum ronde_status check_size(struct lineup *lineup, uint64_t bytes, uint6
         wrong[a] = RONDE_NOT_CHECKED;
         if (bytes > CHECKED_BYTES)
             continue;
-        status = ronde_trial_check(&lineup->trials[a], &lineup->checked, count_of(lineup, bytes),
-                                   found, error);
+        const struct ronde_crew_run run = {a, count_of(lineup, bytes), false};
+        status = lineup->crew ? ronde_crew_check(lineup->crew, &run, found, error)
+                              : ronde_trial_check(&lineup->trials[a], &lineup->checked, run.count,
+                                                  found, error);
         wrong[a] = found[0];
         comparison->wrong += found[0] + found[1];
     }
@@ -278,23 +334,27 @@ static enum ronde_status check_size(struct lineup *lineup, uint64_t bytes, uint6
 
 /* The measurement as a record of its own. */
 static struct ronde_record measured_record(const struct lineup *lineup, uint32_t algorithm,
-                                           const struct ronde_stats *stats, uint64_t wrong)
+                                           uint64_t count, const struct ronde_stats *stats,
+                                           uint64_t wrong)
 {
-    const struct ronde_trial *trial = &lineup->trials[algorithm];
-    const struct ronde_load load = {trial->shape.count, trial->launch.dtype,
-                                    trial->launch.slot_bytes, trial->launch.depth};
-    struct ronde_record record = ronde_record_of(trial->schedule, &load);
+    const struct ronde_options *options = lineup->comparison->options;
+    const struct ronde_load load = {count, options->dtype,
+                                    ronde_forecast_slot(lineup->comparison->platform, options),
+                                    options->depth};
+    struct ronde_record record = ronde_record_of(lineup->schedules[algorithm], &load);
     record.kind = RONDE_RECORD_MEASURED;
-    record.engine = lineup->target.backend->name;
-    record.op = trial->launch.op;
+    record.engine = lineup->crew ? "ucx" : lineup->target.backend->name;
+    record.op = options->op;
     record.machine = lineup->comparison->machine;
     record.time_ns = stats->median;
     record.min_ns = stats->min;
     record.p95_ns = stats->p95;
     record.reps = stats->count;
     record.wrong = wrong;
-    if (ronde_target_is_crowded(&lineup->target, record.ranks))
+    if (!lineup->crew && ronde_target_is_crowded(&lineup->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
+    if (lineup->crew)
+        ronde_record_label(&record, "rig");
     if (lineup->target.machine.devices > 0 && record.ranks > lineup->target.machine.devices)
         ronde_record_label(&record, "virtual_ranks");
     return record;
@@ -321,36 +381,60 @@ static struct ronde_cell error_cell(const struct ronde_point *point, enum ronde_
                           : ronde_cell_text("");
 }
 
-static void print_row(FILE *file, const struct triple *triple, const struct ronde_point *point)
+static void print_row(FILE *file, const struct ronde_validation *grid, const struct triple *triple,
+                      const struct ronde_point *point)
 {
     const struct ronde_record *record = &triple->records[RONDE_SOURCE_MEASURED];
+    struct ronde_column columns[COLUMNS];
     struct ronde_cell cells[COLUMNS];
-    cells[0] = ronde_cell_integer(record->ranks);
-    cells[1] = ronde_cell_size(point->bytes);
-    cells[2] = ronde_cell_text(record->algorithm);
-    cells[3] = ronde_cell_us(record->time_ns);
-    cells[4] = ronde_cell_us(record->p95_ns);
-    cells[5] = ronde_cell_us(point->time_ns[RONDE_SOURCE_SIMGRID]);
-    cells[6] = error_cell(point, RONDE_SOURCE_SIMGRID);
-    cells[7] = ronde_cell_us(point->time_ns[RONDE_SOURCE_CLOSED_FORM]);
-    cells[8] = error_cell(point, RONDE_SOURCE_CLOSED_FORM);
-    cells[9] = ronde_cell_text(point->is_oversubscribed ? "oversubscribed" : "");
-    ronde_table_row(file, columns, COLUMNS, cells);
+    uint32_t count = 0;
+    cells[count++] = ronde_cell_integer(record->ranks);
+    cells[count++] = ronde_cell_size(point->bytes);
+    cells[count++] = ronde_cell_text(record->algorithm);
+    cells[count++] = ronde_cell_us(record->time_ns);
+    cells[count++] = ronde_cell_us(record->p95_ns);
+    for (uint32_t s = RONDE_SOURCE_MEASURED + 1; s < RONDE_SOURCE_COUNT; s++) {
+        if (!ronde_validation_has(grid, (enum ronde_source)s))
+            continue;
+        cells[count++] = ronde_cell_us(point->time_ns[s]);
+        cells[count++] = error_cell(point, (enum ronde_source)s);
+    }
+    cells[count++] = ronde_cell_text(point->is_oversubscribed ? "oversubscribed" : "");
+    ronde_table_row(file, columns, list_columns(grid, columns), cells);
 }
 
-/* A row of three times, or three records. */
-static enum ronde_status print_point(struct ronde_sink *sink, const struct triple *triple,
-                                     const struct ronde_point *point, struct ronde_error *error)
+/* A row of times, or as many records. */
+static enum ronde_status print_point(struct ronde_sink *sink, const struct ronde_validation *grid,
+                                     const struct triple *triple, const struct ronde_point *point,
+                                     struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     if (ronde_sink_is_table(sink)) {
         ronde_progress_end();
-        print_row(sink->file, triple, point);
+        print_row(sink->file, grid, triple, point);
     }
     for (uint32_t s = 0; status == RONDE_OK && s < RONDE_SOURCE_COUNT; s++)
-        if (!ronde_sink_is_table(sink))
+        if (!ronde_sink_is_table(sink) && ronde_validation_has(grid, (enum ronde_source)s))
             status = ronde_sink_record(sink, &triple->records[s], error);
     return status;
+}
+
+/* All algorithms at one size, in turns. */
+static enum ronde_status measure_size(struct lineup *lineup, uint64_t count,
+                                      struct ronde_stats *out_stats, struct ronde_error *error)
+{
+    const uint32_t algorithms = lineup->comparison->grid.algorithm_count;
+    struct ronde_crew_run runs[RONDE_MAX_NAMES];
+    for (uint32_t a = 0; a < algorithms; a++) {
+        runs[a] = (struct ronde_crew_run){a, count, false};
+        if (!lineup->crew)
+            ronde_trial_aim(&lineup->trials[a], &lineup->memory, count, false);
+    }
+    if (lineup->crew)
+        return ronde_crew_measure(lineup->crew, runs, algorithms, &rig_effort, out_stats,
+                                  &lineup->comparison->tally, error);
+    ronde_memory_fill(&lineup->memory, &lineup->trials[0].shape);
+    return ronde_trials_measure(lineup->trials, algorithms, &effort, out_stats, error);
 }
 
 /* One size: checked first, then measured in turns, then printed. */
@@ -363,18 +447,15 @@ static enum ronde_status run_size(struct lineup *lineup, uint32_t size_index,
     struct ronde_stats stats[RONDE_MAX_NAMES];
     uint64_t wrong[RONDE_MAX_NAMES];
     enum ronde_status status = check_size(lineup, comparison->sizes[size_index], wrong, error);
-    for (uint32_t a = 0; a < grid->algorithm_count; a++)
-        ronde_trial_aim(&lineup->trials[a], &lineup->memory, count, false);
-    if (status == RONDE_OK) {
-        ronde_memory_fill(&lineup->memory, &lineup->trials[0].shape);
-        status = ronde_trials_measure(lineup->trials, grid->algorithm_count, &effort, stats, error);
-    }
+    if (status == RONDE_OK)
+        status = measure_size(lineup, count, stats, error);
     for (uint32_t a = 0; status == RONDE_OK && a < grid->algorithm_count; a++) {
         struct triple *triple = &lineup->triples[size_index * grid->algorithm_count + a];
         struct ronde_point *point = ronde_validation_point(grid, lineup->rank_index, size_index, a);
-        triple->records[RONDE_SOURCE_MEASURED] = measured_record(lineup, a, &stats[a], wrong[a]);
+        triple->records[RONDE_SOURCE_MEASURED] =
+            measured_record(lineup, a, count, &stats[a], wrong[a]);
         note_point(point, triple, &stats[a]);
-        status = print_point(sink, triple, point, error);
+        status = print_point(sink, grid, triple, point, error);
     }
     return status;
 }
@@ -384,8 +465,9 @@ enum ronde_status ronde_comparison_run(struct ronde_comparison *comparison, stru
 {
     const struct ronde_validation *grid = &comparison->grid;
     enum ronde_status status = RONDE_OK;
+    struct ronde_column columns[COLUMNS];
     if (ronde_sink_is_table(sink))
-        ronde_table_head(sink->file, columns, COLUMNS);
+        ronde_table_head(sink->file, columns, list_columns(grid, columns));
     for (uint32_t r = 0; status == RONDE_OK && r < grid->rank_counts; r++) {
         struct lineup lineup = {.comparison = comparison, .rank_index = r};
         status = open_lineup(&lineup, error);

@@ -5,6 +5,7 @@
 #define RONDE_CLI_COMPARE_H
 
 #include "common.h"
+#include "crew.h"
 #include "validate.h"
 
 /** What is compared, and what has come of it. Everything is released by ronde_comparison_close. */
@@ -15,6 +16,7 @@ struct ronde_comparison {
     uint64_t sizes[RONDE_MAX_SIZES];     /**< size column as asked for */
     char machine[160];                   /**< processor and cores */
     size_t wrong;                        /**< elements that differed from host, all points */
+    struct ronde_crew_tally tally;       /**< on a rig: repetitions that count, and the others */
 };
 
 /**

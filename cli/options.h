@@ -58,6 +58,7 @@ struct ronde_options {
     const char *launcher;                   /**< --launcher; NULL = not given */
     char **argv;                            /**< the command's words, its name first */
     int argc;                               /**< how many */
+    const char *rig;                        /**< --rig, name of a virtual cluster; NULL = none */
     const char *topo;                       /**< --topo; NULL = not given */
     const char *engine;                     /**< --engine: auto, flat or simgrid */
     const char *output;                     /**< --output; NULL = stdout */

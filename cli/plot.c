@@ -9,6 +9,7 @@
 /* How a source is drawn. */
 static const char *const styles[RONDE_SOURCE_COUNT] = {
     [RONDE_SOURCE_MEASURED] = "with linespoints pt 7 ps 0.5 lw 1.5 dt 1",
+    [RONDE_SOURCE_PORTS] = "with lines lw 1.5 dt 4",
     [RONDE_SOURCE_SIMGRID] = "with lines lw 1.5 dt 2",
     [RONDE_SOURCE_CLOSED_FORM] = "with lines lw 1.5 dt 3",
 };
@@ -20,14 +21,20 @@ static void print_panel(FILE *gnuplot, const struct ronde_validation *validation
     const bool crowded = ronde_validation_point(validation, r, 0, 0)->is_oversubscribed;
     fprintf(gnuplot, "set title '%u ranks%s'\nplot ", validation->ranks[r],
             crowded ? " (oversubscribed)" : "");
+    const char *comma = "";
     for (uint32_t i = 0; i < curves; i++) {
+        if (!ronde_validation_has(validation, (enum ronde_source)(i % RONDE_SOURCE_COUNT)))
+            continue;
         const char *name = validation->algorithms[i / RONDE_SOURCE_COUNT];
-        fprintf(gnuplot, "%s'-' %s lc rgb '%s' title '%s %s'", i ? ", " : "",
+        fprintf(gnuplot, "%s'-' %s lc rgb '%s' title '%s %s'", comma,
                 styles[i % RONDE_SOURCE_COUNT], ronde_colour(i / RONDE_SOURCE_COUNT), name,
                 ronde_source_text((enum ronde_source)(i % RONDE_SOURCE_COUNT)));
+        comma = ", ";
     }
     fputc('\n', gnuplot);
     for (uint32_t i = 0; i < curves; i++) {
+        if (!ronde_validation_has(validation, (enum ronde_source)(i % RONDE_SOURCE_COUNT)))
+            continue;
         for (uint32_t s = 0; s < validation->size_count; s++) {
             const struct ronde_point *point =
                 ronde_validation_point(validation, r, s, i / RONDE_SOURCE_COUNT);
@@ -48,8 +55,9 @@ static void print_script(FILE *gnuplot, const struct ronde_validation *validatio
           "set format y '%g'\n",
           gnuplot);
     fprintf(gnuplot,
-            "set multiplot layout 1,%u title '%s: measured, simgrid, closed form' noenhanced\n",
-            validation->rank_counts, ronde_collective_text(validation->collective));
+            "set multiplot layout 1,%u title '%s: measured%s, simgrid, closed form' noenhanced\n",
+            validation->rank_counts, ronde_collective_text(validation->collective),
+            validation->has_ports ? ", ports" : "");
     for (uint32_t r = 0; r < validation->rank_counts; r++)
         print_panel(gnuplot, validation, r);
     fputs("unset multiplot\n", gnuplot);

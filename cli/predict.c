@@ -3,11 +3,16 @@
 
 #include <string.h>
 
+uint64_t ronde_forecast_slot(const struct ronde_platform *platform,
+                             const struct ronde_options *options)
+{
+    return options->slot_bytes ? options->slot_bytes : ronde_platform_facts(platform)->slot_bytes;
+}
+
 struct ronde_forecast
 ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_schedule *schedule,
                   const struct ronde_request *request, const struct ronde_options *options)
 {
-    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
     struct ronde_forecast forecast = {.platform = platform,
                                       .schedule = schedule,
                                       .request = *request,
@@ -17,7 +22,7 @@ ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_sche
     forecast.sim.time_limit_s = options->timeout_s;
     forecast.load.dtype = options->dtype;
     forecast.load.depth = options->depth;
-    forecast.load.slot_bytes = options->slot_bytes ? options->slot_bytes : facts->slot_bytes;
+    forecast.load.slot_bytes = ronde_forecast_slot(platform, options);
     return forecast;
 }
 

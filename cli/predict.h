@@ -41,6 +41,10 @@ struct ronde_forecast
 ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_schedule *schedule,
                   const struct ronde_request *request, const struct ronde_options *options);
 
+/** The slot of a load: the command line's, else the one the platform's constants were measured with. */
+uint64_t ronde_forecast_slot(const struct ronde_platform *platform,
+                             const struct ronde_options *options);
+
 /** Refuses more ranks than the platform has hosts. Errors: BAD_INPUT with the file's name and both numbers. */
 RONDE_MUST_CHECK enum ronde_status ronde_forecast_check(const struct ronde_forecast *forecast,
                                                         struct ronde_error *error);

@@ -13,11 +13,11 @@ static void print_errors(const struct ronde_validation *grid, FILE *file, double
                    {RONDE_SUBSET_FITTING, "ranks <= cores"},
                    {RONDE_SUBSET_OVERSUBSCRIBED, "oversubscribed"}};
     fprintf(file, "# errors, |predicted - measured| / measured\n");
-    for (uint32_t source = RONDE_SOURCE_SIMGRID; source < RONDE_SOURCE_COUNT; source++)
+    for (uint32_t source = RONDE_SOURCE_MEASURED + 1; source < RONDE_SOURCE_COUNT; source++)
         for (size_t i = 0; i < sizeof subsets / sizeof subsets[0]; i++) {
             const struct ronde_errors errors =
                 ronde_validation_errors(grid, (enum ronde_source)source, subsets[i].subset, scratch);
-            if (errors.count == 0)
+            if (errors.count == 0 || !ronde_validation_has(grid, (enum ronde_source)source))
                 continue;
             fprintf(file,
                     "#   %-11s  %-14s  %3zu points: median %5.1f%%  p95 %5.1f%%  worst %5.1f%%"
@@ -67,6 +67,8 @@ static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t
             ronde_validation_point(grid, rank_index, 0, 0)->is_oversubscribed ? " (oversubscribed)"
                                                                               : "");
     for (uint32_t source = 0; source < RONDE_SOURCE_COUNT; source++) {
+        if (!ronde_validation_has(grid, (enum ronde_source)source))
+            continue;
         struct ronde_duel_buffers buffers;
         const struct ronde_duel duel =
             ronde_validation_duel(grid, (enum ronde_source)source, rank_index, pair, &buffers);

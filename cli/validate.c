@@ -19,6 +19,11 @@ const char *ronde_source_text(enum ronde_source source)
     return texts[source];
 }
 
+bool ronde_validation_has(const struct ronde_validation *validation, enum ronde_source source)
+{
+    return source != RONDE_SOURCE_PORTS || validation->has_ports;
+}
+
 size_t ronde_validation_size(const struct ronde_validation *validation)
 {
     return (size_t)validation->rank_counts * validation->size_count * validation->algorithm_count;

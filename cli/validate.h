@@ -13,6 +13,7 @@
 /** Where a time comes from: enumerator, text. */
 #define RONDE_SOURCE_LIST(X)                                                                       \
     X(MEASURED, "measured")                                                                        \
+    X(PORTS, "ports")                                                                              \
     X(SIMGRID, "simgrid")                                                                          \
     X(CLOSED_FORM, "closed form")
 
@@ -40,11 +41,15 @@ struct ronde_validation {
     const uint32_t *ranks;            /**< rank counts */
     uint32_t rank_counts;             /**< how many */
     uint32_t size_count;              /**< sizes per rank count */
+    bool has_ports;                   /**< packets are part of the model; else PORTS is empty */
     struct ronde_point *points;       /**< rank_counts * size_count * algorithm_count */
 };
 
 /** The printed name of a source. */
 const char *ronde_source_text(enum ronde_source source);
+
+/** Whether the grid has times of a source. */
+bool ronde_validation_has(const struct ronde_validation *validation, enum ronde_source source);
 
 /** Points of the grid. */
 size_t ronde_validation_size(const struct ronde_validation *validation);

@@ -174,6 +174,7 @@ static void name_op(struct walk *walk, const struct walker *walker,
         .lane = lane,
         .step = walker->step - actor->program->lane_first[lane],
         .piece = walker->piece,
+        .send = actor->program->steps[walker->step].send,
         .op = (enum ronde_step_op)actor->program->steps[walker->step].op,
     };
 }

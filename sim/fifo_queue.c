@@ -234,7 +234,7 @@ static bool precedes(const struct ronde_sim_arrival *a, const struct ronde_sim_a
 static uint32_t run_end(const struct ronde_sim_arrival *batch, uint32_t from, uint32_t count)
 {
     uint32_t at = from + 1;
-    while (at < count && precedes(&batch[at - 1], &batch[at]))
+    while (at < count && !precedes(&batch[at], &batch[at - 1]))
         at++;
     return at < count ? at : count;
 }

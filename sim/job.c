@@ -70,6 +70,17 @@ static enum ronde_status run_fifo(struct run *run)
                               : status;
 }
 
+/* In whose turn a lane comes is the graph's to say: it needs names. */
+static enum ronde_status run_ports(struct run *run)
+{
+    const struct ronde_sim_job *job = run->job;
+    const enum ronde_status status = ronde_dag_create_named(
+        job->schedule, job->load, job->params, run->mem, &run->dag, run->error);
+    return status == RONDE_OK ? ronde_sim_ports(job->platform, run->dag, run->options, run->mem,
+                                                run->result, run->error)
+                              : status;
+}
+
 static enum ronde_status run_extrapolate(struct run *run)
 {
     return ronde_sim_extrapolate(run->job, run->options, run->mem, run->result, run->error);
@@ -168,6 +179,7 @@ static const struct engine {
     {"flat", run_flat, false},
     {"simgrid", run_simgrid, true},
     {"flat_fifo", run_fifo, false},
+    {"ports", run_ports, false},
     {"extrapolate", run_extrapolate, true},
 };
 
@@ -193,8 +205,8 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     memset(out_result, 0, sizeof *out_result);
     if (!found)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo and "
-                          "extrapolate",
+                          "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo, "
+                          "ports and extrapolate",
                           engine);
     if (ronde_sim_has_flags(job->platform, run.options) && !found->takes_flags)
         return ronde_fail(

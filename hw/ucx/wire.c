@@ -229,35 +229,48 @@ static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parc
     return false;
 }
 
-/* Sends what the lanes have posted on a link. */
-static bool send_posted(struct ronde_link *link)
+/* Sends the next message that the lanes have posted on a link; false if there is none. */
+static bool send_next(struct ronde_link *link)
 {
     struct ronde_links *links = link->links;
     const struct ronde_loaded *loaded = links->program->loaded;
     const struct ronde_end *end = &loaded->ends[link->end];
     const struct ronde_port *port = &loaded->ports[link->end];
-    const bool has_posted = link->sent < end->count;
-    while (link->sent < end->count) {
-        const uint64_t slot = (link->sent - link->base) % loaded->frame.depth;
-        struct ronde_link_slot *place = &link->places[slot];
-        const uint64_t bytes = end->lengths[slot];
-        place->head =
-            (struct ronde_data_head){links->program->id, link->sent,          port->channel,
-                                     port->number,       (uint32_t)link->end, (uint32_t)bytes};
-        const struct parcel parcel = {RONDE_NET_DATA,
-                                      &place->head,
-                                      sizeof place->head,
-                                      end->slots + slot * loaded->frame.slot_stride,
-                                      bytes,
-                                      on_data_sent,
-                                      place};
-        link->sent++;
-        if (dispatch(links, port->peer, &parcel)) {
-            link->left++;
-            free_slots(link);
-        }
+    if (link->sent >= end->count)
+        return false;
+    const uint64_t slot = (link->sent - link->base) % loaded->frame.depth;
+    struct ronde_link_slot *place = &link->places[slot];
+    const uint64_t bytes = end->lengths[slot];
+    place->head =
+        (struct ronde_data_head){links->program->id, link->sent,          port->channel,
+                                 port->number,       (uint32_t)link->end, (uint32_t)bytes};
+    const struct parcel parcel = {RONDE_NET_DATA,
+                                  &place->head,
+                                  sizeof place->head,
+                                  end->slots + slot * loaded->frame.slot_stride,
+                                  bytes,
+                                  on_data_sent,
+                                  place};
+    link->sent++;
+    if (dispatch(links, port->peer, &parcel)) {
+        link->left++;
+        free_slots(link);
     }
-    return has_posted;
+    return true;
+}
+
+/* Sends all that is posted, connections in turns: what one has posted ahead does not hold up the others. */
+static bool send_posted(struct ronde_links *links)
+{
+    const struct ronde_loaded *loaded = links->program->loaded;
+    bool has_sent = false;
+    for (bool goes_on = true; goes_on; has_sent |= goes_on) {
+        goes_on = false;
+        for (uint64_t k = 0; k < links->end_count; k++)
+            if (loaded->ports[links->ends[k]].is_send)
+                goes_on |= send_next(&links->links[links->ends[k]]);
+    }
+    return has_sent;
 }
 
 /* Tells the sender what was consumed: in halves of the slots while all goes well, everything when nothing moves. */
@@ -318,13 +331,10 @@ static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_m
     struct ronde_links *links = program->net_self;
     struct ronde_net *net = links->net;
     const struct ronde_loaded *loaded = program->loaded;
-    for (uint64_t k = 0; k < links->end_count; k++) {
-        struct ronde_link *link = &links->links[links->ends[k]];
-        if (loaded->ports[link->end].is_send)
-            *io_moved |= send_posted(link);
-        else
-            tell_consumed(link, *io_moved);
-    }
+    *io_moved |= send_posted(links);
+    for (uint64_t k = 0; k < links->end_count; k++)
+        if (!loaded->ports[links->ends[k]].is_send)
+            tell_consumed(&links->links[links->ends[k]], *io_moved);
     for (uint32_t k = 0; k < PROGRESS_CALLS && ucp_worker_progress(net->worker) > 0; k++)
         *io_moved = true;
     *out_is_quiet = program->lane_count == 0 && ronde_links_flush(links);

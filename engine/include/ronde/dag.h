@@ -58,6 +58,7 @@ struct ronde_dag_origin {
     uint32_t lane;         /**< lane of the rank's program */
     uint32_t step;         /**< within the lane */
     uint32_t piece;        /**< piece */
+    uint32_t send;         /**< connection of the rank's program it sends on; RONDE_NONE = none */
     enum ronde_step_op op; /**< what it does */
 };
 
@@ -85,7 +86,7 @@ ronde_dag_create(const struct ronde_schedule *schedule, const struct ronde_load 
                  const struct ronde_time_params *params, const struct ronde_mem *mem,
                  struct ronde_dag **out_dag, struct ronde_error *error);
 
-/** As ronde_dag_create, with origins: 20 bytes more an operation. */
+/** As ronde_dag_create, with origins: 24 bytes more an operation. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_dag_create_named(const struct ronde_schedule *schedule, const struct ronde_load *load,
                        const struct ronde_time_params *params, const struct ronde_mem *mem,

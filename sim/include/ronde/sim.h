@@ -29,7 +29,7 @@ struct ronde_sim_options {
 /** What a replay found. */
 struct ronde_sim_result {
     double time_ns;     /**< end of the run, launch included */
-    const char *engine; /**< "simgrid", "flat" or "flat_fifo" */
+    const char *engine; /**< "simgrid", "flat", "flat_fifo" or "ports" */
     bool is_contention_free; /**< flat: no link was asked for more than it has, so max-plus is exact; simgrid: true */
     bool is_symmetric; /**< replayed on the quotient, without a graph: start and finish times are not kept */
     uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
@@ -71,6 +71,17 @@ ronde_sim_fifo(const struct ronde_platform *platform, const struct ronde_dag *da
                const struct ronde_sim_options *options, const struct ronde_mem *mem,
                struct ronde_sim_result *out_result, struct ronde_error *error);
 
+/**
+ * Replays as the executor between hosts runs, on ports that serve packets: sends do not hold up their lane, messages
+ * queue at the ports in the order they were posted, packets of several senders mix at a receiver's port, freed slots are
+ * known when the message that says so has come. For TCP and whatever else buffers; the facts are the platform's
+ * (ronde_packet_facts). `dag` has origins. Errors: as ronde_sim_flat; UNSUPPORTED without origins.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_ports(const struct ronde_platform *platform, const struct ronde_dag *dag,
+                const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                struct ronde_sim_result *out_result, struct ronde_error *error);
+
 /** flat where its certificate holds and no flags are SimGrid's, else simgrid; out_result says which. Errors: theirs. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_auto(const struct ronde_platform *platform, const struct ronde_dag *dag,
@@ -108,7 +119,7 @@ ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_op
                       struct ronde_error *error);
 
 /**
- * Replays a job with a named engine: auto, flat, simgrid, flat_fifo or extrapolate. `auto` takes the cheapest that is
+ * Replays a job with a named engine: auto, flat, simgrid, flat_fifo, ports or extrapolate. `auto` takes the cheapest that is
  * right: flat (on the quotient where there is one) if certified, simgrid where it can go, then extrapolate, then
  * flat_fifo; out_result says which. SimGrid's flags leave simgrid as the only one.
  * Errors: BAD_ARGUMENT for another name, or flags for an engine that has none; UNSUPPORTED for a graph of more than

@@ -37,6 +37,13 @@ struct ronde_curve {
     double GBps[RONDE_MAX_CURVE];  /**< rate there, > 0 */
 };
 
+/** What a replay with packets knows of the network beyond its links; zeroes: one packet a message, no burst. */
+struct ronde_packet_facts {
+    double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
+    double burst_bytes;   /**< ronde.burst_bytes: a port that was idle passes so many at once */
+    double reverse_share; /**< ronde.reverse_share: acknowledgements, per byte, on the way back */
+};
+
 /** Room for a text among the facts, its final NUL included. */
 #define RONDE_FACT_TEXT_BYTES 128u
 
@@ -44,6 +51,7 @@ struct ronde_curve {
 struct ronde_platform_facts {
     struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
     struct ronde_shared_host shared; /**< all zero where ports are the model */
+    struct ronde_packet_facts packets; /**< of networks of packets */
     struct ronde_curve copy_curve; /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
     struct ronde_curve gamma_curve; /**< ronde.gamma_curve: the same for gamma_GBps */
     uint32_t hosts;                 /**< hosts, in file order (or as ronde.rank_hosts lists them) */

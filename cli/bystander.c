@@ -1,0 +1,70 @@
+/* How much of the machine others use. See bystander.h. */
+#include "bystander.h"
+
+#include "ronde/hw.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static double ticks_to_ns(unsigned long long ticks)
+{
+    const long per_second = sysconf(_SC_CLK_TCK);
+    return per_second > 0 ? (double)ticks * 1e9 / (double)per_second : 0.0;
+}
+
+/* Interrupts are left out: those of the network under test are among them. */
+static double read_busy_ns(void)
+{
+    unsigned long long user = 0, nice = 0, system = 0, stolen = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    if (!file)
+        return 0.0;
+    if (fscanf(file, "cpu %llu %llu %llu %*u %*u %*u %*u %llu", &user, &nice, &system, &stolen) != 4)
+        user = nice = system = stolen = 0;
+    fclose(file);
+    return ticks_to_ns(user + nice + system + stolen);
+}
+
+/* Fields 14 and 15, counted from behind the name, which may hold anything. */
+static double read_process_ns(pid_t process)
+{
+    char path[48];
+    char text[512];
+    unsigned long long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0.0;
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *after_name = strrchr(text, ')');
+    if (!after_name ||
+        sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+               &system) != 2)
+        return 0.0;
+    return ticks_to_ns(user + system);
+}
+
+struct ronde_bystander ronde_bystander_read(pid_t helper)
+{
+    struct rusage usage;
+    struct ronde_bystander reading = {.at_ns = ronde_clock_ns(), .busy_ns = read_busy_ns()};
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        reading.own_ns = 1e9 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                         1e3 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    if (helper > 0)
+        reading.own_ns += read_process_ns(helper);
+    return reading;
+}
+
+double ronde_bystander_cores(const struct ronde_bystander *before,
+                             const struct ronde_bystander *after, double crew_ns)
+{
+    const double span_ns = after->at_ns - before->at_ns;
+    const double others_ns =
+        after->busy_ns - before->busy_ns - (after->own_ns - before->own_ns) - crew_ns;
+    return span_ns > 0.0 ? others_ns / span_ns : 0.0;
+}

@@ -1,0 +1,27 @@
+/**
+ * How much of the machine others use: processor time that neither this program nor the processes it answers for took.
+ */
+#ifndef RONDE_CLI_BYSTANDER_H
+#define RONDE_CLI_BYSTANDER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/** A reading; the difference of two says what happened in between. */
+struct ronde_bystander {
+    double at_ns;   /**< of the clock */
+    double busy_ns; /**< all processors in user and system mode, and stolen from this machine */
+    double own_ns;  /**< this process, and the process named */
+};
+
+/** Reads. `helper` is a process that belongs to the measurement, or 0. */
+struct ronde_bystander ronde_bystander_read(pid_t helper);
+
+/**
+ * Processors that others kept busy between two readings; `crew_ns` is what belongs to the measurement beyond what the
+ * readings know. Spans of less than a tenth of a second say nothing, since the system counts in hundredths.
+ */
+double ronde_bystander_cores(const struct ronde_bystander *before,
+                             const struct ronde_bystander *after, double crew_ns);
+
+#endif

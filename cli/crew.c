@@ -1,0 +1,265 @@
+/* Processes in the hosts of a virtual cluster, and measurements with them. See crew.h. */
+#include "crew_rank.h"
+
+#include "bystander.h"
+
+#include "ronde/comm.h"
+#include "ronde/hw.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Ranks are told this long before a run begins, so that the last of them knows in time. */
+#define LEAD_NS 1.5e6
+
+/* Others may keep so many processors busy. */
+#define OTHERS_CORES 0.3
+
+/* The system counts processor time in hundredths of a second: shorter spans cannot be judged. */
+#define JUDGED_NS 1.5e8
+
+/* A rank. */
+struct member {
+    pid_t process;
+    int orders;
+};
+
+struct ronde_crew {
+    struct member members[RONDE_CREW_RANKS];
+    uint32_t ranks; /* started */
+    pid_t helper;  /* the switch of the rig, or 0 */
+    double own_ns; /* processor time of the ranks, all runs */
+};
+
+/* Orders to all ranks, then the answers of all; the first bad one is the verdict. */
+static enum ronde_status listen_to(struct ronde_crew *crew, struct ronde_crew_reply *out_all,
+                                   struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t rank = 0; rank < crew->ranks; rank++) {
+        struct ronde_crew_reply *reply = &out_all[rank];
+        if (read(crew->members[rank].orders, reply, sizeof *reply) != (ssize_t)sizeof *reply) {
+            *reply = (struct ronde_crew_reply){.status = RONDE_DEVICE};
+            snprintf(reply->message, sizeof reply->message, "its process has ended");
+        }
+        crew->own_ns += reply->own_ns;
+        if (reply->status != RONDE_OK && status == RONDE_OK)
+            status = ronde_fail(error, reply->status, "host %u: %.200s", rank, reply->message);
+    }
+    return status;
+}
+
+static enum ronde_status order_all(struct ronde_crew *crew, const struct ronde_crew_order *order,
+                                   struct ronde_crew_reply *out_all, struct ronde_error *error)
+{
+    for (uint32_t rank = 0; rank < crew->ranks; rank++)
+        if (send(crew->members[rank].orders, order, sizeof *order, MSG_NOSIGNAL) !=
+            (ssize_t)sizeof *order)
+            return ronde_fail(error, RONDE_DEVICE, "host %u: its process has ended", rank);
+    return listen_to(crew, out_all, error);
+}
+
+/* A rig with a switch says which process that is; another has none. */
+static pid_t find_helper(const char *rig)
+{
+    char path[256];
+    int helper = 0;
+    snprintf(path, sizeof path, "/run/ronde-%s-switch.pid", rig);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%d", &helper) != 1)
+        helper = 0;
+    fclose(file);
+    return helper;
+}
+
+static enum ronde_status start_rank(struct ronde_crew *crew, const struct ronde_crew_plan *plan,
+                                    const char *token, struct ronde_error *error)
+{
+    struct member *member = &crew->members[crew->ranks];
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return ronde_fail(error, RONDE_DEVICE, "the system refuses a socket");
+    fflush(NULL);
+    member->process = fork();
+    if (member->process == 0) {
+        const struct ronde_crew_seat seat = {plan, crew->ranks, token, pair[1]};
+        close(pair[0]);
+        for (uint32_t rank = 0; rank < crew->ranks; rank++)
+            close(crew->members[rank].orders);
+        ronde_crew_be_rank(&seat);
+    }
+    close(pair[1]);
+    if (member->process < 0) {
+        close(pair[0]);
+        return ronde_fail(error, RONDE_DEVICE, "the system refuses process %u", crew->ranks);
+    }
+    member->orders = pair[0];
+    crew->ranks++;
+    return RONDE_OK;
+}
+
+static enum ronde_status start_all(struct ronde_crew *crew, const struct ronde_crew_plan *plan,
+                                   struct ronde_error *error)
+{
+    struct ronde_crew_reply replies[RONDE_CREW_RANKS];
+    char token[40];
+    uint64_t secret[2];
+    enum ronde_status status = RONDE_OK;
+    if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        return ronde_fail(error, RONDE_DEVICE, "the system has no random numbers");
+    snprintf(token, sizeof token, "%016llx%016llx", (unsigned long long)secret[0],
+             (unsigned long long)secret[1]);
+    for (uint32_t rank = 0; status == RONDE_OK && rank < plan->ranks; rank++)
+        status = start_rank(crew, plan, token, error);
+    return status == RONDE_OK ? listen_to(crew, replies, error) : status;
+}
+
+enum ronde_status ronde_crew_open(const struct ronde_crew_plan *plan, struct ronde_crew **out_crew,
+                                  struct ronde_error *error)
+{
+    const char *reason = NULL;
+    *out_crew = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", reason);
+    if (plan->ranks < 2 || plan->ranks > RONDE_CREW_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a rig has 2 to %u hosts, not %u",
+                          RONDE_CREW_RANKS, plan->ranks);
+    struct ronde_crew *crew = ronde_mem_new(ronde_mem_default(), 1, sizeof *crew);
+    if (!crew)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u hosts", plan->ranks);
+    crew->helper = find_helper(plan->rig);
+    const enum ronde_status status = start_all(crew, plan, error);
+    if (status != RONDE_OK) {
+        ronde_crew_close(crew);
+        return status;
+    }
+    *out_crew = crew;
+    return RONDE_OK;
+}
+
+void ronde_crew_close(struct ronde_crew *crew)
+{
+    const struct ronde_crew_order quit = {.verb = RONDE_CREW_QUIT};
+    if (!crew)
+        return;
+    for (uint32_t rank = 0; rank < crew->ranks; rank++)
+        (void)send(crew->members[rank].orders, &quit, sizeof quit, MSG_NOSIGNAL);
+    for (uint32_t rank = 0; rank < crew->ranks; rank++) {
+        close(crew->members[rank].orders);
+        (void)waitpid(crew->members[rank].process, NULL, 0);
+    }
+    ronde_mem_free(ronde_mem_default(), crew, 1, sizeof *crew);
+}
+
+enum ronde_status ronde_crew_time(struct ronde_crew *crew, const struct ronde_crew_run *run,
+                                  double *out_ns, struct ronde_error *error)
+{
+    struct ronde_crew_reply replies[RONDE_CREW_RANKS];
+    const struct ronde_crew_order order = {RONDE_CREW_RUN, *run, ronde_clock_ns() + LEAD_NS};
+    double start_ns = 0.0, end_ns = 0.0;
+    const enum ronde_status status = order_all(crew, &order, replies, error);
+    for (uint32_t rank = 0; status == RONDE_OK && rank < crew->ranks; rank++) {
+        start_ns = replies[rank].start_ns > start_ns ? replies[rank].start_ns : start_ns;
+        end_ns = replies[rank].end_ns > end_ns ? replies[rank].end_ns : end_ns;
+    }
+    *out_ns = end_ns - start_ns;
+    return status;
+}
+
+enum ronde_status ronde_crew_check(struct ronde_crew *crew, const struct ronde_crew_run *run,
+                                   uint64_t *out_wrong, struct ronde_error *error)
+{
+    struct ronde_crew_reply replies[RONDE_CREW_RANKS];
+    const struct ronde_crew_order order = {RONDE_CREW_CHECK, *run, 0.0};
+    const enum ronde_status status = order_all(crew, &order, replies, error);
+    *out_wrong = 0;
+    for (uint32_t rank = 0; status == RONDE_OK && rank < crew->ranks; rank++)
+        *out_wrong += replies[rank].wrong;
+    return status;
+}
+
+/* Samples of a run on their way. */
+struct series {
+    double samples[RONDE_MAX_SAMPLES];
+    uint32_t count;
+};
+
+/* Repetitions that are judged together. */
+struct span {
+    struct ronde_bystander before;
+    double own_before_ns;
+    uint32_t first; /* sample of the series */
+};
+
+static struct span begin_span(const struct ronde_crew *crew, const struct series *series)
+{
+    return (struct span){ronde_bystander_read(crew->helper), crew->own_ns, series->count};
+}
+
+/* Drops what others disturbed; true if the span is over. */
+static bool judge(const struct ronde_crew *crew, const struct span *span, bool must_end,
+                  struct series *series, struct ronde_crew_tally *tally)
+{
+    const struct ronde_bystander after = ronde_bystander_read(crew->helper);
+    const double span_ns = after.at_ns - span->before.at_ns;
+    if (span_ns < JUDGED_NS && !must_end)
+        return false;
+    const double own_ns = crew->own_ns - span->own_before_ns;
+    const uint32_t samples = series->count - span->first;
+    if (ronde_bystander_cores(&span->before, &after, own_ns) > OTHERS_CORES) {
+        series->count = span->first;
+        tally->discarded += samples;
+    } else {
+        tally->kept += samples;
+    }
+    return true;
+}
+
+/* One turn of one run. Spans last until they can be judged, if need be by running more often than asked for. */
+static enum ronde_status take_turn(struct ronde_crew *crew, const struct ronde_crew_run *run,
+                                   uint32_t reps, struct series *series,
+                                   struct ronde_crew_tally *tally, struct ronde_error *error)
+{
+    const uint32_t wanted = series->count + reps;
+    double unused_ns = 0.0;
+    enum ronde_status status = ronde_crew_time(crew, run, &unused_ns, error);
+    struct span span = begin_span(crew, series);
+    for (uint32_t tries = 0; status == RONDE_OK && series->count < RONDE_MAX_SAMPLES; tries++) {
+        status = ronde_crew_time(crew, run, &series->samples[series->count], error);
+        series->count += status == RONDE_OK;
+        const bool is_judged = judge(crew, &span, tries >= 2 * reps, series, tally);
+        if (is_judged && (series->count >= wanted || tries >= 2 * reps))
+            break;
+        if (is_judged)
+            span = begin_span(crew, series);
+    }
+    return status;
+}
+
+enum ronde_status ronde_crew_measure(struct ronde_crew *crew, const struct ronde_crew_run *runs,
+                                     uint32_t count, const struct ronde_crew_effort *effort,
+                                     struct ronde_stats *out_stats,
+                                     struct ronde_crew_tally *io_tally, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct series *series = ronde_mem_new(mem, count, sizeof *series);
+    enum ronde_status status = RONDE_OK;
+    if (!series)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the samples of %u runs", count);
+    for (uint32_t round = 0; round < effort->rounds; round++)
+        for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
+            status = take_turn(crew, &runs[i], effort->reps, &series[i], io_tally, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < count; i++) {
+        const bool is_enough = 2 * series[i].count >= effort->reps * effort->rounds;
+        out_stats[i] = ronde_stats_of(series[i].samples, is_enough ? series[i].count : 0);
+    }
+    ronde_mem_free(mem, series, count, sizeof *series);
+    return status;
+}

@@ -1,0 +1,84 @@
+/**
+ * A crew: one process per host of a virtual cluster (tests/rig/up), each in its network namespace, that run collectives
+ * between them when told to. The hosts share a machine and hence a clock, so a run's time is exact: from the moment the
+ * last of them began to the moment the last was done.
+ */
+#ifndef RONDE_CLI_CREW_H
+#define RONDE_CLI_CREW_H
+
+#include "trial.h"
+
+#include <sys/types.h>
+
+/** Most hosts of a rig. */
+#define RONDE_CREW_RANKS 16u
+
+/** What a crew can run. */
+struct ronde_crew_job {
+    const struct ronde_schedule *schedule; /**< outlives the crew */
+    uint64_t max_count;                    /**< elements of a block, at most */
+    uint64_t checked_count; /**< at most, where results are compared with host; 0 = never */
+};
+
+/** What a crew is made of. */
+struct ronde_crew_plan {
+    const char *rig;                     /**< its name, as tests/rig/up was told */
+    uint32_t ranks;                      /**< of every schedule */
+    const struct ronde_options *options; /**< type, operator, slot, depth, timeout */
+    const struct ronde_crew_job *jobs;   /**< job_count entries; outlives the crew */
+    uint32_t job_count;                  /**< how many */
+};
+
+struct ronde_crew;
+
+/** One run. */
+struct ronde_crew_run {
+    uint32_t job;   /**< index into the jobs */
+    uint64_t count; /**< elements of a block */
+    bool in_place;  /**< input and output share memory */
+};
+
+/**
+ * Starts the processes, connects them and loads all jobs. Owner: the caller closes *out_crew. Errors: UNAVAILABLE (no
+ * UCX, no such namespace, not permitted); those of loading.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_crew_open(const struct ronde_crew_plan *plan,
+                                                   struct ronde_crew **out_crew,
+                                                   struct ronde_error *error);
+
+/** Ends the processes; NULL is allowed. */
+void ronde_crew_close(struct ronde_crew *crew);
+
+/** Runs once and yields the time. Errors: those of the run; the crew is of no use after one. */
+RONDE_MUST_CHECK enum ronde_status ronde_crew_time(struct ronde_crew *crew,
+                                                   const struct ronde_crew_run *run, double *out_ns,
+                                                   struct ronde_error *error);
+
+/** Compares results with those of the host backend, as ronde_trial_check. *out_wrong: elements of all ranks. */
+RONDE_MUST_CHECK enum ronde_status ronde_crew_check(struct ronde_crew *crew,
+                                                    const struct ronde_crew_run *run,
+                                                    uint64_t *out_wrong, struct ronde_error *error);
+
+/** How a crew measures. */
+struct ronde_crew_effort {
+    uint32_t reps;   /**< of one job in a row */
+    uint32_t rounds; /**< through all jobs, so that a disturbance hits all of them alike */
+};
+
+/** What became of the repetitions. */
+struct ronde_crew_tally {
+    uint32_t kept;      /**< they count */
+    uint32_t discarded; /**< other processes used too much of the machine meanwhile */
+};
+
+/**
+ * Measures runs in turns, after an unmeasured one each. Repetitions during which other processes used more than 0.3
+ * core are thrown away and repeated, up to as many as were asked for; io_tally counts. out_stats has `count` entries;
+ * one without enough repetitions left (half of those asked for) has count 0. Errors: those of the runs; NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_crew_measure(struct ronde_crew *crew, const struct ronde_crew_run *runs, uint32_t count,
+                   const struct ronde_crew_effort *effort, struct ronde_stats *out_stats,
+                   struct ronde_crew_tally *io_tally, struct ronde_error *error);
+
+#endif

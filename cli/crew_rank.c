@@ -1,0 +1,211 @@
+/* A process of a crew. See crew_rank.h. */
+#include "crew_rank.h"
+
+#include "ronde/comm.h"
+#include "ronde/hw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where rank 0 listens, in the network that tests/rig/up makes. */
+#define MEETING_HOST "10.77.0.1"
+#define MEETING_PORT 7700
+
+/* A job as a rank has it. */
+struct part {
+    struct ronde_trial trial;
+    struct ronde_memory memory;
+    struct ronde_memory checked; /* of the sizes that are compared with host */
+};
+
+/* A rank of the crew. */
+struct rank {
+    const struct ronde_crew_seat *seat;
+    struct ronde_target target;
+    struct part *parts;
+    double own_ns; /* processor time at the last answer */
+};
+
+static double read_own_ns(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0.0;
+    return 1e9 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e3 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static enum ronde_status enter_host(const struct ronde_crew_seat *seat, struct ronde_error *error)
+{
+    char path[256];
+    snprintf(path, sizeof path, "/run/netns/ronde-%s-%u", seat->plan->rig, seat->rank);
+    const int space = open(path, O_RDONLY | O_CLOEXEC);
+    if (space < 0)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "%s: no such host; tests/rig/up makes a cluster and prints its name",
+                          path);
+    const int moved = setns(space, CLONE_NEWNET);
+    close(space);
+    return moved == 0 ? RONDE_OK
+                      : ronde_fail(error, RONDE_UNAVAILABLE, "%s: %s", path, strerror(errno));
+}
+
+/*
+ * The hosts are one machine to UCX, too, so it is told to go through the network. Messages go out as they are posted:
+ * asking the receiver first would cost a round trip each.
+ */
+static bool choose_transport(void)
+{
+    return setenv("UCX_TLS", "tcp,self", 0) == 0 && setenv("UCX_NET_DEVICES", "eth0", 0) == 0 &&
+           setenv("UCX_RNDV_THRESH", "inf", 0) == 0;
+}
+
+static enum ronde_status join(struct rank *rank, struct ronde_error *error)
+{
+    const struct ronde_crew_seat *seat = rank->seat;
+    const struct ronde_options *options = seat->plan->options;
+    const struct ronde_join meeting = {.host = MEETING_HOST,
+                                       .port = MEETING_PORT,
+                                       .token = seat->token,
+                                       .rank = seat->rank,
+                                       .ranks = seat->plan->ranks};
+    const struct ronde_comm_options choices = {.transport = RONDE_TRANSPORT_UCX,
+                                               .plan = {options->slot_bytes, options->depth}};
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status = enter_host(seat, error);
+    if (status == RONDE_OK && !choose_transport())
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the environment");
+    if (status == RONDE_OK)
+        status = ronde_comm_join(&meeting, &choices, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = ronde_backend_comm.probe(&rank->target.machine, error);
+    rank->target.backend = &ronde_backend_comm;
+    rank->target.self = comm;
+    return status;
+}
+
+static enum ronde_status load(struct rank *rank, const struct ronde_crew_job *job, struct part *part,
+                              struct ronde_error *error)
+{
+    enum ronde_status status = ronde_trial_open(&rank->target, job->schedule,
+                                                rank->seat->plan->options, &part->trial, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_shape shape = part->trial.shape;
+    shape.count = job->max_count;
+    status = ronde_memory_create(&shape, false, &part->memory, error);
+    part->memory.only = rank->seat->rank;
+    ronde_trial_aim(&part->trial, &part->memory, shape.count, false);
+    if (status == RONDE_OK)
+        ronde_memory_fill(&part->memory, &part->trial.shape);
+    if (status == RONDE_OK && job->checked_count > 0) {
+        shape.count = job->checked_count;
+        status = ronde_memory_create(&shape, true, &part->checked, error);
+        part->checked.only = rank->seat->rank;
+    }
+    return status;
+}
+
+static enum ronde_status load_all(struct rank *rank, struct ronde_error *error)
+{
+    const struct ronde_crew_plan *plan = rank->seat->plan;
+    enum ronde_status status = RONDE_OK;
+    rank->parts = ronde_mem_new(ronde_mem_default(), plan->job_count, sizeof *rank->parts);
+    if (!rank->parts)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u jobs", plan->job_count);
+    for (uint32_t j = 0; status == RONDE_OK && j < plan->job_count; j++)
+        status = load(rank, &plan->jobs[j], &rank->parts[j], error);
+    return status;
+}
+
+static void sleep_until(double at_ns)
+{
+    const struct timespec at = {(time_t)(at_ns / 1e9),
+                                (long)(at_ns - 1e9 * (double)(time_t)(at_ns / 1e9))};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
+    }
+}
+
+static enum ronde_status run(struct part *part, const struct ronde_crew_order *order,
+                             struct ronde_crew_reply *reply, struct ronde_error *error)
+{
+    double elapsed_ns = 0.0;
+    ronde_trial_aim(&part->trial, &part->memory, order->run.count, order->run.in_place);
+    sleep_until(order->start_ns);
+    reply->start_ns = ronde_clock_ns();
+    const enum ronde_status status = ronde_trial_run(&part->trial, &elapsed_ns, error);
+    reply->end_ns = ronde_clock_ns();
+    return status;
+}
+
+static enum ronde_status check(struct part *part, const struct ronde_crew_order *order,
+                               struct ronde_crew_reply *reply, struct ronde_error *error)
+{
+    uint64_t wrong[2] = {0, 0};
+    const enum ronde_status status =
+        ronde_trial_check(&part->trial, &part->checked, order->run.count, wrong, error);
+    reply->wrong = wrong[0] + wrong[1];
+    return status;
+}
+
+static bool answer(struct rank *rank, enum ronde_status status, const struct ronde_error *error,
+                   struct ronde_crew_reply *reply)
+{
+    const double own_ns = read_own_ns();
+    reply->status = status;
+    reply->own_ns = own_ns - rank->own_ns;
+    rank->own_ns = own_ns;
+    if (status != RONDE_OK)
+        snprintf(reply->message, sizeof reply->message, "%s", error->message);
+    return write(rank->seat->orders, reply, sizeof *reply) == (ssize_t)sizeof *reply &&
+           status == RONDE_OK;
+}
+
+/* Until it is told to quit, or nobody is there to tell. */
+static void serve(struct rank *rank)
+{
+    struct ronde_crew_order order;
+    bool goes_on = true;
+    while (goes_on && read(rank->seat->orders, &order, sizeof order) == (ssize_t)sizeof order &&
+           order.verb != RONDE_CREW_QUIT) {
+        struct ronde_crew_reply reply = {0};
+        struct ronde_error error = {0};
+        struct part *part = &rank->parts[order.run.job];
+        const enum ronde_status status = order.verb == RONDE_CREW_RUN
+                                             ? run(part, &order, &reply, &error)
+                                             : check(part, &order, &reply, &error);
+        goes_on = answer(rank, status, &error, &reply);
+    }
+}
+
+_Noreturn void ronde_crew_be_rank(const struct ronde_crew_seat *seat)
+{
+    struct rank rank = {.seat = seat};
+    struct ronde_error error = {0};
+    struct ronde_crew_reply reply = {0};
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /* Sleeping ranks are woken when they asked to be, not some tens of microseconds later. */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    enum ronde_status status = join(&rank, &error);
+    if (status == RONDE_OK)
+        status = load_all(&rank, &error);
+    if (answer(&rank, status, &error, &reply))
+        serve(&rank);
+    for (uint32_t j = 0; rank.parts && j < seat->plan->job_count; j++) {
+        ronde_trial_close(&rank.parts[j].trial);
+        ronde_memory_destroy(&rank.parts[j].memory);
+        ronde_memory_destroy(&rank.parts[j].checked);
+    }
+    ronde_mem_free(ronde_mem_default(), rank.parts, seat->plan->job_count, sizeof *rank.parts);
+    ronde_comm_destroy(rank.target.self);
+    exit(0);
+}

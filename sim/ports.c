@@ -1,0 +1,370 @@
+/*
+ * Replay with packets: hosts that run schedules the way the executor between hosts does, and ports that serve packets.
+ *
+ * The time model lets a lane wait until its bytes have left. An executor with slots does not: what is sent waits in a
+ * slot, then in a socket, then at the port, in the order in which it was posted, and the lane goes on. Where ports are
+ * asked for more than they have, as in trees, that order decides who is late, so it is replayed rather than averaged:
+ *
+ *  - A host is one processor. It sweeps over its lanes, up to BURST steps of each, then posts what they have sent, one
+ *    message of each connection in turns, and goes on as long as there is something to do. Then it says which slots
+ *    are free, and sleeps until something comes.
+ *  - A step takes its delay, and is over. Its message is cut into packets, which queue at every link (ports_net.c).
+ *  - A freed slot is known to the sender when the message that says so has come.
+ *
+ * Constants are those of the platform file. docs/validation.md compares with measurements.
+ */
+#include "ports.h"
+
+#include "check.h"
+
+#include <string.h>
+
+/* As the communicator polls its lanes (hw/comm/program.c). */
+#define BURST 8u
+
+/* Kinds of a successor, beside its index. */
+#define MESSAGE 0x80000000u
+#define CREDIT 0x40000000u
+#define INDEX 0x3fffffffu
+
+/* A message that a sweep has posted, and its turn. */
+struct posted {
+    uint32_t op;
+    uint32_t turn; /* messages of its connection before it in this sweep */
+};
+
+/* A rank. */
+struct host {
+    double busy_ns;    /* until when its processor works */
+    uint32_t lane;     /* its first; they end where the next host's begin */
+    uint32_t news;     /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
+    bool is_to_wake;   /* an event says so */
+    bool is_sweeping;
+};
+
+/* A lane: its operations in order. */
+struct lane {
+    uint32_t next; /* into lane_ops */
+    uint32_t end;
+};
+
+/* The state of a replay. */
+struct ports {
+    struct ronde_sim_scene scene;
+    struct ronde_sim_net net;
+    uint32_t *waits;      /* per operation, predecessors that are not over */
+    uint32_t *first_next; /* per operation and one more, into next */
+    uint32_t *next;       /* successors, marked */
+    uint32_t *next_news;  /* per operation: see host */
+    struct host *hosts;   /* one more than ranks */
+    struct lane *lanes;
+    uint32_t lane_count;
+    uint32_t *lane_ops; /* operations lane by lane */
+    struct posted *posted;
+    size_t posted_capacity;
+    uint32_t posted_count;
+    double end_ns;
+};
+
+static const struct ronde_dag_op *op_at(const struct ports *ports, uint32_t op)
+{
+    return &ports->scene.dag->ops[op];
+}
+
+/* A host has something to look at; it does when its processor is free. */
+static bool wake(struct ports *ports, uint32_t rank, double at_ns)
+{
+    struct host *host = &ports->hosts[rank];
+    if (host->is_to_wake || host->is_sweeping)
+        return true;
+    host->is_to_wake = true;
+    const double when_ns = at_ns > host->busy_ns ? at_ns : host->busy_ns;
+    return ronde_sim_queue_push(&ports->net.queue, when_ns,
+                                (struct ronde_sim_arrival){when_ns, rank, 0, RONDE_SIM_WAKING});
+}
+
+/* One predecessor less. */
+static bool satisfy(struct ports *ports, uint32_t op, double at_ns)
+{
+    return --ports->waits[op] > 0 || wake(ports, op_at(ports, op)->src, at_ns);
+}
+
+/* What follows an operation on its own host may go on; who waits for its slot will be told. */
+static bool finish(struct ports *ports, uint32_t op, double at_ns)
+{
+    struct host *host = &ports->hosts[op_at(ports, op)->src];
+    bool frees_slot = false;
+    bool fits = true;
+    for (uint32_t k = ports->first_next[op]; k < ports->first_next[op + 1] && fits; k++) {
+        frees_slot |= (ports->next[k] & CREDIT) != 0;
+        if ((ports->next[k] & (MESSAGE | CREDIT)) == 0)
+            fits = satisfy(ports, ports->next[k], at_ns);
+    }
+    if (frees_slot) {
+        ports->next_news[op] = host->news;
+        host->news = op + 1;
+    }
+    if (ports->scene.options->out_finish_ns)
+        ports->scene.options->out_finish_ns[op] = at_ns;
+    ports->end_ns = at_ns > ports->end_ns ? at_ns : ports->end_ns;
+    return fits;
+}
+
+static bool is_same_connection(const struct ronde_dag *dag, uint32_t a, uint32_t b)
+{
+    return dag->origins[a].channel == dag->origins[b].channel &&
+           dag->origins[a].send == dag->origins[b].send;
+}
+
+/* Notes a message of this sweep, with its turn. */
+static bool note_posted(struct ports *ports, uint32_t op)
+{
+    struct posted posted = {op, 0};
+    void *block = ports->posted;
+    const bool fits = ronde_mem_grow(ports->scene.mem, &block, &ports->posted_capacity,
+                                     (size_t)ports->posted_count + 1, sizeof *ports->posted);
+    ports->posted = block;
+    if (!fits)
+        return false;
+    for (uint32_t i = 0; i < ports->posted_count; i++)
+        posted.turn += is_same_connection(ports->scene.dag, ports->posted[i].op, op);
+    ports->posted[ports->posted_count++] = posted;
+    return true;
+}
+
+/* The host's next step on a lane; false if it has to wait. */
+static bool can_run(const struct ports *ports, const struct lane *lane)
+{
+    return lane->next < lane->end && ports->waits[ports->lane_ops[lane->next]] == 0;
+}
+
+static bool run_step(struct ports *ports, struct host *host, struct lane *lane)
+{
+    const uint32_t op = ports->lane_ops[lane->next++];
+    if (ports->scene.options->out_start_ns)
+        ports->scene.options->out_start_ns[op] = host->busy_ns;
+    host->busy_ns += op_at(ports, op)->delay_ns;
+    return finish(ports, op, host->busy_ns) &&
+           (op_at(ports, op)->src == op_at(ports, op)->dst || note_posted(ports, op));
+}
+
+/* Whether a message goes before another of the same sweep. */
+static bool is_before(const struct ronde_dag *dag, const struct posted *a, const struct posted *b)
+{
+    const struct ronde_dag_origin *left = &dag->origins[a->op], *right = &dag->origins[b->op];
+    if (a->turn != b->turn)
+        return a->turn < b->turn;
+    return left->channel != right->channel ? left->channel < right->channel
+                                           : left->send < right->send;
+}
+
+/* Hands over what the lanes have sent: some few messages, sorted by insertion. */
+static bool post_all(struct ports *ports, double at_ns)
+{
+    bool fits = true;
+    for (uint32_t i = 1; i < ports->posted_count; i++) {
+        const struct posted moved = ports->posted[i];
+        uint32_t to = i;
+        for (; to > 0 && is_before(ports->scene.dag, &moved, &ports->posted[to - 1]); to--)
+            ports->posted[to] = ports->posted[to - 1];
+        ports->posted[to] = moved;
+    }
+    for (uint32_t i = 0; i < ports->posted_count && fits; i++)
+        fits = ronde_sim_net_post(&ports->net, ports->posted[i].op, at_ns);
+    ports->posted_count = 0;
+    return fits;
+}
+
+/* Nothing is left to do: the peers hear of the slots that are free again. */
+static bool tell_news(struct ports *ports, struct host *host, double at_ns)
+{
+    bool fits = true;
+    for (uint32_t news = host->news; news != 0 && fits; news = ports->next_news[news - 1])
+        for (uint32_t k = ports->first_next[news - 1]; k < ports->first_next[news] && fits; k++)
+            if ((ports->next[k] & CREDIT) != 0)
+                fits = ronde_sim_net_credit(&ports->net, ports->next[k] & INDEX, at_ns);
+    host->news = 0;
+    return fits;
+}
+
+/* One look around. A host that found something to do looks again when it has done it. */
+static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
+{
+    struct host *host = &ports->hosts[rank];
+    bool has_moved = false;
+    bool fits = true;
+    host->is_to_wake = false;
+    host->is_sweeping = true;
+    host->busy_ns = at_ns;
+    for (uint32_t l = host->lane; l < host[1].lane && fits; l++) {
+        struct lane *lane = &ports->lanes[l];
+        for (uint32_t step = 0; step < BURST && fits && can_run(ports, lane); step++) {
+            fits = run_step(ports, host, lane);
+            has_moved = true;
+        }
+    }
+    host->is_sweeping = false;
+    fits = fits && post_all(ports, host->busy_ns);
+    if (has_moved)
+        return fits && wake(ports, rank, host->busy_ns);
+    return fits && tell_news(ports, host, at_ns);
+}
+
+/* A message is there: whoever consumes it may go on. */
+static bool deliver(struct ports *ports, uint32_t op, double at_ns)
+{
+    bool fits = true;
+    for (uint32_t k = ports->first_next[op]; k < ports->first_next[op + 1] && fits; k++)
+        if ((ports->next[k] & MESSAGE) != 0)
+            fits = satisfy(ports, ports->next[k] & INDEX, at_ns);
+    return fits;
+}
+
+static bool happen(struct ports *ports, double at_ns, const struct ronde_sim_arrival *event)
+{
+    switch (event->hop) {
+    case RONDE_SIM_WAKING:
+        return sweep(ports, event->op, at_ns);
+    case RONDE_SIM_DELIVERY:
+        return deliver(ports, event->op, at_ns);
+    case RONDE_SIM_CREDIT:
+        return satisfy(ports, event->op, at_ns);
+    default:
+        return ronde_sim_net_pass(&ports->net, at_ns, event);
+    }
+}
+
+static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *out_result)
+{
+    const struct ronde_sim_scene *scene = &ports->scene;
+    const struct ronde_sim_arrival *batch;
+    double at_ns;
+    uint32_t count = 1;
+    bool fits = true;
+    for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
+        fits = wake(ports, rank, scene->options->release_ns ? scene->options->release_ns[rank] : 0);
+    while (fits && count > 0) {
+        fits = ronde_sim_queue_pop(&ports->net.queue, &at_ns, &batch, &count);
+        for (uint32_t i = 0; fits && i < count; i++)
+            fits = happen(ports, at_ns, &batch[i]);
+    }
+    if (!fits)
+        return ronde_sim_no_memory(scene);
+    out_result->engine = "ports";
+    out_result->time_ns = ports->end_ns + scene->dag->launch_ns;
+    out_result->is_contention_free = true;
+    return RONDE_OK;
+}
+
+/* Successors of every operation, from the predecessors that the graph lists. */
+static void link_successors(struct ports *ports)
+{
+    const struct ronde_dag *dag = ports->scene.dag;
+    for (uint32_t e = 0; e < dag->edge_count; e++)
+        ports->first_next[dag->edges[e].op + 1]++;
+    for (uint32_t op = 0; op < dag->op_count; op++)
+        ports->first_next[op + 1] += ports->first_next[op];
+    for (uint32_t op = 0; op < dag->op_count; op++)
+        for (uint32_t k = 0; k < dag->ops[op].edge_count; k++) {
+            const struct ronde_dag_edge *edge = &dag->edges[dag->ops[op].first_edge + k];
+            const uint32_t kind = edge->is_message ? MESSAGE : edge->is_credit ? CREDIT : 0;
+            ports->next[ports->first_next[edge->op]++] = op | kind;
+            ports->waits[op]++;
+        }
+    /* Filling moved every beginning to its end, which is the next one's beginning. */
+    for (uint32_t op = dag->op_count; op > 0; op--)
+        ports->first_next[op] = ports->first_next[op - 1];
+    ports->first_next[0] = 0;
+}
+
+/* Lanes of all ranks have the same numbers: as many channels as any rank has, and lanes of each. */
+static uint32_t lane_of(const struct ports *ports, uint32_t op, const uint32_t shape[2])
+{
+    const struct ronde_dag_origin *origin = &ports->scene.dag->origins[op];
+    return (op_at(ports, op)->src * shape[0] + origin->channel) * shape[1] + origin->lane;
+}
+
+static enum ronde_status make_lanes(struct ports *ports)
+{
+    const struct ronde_dag *dag = ports->scene.dag;
+    uint32_t shape[2] = {1, 1};
+    for (uint32_t op = 0; op < dag->op_count; op++) {
+        const struct ronde_dag_origin *origin = &dag->origins[op];
+        shape[0] = origin->channel >= shape[0] ? origin->channel + 1 : shape[0];
+        shape[1] = origin->lane >= shape[1] ? origin->lane + 1 : shape[1];
+    }
+    ports->lane_count = dag->ranks * shape[0] * shape[1];
+    ports->lanes = ronde_mem_new(ports->scene.mem, ports->lane_count, sizeof *ports->lanes);
+    if (!ports->lanes)
+        return ronde_sim_no_memory(&ports->scene);
+    for (uint32_t op = 0; op < dag->op_count; op++)
+        ports->lanes[lane_of(ports, op, shape)].end++;
+    for (uint32_t l = 0, first = 0; l < ports->lane_count; l++) {
+        const uint32_t count = ports->lanes[l].end;
+        ports->lanes[l] = (struct lane){first, first};
+        first += count;
+    }
+    for (uint32_t op = 0; op < dag->op_count; op++)
+        ports->lane_ops[ports->lanes[lane_of(ports, op, shape)].end++] = op;
+    for (uint32_t rank = 0; rank <= dag->ranks; rank++)
+        ports->hosts[rank].lane = rank * shape[0] * shape[1];
+    return RONDE_OK;
+}
+
+static enum ronde_status prepare(struct ports *ports)
+{
+    const struct ronde_sim_scene *scene = &ports->scene;
+    const struct ronde_dag *dag = scene->dag;
+    ports->waits = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->waits);
+    ports->first_next =
+        ronde_mem_new(scene->mem, (size_t)dag->op_count + 1, sizeof *ports->first_next);
+    ports->next = ronde_mem_new(scene->mem, dag->edge_count, sizeof *ports->next);
+    ports->next_news = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->next_news);
+    ports->lane_ops = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->lane_ops);
+    ports->hosts = ronde_mem_new(scene->mem, (size_t)dag->ranks + 1, sizeof *ports->hosts);
+    if (!ports->waits || !ports->first_next || !ports->next || !ports->next_news ||
+        !ports->lane_ops || !ports->hosts)
+        return ronde_sim_no_memory(scene);
+    link_successors(ports);
+    const enum ronde_status status = make_lanes(ports);
+    return status == RONDE_OK ? ronde_sim_net_make(scene, &ports->net) : status;
+}
+
+static void release(struct ports *ports)
+{
+    const struct ronde_mem *mem = ports->scene.mem;
+    const struct ronde_dag *dag = ports->scene.dag;
+    ronde_sim_net_free(&ports->net);
+    ronde_mem_free(mem, ports->waits, dag->op_count, sizeof *ports->waits);
+    ronde_mem_free(mem, ports->first_next, (size_t)dag->op_count + 1, sizeof *ports->first_next);
+    ronde_mem_free(mem, ports->next, dag->edge_count, sizeof *ports->next);
+    ronde_mem_free(mem, ports->next_news, dag->op_count, sizeof *ports->next_news);
+    ronde_mem_free(mem, ports->lane_ops, dag->op_count, sizeof *ports->lane_ops);
+    ronde_mem_free(mem, ports->hosts, (size_t)dag->ranks + 1, sizeof *ports->hosts);
+    ronde_mem_free(mem, ports->lanes, ports->lane_count, sizeof *ports->lanes);
+    ronde_mem_free(mem, ports->posted, ports->posted_capacity, sizeof *ports->posted);
+}
+
+enum ronde_status ronde_sim_ports(const struct ronde_platform *platform, const struct ronde_dag *dag,
+                                  const struct ronde_sim_options *options,
+                                  const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                                  struct ronde_error *error)
+{
+    options = options ? options : &ronde_sim_defaults;
+    struct ports ports = {.scene = {platform, dag, options, mem, error}};
+    memset(out_result, 0, sizeof *out_result);
+    enum ronde_status status = ronde_sim_check(platform, dag, options, error);
+    if (status == RONDE_OK)
+        status = ronde_sim_refuse_shared(platform, "ports", error);
+    if (status != RONDE_OK)
+        return status;
+    if (dag->op_count > INDEX || (dag->op_count > 0 && !dag->origins))
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "ports replays named graphs of up to %u operations (%u given)", INDEX,
+                          dag->op_count);
+    status = prepare(&ports);
+    if (status == RONDE_OK)
+        status = replay(&ports, out_result);
+    release(&ports);
+    return status;
+}

@@ -1,0 +1,51 @@
+/**
+ * The replay with packets: what its two halves share. ports.c is the hosts, ports_net.c what lies between them.
+ */
+#ifndef RONDE_SIM_PORTS_H
+#define RONDE_SIM_PORTS_H
+
+#include "fifo_queue.h"
+#include "routes.h"
+
+/** What happens, where it is not the arrival of a packet at a link: in place of a hop. */
+enum ronde_sim_event {
+    RONDE_SIM_DELIVERY = 0xfffffffdu, /**< a message is there; op is what sent it */
+    RONDE_SIM_CREDIT = 0xfffffffeu,   /**< a freed slot is known; op is what waits for it */
+    RONDE_SIM_WAKING = 0xffffffffu    /**< a host looks around; op is its rank */
+};
+
+/** A link: a token bucket. */
+struct ronde_sim_bucket {
+    double rate_GBps; /**< 0 for what does not queue */
+    double used_ns;   /**< when it will have worked off what has come, at its rate */
+};
+
+/** The network of a replay; start from zeroes. */
+struct ronde_sim_net {
+    const struct ronde_sim_scene *scene;
+    const struct ronde_packet_facts *facts;
+    struct ronde_sim_routes routes;   /**< of all messages */
+    struct ronde_sim_routes back;     /**< the way back of each of them, in the same order */
+    struct ronde_sim_bucket *buckets; /**< per link of the platform */
+    uint32_t bucket_count;            /**< its entries */
+    struct ronde_sim_queue queue;     /**< everything that will happen */
+};
+
+/** Finds routes and sets up links. Errors: those of the routes, NO_MEMORY; free in every case. */
+enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
+                                     struct ronde_sim_net *out_net);
+
+/** Frees what it holds. */
+void ronde_sim_net_free(struct ronde_sim_net *net);
+
+/** A host hands a message over; its packets follow whatever was handed over before. False where there is no memory. */
+bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns);
+
+/** A packet arrives at a link of its way. False where there is no memory. */
+bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
+                        const struct ronde_sim_arrival *packet);
+
+/** The receiver of an operation's message says that a slot is free for another one. False where there is no memory. */
+bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns);
+
+#endif
