@@ -248,6 +248,12 @@ static enum ronde_status open_target(struct session *session, struct ronde_error
     return status;
 }
 
+/* Buffers of a process: such as other ranks read in place, unless they are to be any memory. */
+static const struct ronde_mem *own_memory(const struct session *session)
+{
+    return session->options->has_user_buffers ? ronde_mem_default() : ronde_comm_mem(session->comm);
+}
+
 /* Everything that can be refused is refused here, before the first row. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
@@ -265,11 +271,13 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
         return status;
     struct ronde_shape shape = session->trial.shape;
     shape.count = ronde_record_count(shape.collective, shape.ranks, options->max_bytes, shape.dtype);
-    status = ronde_memory_create(&shape, options->check, &session->memory, error);
+    status = ronde_memory_create_only(&shape, options->check,
+                                      session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
+                                      session->comm ? own_memory(session) : NULL, &session->memory,
+                                      error);
     if (status != RONDE_OK)
         return status;
     if (session->comm) {
-        session->memory.only = ronde_comm_rank(session->comm);
         session->target.machine.default_slot_bytes = ronde_comm_slot_bytes(session->trial.program);
     }
     /* Asked on the largest count, before anything is printed. */

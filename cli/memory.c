@@ -11,11 +11,17 @@ static size_t buffer_bytes(const struct ronde_shape *shape, uint32_t blocks)
     return (size_t)shape->count * ronde_dtype_bytes(shape->dtype) * blocks;
 }
 
+/* Where the buffers of a rank come from. */
+static const struct ronde_mem *mem_of(const struct ronde_memory *memory, uint32_t rank)
+{
+    return rank == memory->only ? memory->own : memory->mem;
+}
+
 /* Also of a half-made set: entries not reached are NULL. */
 static void free_buffers(const struct ronde_memory *memory, void **buffers, size_t bytes)
 {
     for (uint32_t rank = 0; buffers && rank < memory->ranks; rank++)
-        ronde_mem_free(memory->mem, buffers[rank], bytes, 1);
+        ronde_mem_free(mem_of(memory, rank), buffers[rank], bytes, 1);
     ronde_mem_free(memory->mem, buffers, memory->ranks, sizeof *buffers);
 }
 
@@ -24,7 +30,7 @@ static void **new_buffers(const struct ronde_memory *memory, size_t bytes)
 {
     void **buffers = ronde_mem_new(memory->mem, memory->ranks, sizeof *buffers);
     for (uint32_t rank = 0; buffers && rank < memory->ranks; rank++) {
-        buffers[rank] = ronde_mem_new(memory->mem, bytes, 1);
+        buffers[rank] = ronde_mem_new(mem_of(memory, rank), bytes, 1);
         if (!buffers[rank]) {
             free_buffers(memory, buffers, bytes);
             return NULL;
@@ -49,9 +55,18 @@ static void *new_factors(const struct ronde_memory *memory, enum ronde_dtype dty
 enum ronde_status ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
                                       struct ronde_memory *out_memory, struct ronde_error *error)
 {
+    return ronde_memory_create_only(shape, with_expected, RONDE_NONE, NULL, out_memory, error);
+}
+
+enum ronde_status ronde_memory_create_only(const struct ronde_shape *shape, bool with_expected,
+                                           uint32_t only, const struct ronde_mem *own,
+                                           struct ronde_memory *out_memory,
+                                           struct ronde_error *error)
+{
     struct ronde_memory memory = {.mem = ronde_mem_default(),
                                   .ranks = shape->ranks,
-                                  .only = RONDE_NONE};
+                                  .only = only,
+                                  .own = own};
     memory.in_bytes =
         buffer_bytes(shape, ronde_collective_in_blocks(shape->collective, shape->ranks));
     memory.out_bytes =

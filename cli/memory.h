@@ -31,13 +31,23 @@ struct ronde_memory {
     void **in;                   /**< view: what a launch reads */
     void **out;                  /**< view: what a launch writes */
     uint32_t only; /**< the one rank that runs here, the others elsewhere; RONDE_NONE = all run here */
-    void *factors; /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
+    const struct ronde_mem *own; /**< where the buffers of that one come from */
+    void *factors;               /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
 };
 
 /** Allocates for a shape, whose count is the largest that will be used. Errors: NO_MEMORY. */
 RONDE_MUST_CHECK enum ronde_status
 ronde_memory_create(const struct ronde_shape *shape, bool with_expected,
                     struct ronde_memory *out_memory, struct ronde_error *error);
+
+/**
+ * The same where one rank runs here, the others elsewhere: its inputs and outputs come from `own`, which must outlive the
+ * memory. Errors: NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_memory_create_only(const struct ronde_shape *shape, bool with_expected, uint32_t only,
+                         const struct ronde_mem *own, struct ronde_memory *out_memory,
+                         struct ronde_error *error);
 
 /** Frees the buffers; a zeroed memory is allowed. */
 void ronde_memory_destroy(struct ronde_memory *memory);

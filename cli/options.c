@@ -71,6 +71,7 @@ enum key {
     KEY_TRANSPORT,
     KEY_HOSTS,
     KEY_LAUNCHER,
+    KEY_BUFFERS,
     KEY_NIC_RATE,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE
@@ -114,6 +115,8 @@ static const struct argp_option all_options[] = {
     {"token", KEY_TOKEN, "TEXT", 0,
      "processes: the job's secret, the same on all ranks; - reads it from the first line of input",
      2},
+    {"buffers", KEY_BUFFERS, "KIND", 0,
+     "processes: registered buffers (default), which others read in place, or any the user has", 2},
     {"transport", KEY_TRANSPORT, "NAME", 0,
      "ucx: hybrid (default; shared memory inside a host) or ucx everywhere", 2},
     {"hosts", KEY_HOSTS, "A,B,...", 0, "processes: start them there, in equal shares", 2},
@@ -262,6 +265,18 @@ static enum ronde_status parse_protocol(const char *text, struct ronde_options *
             return RONDE_OK;
         }
     return fail_name("protocol", text, protocol_names, RONDE_PROTOCOL_COUNT, error);
+}
+
+static enum ronde_status parse_buffers(const char *text, struct ronde_options *options,
+                                       struct ronde_error *error)
+{
+    static const char *const names[] = {"registered", "user"};
+    for (uint32_t i = 0; i < 2; i++)
+        if (strcmp(names[i], text) == 0) {
+            options->has_user_buffers = i == 1;
+            return RONDE_OK;
+        }
+    return fail_name("kind of buffers", text, names, 2, error);
 }
 
 static enum ronde_status parse_op(const char *text, struct ronde_options *options,
@@ -482,6 +497,8 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
                                  &options->step_bytes, &options->factor, error);
     case KEY_PROTOCOL:
         return parse_protocol(text, options, error);
+    case KEY_BUFFERS:
+        return parse_buffers(text, options, error);
     case KEY_SHAPE:
         return ronde_shape_parse(text, &options->shape, error);
     case KEY_PAIRS:

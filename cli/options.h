@@ -46,6 +46,7 @@ struct ronde_options {
     uint64_t slot_bytes;                    /**< --slot; 0 = the backend's or the machine file's */
     uint32_t depth;                         /**< --depth; 0 = default */
     enum ronde_protocol protocol;           /**< --protocol */
+    bool has_user_buffers;                  /**< --buffers user */
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
     const char *backend;                    /**< --backend */

@@ -39,7 +39,8 @@ RONDE_INTERP uint32_t ronde_task_unread(const struct ronde_task *task, uint32_t 
 RONDE_INTERP bool ronde_act_may_offer(const struct ronde_act *act)
 {
     const struct ronde_step *step = act->step;
-    if ((step->flags & act->lane->task->frame->no_pull) != 0 || step->chunk_count == 0)
+    const uint32_t no_pull = act->lane->task->frame->no_pull;
+    if (no_pull == 0 || (step->flags & no_pull) != 0 || step->chunk_count == 0)
         return false;
     if (step->op == RONDE_STEP_SEND)
         return !ronde_act_heeds(act, RONDE_FLAG_RAW) && !ronde_act_heeds(act, RONDE_FLAG_FINAL);

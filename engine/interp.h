@@ -81,10 +81,16 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
             if (act->lane->reason != RONDE_REASON_NONE)
                 return;
         }
-        if (act->pulled)
-            act->received = act->pulled[item].start;
         struct ronde_segment segment = ronde_act_segment(act, item);
         const uint64_t bytes = segment.elements * frame->element_bytes;
+        if (act->pulled && segment.elements > 0) {
+            segment.received =
+                RONDE_REACH(act, &act->pulled[item], segment.source ? 0 : segment.destination);
+            if (!segment.received) {
+                act->lane->reason = RONDE_REASON_REACH;
+                return;
+            }
+        }
         if (act->has_landed)
             segment.received = segment.destination;
         if (RONDE_PUSHES(frame) && act->aim)
@@ -114,9 +120,15 @@ RONDE_INTERP void ronde_lane_pass(struct ronde_act *act, const struct ronde_end 
         return;
     }
     for (uint32_t item = 0; item < act->step->chunk_count; item++) {
-        ronde_act_copy(act, act->sent + act->moved, act->pulled[item].start,
-                       act->pulled[item].bytes);
-        act->moved += act->pulled[item].bytes;
+        const struct ronde_offer *offer = &act->pulled[item];
+        unsigned char *const place = act->sent + act->moved;
+        const unsigned char *start = offer->bytes > 0 ? RONDE_REACH(act, offer, place) : place;
+        if (!start) {
+            act->lane->reason = RONDE_REASON_REACH;
+            return;
+        }
+        ronde_act_copy(act, place, start, offer->bytes);
+        act->moved += offer->bytes;
     }
 }
 
@@ -160,7 +172,7 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
     act.sent = to ? to->slots + to->slot * frame->slot_stride : 0;
     lane->reason = RONDE_REASON_NONE;
     RONDE_USE(frame, from, to);
-    if (frame->no_pull != 0)
+    if (frame->no_pull != 0 || frame->has_offers)
         ronde_act_arrange(&act, from, &aim);
     if (step->op == RONDE_STEP_RS) {
         ronde_lane_pass(&act, from);

@@ -162,9 +162,9 @@ static void count_messages(const struct ronde_program *program, uint32_t *messag
 }
 
 /* The step that overwrites what a step sends, if it must wait for the message to be read. */
-static uint32_t overwriter_of(const struct ronde_program *program, uint32_t step, bool in_place)
+static uint32_t overwriter_of(const struct ronde_program *program, uint32_t step, bool in_place,
+                              uint8_t buffered)
 {
-    const uint8_t buffered = in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
     if (!program->lowering || ronde_act_send(&program->steps[step]) == RONDE_NONE ||
         (program->steps[step].flags & buffered) != 0)
         return RONDE_NONE;
@@ -178,6 +178,7 @@ struct holding {
     struct ronde_hold *entries; /* at most one per step */
     uint32_t *messages;         /* per connection, in a piece */
     uint32_t *sent;             /* per connection, so far */
+    uint8_t buffered;           /* flags of sends that nothing need wait for */
 };
 
 /* Sorts the program's sends by the step that overwrites them: count, add up, fill from behind. */
@@ -186,7 +187,7 @@ static void sort_holds(const struct ronde_program *program, bool in_place, struc
     const uint32_t steps = program->step_count;
     memset(to->first, 0, ((size_t)steps + 1) * sizeof *to->first);
     for (uint32_t s = 0; s < steps; s++) {
-        const uint32_t by = overwriter_of(program, s, in_place);
+        const uint32_t by = overwriter_of(program, s, in_place, to->buffered);
         if (by != RONDE_NONE)
             to->first[by]++;
     }
@@ -195,7 +196,7 @@ static void sort_holds(const struct ronde_program *program, bool in_place, struc
     memset(to->sent, 0, program->connection_count * sizeof *to->sent);
     for (uint32_t s = 0; s < steps; s++) {
         const uint32_t send = ronde_act_send(&program->steps[s]);
-        const uint32_t by = overwriter_of(program, s, in_place);
+        const uint32_t by = overwriter_of(program, s, in_place, to->buffered);
         if (send != RONDE_NONE)
             to->sent[send]++;
         if (by != RONDE_NONE)
@@ -205,8 +206,10 @@ static void sort_holds(const struct ronde_program *program, bool in_place, struc
 }
 
 /* The holds of a program, out of place and in place. */
-static struct ronde_holds *make_holds(struct ronde_arena *arena, const struct ronde_program *program)
+static struct ronde_holds *make_holds(const struct ronde_loaded *loaded,
+                                      const struct ronde_program *program)
 {
+    struct ronde_arena *arena = loaded->arena;
     struct ronde_holds *holds = ronde_arena_new(arena, 2, sizeof *holds);
     struct holding to = {0};
     to.messages = ronde_arena_new(arena, program->connection_count, sizeof *to.messages);
@@ -219,6 +222,7 @@ static struct ronde_holds *make_holds(struct ronde_arena *arena, const struct ro
         to.entries = ronde_arena_new(arena, program->step_count, sizeof *to.entries);
         if (!to.first || !to.entries)
             return NULL;
+        to.buffered = ronde_loaded_buffered(loaded, in_place != 0);
         sort_holds(program, in_place != 0, &to);
         holds[in_place] = (struct ronde_holds){to.first, to.entries};
     }
@@ -363,7 +367,7 @@ static bool make_tasks(struct ronde_loaded *loaded)
         return false;
     for (uint32_t p = 0; p < schedule->program_count; p++) {
         polled[p].waits = make_waits(loaded->arena, &schedule->programs[p]);
-        polled[p].holds = make_holds(loaded->arena, &schedule->programs[p]);
+        polled[p].holds = make_holds(loaded, &schedule->programs[p]);
         polled[p].landings = make_landings(loaded->arena, &schedule->programs[p]);
         if (!polled[p].waits || !polled[p].holds || !polled[p].landings)
             return false;

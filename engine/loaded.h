@@ -73,6 +73,18 @@ struct ronde_loaded {
     bool is_dirty;                       /**< a run was abandoned: counters must start again */
 };
 
+/**
+ * Flags of sends that are never read in place under a placement of the buffers. A rank loaded alone does not know the
+ * others' placement: it offers only what it may in both. In place there are all waits that there are out of place, and
+ * more, so whatever ranks mix waits for no more than all of them in place, which lowering has proved to end.
+ */
+static inline uint8_t ronde_loaded_buffered(const struct ronde_loaded *loaded, bool in_place)
+{
+    if (loaded->rank_count < loaded->schedule->ranks)
+        return RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE;
+    return in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+}
+
 /** Bytes a describing sentence may take. */
 #define RONDE_LANE_TEXT_BYTES 256
 

@@ -62,6 +62,14 @@
      (frame)->kernels.divide((to), (frame)->ranks, (elements)))
 #endif
 
+#ifndef RONDE_REACH
+/**
+ * Where this process can read what an offer tells of; NULL if it cannot. `place` is where the data is about to be copied,
+ * or NULL: a machine that has to fetch it puts it there at once.
+ */
+#define RONDE_REACH(act, offer, place) ((offer)->start)
+#endif
+
 /** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
 typedef void (*ronde_combine_kernel)(void *to, const void *local, const void *received,
                                      uint64_t count);
@@ -191,6 +199,7 @@ struct ronde_frame {
     uint32_t ranks;          /**< what avg divides by */
     uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
     uint32_t no_pull; /**< step flag that forbids reading a send in place, under this placement; 0 = all are copied */
+    bool has_offers; /**< ranks that are not loaded here offer messages: they decide for themselves */
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
     bool pushes; /**< messages are written where they are kept, where that is free; only with no_pull */
     bool streams;           /**< what no step reads again is written past the caches */
@@ -198,7 +207,8 @@ struct ronde_frame {
     enum ronde_dtype dtype; /**< what the kernels below are of, for machines that cannot call them */
     enum ronde_op op;       /**< where nothing is reduced: sum */
     struct ronde_kernels kernels; /**< of element type and operator */
-    bool checks; /**< compare extents and message lengths: for schedules that nobody proved */
+    bool checks;  /**< compare extents and message lengths: for schedules that nobody proved */
+    void *driver; /**< the driver's own, for what it makes of the macros above */
 };
 
 /** What the lanes of one (rank, channel) share. */
@@ -229,7 +239,8 @@ enum ronde_reason {
     RONDE_REASON_MESSAGE, /**< waits for a message; `about` is a connection */
     RONDE_REASON_SLOT,    /**< waits for a free slot; `about` is a connection */
     RONDE_REASON_READER,  /**< waits for a message of its own to be read; `about` is a connection */
-    RONDE_REASON_LENGTH,  /**< a message is longer or shorter than the step expects (checks only) */
+    RONDE_REASON_REACH, /**< a message lies where this process cannot read; `about` is a connection */
+    RONDE_REASON_LENGTH, /**< a message is longer or shorter than the step expects (checks only) */
     RONDE_REASON_EXTENT, /**< source and destination hold different numbers of elements (checks only) */
     RONDE_REASON_BUFFER /**< an operand lies in a buffer the caller did not give (checks only) */
 };
@@ -255,7 +266,7 @@ enum ronde_poll {
     RONDE_POLL_PROGRESSED, /**< one step was executed */
     RONDE_POLL_BLOCKED,    /**< nothing could be done; lane->reason says what is missing */
     RONDE_POLL_DONE,       /**< all pieces are over */
-    RONDE_POLL_WRONG       /**< the step contradicts its message or buffers (checks only) */
+    RONDE_POLL_WRONG /**< the step contradicts its message or buffers (checks only), or cannot read it */
 };
 
 /** The chunks of an operand in message order. */

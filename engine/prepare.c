@@ -120,7 +120,7 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
     if (wanted == RONDE_PROTOCOL_STAGED || placement == RONDE_PLACEMENT_MIXED ||
         launch->in_blocks || launch->out_blocks)
         return;
-    frame->no_pull = frame->is_in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
+    frame->no_pull = ronde_loaded_buffered(loaded, frame->is_in_place);
     frame->pushes = wanted == RONDE_PROTOCOL_PUSH;
 }
 
@@ -157,7 +157,9 @@ static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_by
 {
     if (loaded->frame.has_lines)
         return lines_stride(loaded, piece_bytes);
-    const uint64_t offer = loaded->frame.no_pull ? sizeof(struct ronde_offer) : 0;
+    /* Ranks apart decide apart whether they offer, yet agree on the stride. */
+    const bool has_offers = loaded->frame.no_pull != 0 || loaded->ports;
+    const uint64_t offer = has_offers ? sizeof(struct ronde_offer) : 0;
     const uint64_t share = chunk_share(loaded, piece_bytes);
     return ronde_slot_stride(loaded->schedule, share > offer ? share : offer);
 }
@@ -418,6 +420,9 @@ static void describe_reason(const struct ronde_lane *lane, char *text, size_t by
         break;
     case RONDE_REASON_READER:
         snprintf(text, bytes, "waits for rank %u to read what it was sent", peer);
+        break;
+    case RONDE_REASON_REACH:
+        snprintf(text, bytes, "the memory of rank %u cannot be read", peer);
         break;
     case RONDE_REASON_LENGTH:
         snprintf(text, bytes, "message length differs from what rank %u sent", peer);

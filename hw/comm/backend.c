@@ -32,10 +32,10 @@ static enum ronde_status comm_supports(void *self, const struct ronde_schedule *
                                        struct ronde_error *why_not)
 {
     const struct ronde_comm *comm = self;
-    if (launch->protocol == RONDE_PROTOCOL_PULL)
-        return ronde_fail(why_not, RONDE_UNSUPPORTED,
-                          "protocol pull: processes cannot read each other's buffers");
-    return ronde_launch_check_rank(schedule, launch, comm->rank, why_not);
+    uint64_t unused[2];
+    const enum ronde_status status = ronde_launch_check_rank(schedule, launch, comm->rank, why_not);
+    return status == RONDE_OK ? ronde_comm_check_protocol(comm, schedule, launch, unused, why_not)
+                              : status;
 }
 
 static enum ronde_status comm_load(void *self, const struct ronde_schedule *schedule,

@@ -52,22 +52,20 @@ static uint64_t take(const struct ronde_card *from, struct ronde_card *out_card)
 bool ronde_card_is_same(const struct ronde_card *left, const struct ronde_card *right)
 {
     const size_t first = sizeof left->sequence;
-    return memcmp((const char *)left + first, (const char *)right + first, sizeof *left - first) ==
-           0;
+    const size_t end = offsetof(struct ronde_card, offers);
+    return memcmp((const char *)left + first, (const char *)right + first, end - first) == 0;
 }
 
 static void describe(const struct ronde_card *card, char text[SIDE_BYTES])
 {
-    static const char *const placements[] = {"", ", out of place", ", in place"};
     const bool reduces = ronde_collective_traits((enum ronde_collective)card->collective)->reduces;
     snprintf(text, SIDE_BYTES,
-             "%s %.24s of %u ranks (root %u, count %llu, %s%s%s%s, slot %llu, depth %u, "
+             "%s %.24s of %u ranks (root %u, count %llu, %s%s%s, slot %llu, depth %u, "
              "schedule %016llx)",
              ronde_collective_text((enum ronde_collective)card->collective), card->algorithm,
              card->ranks, card->root, (unsigned long long)card->count,
              ronde_dtype_text((enum ronde_dtype)card->dtype), reduces ? " " : "",
              reduces ? ronde_op_text((enum ronde_op)card->op) : "",
-             placements[card->placement % (RONDE_PLACEMENT_IN_PLACE + 1u)],
              (unsigned long long)card->slot_bytes, card->depth, (unsigned long long)card->schedule);
 }
 
@@ -86,9 +84,7 @@ static const char *difference(const struct ronde_card *left, const struct ronde_
         return "element type";
     if (left->op != right->op)
         return "operator";
-    if (left->slot_bytes != right->slot_bytes)
-        return "slot";
-    return left->depth != right->depth ? "depth" : "placement";
+    return left->slot_bytes != right->slot_bytes ? "slot" : "depth";
 }
 
 enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card, uint32_t other,
@@ -104,7 +100,8 @@ enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card
 }
 
 enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t rank,
-                                       const struct ronde_card *mine, struct ronde_error *error)
+                                       const struct ronde_card *mine, bool *out_offers,
+                                       struct ronde_error *error)
 {
     const struct ronde_card *cards =
         ronde_comm_is_near(comm, rank) ? comm->near_cards : comm->far_cards;
@@ -123,6 +120,7 @@ enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t r
                          (unsigned long long)(now > sequence ? now : sequence));
         return RONDE_CARD_OTHER;
     }
+    *out_offers = theirs.offers != 0;
     if (ronde_card_is_same(mine, &theirs))
         return RONDE_CARD_SAME;
     (void)ronde_card_refuse(comm->rank, mine, rank, &theirs, error);

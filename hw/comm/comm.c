@@ -219,6 +219,11 @@ enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm)
     return comm->transport;
 }
 
+const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm)
+{
+    return comm->wire->memory ? comm->wire->memory(comm) : comm->mem;
+}
+
 enum ronde_status ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes,
                                        void *out_all, struct ronde_error *error)
 {

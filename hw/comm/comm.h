@@ -14,13 +14,6 @@
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
 #define RONDE_CARDS 8u
 
-/** How a rank's input and output lie, where that is the same on all ranks of a run. */
-enum ronde_card_placement {
-    RONDE_PLACEMENT_OPEN,         /**< a rank that uses one of them only, or blocks of its own */
-    RONDE_PLACEMENT_OUT_OF_PLACE, /**< apart */
-    RONDE_PLACEMENT_IN_PLACE      /**< in the same memory */
-};
-
 /** What a rank says about a run before it moves data. */
 struct ronde_card {
     uint64_t sequence; /**< runs of the communicator up to and including this one; 0 while it is written */
@@ -34,8 +27,7 @@ struct ronde_card {
     uint32_t root;       /**< 0 where there is none */
     uint32_t ranks;      /**< of the schedule */
     char algorithm[64];  /**< its name, cut short */
-    uint32_t placement;  /**< enum ronde_card_placement */
-    uint32_t padding;    /**< up to two cache lines */
+    uint64_t offers; /**< 1 = this rank offers messages instead of copying them: its own business, not compared */
 };
 
 /** What a card that is expected turns out to be. */
@@ -75,6 +67,18 @@ struct ronde_wire {
      * while there may be some already. NULL in hybrid, which is that rank.
      */
     int (*doze)(struct ronde_comm_program *program);
+    /**
+     * Whether other ranks can read what this rank sends where it lies, and from which share of a chunk on it pays, in
+     * runs out of place and in place. NULL: never.
+     */
+    bool (*is_readable)(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                        const struct ronde_launch *launch, uint64_t out_from_bytes[2]);
+    /** Where an offer of a rank can be read (RONDE_REACH, engine/machine.h); NULL with the error. NULL: nothing is offered. */
+    const unsigned char *(*find)(const struct ronde_comm *comm, uint32_t rank,
+                                 const struct ronde_offer *offer, unsigned char *place,
+                                 struct ronde_error *error);
+    /** What ronde_comm_mem returns; NULL: the communicator's own. */
+    const struct ronde_mem *(*memory)(struct ronde_comm *comm);
 };
 
 /** The shared memory of one host. */
@@ -141,19 +145,30 @@ struct ronde_comm_program {
     uint32_t sweeps;       /**< since the clock was read */
     double start_ns;
     double end_ns;
-    double deadline_ns; /**< 0 = none */
-    double checked_ns;  /**< when the star was last looked at */
+    double deadline_ns;           /**< 0 = none */
+    double checked_ns;            /**< when the star was last looked at */
+    struct ronde_error unreached; /**< why an offer could not be read */
 };
 
 /** Fills a card's part that the schedule decides. */
 void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *schedule);
 
+/**
+ * Refuses protocol pull where other ranks cannot read what this rank sends. out_from_bytes: from which share of a chunk
+ * on a launch that leaves it open is pulled; UINT64_MAX = never. UNSUPPORTED.
+ */
+enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
+                                            const struct ronde_schedule *schedule,
+                                            const struct ronde_launch *launch,
+                                            uint64_t out_from_bytes[2], struct ronde_error *error);
+
 /** Writes a card where others may be reading. */
 void ronde_card_put(struct ronde_card *to, const struct ronde_card *card);
 
-/** Compares the card of `rank` for a run with the own one; OTHER fills the error. */
+/** Compares the card of `rank` for a run with the own one; OTHER fills the error, the others out_offers. */
 enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t rank,
-                                       const struct ronde_card *mine, struct ronde_error *error);
+                                       const struct ronde_card *mine, bool *out_offers,
+                                       struct ronde_error *error);
 
 /** Fails with both sides of a disagreement, in what they differ. REJECTED. */
 enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card, uint32_t other,

@@ -7,7 +7,7 @@
  * something for it looks whether it sleeps, and only then asks the kernel to wake it.
  */
 #include "hw/comm/bells.h"
-#include "hw/comm/comm.h"
+#include "hw/comm/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,11 @@
 /* See hw/README.md for both. */
 #define DEFAULT_SLOT_BYTES 65536u
 #define LEAST_DEFAULT_SLOT_BYTES 4096u
+
+/* From this share of a chunk on a message is read where it lies: in a heap out of place and in place, or by the kernel. */
+#define PULL_FROM_BYTES 16384u
+#define PULL_IN_PLACE_FROM_BYTES 65536u
+#define ASK_FROM_BYTES 65536u
 
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
 #define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
@@ -50,10 +55,12 @@ struct shared {
     size_t bytes;
 };
 
-/* What a communicator shares: cards, then bells. */
+/* What a communicator shares: cards, bells, and signs of heaps; and what is this rank's own. */
 struct board {
     struct shared shared;
     struct bell *bells;
+    struct ronde_heap heap;
+    struct ronde_reach reach;
 };
 
 /* Tells the core that it is waiting; a core that runs two threads then gives the other one more. */
@@ -146,19 +153,24 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
 static enum ronde_status proc_open(struct ronde_comm *comm, struct ronde_error *error)
 {
     struct board *board = ronde_mem_new(comm->mem, 1, sizeof *board);
-    const uint64_t cards_bytes = (uint64_t)comm->ranks * RONDE_CARDS * sizeof(struct ronde_card);
+    const uint64_t ranks = comm->ranks;
+    const uint64_t cards_bytes = ranks * RONDE_CARDS * sizeof(struct ronde_card);
+    const uint64_t bells_bytes = ranks * sizeof(struct bell);
+    const uint64_t signs_bytes = ranks * sizeof(struct ronde_sign);
     enum ronde_status status =
         board ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
     comm->wire_self = board;
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK)
-        status = share_memory(comm, cards_bytes + (uint64_t)comm->ranks * sizeof(struct bell),
-                              &board->shared, error);
+        status = share_memory(comm, cards_bytes + bells_bytes + signs_bytes, &board->shared, error);
     if (status != RONDE_OK)
         return status;
+    struct ronde_sign *signs =
+        (struct ronde_sign *)(void *)(board->shared.start + cards_bytes + bells_bytes);
     comm->near_cards = (struct ronde_card *)(void *)board->shared.start;
     board->bells = (struct bell *)(void *)(board->shared.start + cards_bytes);
-    return RONDE_OK;
+    ronde_heap_init(&board->heap, &signs[comm->rank], comm->mem);
+    return ronde_reach_open(comm, signs, &board->reach, error);
 }
 
 static void proc_close(struct ronde_comm *comm)
@@ -166,6 +178,8 @@ static void proc_close(struct ronde_comm *comm)
     struct board *board = comm->wire_self;
     if (!board)
         return;
+    ronde_reach_close(&board->reach, comm->mem);
+    ronde_heap_close(&board->heap);
     unshare_memory(&board->shared);
     ronde_mem_free(comm->mem, board, 1, sizeof *board);
     comm->wire_self = NULL;
@@ -198,6 +212,7 @@ static uint64_t proc_default_slot_bytes(const struct ronde_schedule *schedule, u
 static void place_ends(const struct ronde_comm_program *program, const uint64_t *firsts,
                        uint64_t box_bytes)
 {
+    struct board *board = program->comm->wire_self;
     const struct shared *shared = program->wire_self;
     struct ronde_loaded *loaded = program->loaded;
     const uint32_t channels = loaded->schedule->channel_count;
@@ -209,6 +224,8 @@ static void place_ends(const struct ronde_comm_program *program, const uint64_t 
         const uint64_t box = firsts[(size_t)receiver * channels + port->channel] + port->number;
         ronde_loaded_place(loaded, e, shared->start + box * box_bytes, program->depth);
     }
+    /* What is sent from scratch is read there as well. */
+    loaded->data = &board->heap.own;
 }
 
 static enum ronde_status proc_load(struct ronde_comm_program *program, struct ronde_error *error)
@@ -219,9 +236,10 @@ static enum ronde_status proc_load(struct ronde_comm_program *program, struct ro
     const size_t views = (size_t)schedule->ranks * schedule->channel_count;
     uint64_t *firsts = ronde_mem_new(comm->mem, views, sizeof *firsts);
     program->wire_self = ronde_mem_new(comm->mem, 1, sizeof(struct shared));
+    struct board *board = comm->wire_self;
     enum ronde_status status =
         firsts && program->wire_self
-            ? RONDE_OK
+            ? ronde_reach_reserve(&board->reach, comm->mem, program->slot_bytes, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu programs", views);
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK) {
@@ -331,6 +349,45 @@ static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
         (void)syscall(SYS_futex, bell, FUTEX_WAIT, 1, &nap, NULL, 0);
 }
 
+/* Whether a buffer of the launch, if there is one, lies in the heap. */
+static bool is_in_heap(const struct ronde_heap *heap, void *const *buffers, uint32_t rank,
+                       uint64_t bytes)
+{
+    return !buffers || !buffers[rank] || bytes == 0 || ronde_heap_holds(heap, buffers[rank], bytes);
+}
+
+static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                             const struct ronde_launch *launch, uint64_t out_from_bytes[2])
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    /* The kernel takes longer than a copy: it is worth it only where all ranks read, and into place. */
+    const uint64_t ask_from = traits->reduces || traits->has_root ? UINT64_MAX : ASK_FROM_BYTES;
+    const struct board *board = comm->wire_self;
+    const uint64_t block = launch->count * ronde_dtype_bytes(launch->dtype);
+    const enum ronde_collective collective = schedule->collective;
+    const uint64_t in_bytes = block * ronde_collective_in_blocks(collective, comm->ranks);
+    const uint64_t out_bytes = block * ronde_collective_out_blocks(collective, comm->ranks);
+    const bool has_heap = is_in_heap(&board->heap, launch->in, comm->rank, in_bytes) &&
+                          is_in_heap(&board->heap, launch->out, comm->rank, out_bytes);
+    out_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
+    out_from_bytes[1] = has_heap ? PULL_IN_PLACE_FROM_BYTES : ask_from;
+    return has_heap || board->reach.has_kernel;
+}
+
+static const unsigned char *proc_find(const struct ronde_comm *comm, uint32_t rank,
+                                      const struct ronde_offer *offer, unsigned char *place,
+                                      struct ronde_error *error)
+{
+    struct board *board = comm->wire_self;
+    return ronde_reach_find(&board->reach, rank, offer, place, error);
+}
+
+static const struct ronde_mem *proc_memory(struct ronde_comm *comm)
+{
+    const struct board *board = comm->wire_self;
+    return &board->heap.own;
+}
+
 const struct ronde_wire ronde_wire_proc = {
     .open = proc_open,
     .close = proc_close,
@@ -339,6 +396,9 @@ const struct ronde_wire ronde_wire_proc = {
     .unload = proc_unload,
     .tell = proc_tell,
     .poll = proc_poll,
+    .is_readable = proc_is_readable,
+    .find = proc_find,
+    .memory = proc_memory,
     .rest = proc_rest,
     .doze = proc_doze,
 };

@@ -5,6 +5,14 @@
  * shown the same. It ends when the lanes are done and every neighbour has shown the same. So no rank ever consumes a
  * message of a run it disagrees with, and every rank of a disagreement learns of it in that run.
  */
+struct ronde_act;
+struct ronde_offer;
+
+/* What another process offers lies where the transport finds it. */
+static const unsigned char *reach(const struct ronde_act *act, const struct ronde_offer *offer,
+                                  unsigned char *place);
+#define RONDE_REACH(act, offer, place) reach((act), (offer), (place))
+
 #include "hw/comm/comm.h"
 #include "ronde/hw.h"
 
@@ -18,6 +26,17 @@
 
 /* Between two looks at the star. */
 #define CHECK_NS 2e6
+
+static const unsigned char *reach(const struct ronde_act *act, const struct ronde_offer *offer,
+                                  unsigned char *place)
+{
+    const struct ronde_task *task = act->lane->task;
+    struct ronde_comm_program *program = task->frame->driver;
+    const struct ronde_end *end = &task->ends[ronde_act_receive(act->step)];
+    const uint32_t rank = program->loaded->ports[end - program->loaded->ends].peer;
+    act->lane->about = act->step->receive;
+    return program->comm->wire->find(program->comm, rank, offer, place, &program->unreached);
+}
 
 /* What a rank loads, for comparison. */
 static enum ronde_status check_loads(struct ronde_comm_program *program,
@@ -92,6 +111,7 @@ static enum ronde_status load_part(struct ronde_comm_program *program,
         ronde_loaded_create_rank(schedule, comm->rank, comm->mem, &program->loaded, error);
     if (status != RONDE_OK)
         return status;
+    program->loaded->frame.driver = program;
     program->lanes = ronde_mem_new(comm->mem, program->loaded->lane_count, sizeof *program->lanes);
     if (!program->lanes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u lanes",
@@ -165,9 +185,32 @@ uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program)
     return program->slot_bytes;
 }
 
+enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
+                                            const struct ronde_schedule *schedule,
+                                            const struct ronde_launch *launch,
+                                            uint64_t out_from_bytes[2], struct ronde_error *error)
+{
+    /* Tables of blocks are never pulled, here as elsewhere. */
+    const bool is_readable = !launch->in_blocks && !launch->out_blocks && comm->wire->is_readable &&
+                             comm->wire->is_readable(comm, schedule, launch, out_from_bytes);
+    if (is_readable)
+        return RONDE_OK;
+    out_from_bytes[0] = UINT64_MAX;
+    out_from_bytes[1] = UINT64_MAX;
+    if (launch->protocol != RONDE_PROTOCOL_PULL || launch->in_blocks || launch->out_blocks)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      comm->wire->is_readable
+                          ? "launch: protocol pull, the system lets processes not read each "
+                            "other's memory: take buffers from ronde_comm_mem"
+                          : "launch: protocol pull, ranks over this transport cannot read each "
+                            "other's buffers");
+}
+
 /* A launch with everything filled in, or why it cannot be. */
 static enum ronde_status settle_launch(const struct ronde_comm_program *program,
-                                       struct ronde_launch *launch, struct ronde_error *error)
+                                       struct ronde_launch *launch, struct ronde_habits *habits,
+                                       struct ronde_error *error)
 {
     const struct ronde_comm *comm = program->comm;
     launch->slot_bytes = launch->slot_bytes ? launch->slot_bytes : program->slot_bytes;
@@ -179,24 +222,11 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
                           (unsigned long long)launch->slot_bytes, launch->depth,
                           (unsigned long long)program->slot_bytes, program->depth);
-    if (launch->protocol == RONDE_PROTOCOL_PULL)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "launch: protocol pull, processes cannot read each other's buffers");
-    return ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
-}
-
-/* A root's buffers are its own business: others may use one of them only, or lay them differently. */
-static enum ronde_card_placement placement_of(const struct ronde_comm_program *program,
-                                              const struct ronde_launch *launch)
-{
-    const struct ronde_collective_traits *traits =
-        ronde_collective_traits(program->loaded->schedule->collective);
-    const uint32_t rank = program->comm->rank;
-    if (traits->has_root || !traits->has_in_place || launch->count == 0 || !launch->in ||
-        !launch->out || !launch->in[rank] || !launch->out[rank])
-        return RONDE_PLACEMENT_OPEN;
-    return program->loaded->frame.is_in_place ? RONDE_PLACEMENT_IN_PLACE
-                                              : RONDE_PLACEMENT_OUT_OF_PLACE;
+    const enum ronde_status status =
+        ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
+    return status == RONDE_OK ? ronde_comm_check_protocol(comm, program->loaded->schedule, launch,
+                                                          habits->pull_from_bytes, error)
+                              : status;
 }
 
 static struct ronde_card make_card(const struct ronde_comm_program *program,
@@ -210,8 +240,8 @@ static struct ronde_card make_card(const struct ronde_comm_program *program,
     card.slot_bytes = launch->slot_bytes;
     card.depth = launch->depth;
     card.dtype = launch->dtype;
+    card.offers = program->loaded->frame.no_pull != 0;
     card.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
-    card.placement = placement_of(program, launch);
     return card;
 }
 
@@ -221,6 +251,7 @@ static void start_lanes(struct ronde_comm_program *program)
     for (uint32_t lane = 0; lane < program->lane_count; lane++)
         program->lanes[lane] = lane;
     program->sources_left = 0;
+    program->loaded->frame.has_offers = false;
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
         program->neighbours[n].is_verified = false;
         program->sources_left += program->neighbours[n].is_source;
@@ -233,16 +264,15 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
 {
     struct ronde_comm *comm = program->comm;
     struct ronde_loaded *loaded = program->loaded;
-    const struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
-                                        .pull_from_bytes = {UINT64_MAX, UINT64_MAX},
-                                        .farthest = RONDE_PROTOCOL_STAGED,
-                                        .stream_from_bytes = UINT64_MAX};
+    struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
+                                  .farthest = RONDE_PROTOCOL_PULL,
+                                  .stream_from_bytes = UINT64_MAX};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;
     enum ronde_status status = ronde_star_check(comm->star, error);
     if (status == RONDE_OK)
-        status = settle_launch(program, &launch, error);
+        status = settle_launch(program, &launch, &habits, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);
     /* Also when there was no memory for more than the slots: the next run must not forget it. */
@@ -281,10 +311,11 @@ static enum ronde_status verify(struct ronde_comm_program *program, struct ronde
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
         struct ronde_neighbour *at = &program->neighbours[n];
         struct ronde_error why = {0};
+        bool has_offers = false;
         if (at->is_verified)
             continue;
         const enum ronde_card_state state =
-            ronde_card_check(program->comm, at->rank, &program->card, &why);
+            ronde_card_check(program->comm, at->rank, &program->card, &has_offers, &why);
         if (state == RONDE_CARD_OTHER)
             return give_up(program, &why, error);
         if (state == RONDE_CARD_ABSENT && ronde_star_has_left(program->comm->star, at->rank)) {
@@ -294,6 +325,7 @@ static enum ronde_status verify(struct ronde_comm_program *program, struct ronde
         if (state == RONDE_CARD_ABSENT)
             continue;
         at->is_verified = true;
+        program->loaded->frame.has_offers |= has_offers;
         if (at->is_source)
             program->sources_left--;
         else
@@ -308,7 +340,10 @@ static enum ronde_status fail_step(struct ronde_comm_program *program,
     char text[RONDE_LANE_TEXT_BYTES];
     struct ronde_error why = {0};
     ronde_lane_describe(lane, text);
-    (void)ronde_fail(&why, RONDE_REJECTED, "%s", text);
+    if (lane->reason == RONDE_REASON_REACH)
+        (void)ronde_fail(&why, program->unreached.status, "%s", program->unreached.message);
+    else
+        (void)ronde_fail(&why, RONDE_REJECTED, "%s", text);
     return give_up(program, &why, error);
 }
 
@@ -441,7 +476,7 @@ enum ronde_status ronde_comm_wait(struct ronde_comm_program *program,
         return status;
     program->is_over = false;
     out_result->elapsed_ns = program->end_ns - program->start_ns;
-    out_result->protocol = RONDE_PROTOCOL_STAGED;
+    out_result->protocol = ronde_loaded_protocol(program->loaded);
     out_result->is_virtual = false;
     return RONDE_OK;
 }

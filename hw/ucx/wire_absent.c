@@ -60,6 +60,14 @@ static int absent_doze(struct ronde_comm_program *program)
     return -1;
 }
 
-const struct ronde_wire ronde_wire_ucx = {absent_open, absent_close,  absent_slot,
-                                          absent_load, absent_unload, absent_tell,
-                                          absent_poll, absent_rest,   absent_doze};
+const struct ronde_wire ronde_wire_ucx = {
+    .open = absent_open,
+    .close = absent_close,
+    .default_slot_bytes = absent_slot,
+    .load = absent_load,
+    .unload = absent_unload,
+    .tell = absent_tell,
+    .poll = absent_poll,
+    .rest = absent_rest,
+    .doze = absent_doze,
+};

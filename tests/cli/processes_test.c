@@ -41,6 +41,10 @@ static void forked_ranks_check_and_measure(void)
     expect("$RONDE run all_gather -N 4 --backend proc --slot 64 --depth 2 -b 4K -e 4K -n 2", 0,
            "Out of bounds values : 0 OK");
     expect("$RONDE run broadcast -N 2 -r 1 --backend proc -c 0" POINT, 0, "Not checked");
+    expect("$RONDE run all_reduce -N 3 --backend proc --protocol pull" POINT, 0,
+           "Out of bounds values : 0 OK");
+    expect("$RONDE run all_gather -N 3 --backend proc --buffers user -b 1M -e 1M -n 2", 0,
+           "Out of bounds values : 0 OK");
     expect("$RONDE run barrier -N 3 --backend proc -n 3", 0, "Out of bounds values : 0 OK");
     expect("$RONDE run all_reduce -N 1 --backend proc" POINT, 0, "Out of bounds values : 0 OK");
 }
@@ -76,7 +80,8 @@ static void command_lines_that_make_no_team_are_refused(void)
            "is not HOST:PORT");
     expect("RONDE_RANK=0 RONDE_RANKS=3 $RONDE run all_reduce -N 2 --backend proc" POINT, 2,
            "ronde has started 3 processes");
-    expect("$RONDE run all_reduce -N 2 --backend proc --protocol pull" POINT, 2, "protocol pull");
+    expect("$RONDE run all_reduce -N 2 --backend proc --buffers odd" POINT, 2,
+           "there are registered, user");
     expect("$RONDE run all_reduce -N 3 -a recursive_halving --backend proc" POINT, 2,
            "recursive_halving");
 }

@@ -79,7 +79,8 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
             break;
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
         for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
-            const struct run_target target = {&ronde_backend_cuda, rank.program, seat->join.rank};
+            const struct run_target target = {&ronde_backend_cuda, NULL, rank.program,
+                                              seat->join.rank};
             status = run_random_on(seat, &target, rank.schedule, &random, error);
         }
         unload(&rank);

@@ -93,26 +93,67 @@ static void adopt_others(struct buffers *actual, const struct buffers *expected,
             memcpy(actual->images + other * bytes, expected->images + other * bytes, bytes);
 }
 
+/*
+ * How messages are to travel: staged, by size, or read in place, from registered memory or by the kernel where it lets.
+ * Ranks differ in it, and in whether they run in place: neither is the others' business.
+ */
+struct manner {
+    enum ronde_protocol protocol;
+    const struct ronde_mem *mem;
+    bool is_contrary; /* in place where the others are not, and the other way round */
+};
+
+static struct manner draw_manner(const struct run_target *target, uint64_t *random)
+{
+    static const enum ronde_protocol protocols[] = {RONDE_PROTOCOL_PULL, RONDE_PROTOCOL_PULL,
+                                                    RONDE_PROTOCOL_AUTO, RONDE_PROTOCOL_STAGED};
+    const uint64_t kind = draw(random, 6);
+    const uint64_t own = kind < 4 ? kind : (kind + target->rank) % 4;
+    const bool is_contrary = draw(random, 4) == 0 && target->rank % 2 == 1;
+    if (!target->comm)
+        return (struct manner){RONDE_PROTOCOL_AUTO, ronde_mem_default(), false};
+    return (struct manner){protocols[own],
+                           own == 0 ? ronde_comm_mem(target->comm) : ronde_mem_default(),
+                           is_contrary};
+}
+
+/* What this rank runs: pull where the transport and the kernel have it. */
+static struct ronde_launch make_launch(const struct run_target *target,
+                                       const struct ronde_schedule *schedule,
+                                       const struct buffers *buffers, const struct manner *manner)
+{
+    struct ronde_error why = {0};
+    struct ronde_launch launch = buffers_launch(buffers);
+    launch.timeout_ns = TIMEOUT_NS * team_patience();
+    launch.protocol = manner->protocol;
+    if (target->comm && target->backend->supports(target->comm, schedule, &launch, &why) != RONDE_OK)
+        launch.protocol = RONDE_PROTOCOL_AUTO;
+    return launch;
+}
+
 enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
                                 const struct ronde_schedule *schedule, uint64_t *random,
                                 struct ronde_error *error)
 {
-    const struct buffers_shape shape = draw_shape(schedule, random);
+    struct buffers_shape shape = draw_shape(schedule, random);
     const uint64_t slot_bytes = draw(random, 3) == 0 ? 64 : 0;
+    const struct manner manner = draw_manner(target, random);
     struct buffers actual;
     struct buffers expected;
     struct ronde_result result;
     void *run = NULL;
     char difference[200];
     char text[256];
-    if (!buffers_create(&shape, &actual) || !buffers_create(&shape, &expected))
+    if (manner.is_contrary && shape.blocks == BUFFERS_ADJACENT)
+        shape.in_place = ronde_collective_traits(shape.collective)->has_in_place && !shape.in_place;
+    if (!buffers_create_from(&shape, manner.mem, &actual) || !buffers_create(&shape, &expected))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
-    struct ronde_launch launch = buffers_launch(&actual);
+    struct ronde_launch launch = make_launch(target, schedule, &actual, &manner);
     launch.slot_bytes = slot_bytes;
-    launch.timeout_ns = TIMEOUT_NS * team_patience();
     enum ronde_status status = target->backend->run(target->program, &launch, &run, error);
     if (status == RONDE_OK)
         status = target->backend->wait(run, &result, error);
+    seat->result->number += status == RONDE_OK && result.protocol == RONDE_PROTOCOL_PULL;
     if (status == RONDE_OK)
         status = run_host(schedule, &expected, error);
     if (status == RONDE_OK) {
@@ -134,7 +175,7 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error)
 {
-    const struct run_target target = {&ronde_backend_comm, program, ronde_comm_rank(comm)};
+    const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm)};
     return run_random_on(seat, &target, schedule, random, error);
 }
 

@@ -13,7 +13,8 @@ struct ronde_schedule *run_draw_schedule(uint32_t ranks, uint64_t *random);
 
 /**
  * Runs a random launch of a loaded schedule (count, type, operator, placement, slot, blocks) and compares this rank's
- * whole memory with what host leaves there. Every rank must call it with the same random state.
+ * whole memory with what host leaves there. Every rank must call it with the same random state. How messages travel is
+ * random too; seat->result->number counts the launches in which this rank's were read in place.
  */
 enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
                              struct ronde_comm_program *program,
@@ -23,6 +24,8 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
 /** A program loaded on a backend whose ranks are processes. */
 struct run_target {
     const struct ronde_backend *backend;
+    struct ronde_comm
+        *comm; /**< the backend's self; NULL where how messages travel is not the test's to say */
     void *program;
     uint32_t rank; /**< this process's */
 };

@@ -278,6 +278,12 @@ void buffers_fill(struct buffers *buffers)
 
 bool buffers_create(const struct buffers_shape *shape, struct buffers *out_buffers)
 {
+    return buffers_create_from(shape, ronde_mem_default(), out_buffers);
+}
+
+bool buffers_create_from(const struct buffers_shape *shape, const struct ronde_mem *mem,
+                         struct buffers *out_buffers)
+{
     struct buffers *b = out_buffers;
     memset(b, 0, sizeof *b);
     b->shape = *shape;
@@ -285,7 +291,8 @@ bool buffers_create(const struct buffers_shape *shape, struct buffers *out_buffe
     b->in_offset = SENTINEL_BYTES + ronde_dtype_bytes(shape->dtype);
     b->out_offset = b->in_offset + round_up(in_bytes(shape)) + SENTINEL_BYTES;
     b->bytes = buffers_bytes(shape);
-    b->images = malloc(b->bytes);
+    b->mem = mem;
+    b->images = ronde_mem_new(mem, b->bytes, 1);
     b->in = calloc(shape->ranks, sizeof *b->in);
     b->out = calloc(shape->ranks, sizeof *b->out);
     if (!b->images || !b->in || !b->out) {
@@ -304,7 +311,7 @@ bool buffers_create(const struct buffers_shape *shape, struct buffers *out_buffe
 
 void buffers_destroy(struct buffers *buffers)
 {
-    free(buffers->images);
+    ronde_mem_free(buffers->mem, buffers->images, buffers->bytes, 1);
     free(buffers->in);
     free(buffers->out);
     free(buffers->factors);

@@ -48,6 +48,7 @@ struct buffers {
     size_t in_offset; /**< of the input's first block in the image; in place it depends on the rank */
     size_t out_offset;              /**< of the output's, likewise */
     size_t bytes;                   /**< of all images */
+    const struct ronde_mem *mem;    /**< where the images come from */
     unsigned char *images;          /**< rank after rank */
     void **in;                      /**< what a launch gets; NULL where a rank has no input */
     void **out;                     /**< what a launch gets; NULL where a rank has no output */
@@ -71,6 +72,10 @@ size_t buffers_bytes(const struct buffers_shape *shape);
 
 /** Allocates and fills; false when there is no memory. */
 bool buffers_create(const struct buffers_shape *shape, struct buffers *out_buffers);
+
+/** The same with images from an allocator, which must outlive them. */
+bool buffers_create_from(const struct buffers_shape *shape, const struct ronde_mem *mem,
+                         struct buffers *out_buffers);
 
 /** Sets all images to what `create` made of the same shape. */
 void buffers_fill(struct buffers *buffers);

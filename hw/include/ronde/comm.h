@@ -130,6 +130,15 @@ RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
 /** How the messages travel: PROC where all ranks are on one host, UCX where each has its own, else HYBRID. */
 RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);
 
+/**
+ * An allocator of memory that the other ranks read without copying it first: buffers of runs are best taken from it.
+ *
+ * Blocks are whole pages, taken from the system at once; up to the machine's memory. Blocks must be freed before the
+ * communicator is destroyed, and belong to the thread of the communicator. Where a transport has no such memory, the
+ * communicator's own allocator. Owner: the communicator.
+ */
+RONDE_API const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm);
+
 /** Gathers bytes of all ranks, in order of ranks; what 0 bytes gather is a barrier. Collective. Errors: the communicator's. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes, void *out_all,
