@@ -103,7 +103,9 @@ static const struct argp_option all_options[] = {
     {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
     {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
     {"protocol", KEY_PROTOCOL, "NAME", 0,
-     "how messages travel: auto (default: by size), staged in slots, or pull (read in place)", 2},
+     "how messages travel: auto (default: by size), staged in slots, pull (read in place) or push "
+     "(written in place)",
+     2},
     {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "give up a run after this long (default 60, a replay 600)", 2},

@@ -126,8 +126,9 @@ static struct ronde_field time_field(const struct ronde_record *record, const ch
 /* Slots on both sides is what NCCL calls simple; predictions model that. */
 static const char *protocol_text(const struct ronde_record *record)
 {
-    return record->protocol == RONDE_PROTOCOL_PULL ? ronde_protocol_text(record->protocol)
-                                                   : "simple";
+    const bool is_copied =
+        record->protocol == RONDE_PROTOCOL_AUTO || record->protocol == RONDE_PROTOCOL_STAGED;
+    return is_copied ? "simple" : ronde_protocol_text(record->protocol);
 }
 
 /* The first keys: what was asked for. */

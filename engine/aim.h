@@ -98,17 +98,23 @@ RONDE_INTERP void ronde_aim_open(struct ronde_aim *aim, const struct ronde_act *
     aim->is_read = landing->is_read;
 }
 
+/** Where the receiver keeps an item. */
+RONDE_INTERP_APART unsigned char *ronde_aim_place(const struct ronde_aim *aim, uint32_t item)
+{
+    return ronde_act_segment(&aim->act, item).destination;
+}
+
 /** Whether an offer and the place its reader writes to are the same memory, or have nothing in common. */
 RONDE_INTERP bool ronde_aim_spares(const struct ronde_aim *aim, const struct ronde_offer *offer)
 {
-    const uint64_t place = (uint64_t)(uintptr_t)ronde_act_segment(&aim->act, 0).destination;
+    const uint64_t place = (uint64_t)(uintptr_t)ronde_aim_place(aim, 0);
     const uint64_t start = (uint64_t)(uintptr_t)offer->start;
     return place == start || place >= start + offer->bytes || place + offer->bytes <= start;
 }
 
 /** Whether a step writes its message where the receiver keeps it; then *aim says where. */
-RONDE_INTERP bool ronde_act_takes_aim(const struct ronde_act *act, const struct ronde_end *from,
-                                      struct ronde_aim *aim)
+RONDE_INTERP_APART bool ronde_act_takes_aim(const struct ronde_act *act,
+                                            const struct ronde_end *from, struct ronde_aim *aim)
 {
     const struct ronde_step *step = act->step;
     /* An input that lies ready is read by whoever needs it, when it is needed. */

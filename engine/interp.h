@@ -94,7 +94,7 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
         if (act->has_landed)
             segment.received = segment.destination;
         if (RONDE_PUSHES(frame) && act->aim)
-            act->sent = ronde_act_segment(&act->aim->act, item).destination;
+            act->sent = ronde_aim_place(act->aim, item);
         if (segment.elements > 0)
             ronde_act_apply(act, &segment);
         if (act->offered) {

@@ -19,8 +19,10 @@
 
 #ifndef RONDE_INTERP
 #include "engine/stream.h"
-/** What stands before every function. */
-#define RONDE_INTERP static inline
+/** What stands before every function: as one large one they are faster than the compiler's own idea of what to inline. */
+#define RONDE_INTERP static inline __attribute__((always_inline))
+/** What stands before functions that only long steps need, so that they do not weigh on short ones. */
+#define RONDE_INTERP_APART static __attribute__((noinline, unused))
 /** Reads a counter; whatever was written before its release is visible afterwards. */
 #define RONDE_ACQUIRE(frame, pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
 /** What a step wrote must be visible before the counters released after it: a release does not wait for streams. */

@@ -109,8 +109,9 @@ RONDE_INTERP bool ronde_act_is_read(const struct ronde_act *act)
  * Does one item whose result nobody reads soon, in one of its places or in both: block by block, computed in the first-
  * level cache and written past the others. The operands may be the places themselves, exactly.
  */
-RONDE_INTERP void ronde_act_stream(const struct ronde_act *act, const struct ronde_segment *segment,
-                                   const struct ronde_places *places)
+RONDE_INTERP_APART void ronde_act_stream(const struct ronde_act *act,
+                                         const struct ronde_segment *segment,
+                                         const struct ronde_places *places)
 {
     const struct ronde_frame *frame = act->lane->task->frame;
     unsigned char bounce[RONDE_STREAM_BLOCK] __attribute__((aligned(RONDE_STREAM_LINE)));
@@ -155,9 +156,9 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
         places.streams_to = keeps ? !ronde_act_is_read(act) : streams_sent;
         places.streams_also = keeps && streams_sent;
     }
-    /* Data that lies where it is kept is not moved: not even past the caches. */
-    if (places.streams_to && act->has_landed)
-        places.streams_to = false;
+    /* What was read from the very same place is in the caches, and what landed there is not moved at all. */
+    places.streams_to &= places.to != segment->source && places.to != segment->received;
+    places.streams_also &= places.also != segment->received;
     if (places.streams_to || places.streams_also) {
         ronde_act_stream(act, segment, &places);
         return;

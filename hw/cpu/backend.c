@@ -3,31 +3,37 @@
  *
  * With at most as many ranks as cores every rank has a thread. With more, each core's thread takes a block of
  * neighbouring ranks and polls their lanes in turn, so that a rank never waits for the scheduler to run another. The
- * calling thread is worker 0: its share moves on while it is in wait or test. Workers are started by load and parked
- * between runs. Slots are allocated by the first run that needs so many; a run that needs no more allocates nothing.
+ * calling thread is worker 0: its share moves on while it is in wait or test, and small launches of few ranks are its
+ * share as a whole. Workers are started by load and parked between runs. Slots are allocated by the first run that needs
+ * so many; a run that needs no more allocates nothing.
  */
 #include "engine/loaded.h"
 #include "hw/cpu/crew.h"
+#include "hw/cpu/seats.h"
 #include "ronde/hw.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A slot when a launch leaves it open; see hw/README.md for the measurement. */
-#define DEFAULT_SLOT_BYTES 65536u
+/* See hw/README.md for the measurements behind these. */
 
-/* From this share of a chunk on a message is read where it lies; see hw/README.md for the measurement. */
+/* A slot when a launch leaves it open, and what all slots of a schedule may take before they become shorter. */
+#define DEFAULT_SLOT_BYTES ((uint64_t)1 << 18)
+#define LEAST_SLOT_BYTES ((uint64_t)1 << 14)
+#define ALL_SLOTS_BYTES ((uint64_t)1 << 31)
+
+/* From this share of a chunk on messages are read or written where they lie. */
 #define PULL_FROM_BYTES 16384u
-#define PULL_IN_PLACE_FROM_BYTES 65536u
 
-static const struct ronde_habits habits = {.slot_bytes = DEFAULT_SLOT_BYTES,
-                                           .pull_from_bytes = {PULL_FROM_BYTES,
-                                                               PULL_IN_PLACE_FROM_BYTES},
-                                           .farthest = RONDE_PROTOCOL_PUSH,
-                                           .stream_from_bytes = (uint64_t)4 << 20};
+/* Streaming pays from so many times what the second-level caches of the workers hold. */
+#define STREAM_CACHES 2u
 
-/* Up to so many bytes of all ranks' buffers the calling thread runs all lanes: less than waking another takes. */
-#define ALONE_UP_TO_BYTES 65536u
+/*
+ * What the calling thread runs alone, since that takes less than waking others: up to so many bytes of all buffers times
+ * the workers that could share them, and so many ranks.
+ */
+#define ALONE_BYTES ((uint64_t)1 << 19)
+#define ALONE_RANKS 8u
 
 /* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
 #define BURST_STEPS 8u
@@ -46,6 +52,7 @@ enum stop {
 struct cpu {
     const struct ronde_mem *mem;
     uint32_t cores;
+    uint64_t alone_bytes;
 };
 
 /* The lanes of one worker. */
@@ -66,6 +73,7 @@ _Static_assert(sizeof(struct share) == 128, "a share fills a pair of cache lines
 struct program {
     const struct cpu *cpu;
     struct ronde_loaded *loaded;
+    struct ronde_habits habits;
     struct ronde_crew *crew;
     uint32_t worker_count;
     struct share *shares;
@@ -83,9 +91,10 @@ static enum ronde_status cpu_probe(struct ronde_machine *out_machine, struct ron
     out_machine->cores = ronde_usable_cores();
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = DEFAULT_SLOT_BYTES;
+    out_machine->alone_bytes = ALONE_BYTES;
     snprintf(out_machine->description, sizeof out_machine->description,
-             "ranks share %u core%s of this process", out_machine->cores,
-             out_machine->cores == 1 ? "" : "s");
+             "ranks share %u core%s of this process; streams: %s", out_machine->cores,
+             out_machine->cores == 1 ? "" : "s", ronde_stream_text());
     return RONDE_OK;
 }
 
@@ -98,6 +107,7 @@ static enum ronde_status cpu_open(const struct ronde_machine *machine, const str
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the cpu backend");
     cpu->mem = mem;
     cpu->cores = machine->cores > 0 ? machine->cores : 1;
+    cpu->alone_bytes = machine->alone_bytes;
     *out_self = cpu;
     return RONDE_OK;
 }
@@ -126,12 +136,11 @@ static void request_stop(struct program *program, enum stop reason)
 /* Lets a lane go on while it can, but not for ever. */
 static enum ronde_poll poll_burst(struct ronde_lane *lane, bool *has_progressed)
 {
-    enum ronde_poll poll = ronde_lane_poll(lane);
-    for (uint32_t k = 1; k < BURST_STEPS && poll == RONDE_POLL_PROGRESSED; k++) {
-        *has_progressed = true;
+    enum ronde_poll poll = RONDE_POLL_PROGRESSED;
+    for (uint32_t k = 0; k < BURST_STEPS && poll == RONDE_POLL_PROGRESSED; k++) {
         poll = ronde_lane_poll(lane);
+        *has_progressed |= poll == RONDE_POLL_PROGRESSED;
     }
-    *has_progressed |= poll == RONDE_POLL_PROGRESSED;
     return poll;
 }
 
@@ -213,6 +222,23 @@ static void deal_lanes(struct program *program)
     }
 }
 
+/* What depends on the schedule and the processor; slots that nobody uses cost no memory, but room for it. */
+static void choose_habits(struct program *program)
+{
+    const struct ronde_launch open = {0};
+    const uint64_t depth = ronde_launch_depth(program->loaded->schedule, &open);
+    uint64_t slot_bytes = DEFAULT_SLOT_BYTES;
+    while (slot_bytes > LEAST_SLOT_BYTES &&
+           program->loaded->fifo_count > ALL_SLOTS_BYTES / (depth * slot_bytes))
+        slot_bytes /= 2;
+    program->habits =
+        (struct ronde_habits){.slot_bytes = slot_bytes,
+                              .pull_from_bytes = {PULL_FROM_BYTES, PULL_FROM_BYTES},
+                              .farthest = RONDE_PROTOCOL_PUSH,
+                              .stream_from_bytes = STREAM_CACHES * program->worker_count *
+                                                   ronde_seats_cache_bytes()};
+}
+
 /* One worker per rank while there are cores for them, else one per core. */
 static enum ronde_status load_parts(struct program *program, const struct ronde_schedule *schedule,
                                     struct ronde_error *error)
@@ -228,6 +254,7 @@ static enum ronde_status load_parts(struct program *program, const struct ronde_
     if (!program->lanes || !program->shares)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     deal_lanes(program);
+    choose_habits(program);
     return ronde_crew_create(program->worker_count, work, program, mem, &program->crew, error);
 }
 
@@ -265,6 +292,14 @@ static void start_shares(struct program *program, bool is_alone)
     }
 }
 
+/* Whether the others may sleep on. */
+static bool runs_alone(const struct program *program, const struct ronde_launch *launch)
+{
+    return program->loaded->schedule->ranks <= ALONE_RANKS &&
+           ronde_loaded_touched_bytes(program->loaded, launch) <=
+               program->cpu->alone_bytes / program->worker_count;
+}
+
 /*
  * The clock starts after everything has been prepared and before the workers are woken: waking them is part of what a
  * collective costs.
@@ -278,10 +313,10 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
     enum ronde_status status = ronde_launch_check(program->loaded->schedule, launch, error);
     if (status == RONDE_OK)
-        status = ronde_loaded_prepare(program->loaded, launch, &habits, error);
+        status = ronde_loaded_prepare(program->loaded, launch, &program->habits, error);
     if (status != RONDE_OK)
         return status;
-    const bool is_alone = ronde_loaded_touched_bytes(program->loaded, launch) <= ALONE_UP_TO_BYTES;
+    const bool is_alone = runs_alone(program, launch);
     start_shares(program, is_alone);
     program->is_running = true;
     program->stop = STOP_NOT;

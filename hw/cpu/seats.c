@@ -3,6 +3,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
+
+/* What a server's processor has at least. */
+#define CACHE_BYTES ((uint64_t)1 << 20)
 
 struct ronde_seats {
     const struct ronde_mem *mem;
@@ -71,4 +75,10 @@ void ronde_seats_settle(const struct ronde_seats *seats, uint32_t worker)
     for (uint32_t k = begin; k < end; k++)
         CPU_SET(seats->cpus[(seats->first + k) % seats->cpu_count], &group);
     (void)pthread_setaffinity_np(pthread_self(), sizeof group, &group);
+}
+
+uint64_t ronde_seats_cache_bytes(void)
+{
+    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? (uint64_t)bytes : CACHE_BYTES;
 }

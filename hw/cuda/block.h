@@ -24,6 +24,7 @@
 #ifndef RONDE_HW_CUDA_BLOCK_H
 #define RONDE_HW_CUDA_BLOCK_H
 
+#define RONDE_INTERP_APART RONDE_INTERP
 #define RONDE_ACQUIRE(frame, pointer) RONDE_PORT_ACQUIRE(pointer)
 #define RONDE_SETTLE(task) ronde_block_settle(task)
 /* A lane knows nothing of the memory of other ranks, and stores do not fill caches that others need. */

@@ -77,6 +77,8 @@ static void open_backend(const struct ronde_backend *backend)
     }
     bench->backend = backend;
     bench->slot_bytes = machine.default_slot_bytes;
+    /* Counts are small here, and threads are to meet. */
+    machine.alone_bytes = 0;
     CU_ASSERT_FATAL(backend->open(&machine, ronde_mem_default(), &bench->self, &error) == RONDE_OK);
     state.bench_count++;
 }

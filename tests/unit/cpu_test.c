@@ -207,6 +207,77 @@ static void depth_slot_and_count_may_change_from_run_to_run(void)
     close_cpu();
 }
 
+/* Opens the backend anew: launches of up to so many bytes are run by the caller alone. */
+static void reopen_alone(uint64_t alone_bytes)
+{
+    struct ronde_machine machine;
+    cpu->close(bench.self);
+    CU_ASSERT_FATAL(cpu->probe(&machine, &bench.error) == RONDE_OK);
+    CU_ASSERT(machine.alone_bytes > 0);
+    machine.alone_bytes = alone_bytes;
+    CU_ASSERT_FATAL(cpu->open(&machine, ronde_mem_default(), &bench.self, &bench.error) == RONDE_OK);
+}
+
+/* In every protocol, past the caches or not, again with other buffers; alternating, so that nothing is left over. */
+static void try_protocols(uint32_t ranks)
+{
+    struct ronde_result result;
+    for (uint32_t k = 0; k < 24; k++) {
+        struct ronde_launch launch = launch_of(k % 8 < 4 ? 5000 : 33);
+        launch.protocol = (enum ronde_protocol)(RONDE_PROTOCOL_STAGED + k % 3);
+        launch.stream_from_bytes = k % 2 == 0 ? 1 : UINT64_MAX;
+        launch.slot_bytes = k < 12 ? 256 : 0;
+        for (int again = 0; again < 2; again++) {
+            CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+            CU_ASSERT(is_sum(ranks, launch.count));
+            CU_ASSERT_EQUAL(result.protocol, launch.protocol);
+            /* The same sums, to other places. */
+            void *const first = bench.outs[0];
+            bench.outs[0] = bench.outs[RANKS_MAX - 1];
+            CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+            CU_ASSERT(memcmp(bench.out[RANKS_MAX - 1], bench.out[1], launch.count * 4) == 0);
+            bench.outs[0] = first;
+        }
+    }
+}
+
+static void protocols_give_the_same_whoever_runs_the_lanes(void)
+{
+    static const char *const names[] = {"ring", "direct", "rabenseifner", "double_tree"};
+    if (!open_cpu())
+        return;
+    for (uint32_t k = 0; k < 8; k++) {
+        reopen_alone(k % 2 == 0 ? 0 : UINT64_MAX);
+        load(compile(names[k / 2], k + 2));
+        try_protocols(k + 2);
+        cpu->unload(bench.program);
+        ronde_schedule_destroy(bench.schedule);
+    }
+    cpu->close(bench.self);
+}
+
+static void large_launches_push_and_small_ones_do_not(void)
+{
+    if (!open_cpu())
+        return;
+    load(compile("ring", 2));
+    struct ronde_result result;
+    const struct ronde_launch small = launch_of(100);
+    CU_ASSERT_EQUAL(run(&small, &result), RONDE_OK);
+    CU_ASSERT_EQUAL(result.protocol, RONDE_PROTOCOL_STAGED);
+    CU_ASSERT(result.elapsed_ns > 0);
+    struct ronde_launch large = launch_of(UINT64_C(1) << 16);
+    static int32_t in[2][1 << 16], out[2][1 << 16];
+    void *ins[] = {in[0], in[1]}, *outs[] = {out[0], out[1]};
+    large.in = ins;
+    large.out = outs;
+    in[0][1234] = 5;
+    CU_ASSERT_EQUAL(run(&large, &result), RONDE_OK);
+    CU_ASSERT_EQUAL(result.protocol, RONDE_PROTOCOL_PUSH);
+    CU_ASSERT(out[0][1234] == 5 && out[1][1234] == 5 && out[1][1235] == 0);
+    close_cpu();
+}
+
 static void programs_run_side_by_side(void)
 {
     if (!open_cpu())
@@ -348,6 +419,9 @@ int main(void)
         {"many_ranks_never_wait_for_the_scheduler", many_ranks_never_wait_for_the_scheduler},
         {"depth_slot_and_count_may_change_from_run_to_run",
          depth_slot_and_count_may_change_from_run_to_run},
+        {"protocols_give_the_same_whoever_runs_the_lanes",
+         protocols_give_the_same_whoever_runs_the_lanes},
+        {"large_launches_push_and_small_ones_do_not", large_launches_push_and_small_ones_do_not},
         {"programs_run_side_by_side", programs_run_side_by_side},
         {"test_drives_the_callers_share", test_drives_the_callers_share},
         {"run_allocates_nothing_once_slots_are_there", run_allocates_nothing_once_slots_are_there},

@@ -464,6 +464,19 @@ static void ring_in_place_may_not_overwrite_what_is_being_pulled(void)
     ronde_schedule_destroy(ring);
 }
 
+static void results_that_are_read_again_are_known(void)
+{
+    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
+    struct ronde_schedule *direct = compile(RONDE_ALL_REDUCE, "direct", 4);
+    for (uint32_t i = 0; i < ring->programs[0].step_count; i++)
+        CU_ASSERT(!ring->programs[0].lowering[i].is_read);
+    /* lane 1 adds up out[0] in steps 6 .. 8, which lane 0 sends afterwards, and then receives the other sums */
+    for (uint32_t i = 0; i < direct->programs[0].step_count; i++)
+        CU_ASSERT_EQUAL(direct->programs[0].lowering[i].is_read, i >= 6 && i < 9);
+    ronde_schedule_destroy(ring);
+    ronde_schedule_destroy(direct);
+}
+
 static void doubling_needs_slots_where_both_ends_overwrite(void)
 {
     struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
@@ -681,6 +694,7 @@ int main(void)
         CASE(one_rank_copies),
         CASE(ring_reads_raw_inputs_and_completes_once),
         CASE(ring_in_place_may_not_overwrite_what_is_being_pulled),
+        CASE(results_that_are_read_again_are_known),
         CASE(doubling_needs_slots_where_both_ends_overwrite),
         CASE(trees_and_rings_never_need_slots),
         CASE(a_chunk_beyond_the_buffer_is_out_of_bounds),
