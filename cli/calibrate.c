@@ -258,22 +258,22 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
                                                    "what the streams were cut into"};
 }
 
-/* What makes the file say where its numbers come from. */
-static void describe(struct ronde_calibration_report *report, const struct ronde_options *options)
+void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
+                                const char *what)
 {
     struct ronde_calibration *fit = &report->calibration;
     const time_t now = time(NULL);
     struct tm date;
-    ronde_machine_line(options->backend, report->machine, sizeof report->machine);
-    snprintf(report->measured_by, sizeof report->measured_by, "ronde calibrate %s, backend %s",
-             RONDE_VERSION, options->backend);
+    ronde_machine_line(engine, report->machine, sizeof report->machine);
+    snprintf(report->measured_by, sizeof report->measured_by, "ronde calibrate %s, %s",
+             RONDE_VERSION, what);
     if (!gmtime_r(&now, &date) ||
         !strftime(report->measured_on, sizeof report->measured_on, "%Y-%m-%d", &date))
         snprintf(report->measured_on, sizeof report->measured_on, "unknown");
     fit->machine = report->machine;
     fit->measured_by = report->measured_by;
     fit->measured_on = report->measured_on;
-    for (size_t i = 0; i < RONDE_CONSTANTS; i++)
+    for (uint32_t i = 0; i < report->constant_count; i++)
         fit->worst_spread = worst_of(fit->worst_spread, report->constants[i].spread);
 }
 
@@ -319,6 +319,9 @@ enum ronde_status ronde_calibrate(const struct ronde_options *options, uint32_t 
     fit_copy(&raw, out_report);
     fit_gamma(&raw, out_report);
     fit_memory(&raw, out_report);
-    describe(out_report, options);
+    out_report->constant_count = 9;
+    char backend[48];
+    snprintf(backend, sizeof backend, "backend %s", options->backend);
+    ronde_calibration_describe(out_report, options->backend, backend);
     return RONDE_OK;
 }

@@ -30,12 +30,13 @@ struct ronde_constant {
     const char *how;  /**< the measurement, one line */
 };
 
-/** Constants of a calibration. */
-#define RONDE_CONSTANTS 9u
+/** Constants of a calibration, at most. */
+#define RONDE_CONSTANTS 12u
 
 /** What calibration found. */
 struct ronde_calibration_report {
     struct ronde_constant constants[RONDE_CONSTANTS]; /**< for people */
+    uint32_t constant_count;                          /**< how many */
     struct ronde_calibration calibration; /**< for the platform file; texts point into this struct */
     char machine[160];                    /**< processor and cores */
     char measured_by[128];                /**< command and version */
@@ -50,6 +51,10 @@ struct ronde_calibration_report {
 RONDE_MUST_CHECK enum ronde_status
 ronde_calibrate(const struct ronde_options *options, uint32_t max_ranks,
                 struct ronde_calibration_report *out_report, struct ronde_error *error);
+
+/** Fills in where the numbers come from: machine, program, date, and the largest spread; `what` was measured. */
+void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
+                                const char *what);
 
 /** Writes the platform file. Errors: IO; as ronde_platform_write. */
 RONDE_MUST_CHECK enum ronde_status

@@ -1,5 +1,5 @@
 /* ronde calibrate: measure, show, store. */
-#include "calibrate.h"
+#include "calibrate_rig.h"
 #include "commands.h"
 #include "common.h"
 #include "report.h"
@@ -30,7 +30,7 @@ void ronde_calibration_print(const struct ronde_calibration_report *report, FILE
     fprintf(file, "# %s; %s, %s\n", report->machine, report->measured_by, report->measured_on);
     fprintf(file, "#%12s  %10s  %-5s  %8s  %s\n", "constant", "value", "unit", "spread",
             "measured by");
-    for (size_t i = 0; i < RONDE_CONSTANTS; i++) {
+    for (uint32_t i = 0; i < report->constant_count; i++) {
         const struct ronde_constant *constant = &report->constants[i];
         char spread[16] = "-";
         if (constant->spread > 0.0)
@@ -45,7 +45,7 @@ static enum ronde_status print_rows(const struct ronde_calibration_report *repor
                                     struct ronde_sink *sink, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; status == RONDE_OK && i < RONDE_CONSTANTS; i++) {
+    for (uint32_t i = 0; status == RONDE_OK && i < report->constant_count; i++) {
         const struct ronde_constant *constant = &report->constants[i];
         const struct ronde_field fields[] = {
             ronde_field_text("constant", constant->name),
@@ -64,10 +64,24 @@ static enum ronde_status print_rows(const struct ronde_calibration_report *repor
 
 void ronde_calibration_warn(const struct ronde_calibration_report *report)
 {
-    for (size_t i = 0; i < RONDE_CONSTANTS; i++)
+    for (uint32_t i = 0; i < report->constant_count; i++)
         if (report->constants[i].spread > ABSURD_SPREAD)
             ronde_note("ronde: note: %s varies by %.0f%%; is this machine busy?",
                        report->constants[i].name, 100.0 * report->constants[i].spread);
+}
+
+/* A file with such a constant would be believed. */
+static enum ronde_status check_spread(const struct ronde_calibration_report *report,
+                                      struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < report->constant_count; i++)
+        if (report->constants[i].spread > ABSURD_SPREAD)
+            return ronde_fail(error, RONDE_REJECTED,
+                              "%s varies by %.0f%%, more than %.0f%%: not written; is this machine "
+                              "busy?",
+                              report->constants[i].name, 100.0 * report->constants[i].spread,
+                              100.0 * ABSURD_SPREAD);
+    return RONDE_OK;
 }
 
 /* The table goes to stdout; --output is the platform file. */
@@ -100,9 +114,12 @@ int ronde_cmd_calibrate(const struct ronde_options *options)
     if (options->json && !ronde_json_available(&missing))
         status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
-        status = ronde_calibrate(options, ranks, &report, &error);
+        status = options->rig ? ronde_calibrate_rig(options, ranks, &report, &error)
+                              : ronde_calibrate(options, ranks, &report, &error);
     if (status == RONDE_OK)
         status = print_report(&report, options, &error);
+    if (status == RONDE_OK && options->output)
+        status = check_spread(&report, &error);
     if (status == RONDE_OK && options->output)
         status = ronde_calibration_store(&report, options->output, &error);
     if (status != RONDE_OK)

@@ -32,8 +32,9 @@ struct member {
 struct ronde_crew {
     struct member members[RONDE_CREW_RANKS];
     uint32_t ranks; /* started */
-    pid_t helper;  /* the switch of the rig, or 0 */
-    double own_ns; /* processor time of the ranks, all runs */
+    pid_t helper;   /* the switch of the rig, or 0 */
+    double own_ns;  /* processor time of the ranks, all runs */
+    double mtu_bytes;
 };
 
 /* Orders to all ranks, then the answers of all; the first bad one is the verdict. */
@@ -118,7 +119,16 @@ static enum ronde_status start_all(struct ronde_crew *crew, const struct ronde_c
              (unsigned long long)secret[1]);
     for (uint32_t rank = 0; status == RONDE_OK && rank < plan->ranks; rank++)
         status = start_rank(crew, plan, token, error);
-    return status == RONDE_OK ? listen_to(crew, replies, error) : status;
+    if (status == RONDE_OK)
+        status = listen_to(crew, replies, error);
+    if (status == RONDE_OK)
+        crew->mtu_bytes = replies[0].mtu_bytes;
+    return status;
+}
+
+double ronde_crew_mtu(const struct ronde_crew *crew)
+{
+    return crew->mtu_bytes;
 }
 
 enum ronde_status ronde_crew_open(const struct ronde_crew_plan *plan, struct ronde_crew **out_crew,

@@ -49,6 +49,9 @@ RONDE_MUST_CHECK enum ronde_status ronde_crew_open(const struct ronde_crew_plan 
 /** Ends the processes; NULL is allowed. */
 void ronde_crew_close(struct ronde_crew *crew);
 
+/** What fits into a packet of the hosts' device, headers included, bytes. */
+double ronde_crew_mtu(const struct ronde_crew *crew);
+
 /** Runs once and yields the time. Errors: those of the run; the crew is of no use after one. */
 RONDE_MUST_CHECK enum ronde_status ronde_crew_time(struct ronde_crew *crew,
                                                    const struct ronde_crew_run *run, double *out_ns,

@@ -6,13 +6,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,8 +96,8 @@ static enum ronde_status join(struct rank *rank, struct ronde_error *error)
     return status;
 }
 
-static enum ronde_status load(struct rank *rank, const struct ronde_crew_job *job, struct part *part,
-                              struct ronde_error *error)
+static enum ronde_status load(struct rank *rank, const struct ronde_crew_job *job,
+                              struct part *part, struct ronde_error *error)
 {
     enum ronde_status status = ronde_trial_open(&rank->target, job->schedule,
                                                 rank->seat->plan->options, &part->trial, error);
@@ -125,6 +128,19 @@ static enum ronde_status load_all(struct rank *rank, struct ronde_error *error)
     for (uint32_t j = 0; status == RONDE_OK && j < plan->job_count; j++)
         status = load(rank, &plan->jobs[j], &rank->parts[j], error);
     return status;
+}
+
+/* Asked of the device, which is the one of the rank's own network by now. */
+static double read_mtu(void)
+{
+    struct ifreq request;
+    memset(&request, 0, sizeof request);
+    snprintf(request.ifr_name, sizeof request.ifr_name, "eth0");
+    const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool has_told = any >= 0 && ioctl(any, SIOCGIFMTU, &request) == 0;
+    if (any >= 0)
+        close(any);
+    return has_told ? request.ifr_mtu : 0.0;
 }
 
 static void sleep_until(double at_ns)
@@ -198,6 +214,7 @@ _Noreturn void ronde_crew_be_rank(const struct ronde_crew_seat *seat)
     enum ronde_status status = join(&rank, &error);
     if (status == RONDE_OK)
         status = load_all(&rank, &error);
+    reply.mtu_bytes = read_mtu();
     if (answer(&rank, status, &error, &reply))
         serve(&rank);
     for (uint32_t j = 0; rank.parts && j < seat->plan->job_count; j++) {

@@ -48,6 +48,22 @@ static void build_reduce(struct ronde_builder *builder)
     ronde_builder_transfer(builder, &transfer);
 }
 
+/* Each rank's block goes to the other. In place the own copies move nothing. */
+static void build_exchange(struct ronde_builder *builder)
+{
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const struct ronde_transfer transfer = {
+            .from = rank,
+            .to = 1 - rank,
+            .source = ronde_chunks(RONDE_IN, 0, 1),
+            .target = ronde_chunks(RONDE_OUT, rank, 1),
+        };
+        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_copy(builder, rank, 1, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, rank, 1));
+    }
+}
+
 static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_t length)
 {
     switch (probe) {
@@ -67,15 +83,21 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
     case RONDE_PROBE_REDUCE:
         build_reduce(builder);
         break;
+    case RONDE_PROBE_EXCHANGE:
+        build_exchange(builder);
+        break;
     }
 }
 
 enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
-    static const char *const names[] = {"launch", "ping_pong", "messages", "stream", "reduce"};
+    static const char *const names[] = {"launch", "ping_pong", "messages",
+                                        "stream", "reduce",    "exchange"};
     const struct ronde_request request = {
-        .collective = probe == RONDE_PROBE_REDUCE ? RONDE_REDUCE : RONDE_BROADCAST,
+        .collective = probe == RONDE_PROBE_REDUCE     ? RONDE_REDUCE
+                      : probe == RONDE_PROBE_EXCHANGE ? RONDE_ALL_GATHER
+                                                      : RONDE_BROADCAST,
         .algorithm = names[probe],
         .ranks = probe == RONDE_PROBE_LAUNCH ? 1 : 2,
         .channels = channels,

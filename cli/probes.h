@@ -14,7 +14,8 @@ enum ronde_probe {
     RONDE_PROBE_PING_PONG, /**< one message goes to and fro `length` times, each time passed on at once */
     RONDE_PROBE_MESSAGES, /**< `length` messages of one chunk each in a row, one way */
     RONDE_PROBE_STREAM,   /**< the whole block one way, piece after piece */
-    RONDE_PROBE_REDUCE    /**< the same, combined with the receiver's input on arrival */
+    RONDE_PROBE_REDUCE,   /**< the same, combined with the receiver's input on arrival */
+    RONDE_PROBE_EXCHANGE  /**< the whole block both ways at once */
 };
 
 /**

@@ -35,10 +35,10 @@ struct posted {
 
 /* A rank. */
 struct host {
-    double busy_ns;    /* until when its processor works */
-    uint32_t lane;     /* its first; they end where the next host's begin */
-    uint32_t news;     /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
-    bool is_to_wake;   /* an event says so */
+    double busy_ns; /* until when its processor works */
+    uint32_t lane;  /* its first; they end where the next host's begin */
+    uint32_t news; /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
+    bool is_to_wake; /* an event says so */
     bool is_sweeping;
 };
 

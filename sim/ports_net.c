@@ -7,8 +7,8 @@
  *     U0     = max(U, arrival)
  *     leaves = max(arrival, U0 + (b - B) / r)          U = U0 + b / r
  *
- * B = 0 is a cable, which takes b / r for a packet. Behind the first link B is at least a packet: the link before has
- * stretched it already, and a port that is idle passes it on as it comes.
+ * B = 0 is a cable, which takes b / r for a packet. Behind the first link B is at least a whole packet: the link before
+ * has stretched it already, and a port that is idle passes it on as it comes.
  *
  * A packet that arrives has the receiver acknowledge it, which takes a share of the way back (facts->reverse_share).
  */
@@ -66,9 +66,8 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
     const uint64_t bytes = net->scene->dag->ops[op].bytes;
     bool fits = true;
     if (route->hop_count == 0)
-        return ronde_sim_queue_push(
-            &net->queue, at_ns + route->path.latency_ns,
-            (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_DELIVERY});
+        return ronde_sim_queue_push(&net->queue, at_ns + route->path.latency_ns,
+                                    (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_DELIVERY});
     struct ronde_sim_bucket *first = bucket_at(net, &net->routes, route, 0);
     for (uint32_t packet = 0; fits; packet++) {
         const double leaves_ns =
@@ -103,7 +102,7 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
         leaves_ns = serve(bucket_at(net, &net->routes, route, packet->hop), at_ns, bytes,
-                          later(bytes, net->facts->burst_bytes));
+                          later(net->facts->segment_bytes, net->facts->burst_bytes));
     next.hop++;
     if (next.hop < route->hop_count)
         return ronde_sim_queue_push(&net->queue, leaves_ns, next);

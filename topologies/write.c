@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 10
+#define FACTS 13
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -56,6 +56,9 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"core_step_ns", shared->core_step_ns},
         {"latency_ns", calibration->latency_ns},
         {"spread", calibration->worst_spread},
+        {"segment_bytes", calibration->packets.segment_bytes},
+        {"burst_bytes", calibration->packets.burst_bytes},
+        {"reverse_share", calibration->packets.reverse_share},
     };
     memcpy(facts, list, sizeof list);
 }
@@ -145,12 +148,14 @@ enum ronde_status ronde_platform_write(const struct ronde_calibration *calibrati
     const enum ronde_status status = check(calibration, facts, error);
     if (status != RONDE_OK)
         return status;
-    fputs("<?xml version=\"1.0\"?>\n"
-          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<!-- One machine whose ranks share its memory and cores; measured, see the props. -->\n"
-          "<platform version=\"4.1\">\n"
-          "  <zone id=\"machine\" routing=\"Full\">\n",
-          file);
+    fprintf(file,
+            "<?xml version=\"1.0\"?>\n"
+            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+            "<!-- %s; measured, see the props. -->\n"
+            "<platform version=\"4.1\">\n"
+            "  <zone id=\"machine\" routing=\"Full\">\n",
+            calibration->shared.cores > 0 ? "One machine whose ranks share its memory and cores"
+                                          : "Hosts with a port each on a switch that never blocks");
     put_facts(file, calibration, facts);
     put_cluster(file, calibration);
     fputs("  </zone>\n</platform>\n", file);

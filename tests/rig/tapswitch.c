@@ -4,7 +4,7 @@
  * exist (tests/rig/up). Ends with SIGTERM, or when its last host is gone.
  *
  * A frame holds its sender's port for bytes / rate, travels for DELAY, then waits for its turn at the receiver's port,
- * which it holds for bytes / rate as well, cut-through: where that port is idle the frame leaves it as it arrives.
+ * which it holds for bytes / rate as well, cut-through: where that port is idle its end leaves as it arrives.
  * Times follow from times, never from when this process got around to something, so a late wake-up delays a frame at
  * most by itself and never slows a port down.
  */
@@ -134,9 +134,10 @@ static void land(struct tap_switch *all, int64_t now)
          from = next_arrival(all)) {
         struct frame *frame = take(&from->air);
         struct port *to = &all->ports[frame->to];
-        if (frame->due_ns < to->down_ns)
-            frame->due_ns = to->down_ns;
-        to->down_ns = frame->due_ns + (int64_t)((double)frame->bytes * all->ns_per_byte);
+        const int64_t alone_ns = (int64_t)((double)frame->bytes * all->ns_per_byte);
+        if (frame->due_ns < to->down_ns + alone_ns)
+            frame->due_ns = to->down_ns + alone_ns;
+        to->down_ns = frame->due_ns;
         add(&to->queue, frame);
     }
 }

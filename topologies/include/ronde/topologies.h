@@ -174,10 +174,11 @@ RONDE_API struct ronde_time_params ronde_platform_time(const struct ronde_platfo
 /** The rate of a curve at a working set; `otherwise` where it has no points. */
 RONDE_API double ronde_curve_GBps(const struct ronde_curve *curve, double bytes, double otherwise);
 
-/** What calibration found on one shared-memory machine; spreads are (p95 - median) / median. */
+/** What calibration found on one shared-memory machine, or between hosts alike; spreads are (p95 - median) / median. */
 struct ronde_calibration {
     struct ronde_time_params time;   /**< costs */
     struct ronde_shared_host shared; /**< sharing */
+    struct ronde_packet_facts packets; /**< of a network between hosts, where shared.cores is 0 */
     struct ronde_curve copy_curve;   /**< of copy_GBps over working sets; may be empty */
     struct ronde_curve gamma_curve;  /**< of gamma_GBps; may be empty */
     double latency_ns;               /**< between two ranks */

@@ -1,0 +1,206 @@
+/* Calibration between the hosts of a rig. See calibrate_rig.h. */
+#include "calibrate_rig.h"
+
+#include "crew.h"
+#include "probes.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is measured; in the order of `probes`. */
+enum item {
+    FEW_HOPS,
+    MANY_HOPS,
+    FEW_MESSAGES,
+    MANY_MESSAGES,
+    SHORT_STREAM,
+    STREAM,
+    LONG_STREAM,
+    EXCHANGE,
+    LONG_EXCHANGE,
+    REDUCE,
+    ITEM_COUNT
+};
+
+#define HOPS 3u
+#define MORE_HOPS 43u
+#define MESSAGES 32u
+#define MORE_MESSAGES 1056u
+
+/*
+ * A short stream is one piece that lasts several times what a port may pass at once; the others are long enough for
+ * their difference to be some hundred times the spread of a run.
+ */
+#define SHORT_BYTES (64u << 10)
+#define MEDIUM_BYTES (512u << 10)
+#define LONG_BYTES (2u << 20)
+
+/* Headers of a full packet beyond its device's own: IP and TCP with time stamps. */
+#define HEADER_BYTES 52.0
+
+static const struct probe {
+    enum ronde_probe probe;
+    uint32_t length;
+    uint64_t bytes;
+    bool in_place;
+} probes[ITEM_COUNT] = {
+    [FEW_HOPS] = {RONDE_PROBE_PING_PONG, HOPS, 4, true},
+    [MANY_HOPS] = {RONDE_PROBE_PING_PONG, MORE_HOPS, 4, true},
+    [FEW_MESSAGES] = {RONDE_PROBE_MESSAGES, MESSAGES, 16 * MESSAGES, true},
+    [MANY_MESSAGES] = {RONDE_PROBE_MESSAGES, MORE_MESSAGES, 16 * MORE_MESSAGES, true},
+    [SHORT_STREAM] = {RONDE_PROBE_STREAM, 1, SHORT_BYTES, true},
+    [STREAM] = {RONDE_PROBE_STREAM, 1, MEDIUM_BYTES, true},
+    [LONG_STREAM] = {RONDE_PROBE_STREAM, 1, LONG_BYTES, true},
+    [EXCHANGE] = {RONDE_PROBE_EXCHANGE, 1, MEDIUM_BYTES, true},
+    [LONG_EXCHANGE] = {RONDE_PROBE_EXCHANGE, 1, LONG_BYTES, true},
+    [REDUCE] = {RONDE_PROBE_REDUCE, 1, LONG_BYTES, false},
+};
+
+/* Everything that is measured, and what of. */
+struct raw {
+    struct ronde_schedule *schedules[ITEM_COUNT];
+    struct ronde_crew_job jobs[ITEM_COUNT];
+    struct ronde_crew_run runs[ITEM_COUNT];
+    struct ronde_stats stats[ITEM_COUNT];
+    double mtu_bytes;
+};
+
+static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++) {
+        const uint64_t count = probes[i].bytes / sizeof(float);
+        status = ronde_probe_make(probes[i].probe, probes[i].length, &raw->schedules[i], error);
+        raw->jobs[i] = (struct ronde_crew_job){raw->schedules[i], count, 0};
+        raw->runs[i] = (struct ronde_crew_run){i, count, probes[i].in_place};
+    }
+    return status;
+}
+
+static enum ronde_status measure(const struct ronde_options *options, struct raw *raw,
+                                 struct ronde_error *error)
+{
+    static const struct ronde_crew_effort effort = {9, 3};
+    const struct ronde_crew_plan plan = {options->rig, 2, options, raw->jobs, ITEM_COUNT};
+    struct ronde_crew_tally tally = {0, 0};
+    struct ronde_crew *crew = NULL;
+    enum ronde_status status = compile(raw, error);
+    if (status == RONDE_OK)
+        status = ronde_crew_open(&plan, &crew, error);
+    if (status == RONDE_OK)
+        raw->mtu_bytes = ronde_crew_mtu(crew);
+    if (status == RONDE_OK)
+        status = ronde_crew_measure(crew, raw->runs, ITEM_COUNT, &effort, raw->stats, &tally, error);
+    ronde_crew_close(crew);
+    for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++)
+        if (raw->stats[i].count == 0)
+            status = ronde_fail(error, RONDE_REJECTED,
+                                "%u of %u repetitions were disturbed by other processes: nothing "
+                                "can be calibrated while the machine is busy",
+                                tally.discarded, tally.discarded + tally.kept);
+    return status;
+}
+
+/* ns per unit between two runs. */
+static double slope(const struct raw *raw, enum item few, enum item many, double units)
+{
+    return fmax((raw->stats[many].median - raw->stats[few].median) / units, 0.0);
+}
+
+static double spread(const struct raw *raw, enum item item)
+{
+    return ronde_stats_spread(&raw->stats[item]);
+}
+
+static void note(struct ronde_calibration_report *report, struct ronde_constant constant)
+{
+    report->constants[report->constant_count++] = constant;
+}
+
+/* Latency, launch and step costs. */
+static void fit_small(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double hop_ns = slope(raw, FEW_HOPS, MANY_HOPS, MORE_HOPS - HOPS);
+    fit->time.step_ns = slope(raw, FEW_MESSAGES, MANY_MESSAGES, MORE_MESSAGES - MESSAGES);
+    fit->latency_ns = fmax(hop_ns - fit->time.step_ns, 0.0);
+    fit->time.launch_ns = fmax(raw->stats[FEW_HOPS].median - HOPS * hop_ns, 0.0);
+    note(report, (struct ronde_constant){"launch_ns", "ns", fit->time.launch_ns,
+                                         spread(raw, FEW_HOPS), "4-byte ping-pong, at no hop"});
+    note(report, (struct ronde_constant){"latency_ns", "ns", fit->latency_ns, spread(raw, MANY_HOPS),
+                                         "4-byte ping-pong, per hop, without the step"});
+    note(report,
+         (struct ronde_constant){"step_ns", "ns", fit->time.step_ns, spread(raw, MANY_MESSAGES),
+                                 "16-byte messages in a row, per message"});
+}
+
+/* Rates, and what ports do beside them. */
+static void fit_ports(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double units = LONG_BYTES - MEDIUM_BYTES;
+    const double alone = slope(raw, STREAM, LONG_STREAM, units);
+    const double both = fmax(slope(raw, EXCHANGE, LONG_EXCHANGE, units), alone);
+    const double sooner_ns = fit->time.launch_ns + fit->time.step_ns + fit->latency_ns +
+                             SHORT_BYTES * alone - raw->stats[SHORT_STREAM].median;
+    fit->time.lane_GBps = 1.0 / both;
+    fit->packets.segment_bytes = raw->mtu_bytes - HEADER_BYTES;
+    fit->packets.reverse_share = both / alone - 1.0;
+    fit->packets.burst_bytes = fmax(sooner_ns / alone, 0.0);
+    note(report, (struct ronde_constant){"lane_GBps", "GB/s", fit->time.lane_GBps,
+                                         spread(raw, LONG_EXCHANGE),
+                                         "exchange of 512 KiB and 2 MiB, each way"});
+    note(report, (struct ronde_constant){"reverse_share", "", fit->packets.reverse_share,
+                                         spread(raw, LONG_STREAM),
+                                         "exchange against stream: acknowledgements"});
+    note(report, (struct ronde_constant){"burst_bytes", "B", fit->packets.burst_bytes,
+                                         spread(raw, SHORT_STREAM),
+                                         "64 KiB stream after a pause, against the rate"});
+    note(report, (struct ronde_constant){"segment_bytes", "B", fit->packets.segment_bytes, 0.0,
+                                         "MTU of the device, without headers"});
+}
+
+/* A sum that cannot be told from the stream beside it costs nothing: most networks are slower than any processor. */
+static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double beyond_ns = raw->stats[REDUCE].median - raw->stats[LONG_STREAM].median;
+    const double noise_ns = raw->stats[REDUCE].notch + raw->stats[LONG_STREAM].notch;
+    fit->time.gamma_GBps = beyond_ns > noise_ns ? LONG_BYTES / beyond_ns : 0.0;
+    note(report,
+         (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, spread(raw, REDUCE),
+                                 fit->time.gamma_GBps > 0.0
+                                     ? "2 MiB stream into a sum, beyond the stream"
+                                     : "2 MiB stream into a sum: no different"});
+    note(report, (struct ronde_constant){"slot_bytes", "B", (double)fit->slot_bytes, 0.0,
+                                         "what messages were cut into"});
+}
+
+enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint32_t hosts,
+                                      struct ronde_calibration_report *out_report,
+                                      struct ronde_error *error)
+{
+    struct ronde_options used = *options;
+    struct raw raw;
+    memset(&raw, 0, sizeof raw);
+    used.dtype = RONDE_FLOAT32;
+    used.op = RONDE_SUM;
+    used.protocol = RONDE_PROTOCOL_STAGED;
+    used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
+    enum ronde_status status = measure(&used, &raw, error);
+    if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
+        status = ronde_fail(error, RONDE_REJECTED,
+                            "a long stream took no longer than a shorter one: there is no rate");
+    for (uint32_t i = 0; i < ITEM_COUNT; i++)
+        ronde_schedule_destroy(raw.schedules[i]);
+    if (status != RONDE_OK)
+        return status;
+    *out_report = (struct ronde_calibration_report){0};
+    out_report->calibration.slot_bytes = used.slot_bytes;
+    out_report->calibration.max_ranks = hosts;
+    fit_small(&raw, out_report);
+    fit_ports(&raw, out_report);
+    fit_gamma(&raw, out_report);
+    ronde_calibration_describe(out_report, "ucx", "between two hosts of a rig, ucx");
+    return RONDE_OK;
+}
