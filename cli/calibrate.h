@@ -26,7 +26,7 @@ struct ronde_constant {
     const char *name; /**< as in the platform file */
     const char *unit; /**< "ns", "GB/s" ... */
     double value;     /**< 0 in a rate means unlimited */
-    double spread;    /**< (p95 - median) / median of the measurement it rests on */
+    double spread;    /**< (p95 - median) / median of the measurement it rests on; on a rig: notch / median */
     const char *how;  /**< the measurement, one line */
 };
 
@@ -52,7 +52,7 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_calibrate(const struct ronde_options *options, uint32_t max_ranks,
                 struct ronde_calibration_report *out_report, struct ronde_error *error);
 
-/** Fills in where the numbers come from: machine, program, date, and the largest spread; `what` was measured. */
+/** Fills in where the numbers come from: machine, program, date, and the largest spread; `engine` measured `what`. */
 void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
                                 const char *what);
 

@@ -4,6 +4,8 @@
 #include "crew.h"
 #include "probes.h"
 
+#include "ronde/hw.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +26,11 @@ enum item {
 
 #define HOPS 3u
 #define MORE_HOPS 43u
-#define MESSAGES 32u
-#define MORE_MESSAGES 1056u
+#define MESSAGES 8u
+#define MORE_MESSAGES 56u
+
+/* Slots enough for everything: nothing here waits for a free one. */
+#define DEPTH 64u
 
 /*
  * A short stream is one piece that lasts several times what a port may pass at once; the others are long enough for
@@ -77,11 +82,16 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
     return status;
 }
 
-static enum ronde_status measure(const struct ronde_options *options, struct raw *raw,
-                                 struct ronde_error *error)
+static enum ronde_status measure(const struct ronde_options *options, uint32_t hosts,
+                                 struct raw *raw, struct ronde_error *error)
 {
     static const struct ronde_crew_effort effort = {9, 3};
-    const struct ronde_crew_plan plan = {options->rig, 2, options, raw->jobs, ITEM_COUNT};
+    const struct ronde_crew_plan plan = {.rig = options->rig,
+                                         .ranks = 2,
+                                         .is_crowded = hosts > ronde_usable_cores(),
+                                         .options = options,
+                                         .jobs = raw->jobs,
+                                         .job_count = ITEM_COUNT};
     struct ronde_crew_tally tally = {0, 0};
     struct ronde_crew *crew = NULL;
     enum ronde_status status = compile(raw, error);
@@ -107,9 +117,11 @@ static double slope(const struct raw *raw, enum item few, enum item many, double
     return fmax((raw->stats[many].median - raw->stats[few].median) / units, 0.0);
 }
 
+/* Of a constant, not of a run: how far off the median may be. Runs of half a millisecond have wild tails. */
 static double spread(const struct raw *raw, enum item item)
 {
-    return ronde_stats_spread(&raw->stats[item]);
+    const struct ronde_stats *stats = &raw->stats[item];
+    return stats->median > 0.0 ? stats->notch / stats->median : 0.0;
 }
 
 static void note(struct ronde_calibration_report *report, struct ronde_constant constant)
@@ -141,8 +153,9 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
     const double units = LONG_BYTES - MEDIUM_BYTES;
     const double alone = slope(raw, STREAM, LONG_STREAM, units);
     const double both = fmax(slope(raw, EXCHANGE, LONG_EXCHANGE, units), alone);
-    const double sooner_ns = fit->time.launch_ns + fit->time.step_ns + fit->latency_ns +
-                             SHORT_BYTES * alone - raw->stats[SHORT_STREAM].median;
+    /* Nobody sends to the sender of a stream, so it awaits no card: one way instead of two, as launch_ns has it. */
+    const double sooner_ns =
+        fit->time.launch_ns + SHORT_BYTES * alone - raw->stats[SHORT_STREAM].median;
     fit->time.lane_GBps = 1.0 / both;
     fit->packets.segment_bytes = raw->mtu_bytes - HEADER_BYTES;
     fit->packets.reverse_share = both / alone - 1.0;
@@ -185,9 +198,10 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     memset(&raw, 0, sizeof raw);
     used.dtype = RONDE_FLOAT32;
     used.op = RONDE_SUM;
+    used.depth = DEPTH;
     used.protocol = RONDE_PROTOCOL_STAGED;
     used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
-    enum ronde_status status = measure(&used, &raw, error);
+    enum ronde_status status = measure(&used, hosts, &raw, error);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,
                             "a long stream took no longer than a shorter one: there is no rate");

@@ -254,8 +254,11 @@ static enum ronde_status open_crew(struct lineup *lineup, const struct ronde_opt
             .max_count = count_of(lineup, largest),
             .checked_count = count_of(lineup, largest < CHECKED_BYTES ? largest : CHECKED_BYTES),
         };
-    const struct ronde_crew_plan plan = {options->rig, grid->ranks[lineup->rank_index], options,
-                                         lineup->jobs, grid->algorithm_count};
+    const struct ronde_crew_plan plan = {.rig = options->rig,
+                                         .ranks = grid->ranks[lineup->rank_index],
+                                         .options = options,
+                                         .jobs = lineup->jobs,
+                                         .job_count = grid->algorithm_count};
     return ronde_crew_open(&plan, &lineup->crew, error);
 }
 
@@ -419,6 +422,18 @@ static enum ronde_status print_point(struct ronde_sink *sink, const struct ronde
     return status;
 }
 
+/* For people, and for programs beside them. */
+static enum ronde_status tell_point(const struct lineup *lineup, struct ronde_sink *sink,
+                                    const struct triple *triple, const struct ronde_point *point,
+                                    struct ronde_error *error)
+{
+    const struct ronde_comparison *comparison = lineup->comparison;
+    const enum ronde_status status = print_point(sink, &comparison->grid, triple, point, error);
+    return status == RONDE_OK && comparison->records
+               ? print_point(comparison->records, &comparison->grid, triple, point, error)
+               : status;
+}
+
 /* All algorithms at one size, in turns. */
 static enum ronde_status measure_size(struct lineup *lineup, uint64_t count,
                                       struct ronde_stats *out_stats, struct ronde_error *error)
@@ -455,7 +470,7 @@ static enum ronde_status run_size(struct lineup *lineup, uint32_t size_index,
         triple->records[RONDE_SOURCE_MEASURED] =
             measured_record(lineup, a, count, &stats[a], wrong[a]);
         note_point(point, triple, &stats[a]);
-        status = print_point(sink, grid, triple, point, error);
+        status = tell_point(lineup, sink, triple, point, error);
     }
     return status;
 }

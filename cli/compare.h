@@ -15,6 +15,7 @@ struct ronde_comparison {
     struct ronde_validation grid;        /**< filled in as points are done */
     uint64_t sizes[RONDE_MAX_SIZES];     /**< size column as asked for */
     char machine[160];                   /**< processor and cores */
+    struct ronde_sink *records;          /**< where records go beside what is printed, or NULL */
     size_t wrong;                        /**< elements that differed from host, all points */
     struct ronde_crew_tally tally;       /**< on a rig: repetitions that count, and the others */
 };

@@ -22,8 +22,9 @@ struct ronde_crew_job {
 
 /** What a crew is made of. */
 struct ronde_crew_plan {
-    const char *rig;                     /**< its name, as tests/rig/up was told */
-    uint32_t ranks;                      /**< of every schedule */
+    const char *rig; /**< its name, as tests/rig/up was told */
+    uint32_t ranks;  /**< of every schedule */
+    bool is_crowded; /**< ranks wait as if there were more of them than processors */
     const struct ronde_options *options; /**< type, operator, slot, depth, timeout */
     const struct ronde_crew_job *jobs;   /**< job_count entries; outlives the crew */
     uint32_t job_count;                  /**< how many */

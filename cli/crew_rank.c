@@ -72,6 +72,27 @@ static bool choose_transport(void)
            setenv("UCX_RNDV_THRESH", "inf", 0) == 0;
 }
 
+/*
+ * Meets the others. How a rank waits is decided then, by how many processors it may use: few ranks that stand for many
+ * pretend to have one.
+ */
+static enum ronde_status meet(const struct ronde_crew_plan *plan, const struct ronde_join *meeting,
+                              const struct ronde_comm_options *choices,
+                              struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    cpu_set_t usable, one;
+    CPU_ZERO(&one);
+    const int cpu = sched_getcpu();
+    CPU_SET(cpu > 0 ? (size_t)cpu : 0, &one);
+    const bool pretends = plan->is_crowded && sched_getaffinity(0, sizeof usable, &usable) == 0 &&
+                          sched_setaffinity(0, sizeof one, &one) == 0;
+    const enum ronde_status status =
+        ronde_comm_join(meeting, choices, ronde_mem_default(), out_comm, error);
+    if (pretends)
+        (void)sched_setaffinity(0, sizeof usable, &usable);
+    return status;
+}
+
 static enum ronde_status join(struct rank *rank, struct ronde_error *error)
 {
     const struct ronde_crew_seat *seat = rank->seat;
@@ -88,7 +109,7 @@ static enum ronde_status join(struct rank *rank, struct ronde_error *error)
     if (status == RONDE_OK && !choose_transport())
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the environment");
     if (status == RONDE_OK)
-        status = ronde_comm_join(&meeting, &choices, ronde_mem_default(), &comm, error);
+        status = meet(seat->plan, &meeting, &choices, &comm, error);
     if (status == RONDE_OK)
         status = ronde_backend_comm.probe(&rank->target.machine, error);
     rank->target.backend = &ronde_backend_comm;

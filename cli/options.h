@@ -64,6 +64,7 @@ struct ronde_options {
     const char *engine;                     /**< --engine: auto, flat or simgrid */
     const char *output;                     /**< --output; NULL = stdout */
     const char *plot;                       /**< --plot; NULL = none */
+    const char *records;                    /**< --records; NULL = none */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */
     bool all;                               /**< --all */

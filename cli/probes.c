@@ -48,18 +48,19 @@ static void build_reduce(struct ronde_builder *builder)
     ronde_builder_transfer(builder, &transfer);
 }
 
-/* Each rank's block goes to the other. In place the own copies move nothing. */
+/* Each rank's block goes to the other, and neither way waits for the other. In place the own copies move nothing. */
 static void build_exchange(struct ronde_builder *builder)
 {
     for (uint32_t rank = 0; rank < 2; rank++) {
         const struct ronde_transfer transfer = {
             .from = rank,
             .to = 1 - rank,
+            .to_lane = 1,
             .source = ronde_chunks(RONDE_IN, 0, 1),
             .target = ronde_chunks(RONDE_OUT, rank, 1),
         };
         ronde_builder_transfer(builder, &transfer);
-        ronde_builder_copy(builder, rank, 1, ronde_chunks(RONDE_IN, 0, 1),
+        ronde_builder_copy(builder, rank, 2, ronde_chunks(RONDE_IN, 0, 1),
                            ronde_chunks(RONDE_OUT, rank, 1));
     }
 }

@@ -5,6 +5,9 @@
  * slot, then in a socket, then at the port, in the order in which it was posted, and the lane goes on. Where ports are
  * asked for more than they have, as in trees, that order decides who is late, so it is replayed rather than averaged:
  *
+ *  - Hosts show each other cards before they run (hw/comm/program.c): one begins when those of all that send to it
+ *    have come, and none is done before it has those of all it has to do with. A platform's launch_ns, meant for models
+ *    without cards, has a card's way in it, which is taken out again.
  *  - A host is one processor. It sweeps over its lanes, up to BURST steps of each, then posts what they have sent, one
  *    message of each connection in turns, and goes on as long as there is something to do. Then it says which slots
  *    are free, and sleeps until something comes.
@@ -35,6 +38,7 @@ struct posted {
 
 /* A rank. */
 struct host {
+    double open_ns; /* when it may begin */
     double busy_ns; /* until when its processor works */
     uint32_t lane;  /* its first; they end where the next host's begin */
     uint32_t news; /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
@@ -66,6 +70,11 @@ struct ports {
     double end_ns;
 };
 
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static const struct ronde_dag_op *op_at(const struct ports *ports, uint32_t op)
 {
     return &ports->scene.dag->ops[op];
@@ -78,7 +87,7 @@ static bool wake(struct ports *ports, uint32_t rank, double at_ns)
     if (host->is_to_wake || host->is_sweeping)
         return true;
     host->is_to_wake = true;
-    const double when_ns = at_ns > host->busy_ns ? at_ns : host->busy_ns;
+    const double when_ns = later(later(at_ns, host->open_ns), host->busy_ns);
     return ronde_sim_queue_push(&ports->net.queue, when_ns,
                                 (struct ronde_sim_arrival){when_ns, rank, 0, RONDE_SIM_WAKING});
 }
@@ -106,7 +115,7 @@ static bool finish(struct ports *ports, uint32_t op, double at_ns)
     }
     if (ports->scene.options->out_finish_ns)
         ports->scene.options->out_finish_ns[op] = at_ns;
-    ports->end_ns = at_ns > ports->end_ns ? at_ns : ports->end_ns;
+    ports->end_ns = later(ports->end_ns, at_ns);
     return fits;
 }
 
@@ -234,15 +243,43 @@ static bool happen(struct ports *ports, double at_ns, const struct ronde_sim_arr
     }
 }
 
+/* When a host is there. */
+static double release_of(const struct ports *ports, uint32_t rank)
+{
+    const double *release_ns = ports->scene.options->release_ns;
+    return release_ns ? release_ns[rank] : 0.0;
+}
+
+/* Cards: from a host to all it has a route to or from. Returns how long the quickest is on its way. */
+static double show_cards(struct ports *ports)
+{
+    double quickest_ns = ports->scene.dag->launch_ns;
+    for (uint32_t rank = 0; rank < ports->scene.dag->ranks; rank++)
+        ports->hosts[rank].open_ns = release_of(ports, rank);
+    for (uint32_t i = 0; i < ports->net.routes.count; i++) {
+        const struct ronde_sim_route *there = &ports->net.routes.all[i];
+        const uint32_t from = (uint32_t)(there->key >> 32), to = (uint32_t)there->key;
+        const double there_ns = release_of(ports, from) + there->path.latency_ns;
+        const double back_ns = release_of(ports, to) + ports->net.back.all[i].path.latency_ns;
+        if (from == to)
+            continue;
+        ports->hosts[to].open_ns = later(ports->hosts[to].open_ns, there_ns);
+        ports->end_ns = later(ports->end_ns, later(there_ns, back_ns));
+        quickest_ns = there->path.latency_ns < quickest_ns ? there->path.latency_ns : quickest_ns;
+    }
+    return quickest_ns;
+}
+
 static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *out_result)
 {
+    const double card_ns = show_cards(ports);
     const struct ronde_sim_scene *scene = &ports->scene;
     const struct ronde_sim_arrival *batch;
     double at_ns;
     uint32_t count = 1;
     bool fits = true;
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
-        fits = wake(ports, rank, scene->options->release_ns ? scene->options->release_ns[rank] : 0);
+        fits = wake(ports, rank, ports->hosts[rank].open_ns);
     while (fits && count > 0) {
         fits = ronde_sim_queue_pop(&ports->net.queue, &at_ns, &batch, &count);
         for (uint32_t i = 0; fits && i < count; i++)
@@ -251,7 +288,7 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     if (!fits)
         return ronde_sim_no_memory(scene);
     out_result->engine = "ports";
-    out_result->time_ns = ports->end_ns + scene->dag->launch_ns;
+    out_result->time_ns = ports->end_ns + scene->dag->launch_ns - card_ns;
     out_result->is_contention_free = true;
     return RONDE_OK;
 }

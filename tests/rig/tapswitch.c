@@ -8,11 +8,10 @@
  * Times follow from times, never from when this process got around to something, so a late wake-up delays a frame at
  * most by itself and never slows a port down.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <linux/if_tun.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -51,10 +50,10 @@ struct line {
 struct port {
     int fd;
     bool is_gone;
-    int64_t up_ns;      /* until when it is busy with what its host sent */
-    int64_t down_ns;    /* the same with what its host is sent */
-    struct line air;    /* from this host, not yet at the receiver's port */
-    struct line queue;  /* for this host */
+    int64_t up_ns;     /* until when it is busy with what its host sent */
+    int64_t down_ns;   /* the same with what its host is sent */
+    struct line air;   /* from this host, not yet at the receiver's port */
+    struct line queue; /* for this host */
 };
 
 struct tap_switch {
