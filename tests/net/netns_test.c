@@ -14,10 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Hosts, and ranks of each where they share some: both can be asked for by RONDE_TEST_HOSTS, RONDE_TEST_RANKS_PER_HOST. */
 #define HOSTS 4u
+#define RANKS_PER_HOST 2u
 
-/* Random collectives between the hosts. */
-#define RUNS 60u
+/* Random collectives between the hosts, times ranks: with many ranks each takes long. */
+#define RUNS_BY_RANKS 240u
 
 static struct team_result results[TEAM_MAX];
 
@@ -25,7 +27,14 @@ static struct team_result results[TEAM_MAX];
 struct rig {
     int owner; /* in the names, so that two tests do not meet */
     uint16_t port;
+    uint32_t hosts;
+    uint32_t per_host; /* ranks */
 };
+
+static uint32_t ranks_of(const struct rig *rig)
+{
+    return rig->hosts * rig->per_host;
+}
 
 /* A command of the shell; false if it fails. */
 static bool shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -45,7 +54,7 @@ static bool shell(const char *format, ...)
 
 static void tear_down(const struct rig *rig)
 {
-    for (uint32_t host = 0; host < HOSTS; host++)
+    for (uint32_t host = 0; host < rig->hosts; host++)
         (void)shell("ip netns del ronde-%d-h%u", rig->owner, host);
     (void)shell("ip netns del ronde-%d-bridge", rig->owner);
 }
@@ -65,11 +74,10 @@ static bool add_host(const struct rig *rig, uint32_t host)
 }
 
 /* False, after a visible skip, where namespaces or UCX are not to be had. */
-static bool set_up(struct rig *rig)
+static bool set_up(struct rig *rig, uint32_t hosts, uint32_t per_host)
 {
     const char *reason = NULL;
-    rig->owner = (int)getpid();
-    rig->port = 7700;
+    *rig = (struct rig){(int)getpid(), 7700, hosts, per_host};
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
         suite_skip("%s", reason);
         return false;
@@ -77,7 +85,7 @@ static bool set_up(struct rig *rig)
     bool is_up = shell("ip netns add ronde-%d-bridge", rig->owner) &&
                  shell("ip -n ronde-%d-bridge link add bridge type bridge", rig->owner) &&
                  shell("ip -n ronde-%d-bridge link set bridge up", rig->owner);
-    for (uint32_t host = 0; host < HOSTS && is_up; host++)
+    for (uint32_t host = 0; host < hosts && is_up; host++)
         is_up = add_host(rig, host);
     if (is_up)
         return true;
@@ -90,7 +98,8 @@ static bool set_up(struct rig *rig)
 static bool enter(const struct team_seat *seat, const struct rig *rig, struct ronde_join *out_join)
 {
     char path[80];
-    snprintf(path, sizeof path, "/run/netns/ronde-%d-h%u", rig->owner, seat->join.rank);
+    snprintf(path, sizeof path, "/run/netns/ronde-%d-h%u", rig->owner,
+             seat->join.rank / rig->per_host);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const bool is_there = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
     if (fd >= 0)
@@ -106,18 +115,22 @@ static bool enter(const struct team_seat *seat, const struct rig *rig, struct ro
            setenv("UCX_NET_DEVICES", "eth0", 1) == 0;
 }
 
-static enum ronde_status work_between_hosts(const struct team_seat *seat, struct ronde_error *error)
+/* What hosts of one rank and hosts of several ranks make of the same wish. */
+static bool has_nearest_way(const struct rig *rig, const struct ronde_comm *comm)
 {
-    const struct ronde_comm_options options = team_options(30);
+    return ronde_comm_transport(comm) ==
+           (rig->per_host == 1 ? RONDE_TRANSPORT_UCX : RONDE_TRANSPORT_HYBRID);
+}
+
+/* Random schedules, each run some times. */
+static enum ronde_status run_draws(const struct team_seat *seat, struct ronde_comm *comm,
+                                   uint32_t runs, struct ronde_error *error)
+{
     const struct ronde_comm_plan plan = {0, 0};
-    struct ronde_join join;
-    struct ronde_comm *comm = NULL;
     uint64_t random = 77;
-    if (!team_check(seat, enter(seat, seat->self, &join), "no way into the host"))
-        return RONDE_DEVICE;
-    enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &comm, error);
-    for (uint32_t k = 0; k < RUNS && status == RONDE_OK; k += 3) {
-        struct ronde_schedule *schedule = run_draw_schedule(HOSTS, &random);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; k < runs && status == RONDE_OK; k += 3) {
+        struct ronde_schedule *schedule = run_draw_schedule(ronde_comm_ranks(comm), &random);
         struct ronde_comm_program *program = NULL;
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
         for (uint32_t again = 0; again < 3 && status == RONDE_OK; again++)
@@ -125,6 +138,22 @@ static enum ronde_status work_between_hosts(const struct team_seat *seat, struct
         ronde_comm_unload(program);
         ronde_schedule_destroy(schedule);
     }
+    return status;
+}
+
+static enum ronde_status work_between_hosts(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(30);
+    const struct rig *rig = seat->self;
+    struct ronde_join join;
+    struct ronde_comm *comm = NULL;
+    if (!team_check(seat, enter(seat, rig, &join), "no way into the host"))
+        return RONDE_DEVICE;
+    enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        (void)team_check(seat, has_nearest_way(rig, comm), "the wrong transport");
+    if (status == RONDE_OK)
+        status = run_draws(seat, comm, RUNS_BY_RANKS / join.ranks, error);
     /* Groups meet at addresses that the communicator knows. */
     struct ronde_comm *pair = NULL;
     if (status == RONDE_OK)
@@ -136,14 +165,34 @@ static enum ronde_status work_between_hosts(const struct team_seat *seat, struct
     return status;
 }
 
-static void hosts_leave_what_host_leaves(void)
+static void expect_hosts(uint32_t hosts, uint32_t per_host)
 {
     struct rig rig;
-    if (!set_up(&rig))
+    if (!set_up(&rig, hosts, per_host))
         return;
-    CU_ASSERT(team_run(HOSTS, work_between_hosts, &rig, results));
-    team_expect(results, HOSTS, RONDE_OK);
+    CU_ASSERT(team_run(ranks_of(&rig), work_between_hosts, &rig, results));
+    team_expect(results, ranks_of(&rig), RONDE_OK);
     tear_down(&rig);
+}
+
+static void hosts_leave_what_host_leaves(void)
+{
+    expect_hosts(HOSTS, 1);
+}
+
+static uint32_t number_of(const char *variable, uint32_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void ranks_of_a_host_share_memory_and_reach_the_others(void)
+{
+    const uint32_t hosts = number_of("RONDE_TEST_HOSTS", HOSTS);
+    const uint32_t per_host = number_of("RONDE_TEST_RANKS_PER_HOST", RANKS_PER_HOST);
+    CU_ASSERT_FATAL(hosts * per_host <= TEAM_MAX);
+    expect_hosts(hosts, per_host);
+    suite_note("%u hosts of %u ranks", hosts, per_host);
 }
 
 /* Sums until the link of the last host is cut; then again over a new communicator. */
@@ -162,12 +211,13 @@ static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_
     if (status == RONDE_OK)
         status = run_sums(seat, comm, "ring", 3, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", HOSTS, 0, &schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", join.ranks, 0, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
     if (status == RONDE_OK && join.rank == 0)
         (void)team_check(seat,
-                         shell("ip -n ronde-%d-bridge link set port%u down", rig->owner, HOSTS - 1),
+                         shell("ip -n ronde-%d-bridge link set port%u down", rig->owner,
+                               rig->hosts - 1),
                          "the link stays up");
     if (status == RONDE_OK) {
         struct run_sum sum;
@@ -183,7 +233,8 @@ static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_
     comm = NULL;
     if (join.rank == 0)
         (void)team_check(seat,
-                         shell("ip -n ronde-%d-bridge link set port%u up", rig->owner, HOSTS - 1),
+                         shell("ip -n ronde-%d-bridge link set port%u up", rig->owner,
+                               rig->hosts - 1),
                          "the link stays down");
     struct ronde_error unexpected = {0};
     join.port++;
@@ -196,13 +247,13 @@ static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_
     return status;
 }
 
-static void a_cut_link_is_an_error_and_a_mended_one_works(void)
+static void expect_cut_and_mended(uint32_t per_host)
 {
     struct rig rig;
-    if (!set_up(&rig))
+    if (!set_up(&rig, HOSTS, per_host))
         return;
-    CU_ASSERT(team_run(HOSTS, lose_a_link, &rig, results));
-    for (uint32_t rank = 0; rank < HOSTS; rank++) {
+    CU_ASSERT(team_run(ranks_of(&rig), lose_a_link, &rig, results));
+    for (uint32_t rank = 0; rank < ranks_of(&rig); rank++) {
         CU_ASSERT_EQUAL(results[rank].failures, 0);
         CU_ASSERT_EQUAL(results[rank].exit_code, 0);
         CU_ASSERT(results[rank].status == RONDE_TIMEOUT || results[rank].status == RONDE_DEVICE);
@@ -215,13 +266,27 @@ static void a_cut_link_is_an_error_and_a_mended_one_works(void)
     tear_down(&rig);
 }
 
+static void a_cut_link_is_an_error_and_a_mended_one_works(void)
+{
+    expect_cut_and_mended(1);
+}
+
+static void a_host_that_is_cut_off_is_an_error_for_all_its_ranks(void)
+{
+    expect_cut_and_mended(RANKS_PER_HOST);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"hosts_leave_what_host_leaves", hosts_leave_what_host_leaves},
         {"a_cut_link_is_an_error_and_a_mended_one_works",
          a_cut_link_is_an_error_and_a_mended_one_works},
+        {"ranks_of_a_host_share_memory_and_reach_the_others",
+         ranks_of_a_host_share_memory_and_reach_the_others},
+        {"a_host_that_is_cut_off_is_an_error_for_all_its_ranks",
+         a_host_that_is_cut_off_is_an_error_for_all_its_ranks},
     };
-    team_transport = RONDE_TRANSPORT_UCX;
+    team_transport = RONDE_TRANSPORT_HYBRID;
     return suite_run("netns", cases, sizeof cases / sizeof cases[0]);
 }
