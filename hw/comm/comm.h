@@ -126,7 +126,15 @@ struct ronde_neighbour {
 struct ronde_comm_program {
     struct ronde_comm *comm;
     struct ronde_loaded *loaded;
-    uint64_t id; /**< the same on all ranks */
+    /**
+     * Runs the lanes elsewhere, where this is not NULL: called instead of polling them, once the run may begin. Takes
+     * over end->count of every end, and sets lane_count to 0 when all lanes are done. A connection's message number n
+     * lies in slot n modulo depth. Errors: the run's.
+     */
+    enum ronde_status (*drive)(struct ronde_comm_program *program, bool *io_moved,
+                               struct ronde_error *error);
+    void *driver; /**< its own */
+    uint64_t id;  /**< the same on all ranks */
     uint64_t slot_bytes;
     uint32_t depth;
     struct ronde_neighbour *neighbours;

@@ -280,6 +280,8 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
         old_stride != loaded->frame.slot_stride || old_depth != loaded->frame.depth;
     if (status != RONDE_OK)
         return status;
+    for (uint64_t e = 0; program->drive && e < loaded->end_count; e++)
+        loaded->ends[e].slot = loaded->ends[e].count % loaded->frame.depth;
     /* Blocks of other ranks are not known here: a message of the wrong length is found when it comes. */
     loaded->frame.checks = launch.in_blocks || launch.out_blocks;
     comm->is_running = true;
@@ -369,6 +371,15 @@ static enum ronde_status sweep(struct ronde_comm_program *program, bool *io_move
     return RONDE_OK;
 }
 
+/* Lanes that run elsewhere. */
+static enum ronde_status drive(struct ronde_comm_program *program, bool *io_moved,
+                               struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    return program->drive(program, io_moved, &why) == RONDE_OK ? RONDE_OK
+                                                               : give_up(program, &why, error);
+}
+
 /* What a run that takes too long waits for. */
 static enum ronde_status fail_late(struct ronde_comm_program *program, struct ronde_error *error)
 {
@@ -420,7 +431,8 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
     const bool is_open =
         program->sources_left == 0 && (!program->is_rearranged || program->others_left == 0);
     if (status == RONDE_OK && is_open)
-        status = sweep(program, &has_moved, error);
+        status =
+            program->drive ? drive(program, &has_moved, error) : sweep(program, &has_moved, error);
     if (status == RONDE_OK) {
         struct ronde_error why = {0};
         status = program->comm->wire->poll(program, &has_moved, &is_quiet, &why);

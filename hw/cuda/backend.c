@@ -138,11 +138,11 @@ enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, 
     enum ronde_status status = check_launch(program->peers.comm, program->schedule, launch, error);
     if (status == RONDE_OK)
         status = ronde_cuda_program_prepare(program, launch, error);
+    program->launch = *launch;
     if (status == RONDE_OK)
         status = ronde_cuda_program_start(program, NULL, error);
     if (status != RONDE_OK)
         return status;
-    program->launch = *launch;
     program->is_running = true;
     *out_run = program;
     return RONDE_OK;

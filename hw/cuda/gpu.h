@@ -34,6 +34,10 @@ struct ronde_gpu {
                                 void **out_block, struct ronde_error *error);
     /** Leaves it. */
     void (*detach)(void *self, void *block, uint64_t bytes);
+    /** Lets kernels here use memory of the host, under its address. Errors: DEVICE. */
+    enum ronde_status (*pin)(void *self, void *memory, uint64_t bytes, struct ronde_error *error);
+    /** Ends that. */
+    void (*unpin)(void *self, void *memory, uint64_t bytes);
     /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */

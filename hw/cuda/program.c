@@ -25,6 +25,12 @@ uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
     return program->parts[0].gpu->words(program->parts[0].queue);
 }
 
+/* Whether ranks are processes that do not reach each other's devices. */
+static bool has_proxy(const struct ronde_cuda_program *program)
+{
+    return program->peers.comm && program->peers.comm->transport == RONDE_TRANSPORT_UCX;
+}
+
 /* First rank of a part; part = part_count gives the end. */
 static uint32_t first_rank(const struct ronde_cuda_program *program, uint32_t part)
 {
@@ -86,6 +92,8 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
     program->part_count = place->gpu_count < schedule->ranks ? place->gpu_count : schedule->ranks;
     program->depot_count = comm ? schedule->ranks : program->part_count;
     const enum ronde_status status = init_parts(program, place->gpus, error);
+    if (has_proxy(program))
+        return ronde_cuda_proxy_load(&program->proxy, comm, program->parts, status, error);
     return comm ? ronde_cuda_peers_meet(&program->peers, program->parts, &program->numbering,
                                         program->depots, status, error)
                 : status;
@@ -93,7 +101,9 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
 
 void ronde_cuda_program_fini(struct ronde_cuda_program *program)
 {
-    if (program->peers.comm)
+    if (has_proxy(program))
+        ronde_cuda_proxy_unload(&program->proxy);
+    else if (program->peers.comm)
         ronde_cuda_peers_leave(&program->peers);
     for (uint32_t p = 0; program->parts && p < program->part_count; p++)
         ronde_cuda_part_fini(&program->parts[p]);
@@ -139,6 +149,10 @@ static bool agree(const struct ronde_cuda_program *program)
 static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
+    if (has_proxy(program)) {
+        ronde_cuda_proxy_place(&program->proxy);
+        return RONDE_OK;
+    }
     for (uint32_t p = 0; !program->peers.comm && p < program->part_count && status == RONDE_OK; p++) {
         struct ronde_cuda_part *part = &program->parts[p];
         status = ronde_cuda_part_reserve(part, &part->loaded->frame, error);
@@ -187,12 +201,16 @@ enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
     struct ronde_cuda_peers *peers = &program->peers;
     enum ronde_status status = RONDE_OK;
     program->is_prepared = false;
-    if (peers->comm)
+    if (has_proxy(program)) {
+        launch = ronde_cuda_proxy_settle(&program->proxy, given);
+        program->proxy.words = ronde_cuda_program_words(program);
+    } else if (peers->comm) {
         status = ronde_cuda_peers_settle(peers, &launch, error);
+    }
     if (status == RONDE_OK)
         status = prepare(program, &launch, error);
-    /* Also after a failure: the others wait to hear of it. */
-    if (peers->comm)
+    /* Also after a failure: the others wait to hear of it. A communicator's run sees to that itself. */
+    if (peers->comm && !has_proxy(program))
         status = ronde_cuda_peers_agree(peers, program->schedule, &launch, status, error);
     program->is_prepared = status == RONDE_OK;
     return status;
@@ -211,6 +229,11 @@ enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, v
                                            struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
+    if (has_proxy(program))
+        return streams ? ronde_fail(error, RONDE_UNSUPPORTED,
+                                    "runs in streams need ranks that reach each other's devices: "
+                                    "transport ucx has this process's thread move messages")
+                       : ronde_cuda_proxy_run(&program->proxy, &program->launch, error);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = ronde_cuda_part_start(&program->parts[p], streams ? streams[p] : NULL, error);
     if (status == RONDE_OK || program->part_count == 1)
@@ -246,6 +269,8 @@ enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program,
     enum ronde_status status = RONDE_OK;
     struct ronde_error later = {0};
     *out_over = true;
+    if (has_proxy(program))
+        return ronde_cuda_proxy_test(&program->proxy, out_over, error);
     /* Wait says what the news are. */
     (void)ronde_cuda_program_listen(program, &later);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_over; p++)

@@ -5,6 +5,7 @@
 #define RONDE_HW_CUDA_PROGRAM_H
 
 #include "hw/cuda/peers.h"
+#include "hw/cuda/proxy.h"
 
 /** A loaded program. Zero it, then init. */
 struct ronde_cuda_program {
@@ -14,6 +15,7 @@ struct ronde_cuda_program {
     struct ronde_cuda_part *parts; /**< one per device, in order of ranks */
     uint32_t part_count;
     struct ronde_cuda_peers peers; /**< where ranks are processes: the only part has this one's */
+    struct ronde_cuda_proxy proxy; /**< where these do not share memory of devices */
     uint32_t *depot_of;            /**< per rank: its part, or itself where ranks are processes */
     struct ronde_depot *depots;    /**< one per part, or per rank */
     uint32_t depot_count;          /**< of these */

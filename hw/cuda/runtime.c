@@ -213,6 +213,33 @@ static void detach(void *self, void *block, uint64_t bytes)
     leave(device, before);
 }
 
+/* Whole pages; memory beside them is only pinned as well. */
+static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
+{
+    const struct device *device = self;
+    void *seen = NULL;
+    const int before = enter(device);
+    cudaError_t result =
+        cudaHostRegister(memory, (size_t)bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
+    if (result == cudaSuccess)
+        result = cudaHostGetDevicePointer(&seen, memory, 0);
+    leave(device, before);
+    if (result == cudaSuccess && seen != memory)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "cuda: GPU %d does not reach the host's memory under its address",
+                          device->number);
+    return check(result, "pinning memory of the host", error);
+}
+
+static void unpin(void *self, void *memory, uint64_t bytes)
+{
+    const struct device *device = self;
+    const int before = enter(device);
+    (void)bytes;
+    (void)cudaHostUnregister(memory);
+    leave(device, before);
+}
+
 static void close_queue(void *self)
 {
     struct queue *queue = self;
@@ -413,6 +440,8 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .unshare = unshare,
                                      .attach = attach,
                                      .detach = detach,
+                                     .pin = pin,
+                                     .unpin = unpin,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,

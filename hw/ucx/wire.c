@@ -349,9 +349,11 @@ static void ucx_tell(struct ronde_comm_program *program, const struct ronde_card
 {
     struct ronde_links *links = program->net_self;
     const struct ronde_loaded *loaded = program->loaded;
-    /* All connections are empty, and begin again at their first slot: so do those at their other ends. */
-    for (uint64_t k = 0; program->is_rearranged && k < links->end_count; k++)
-        links->links[links->ends[k]].base = loaded->ends[links->ends[k]].count;
+    /* All connections are empty, and begin again at the slot their ends have: each side for itself. */
+    for (uint64_t k = 0; program->is_rearranged && k < links->end_count; k++) {
+        const struct ronde_end *end = &loaded->ends[links->ends[k]];
+        links->links[links->ends[k]].base = end->count - end->slot;
+    }
     links->card.rank = program->comm->rank;
     links->card.card = *card;
     for (uint32_t n = 0; n < program->neighbour_count; n++) {

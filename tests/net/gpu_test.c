@@ -85,6 +85,12 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
         }
         unload(&rank);
     }
+    if (rank.gpu && seat->join.ranks > 1) {
+        const struct emulated_counts done = emulated_gpu_counts(rank.gpu);
+        const bool is_network = team_transport == RONDE_TRANSPORT_UCX;
+        (void)team_check(seat, is_network ? done.pins > 0 && done.attached == 0 : done.attached > 0,
+                         "messages went another way");
+    }
     close_rank(&rank, seat);
     return status;
 }
@@ -227,6 +233,42 @@ static void a_process_without_memory_tells_the_others(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device shares nothing"));
 }
 
+/* The same over UCX, where every process's thread moves what its kernel posts. */
+static bool use_ucx(void)
+{
+    const char *reason = NULL;
+    if (ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        team_transport = RONDE_TRANSPORT_UCX;
+        return true;
+    }
+    suite_skip("%s", reason);
+    return false;
+}
+
+static void over_a_network_collectives_leave_what_host_leaves(void)
+{
+    if (!use_ucx())
+        return;
+    random_collectives_leave_what_host_leaves();
+    team_transport = RONDE_TRANSPORT_PROC;
+}
+
+static void over_a_network_a_killed_process_ends_the_others(void)
+{
+    if (!use_ucx())
+        return;
+    a_killed_process_ends_the_kernels_that_wait_for_it();
+    team_transport = RONDE_TRANSPORT_PROC;
+}
+
+static void over_a_network_an_abort_is_heard_by_all(void)
+{
+    if (!use_ucx())
+        return;
+    an_abort_is_heard_by_all();
+    team_transport = RONDE_TRANSPORT_PROC;
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -236,6 +278,11 @@ int main(void)
         {"an_abort_is_heard_by_all", an_abort_is_heard_by_all},
         {"processes_that_disagree_are_told_in_what", processes_that_disagree_are_told_in_what},
         {"a_process_without_memory_tells_the_others", a_process_without_memory_tells_the_others},
+        {"over_a_network_collectives_leave_what_host_leaves",
+         over_a_network_collectives_leave_what_host_leaves},
+        {"over_a_network_a_killed_process_ends_the_others",
+         over_a_network_a_killed_process_ends_the_others},
+        {"over_a_network_an_abort_is_heard_by_all", over_a_network_an_abort_is_heard_by_all},
     };
     return suite_run("gpu", cases, sizeof cases / sizeof cases[0]);
 }

@@ -213,6 +213,7 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
     const enum ronde_status status = map_file(descriptor, bytes, out_block, error);
     close(descriptor);
     device->counts.live_blocks += status == RONDE_OK;
+    device->counts.attached += status == RONDE_OK;
     return status;
 }
 
@@ -220,6 +221,26 @@ static void detach(void *self, void *block, uint64_t bytes)
 {
     struct device *device = self;
     munmap(block, bytes);
+    device->counts.live_blocks--;
+}
+
+/* The host's memory is reached anyway; what is pinned must be let go. */
+static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
+{
+    struct device *device = self;
+    (void)memory;
+    (void)bytes;
+    (void)error;
+    device->counts.live_blocks++;
+    device->counts.pins++;
+    return RONDE_OK;
+}
+
+static void unpin(void *self, void *memory, uint64_t bytes)
+{
+    struct device *device = self;
+    (void)memory;
+    (void)bytes;
     device->counts.live_blocks--;
 }
 
@@ -416,6 +437,8 @@ static const struct ronde_gpu *open_in(struct machine *machine,
                                      .unshare = unshare,
                                      .attach = attach,
                                      .detach = detach,
+                                     .pin = pin,
+                                     .unpin = unpin,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,

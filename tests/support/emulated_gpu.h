@@ -27,6 +27,8 @@ struct emulated_counts {
     uint64_t folded;         /**< of those: runs with more lanes than blocks */
     uint64_t live_blocks;    /**< of device memory, now */
     uint64_t writes;         /**< copies to the device */
+    uint64_t pins;           /**< times that memory of the host was pinned */
+    uint64_t attached;       /**< blocks of other processes that were mapped */
 };
 
 /** Opens the only device of a machine; NULL when there is no memory. */

@@ -1,0 +1,133 @@
+/* Kernels behind a communicator's program. See proxy.h. */
+#include "hw/cuda/proxy.h"
+
+#include "hw/cuda/job.h"
+
+/* Where all connections' memory begins and ends; they are laid out by the transport, in one piece. */
+static void find_memory(struct ronde_cuda_proxy *proxy)
+{
+    const struct ronde_comm_program *host = proxy->host;
+    const struct ronde_loaded *loaded = host->loaded;
+    const uint64_t box_bytes = ronde_box_bytes(loaded->schedule, host->slot_bytes, host->depth);
+    uintptr_t first = UINTPTR_MAX;
+    uintptr_t last = 0;
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        if (loaded->ports[e].peer == RONDE_NONE)
+            continue;
+        /* A box begins with the counters, those of the lengths lie behind them. */
+        const uintptr_t box = (uintptr_t)loaded->ends[e].lengths - sizeof(struct ronde_fifo);
+        first = box < first ? box : first;
+        last = box > last ? box : last;
+    }
+    proxy->memory = last > 0 ? (unsigned char *)first : NULL;
+    proxy->memory_bytes = last > 0 ? last - first + box_bytes : 0;
+}
+
+/* What a turn of the communicator does instead of polling lanes. */
+static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
+                               struct ronde_error *error)
+{
+    struct ronde_cuda_proxy *proxy = host->driver;
+    const struct ronde_cuda_part *part = proxy->part;
+    struct ronde_loaded *loaded = host->loaded;
+    bool is_over = false;
+    if (!proxy->is_started) {
+        proxy->is_started = true;
+        *io_moved = true;
+        return ronde_cuda_part_start(proxy->part, NULL, error);
+    }
+    const enum ronde_status status = part->gpu->is_over(part->queue, &is_over, error);
+    for (uint64_t e = 0; e < loaded->end_count && status == RONDE_OK; e++) {
+        struct ronde_end *end = &loaded->ends[e];
+        if (loaded->ports[e].peer == RONDE_NONE)
+            continue;
+        const uint64_t count = RONDE_ACQUIRE(&loaded->frame, end->mine);
+        *io_moved |= count != end->count;
+        end->count = count;
+    }
+    if (status == RONDE_OK && is_over) {
+        host->lane_count = 0;
+        if (__atomic_load_n(&proxy->words[1], __ATOMIC_ACQUIRE) != RONDE_STOP_NOT)
+            return ronde_fail(error, RONDE_TIMEOUT, "rank %u: the kernel was ended early",
+                              host->comm->rank);
+    }
+    return status;
+}
+
+enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct ronde_comm *comm,
+                                        struct ronde_cuda_part *part, enum ronde_status status,
+                                        struct ronde_error *error)
+{
+    proxy->part = part;
+    status = ronde_comm_agree(comm, status, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, part->loaded->schedule, NULL, &proxy->host, error);
+    if (status != RONDE_OK)
+        return status;
+    proxy->host->drive = drive;
+    proxy->host->driver = proxy;
+    find_memory(proxy);
+    if (proxy->memory) {
+        unsigned char *const memory = proxy->memory;
+        proxy->memory = NULL;
+        status = part->gpu->pin(part->gpu->self, memory, proxy->memory_bytes, error);
+        if (status == RONDE_OK)
+            proxy->memory = memory;
+    }
+    return ronde_comm_agree(comm, status, error);
+}
+
+void ronde_cuda_proxy_unload(struct ronde_cuda_proxy *proxy)
+{
+    const struct ronde_gpu *gpu = proxy->part ? proxy->part->gpu : NULL;
+    if (proxy->memory)
+        gpu->unpin(gpu->self, proxy->memory, proxy->memory_bytes);
+    ronde_comm_unload(proxy->host);
+}
+
+struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy,
+                                            const struct ronde_launch *launch)
+{
+    struct ronde_launch settled = *launch;
+    settled.slot_bytes = launch->slot_bytes ? launch->slot_bytes : proxy->host->slot_bytes;
+    settled.depth = launch->depth ? launch->depth : proxy->host->depth;
+    return settled;
+}
+
+void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy)
+{
+    const struct ronde_loaded *from = proxy->host->loaded;
+    struct ronde_loaded *to = proxy->part->loaded;
+    for (uint64_t e = 0; e < to->end_count; e++) {
+        to->ends[e].mine = from->ends[e].mine;
+        to->ends[e].theirs = from->ends[e].theirs;
+        to->ends[e].lengths = from->ends[e].lengths;
+        to->ends[e].slots = from->ends[e].slots;
+    }
+}
+
+enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_comm_run(proxy->host, launch, error);
+    proxy->is_running = status == RONDE_OK;
+    proxy->is_started = false;
+    return status;
+}
+
+enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *out_done,
+                                        struct ronde_error *error)
+{
+    const struct ronde_cuda_part *part = proxy->part;
+    *out_done = true;
+    if (!proxy->is_running)
+        return RONDE_OK;
+    const enum ronde_status status = ronde_comm_test(proxy->host, out_done, error);
+    proxy->is_running = status == RONDE_OK && !*out_done;
+    if (status == RONDE_OK || !proxy->is_started)
+        return status;
+    /* Nobody moves its messages any more. */
+    __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
+    (void)part->gpu->finish(part->queue, NULL, NULL);
+    return status;
+}
