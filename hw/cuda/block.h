@@ -52,6 +52,8 @@
 
 #include "hw/cuda/job.h"
 
+#include <stddef.h>
+
 /** What movers do with every element: from x of operand a and y of operand b to the result. */
 enum ronde_move {
     RONDE_MOVE_COPY,         /**< x */
@@ -124,6 +126,28 @@ struct ronde_line {
 RONDE_INTERP struct ronde_block *ronde_block_of(const struct ronde_frame *frame)
 {
     return (struct ronde_block *)(void *)(uintptr_t)frame;
+}
+
+/** Whether the run has to end early, for whatever reason; others learn of it. */
+RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
+{
+    const struct ronde_job *job = block->job;
+    if (RONDE_PORT_PEEK(job->stop) != RONDE_STOP_NOT)
+        return true;
+    const bool is_aborted = RONDE_PORT_PEEK(job->abort) != 0;
+    const bool is_late = block->deadline_ns > 0 && RONDE_PORT_NOW(block) > block->deadline_ns;
+    if (is_aborted)
+        RONDE_PORT_POKE(job->stop, RONDE_STOP_ABORT);
+    else if (is_late)
+        RONDE_PORT_POKE(job->stop, RONDE_STOP_TIMEOUT);
+    return is_aborted || is_late;
+}
+
+/** The block whose movers execute a command. */
+RONDE_INTERP const struct ronde_block *ronde_command_block(const struct ronde_command *command)
+{
+    const unsigned char *const at = (const unsigned char *)(const void *)command;
+    return (const struct ronde_block *)(const void *)(at - offsetof(struct ronde_block, command));
 }
 
 /** Flag of the lines of the message after the first `count` of a connection. Never 0, which cleared lines hold. */
@@ -325,21 +349,6 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     for (uint32_t k = 0; k < block->seat_count; k++)
         ronde_block_take_seat(block, &block->seats[k]);
     block->deadline_ns = job->timeout_ns > 0 ? RONDE_PORT_NOW(block) + job->timeout_ns : 0;
-}
-
-/** Whether the run has to end early, for whatever reason; others learn of it. */
-RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
-{
-    const struct ronde_job *job = block->job;
-    if (RONDE_PORT_PEEK(job->stop) != RONDE_STOP_NOT)
-        return true;
-    const bool is_aborted = RONDE_PORT_PEEK(job->abort) != 0;
-    const bool is_late = block->deadline_ns > 0 && RONDE_PORT_NOW(block) > block->deadline_ns;
-    if (is_aborted)
-        RONDE_PORT_POKE(job->stop, RONDE_STOP_ABORT);
-    else if (is_late)
-        RONDE_PORT_POKE(job->stop, RONDE_STOP_TIMEOUT);
-    return is_aborted || is_late;
 }
 
 /** Lets a lane go on while it can, but not for ever; whether it is done. */

@@ -133,22 +133,33 @@ RONDE_INTERP void MOVE(move_plain)(enum ronde_move move, const struct ronde_comm
     MOVE(move_singly)(move, command, head + vectors * PER_VECTOR, command->elements, mover);
 }
 
-/* The elements of an operand that a line holds, or would hold; waits for a line that is still under way. */
-RONDE_INTERP struct MOVE(cell)
-    MOVE(load_cell)(const unsigned char *operand, uint64_t cell, uint64_t elements, uint32_t flag)
+/* Waits for a line that is still under way; one whose sender is gone never comes, and then the run has to stop. */
+RONDE_INTERP struct ronde_line MOVE(await_line)(const struct ronde_command *command,
+                                                const unsigned char *address)
+{
+    const uint32_t flag = command->flags[0];
+    struct ronde_line line = RONDE_PORT_LOAD_LINE(address);
+    for (uint32_t k = 1; line.flag[0] != flag || line.flag[1] != flag; k++) {
+        if (k % RONDE_TURNS_PER_LOOK == 0 && ronde_block_must_stop(ronde_command_block(command)))
+            break;
+        line = RONDE_PORT_LOAD_LINE(address);
+    }
+    return line;
+}
+
+/* The elements of an operand that a line holds, or would hold. */
+RONDE_INTERP struct MOVE(cell) MOVE(load_cell)(const struct ronde_command *command,
+                                               const unsigned char *operand, uint64_t cell)
 {
     struct MOVE(cell) out;
     if (ronde_place_has_lines(operand)) {
-        const unsigned char *const address =
-            ronde_line_address(operand + cell * RONDE_LINE_DATA_BYTES);
-        struct ronde_line line = RONDE_PORT_LOAD_LINE(address);
-        while (line.flag[0] != flag || line.flag[1] != flag)
-            line = RONDE_PORT_LOAD_LINE(address);
+        const struct ronde_line line =
+            MOVE(await_line)(command, ronde_line_address(operand + cell * RONDE_LINE_DATA_BYTES));
         RONDE_BYTES(&out, line.data, sizeof out);
         return out;
     }
     const ELEMENT *const from = (const ELEMENT *)(const void *)operand + cell * PER_LINE;
-    const uint64_t rest = elements - cell * PER_LINE;
+    const uint64_t rest = command->elements - cell * PER_LINE;
     RONDE_UNROLL
     for (uint32_t e = 0; e < PER_LINE; e++)
         out.at[e] = e < rest ? from[e] : (ELEMENT)0;
@@ -180,10 +191,10 @@ RONDE_INTERP void MOVE(move_lines)(enum ronde_move move, const struct ronde_comm
     const uint64_t elements = command->elements;
     const uint64_t cells = (elements + PER_LINE - 1) / PER_LINE;
     for (uint64_t c = mover.thread; c < cells; c += mover.threads) {
-        struct MOVE(cell) x = MOVE(load_cell)(command->a, c, elements, command->flags[0]);
+        struct MOVE(cell) x = MOVE(load_cell)(command, command->a, c);
         struct MOVE(cell) y = x;
         if (MOVE(move_has_b)(move))
-            y = MOVE(load_cell)(command->b, c, elements, command->flags[0]);
+            y = MOVE(load_cell)(command, command->b, c);
         RONDE_UNROLL
         for (uint32_t e = 0; e < PER_LINE; e++)
             x.at[e] = MOVE(move_element)(move, x.at[e], y.at[e], command);

@@ -4,6 +4,7 @@
  */
 #include "engine/seal.h"
 #include "hw/cuda/backend.h"
+#include "support/emulated_block.h"
 #include "support/emulated_gpu.h"
 #include "support/heap.h"
 #include "support/suite.h"
@@ -354,6 +355,11 @@ static void abort_ends_a_run_without_limit(void)
     close_bench();
 }
 
+static void movers_give_up_on_a_line_that_never_comes(void)
+{
+    CU_ASSERT_EQUAL(emulated_block_await_nothing(), RONDE_STOP_ABORT);
+}
+
 /* The emulated stream is a word whose value means nothing; a real one is a cudaStream_t. */
 static void *const streams[DEVICES_MAX] = {&bench, &bench, &bench, &bench};
 
@@ -467,6 +473,7 @@ int main(void)
         {"a_stuck_run_ends_and_names_what_it_waits_for",
          a_stuck_run_ends_and_names_what_it_waits_for},
         {"a_run_is_right_after_one_that_got_stuck", a_run_is_right_after_one_that_got_stuck},
+        {"movers_give_up_on_a_line_that_never_comes", movers_give_up_on_a_line_that_never_comes},
         {"abort_ends_a_run_without_limit", abort_ends_a_run_without_limit},
         {"runs_in_a_stream_need_no_preparation_of_their_own",
          runs_in_a_stream_need_no_preparation_of_their_own},

@@ -137,6 +137,26 @@ struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t
     return block;
 }
 
+uint32_t emulated_block_await_nothing(void)
+{
+    static _Alignas(16) unsigned char lines[64];
+    const uint32_t abort_flag = 1;
+    uint32_t stop = RONDE_STOP_NOT;
+    const struct ronde_job job = {.abort = &abort_flag, .stop = &stop};
+    const uint64_t place = RONDE_LINES_BIT | (uint64_t)(uintptr_t)lines / 2;
+    struct ronde_block block;
+    int32_t out[2];
+    memset(&block, 0, sizeof block);
+    block.job = &job;
+    block.command.move = RONDE_MOVE_COPY;
+    block.command.flags[0] = 1;
+    block.command.to = (unsigned char *)out;
+    block.command.a = (const unsigned char *)(uintptr_t)place;
+    block.command.elements = 2;
+    ronde_move_INT32(&block.command, (struct ronde_mover){0, 1});
+    return stop;
+}
+
 bool emulated_block_turn(struct emulated_block *block)
 {
     if (!block->is_over && ronde_block_turn(&block->block)) {

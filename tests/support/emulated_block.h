@@ -10,6 +10,12 @@
 struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t index,
                                            uint32_t movers, uint32_t room_bytes);
 
+/**
+ * Has a mover wait for a line that nobody sends, in a run that was aborted. Returns, with what it has made of the run's
+ * stop flag, only because movers look for it.
+ */
+uint32_t emulated_block_await_nothing(void);
+
 /** Polls its lanes once. Whether its part is over. */
 bool emulated_block_turn(struct emulated_block *block);
 
