@@ -314,8 +314,13 @@ RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde
         struct ronde_end *end = &task->ends[c];
         if (end->lane != lane->index || !end->mine)
             continue;
+        /*
+         * What was sent in an earlier run may still lie unread on another device, whose run need not be over. Messages
+         * that have come already are looked for when they are needed.
+         */
+        const uint64_t theirs = RONDE_PORT_ACQUIRE(end->theirs);
         end->count = *end->mine;
-        end->seen = end->count;
+        end->seen = theirs < end->count ? theirs : end->count;
         end->slot = end->count % block->frame.depth;
     }
 }

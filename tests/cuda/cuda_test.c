@@ -389,6 +389,49 @@ static void runs_in_a_stream_need_no_preparation_of_their_own(void)
     close_bench();
 }
 
+/* Rank 0 of a chain adds the others' numbers to its own, run after run. */
+static void add_runs(uint64_t count, uint32_t runs, uint64_t slot_bytes)
+{
+    struct ronde_launch launch = launch_of(count);
+    launch.depth = bench.schedule->proof.min_depth;
+    launch.slot_bytes = slot_bytes;
+    launch.timeout_ns = 100000000;
+    bench.outs[0] = bench.ins[0];
+    CU_ASSERT_EQUAL(ronde_cuda_prepare(bench.program, &launch, &bench.error), RONDE_OK);
+    for (uint32_t turn = 0; turn < runs; turn++)
+        CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, streams, &bench.error), RONDE_OK);
+    bool is_done = false;
+    while (!is_done)
+        CU_ASSERT_FATAL(ronde_cuda_test(bench.program, &is_done, &bench.error) == RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_cuda_check(bench.program, &bench.error), RONDE_OK);
+    uint64_t wrong = 0;
+    for (uint32_t i = 0; i < count; i++)
+        wrong += bench.in[0][i] != (int32_t)(i + runs * (1 + 2 + 2 * i));
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+/* Who only sends is soon through with a run: in the next one it must not overwrite what nobody has read yet. */
+static void a_device_may_be_a_run_ahead_of_another(void)
+{
+    const struct emulated_options options = {.movers = 3,
+                                             .resident = 4,
+                                             .room_bytes = 3000,
+                                             .reaches_host = true};
+    static const uint64_t slots[] = {64, 0};
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct ronde_request request = {.collective = RONDE_REDUCE,
+                                              .algorithm = "chain",
+                                              .ranks = 3};
+        struct ronde_schedule *schedule = NULL;
+        open_devices(&options, 3, ronde_mem_default());
+        CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule,
+                                      &bench.error) == RONDE_OK);
+        load(schedule);
+        add_runs(200, 8, slots[k]);
+        close_bench();
+    }
+}
+
 static void buffers_of_the_host_are_refused_in_a_stream(void)
 {
     const struct emulated_options options = {.movers = 1, .room_bytes = 1000};
@@ -477,6 +520,7 @@ int main(void)
         {"abort_ends_a_run_without_limit", abort_ends_a_run_without_limit},
         {"runs_in_a_stream_need_no_preparation_of_their_own",
          runs_in_a_stream_need_no_preparation_of_their_own},
+        {"a_device_may_be_a_run_ahead_of_another", a_device_may_be_a_run_ahead_of_another},
         {"buffers_of_the_host_are_refused_in_a_stream", buffers_of_the_host_are_refused_in_a_stream},
         {"every_failed_allocation_is_reported_and_leaves_nothing",
          every_failed_allocation_is_reported_and_leaves_nothing},

@@ -57,7 +57,9 @@ struct queue {
     struct emulated_block **blocks;
     uint32_t block_count;
     uint32_t words[2];
-    uint64_t turns; /* of the blocks that were started last */
+    const struct ronde_job *job; /* of these blocks */
+    uint32_t pending;            /* runs of it that are to follow */
+    uint64_t turns;              /* of the blocks that were started last */
 };
 
 static void protect_one(const struct device *device, int protection)
@@ -343,24 +345,20 @@ static void note_launch(struct device *device, const struct ronde_job *job)
 }
 
 /* Opens all blocks; they are driven by is_over and finish. */
-static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
-                               const struct ronde_job *job, uint32_t blocks,
-                               struct ronde_error *error)
+static bool open_blocks(struct queue *queue, const struct ronde_job *job, uint32_t blocks)
 {
-    struct queue *queue = self;
     struct device *device = queue->device;
-    (void)stream;
-    (void)dtype;
+    bool is_open = true;
     free_blocks(queue);
     queue->blocks = calloc(blocks, sizeof *queue->blocks);
     if (!queue->blocks)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
+        return false;
+    queue->job = job;
     queue->block_count = blocks;
     queue->turns = 0;
     device->run++;
     enter(device);
     note_launch(device, job);
-    bool is_open = true;
     for (uint32_t b = 0; b < blocks; b++) {
         const struct emulated_options *options = &device->options;
         const uint32_t movers = options->movers > 0 ? options->movers : 1 + device->run % 5;
@@ -368,8 +366,23 @@ static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
         is_open = is_open && queue->blocks[b];
     }
     leave(device);
-    return is_open ? RONDE_OK
-                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
+    return is_open;
+}
+
+/* A run that follows one in the same stream begins when that is over. */
+static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
+                               const struct ronde_job *job, uint32_t blocks,
+                               struct ronde_error *error)
+{
+    struct queue *queue = self;
+    (void)dtype;
+    if (stream && queue->job == job) {
+        queue->pending++;
+        return RONDE_OK;
+    }
+    return open_blocks(queue, job, blocks)
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
 }
 
 /* Every block has a turn, in an order of its own. */
@@ -385,14 +398,17 @@ static bool drive(struct queue *queue)
         is_over = emulated_block_turn(queue->blocks[b]) && is_over;
     leave(queue->device);
     queue->turns++;
-    return is_over;
+    if (!is_over || queue->pending == 0)
+        return is_over;
+    queue->pending--;
+    return !open_blocks(queue, queue->job, queue->block_count);
 }
 
-/* Kernels of all devices wait for each other, so all of them go on. */
+/* Kernels of all devices wait for each other, so all of them go on, but some are faster than others. */
 static bool drive_all(struct queue *queue)
 {
     for (struct queue *other = queue->device->machine->queues; other; other = other->next)
-        if (other != queue)
+        if (other != queue && buffers_draw(&queue->device->random) % 4 == 0)
             (void)drive(other);
     return drive(queue);
 }
