@@ -26,8 +26,8 @@ struct ronde_constant {
     const char *name; /**< as in the platform file */
     const char *unit; /**< "ns", "GB/s" ... */
     double value;     /**< 0 in a rate means unlimited */
-    double spread;    /**< (p95 - median) / median of the measurement it rests on; on a rig: notch / median */
-    const char *how;  /**< the measurement, one line */
+    double spread; /**< (p95 - median) / median of the measurement it rests on; on a rig: notch / median */
+    const char *how; /**< the measurement, one line */
 };
 
 /** Constants of a calibration, at most. */

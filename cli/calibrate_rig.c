@@ -75,7 +75,7 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++) {
         const uint64_t count = probes[i].bytes / sizeof(float);
-        status = ronde_probe_make(probes[i].probe, probes[i].length, &raw->schedules[i], error);
+        status = ronde_probe_make(probes[i].probe, probes[i].length, 1, &raw->schedules[i], error);
         raw->jobs[i] = (struct ronde_crew_job){raw->schedules[i], count, 0};
         raw->runs[i] = (struct ronde_crew_run){i, count, probes[i].in_place};
     }

@@ -62,8 +62,8 @@ static const struct ronde_command commands[] = {
      "  ronde validate all_reduce -a ring,tree -N 2,4 --topo machine.xml\n"
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
      " --plot validate.svg\n",
-     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records" PRINT, 1, false,
-     ronde_cmd_validate},
+     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records" PRINT, 1,
+     false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks",
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"

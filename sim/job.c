@@ -74,8 +74,8 @@ static enum ronde_status run_fifo(struct run *run)
 static enum ronde_status run_ports(struct run *run)
 {
     const struct ronde_sim_job *job = run->job;
-    const enum ronde_status status = ronde_dag_create_named(
-        job->schedule, job->load, job->params, run->mem, &run->dag, run->error);
+    const enum ronde_status status = ronde_dag_create_named(job->schedule, job->load, job->params,
+                                                            run->mem, &run->dag, run->error);
     return status == RONDE_OK ? ronde_sim_ports(job->platform, run->dag, run->options, run->mem,
                                                 run->result, run->error)
                               : status;
@@ -175,12 +175,9 @@ static const struct engine {
     enum ronde_status (*run)(struct run *run);
     bool takes_flags; /* SimGrid's */
 } engines[] = {
-    {"auto", run_auto, true},
-    {"flat", run_flat, false},
-    {"simgrid", run_simgrid, true},
-    {"flat_fifo", run_fifo, false},
-    {"ports", run_ports, false},
-    {"extrapolate", run_extrapolate, true},
+    {"auto", run_auto, true},       {"flat", run_flat, false},
+    {"simgrid", run_simgrid, true}, {"flat_fifo", run_fifo, false},
+    {"ports", run_ports, false},    {"extrapolate", run_extrapolate, true},
 };
 
 static const struct engine *find_engine(const char *name)

@@ -9,9 +9,9 @@
 
 /** What happens, where it is not the arrival of a packet at a link: in place of a hop. */
 enum ronde_sim_event {
-    RONDE_SIM_DELIVERY = 0xfffffffdu, /**< a message is there; op is what sent it */
-    RONDE_SIM_CREDIT = 0xfffffffeu,   /**< a freed slot is known; op is what waits for it */
-    RONDE_SIM_WAKING = 0xffffffffu    /**< a host looks around; op is its rank */
+    RONDE_SIM_DELIVERY = 0x7ffffffd, /**< a message is there; op is what sent it */
+    RONDE_SIM_CREDIT = 0x7ffffffe,   /**< a freed slot is known; op is what waits for it */
+    RONDE_SIM_WAKING = 0x7fffffff    /**< a host looks around; op is its rank */
 };
 
 /** A link: a token bucket. */

@@ -14,7 +14,7 @@ struct fuzz_verdict {
     bool is_accepted;    /**< it was read and proved */
     unsigned runs;       /**< launches of it that were run and compared */
     char complaint[512]; /**< what the library did wrong; "" if nothing */
-    char refusal[256];   /**< why a platform was not accepted; "" where it was */
+    char refusal[512];   /**< why a platform was not accepted; "" where it was */
 };
 
 /**

@@ -99,7 +99,13 @@ static const uint32_t ranks[] = {2, 8};
 
 static struct ronde_validation grid_of(struct ronde_point *points)
 {
-    return (struct ronde_validation){RONDE_ALL_REDUCE, algorithms, 2, ranks, 2, 2, points};
+    return (struct ronde_validation){.collective = RONDE_ALL_REDUCE,
+                                     .algorithms = algorithms,
+                                     .algorithm_count = 2,
+                                     .ranks = ranks,
+                                     .rank_counts = 2,
+                                     .size_count = 2,
+                                     .points = points};
 }
 
 static struct ronde_point point(uint64_t bytes, double measured, double simgrid, double closed)
