@@ -135,7 +135,7 @@ static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
     return status;
 }
 
-/* Whether all parts read messages where they lie, or none does, and in which order: each knows its own buffers only. */
+/* Whether all parts read messages where they lie, or none does: each knows its own buffers only. */
 static bool agree(const struct ronde_cuda_program *program)
 {
     const struct ronde_frame *first = &program->parts[0].loaded->frame;
