@@ -38,6 +38,19 @@ enum ronde_placement {
     RONDE_PLACEMENT_MIXED /**< some so, some so */
 };
 
+/** What a backend does where a launch leaves it open. */
+struct ronde_habits {
+    uint64_t slot_bytes; /**< stands in for a launch without */
+    uint64_t pull_from_bytes[2]; /**< chunk's share of a message from which on messages are read where they lie, in
+                                    runs out of place and in place; UINT64_MAX = never */
+    enum ronde_protocol
+        farthest; /**< from there on: pull or push; the most a launch gets that asks for more */
+    uint64_t stream_from_bytes; /**< bytes of all buffers from which on results that nobody reads soon are written past
+                                     the caches; UINT64_MAX = never */
+    uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
+                                     open and one piece is enough; 0 = never. The backend clears new lines */
+};
+
 /** A loaded schedule. Belongs to one thread between runs; during a run every lane belongs to whoever drives it. */
 struct ronde_loaded {
     const struct ronde_schedule *schedule; /**< must outlive this */
@@ -69,6 +82,7 @@ struct ronde_loaded {
     bool is_prepared;            /**< for the last launch; only its buffers may have gone */
     struct ronde_launch last;    /**< what the last run was prepared for */
     enum ronde_placement last_placement; /**< how its buffers lay */
+    struct ronde_habits last_habits;     /**< it was prepared with */
     uint64_t pieces_done;                /**< pieces of all runs so far */
     bool is_dirty;                       /**< a run was abandoned: counters must start again */
 };
@@ -129,22 +143,9 @@ RONDE_API void ronde_loaded_place(struct ronde_loaded *loaded, uint64_t end, uns
 /** Frees what create and prepare took; NULL is allowed. */
 RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 
-/** What a backend does where a launch leaves it open. */
-struct ronde_habits {
-    uint64_t slot_bytes; /**< stands in for a launch without */
-    uint64_t pull_from_bytes[2]; /**< chunk's share of a message from which on messages are read where they lie, in
-                                    runs out of place and in place; UINT64_MAX = never */
-    enum ronde_protocol
-        farthest; /**< from there on: pull or push; the most a launch gets that asks for more */
-    uint64_t stream_from_bytes; /**< bytes of all buffers from which on results that nobody reads soon are written past
-                                     the caches; UINT64_MAX = never */
-    uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
-                                     open and one piece is enough; 0 = never. The backend clears new lines */
-};
-
 /**
- * Sets up a run of a launch that ronde_launch_check accepted, always with the same habits; one that differs from the last
- * in its buffers only costs next to nothing. Slots are only as long as the messages of this count need.
+ * Sets up a run of a launch that ronde_launch_check accepted; one that differs from the last in its buffers only costs next to
+ * nothing. Slots are only as long as the messages of this count need.
  * Messages are read or written in place as lowering allows; where some ranks run in place and others do not, or blocks differ in
  * length, all are copied. Errors: NO_MEMORY.
  */
@@ -158,6 +159,18 @@ RONDE_API uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
 
 /** What streams are made of on this processor. */
 RONDE_API const char *ronde_stream_text(void);
+
+/** Sets up the run that was prepared last once more: the same launch, the same buffers, the same factors. */
+RONDE_API void ronde_loaded_repeat(struct ronde_loaded *loaded);
+
+/** Whether two launches differ in nothing but their buffers and factors, as far as preparing them goes. */
+static inline bool ronde_launch_is_alike(const struct ronde_launch *a, const struct ronde_launch *b)
+{
+    return a->count == b->count && a->dtype == b->dtype && a->op == b->op &&
+           a->slot_bytes == b->slot_bytes && a->depth == b->depth && a->protocol == b->protocol &&
+           a->stream_from_bytes == b->stream_from_bytes && !a->in_blocks && !a->out_blocks &&
+           !b->in_blocks && !b->out_blocks;
+}
 
 /** The protocol of the run that was prepared last. */
 RONDE_API enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded);

@@ -307,15 +307,20 @@ static enum ronde_status place_slots(struct ronde_loaded *loaded, uint64_t strid
     return RONDE_OK;
 }
 
-/* Whether a launch differs from the last one in its buffers only: then all else is prepared. */
-static bool is_repeated(const struct ronde_loaded *loaded, const struct ronde_launch *launch)
+static bool are_same(const struct ronde_habits *a, const struct ronde_habits *b)
 {
-    const struct ronde_launch *last = &loaded->last;
-    return loaded->is_prepared && launch->count == last->count && launch->dtype == last->dtype &&
-           launch->op == last->op && launch->slot_bytes == last->slot_bytes &&
-           launch->depth == last->depth && launch->protocol == last->protocol &&
-           launch->stream_from_bytes == last->stream_from_bytes && !launch->in_blocks &&
-           !launch->out_blocks && !last->in_blocks && !last->out_blocks &&
+    return a->slot_bytes == b->slot_bytes && a->pull_from_bytes[0] == b->pull_from_bytes[0] &&
+           a->pull_from_bytes[1] == b->pull_from_bytes[1] && a->farthest == b->farthest &&
+           a->stream_from_bytes == b->stream_from_bytes &&
+           a->lines_up_to_bytes == b->lines_up_to_bytes;
+}
+
+/* Whether a launch differs from the last one in its buffers only: then all else is prepared. */
+static bool is_repeated(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                        const struct ronde_habits *habits)
+{
+    return loaded->is_prepared && ronde_launch_is_alike(launch, &loaded->last) &&
+           are_same(habits, &loaded->last_habits) &&
            placement_of(loaded, launch) == loaded->last_placement;
 }
 
@@ -337,6 +342,7 @@ static enum ronde_status prepare_shape(struct ronde_loaded *loaded,
     fill_parts(loaded);
     set_scratch(loaded);
     loaded->last = *launch;
+    loaded->last_habits = *habits;
     loaded->is_prepared = true;
     loaded->last_placement = placement_of(loaded, launch);
     return RONDE_OK;
@@ -349,7 +355,7 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
     if (loaded->is_dirty)
         reset_counters(loaded);
     loaded->frame.first_piece = loaded->pieces_done;
-    if (!is_repeated(loaded, launch)) {
+    if (!is_repeated(loaded, launch, habits)) {
         const enum ronde_status status = prepare_shape(loaded, launch, habits, error);
         if (status != RONDE_OK)
             return status;
@@ -358,6 +364,14 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
         set_buffers(&loaded->tasks[t], launch);
     start_lanes(loaded);
     return RONDE_OK;
+}
+
+void ronde_loaded_repeat(struct ronde_loaded *loaded)
+{
+    if (loaded->is_dirty)
+        reset_counters(loaded);
+    loaded->frame.first_piece = loaded->pieces_done;
+    start_lanes(loaded);
 }
 
 enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded)

@@ -26,7 +26,10 @@ void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *sched
 
 _Static_assert(offsetof(struct ronde_card, sequence) == 0, "a card begins with its number");
 
-/* Whoever sees one of the new words sees that the old number is gone: every store releases what is before it. */
+/*
+ * Whoever sees one of the new words sees that the old number is gone: every store releases what is before it. A word that
+ * stays is not written: its line stays with those who have read it.
+ */
 void ronde_card_put(struct ronde_card *to, const struct ronde_card *card)
 {
     uint64_t words[CARD_WORDS];
@@ -34,7 +37,8 @@ void ronde_card_put(struct ronde_card *to, const struct ronde_card *card)
     memcpy(words, card, sizeof words);
     __atomic_store_n(shown, 0, __ATOMIC_RELAXED);
     for (size_t i = 1; i < CARD_WORDS; i++)
-        __atomic_store_n(&shown[i], words[i], __ATOMIC_RELEASE);
+        if (__atomic_load_n(&shown[i], __ATOMIC_RELAXED) != words[i])
+            __atomic_store_n(&shown[i], words[i], __ATOMIC_RELEASE);
     __atomic_store_n(shown, card->sequence, __ATOMIC_RELEASE);
 }
 

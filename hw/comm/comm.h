@@ -110,6 +110,7 @@ struct ronde_comm {
     struct ronde_card *near_cards;     /**< ranks * RONDE_CARDS, as this host's ranks show them */
     struct ronde_card *far_cards;      /**< the same of ranks of other hosts */
     uint64_t sequence;                 /**< runs begun */
+    double checked_ns;                 /**< when the star was last looked at */
     uint64_t loads;                    /**< programs ever loaded: the same number on all ranks */
     bool is_running;
     bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
@@ -143,18 +144,20 @@ struct ronde_comm_program {
     void *net_self;  /**< UCX's */
     uint32_t *lanes; /**< those not done */
     uint32_t lane_count;
-    struct ronde_card card; /**< of the run */
+    struct ronde_card card; /**< of the run; what the schedule decides stays */
     bool is_running;
-    bool is_over;          /**< the run has ended well and awaits ronde_comm_wait */
-    bool is_rearranged;    /**< slots lie differently than in the run before */
-    uint32_t sources_left; /**< sources that have not been verified */
-    uint32_t others_left;  /**< other neighbours that have not been verified */
-    uint32_t idle;         /**< fruitless sweeps in a row */
-    uint32_t sweeps;       /**< since the clock was read */
+    struct ronde_launch launch; /**< as it was given last, */
+    void *buffers[2];           /**< this rank's input and output in it, */
+    bool may_repeat;            /**< and whether it was prepared */
+    bool is_over;               /**< the run has ended well and awaits ronde_comm_wait */
+    bool is_rearranged;         /**< slots lie differently than in the run before */
+    uint32_t sources_left;      /**< sources that have not been verified */
+    uint32_t others_left;       /**< other neighbours that have not been verified */
+    uint32_t idle;              /**< fruitless sweeps in a row */
+    uint32_t sweeps;            /**< since the clock was read */
     double start_ns;
     double end_ns;
     double deadline_ns;           /**< 0 = none */
-    double checked_ns;            /**< when the star was last looked at */
     struct ronde_error unreached; /**< why an offer could not be read */
 };
 

@@ -4,7 +4,9 @@
  * The lanes' own counters are the transport; nothing is copied here. Memory has no name: the host's first rank creates a
  * file without one, and the others open it through that rank's descriptor, so that nothing is left behind however a
  * process ends. A rank that has nothing to do for a while sleeps on a word of its own, its bell; whoever has posted
- * something for it looks whether it sleeps, and only then asks the kernel to wake it.
+ * something for it looks whether it sleeps, and only then asks the kernel to wake it. That look must come after the
+ * posting, which costs a fence, as long as all that a short run does. Where sleep is rare, who is about to sleep makes
+ * the others' processors pass a fence instead (membarrier).
  */
 #include "hw/comm/bells.h"
 #include "hw/comm/reach.h"
@@ -13,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +39,12 @@
 /* Pauses before the processor is offered to others: longer than a message takes between processors. */
 #define PAUSES 100u
 
-/* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
+/*
+ * Fruitless polls before a rank sleeps. Where others wait for the processor it is offered to them after each: in a round
+ * of all ranks, which costs less than sleeping and being woken, whoever is waited for has its turn.
+ */
 #define SPINS 600u
-#define SPINS_CROWDED 4u
+#define SPINS_CROWDED 100u
 
 /* A sleeping rank looks around for lost ranks and time limits after this long. */
 #define NAP_NS 5000000L
@@ -46,7 +52,8 @@
 /* Where the rank's bell is: alone on its lines. */
 struct bell {
     uint32_t is_asleep;   /* atomic; the futex */
-    uint32_t padding[31]; /* up to two cache lines */
+    uint32_t is_fenced;   /* the rank passes a fence when another asks for it */
+    uint32_t padding[30]; /* up to two cache lines */
 };
 
 /* Memory that all ranks of a communicator map. */
@@ -59,6 +66,7 @@ struct shared {
 struct board {
     struct shared shared;
     struct bell *bells;
+    bool is_fenced; /* all ranks pass a fence when one of them is about to sleep */
     struct ronde_heap heap;
     struct ronde_reach reach;
 };
@@ -169,8 +177,16 @@ static enum ronde_status proc_open(struct ronde_comm *comm, struct ronde_error *
         (struct ronde_sign *)(void *)(board->shared.start + cards_bytes + bells_bytes);
     comm->near_cards = (struct ronde_card *)(void *)board->shared.start;
     board->bells = (struct bell *)(void *)(board->shared.start + cards_bytes);
+    board->bells[comm->rank].is_fenced =
+        !comm->is_crowded &&
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
     ronde_heap_init(&board->heap, &signs[comm->rank], comm->mem);
-    return ronde_reach_open(comm, signs, &board->reach, error);
+    status = ronde_reach_open(comm, signs, &board->reach, error);
+    /* That gathers, so all ranks have said by now whether they are fenced. */
+    board->is_fenced = status == RONDE_OK;
+    for (uint32_t rank = 0; rank < comm->ranks; rank++)
+        board->is_fenced &= board->bells[rank].is_fenced != 0;
+    return status;
 }
 
 static void proc_close(struct ronde_comm *comm)
@@ -212,7 +228,6 @@ static uint64_t proc_default_slot_bytes(const struct ronde_schedule *schedule, u
 static void place_ends(const struct ronde_comm_program *program, const uint64_t *firsts,
                        uint64_t box_bytes)
 {
-    struct board *board = program->comm->wire_self;
     const struct shared *shared = program->wire_self;
     struct ronde_loaded *loaded = program->loaded;
     const uint32_t channels = loaded->schedule->channel_count;
@@ -224,8 +239,16 @@ static void place_ends(const struct ronde_comm_program *program, const uint64_t 
         const uint64_t box = firsts[(size_t)receiver * channels + port->channel] + port->number;
         ronde_loaded_place(loaded, e, shared->start + box * box_bytes, program->depth);
     }
-    /* What is sent from scratch is read there as well. */
-    loaded->data = &board->heap.own;
+}
+
+/* What is sent from scratch is read there as well. A schedule without takes no heap. */
+static void place_scratch(const struct ronde_comm_program *program)
+{
+    struct board *board = program->comm->wire_self;
+    struct ronde_loaded *loaded = program->loaded;
+    for (uint32_t task = 0; task < loaded->task_count; task++)
+        if (loaded->tasks[task].chunks[RONDE_SCRATCH] > 0)
+            loaded->data = &board->heap.own;
 }
 
 static enum ronde_status proc_load(struct ronde_comm_program *program, struct ronde_error *error)
@@ -247,8 +270,10 @@ static enum ronde_status proc_load(struct ronde_comm_program *program, struct ro
         /* A schedule for one rank has no connection, and nothing can be mapped that has no bytes. */
         status = share_memory(comm, boxes * box_bytes + 1, program->wire_self, error);
     }
-    if (status == RONDE_OK)
+    if (status == RONDE_OK) {
         place_ends(program, firsts, box_bytes);
+        place_scratch(program);
+    }
     ronde_mem_free(comm->mem, firsts, views, sizeof *firsts);
     return status;
 }
@@ -279,7 +304,9 @@ static void wake(const struct ronde_comm *comm, uint32_t rank, uint32_t *bell)
 static void ring(const struct ronde_comm_program *program)
 {
     const struct board *board = program->comm->wire_self;
-    __sync_synchronize();
+    if (!board->is_fenced)
+        __sync_synchronize();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
         const uint32_t rank = program->neighbours[n].rank;
         uint32_t *bell = &board->bells[rank].is_asleep;
@@ -305,20 +332,12 @@ static enum ronde_status proc_poll(struct ronde_comm_program *program, bool *io_
     *out_is_quiet = true;
     /* This rank has something to do again, or is over: nobody need wake it. */
     if (*io_moved) {
-        __atomic_store_n(&board->bells[program->comm->rank].is_asleep, 0, __ATOMIC_RELAXED);
+        uint32_t *bell = &board->bells[program->comm->rank].is_asleep;
+        if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0)
+            __atomic_store_n(bell, 0, __ATOMIC_RELAXED);
         ring(program);
     }
     return RONDE_OK;
-}
-
-/* Says that this rank sleeps from now on; false if it had not said so before, since then something may have come. */
-static bool fall_asleep(uint32_t *bell)
-{
-    if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0)
-        return true;
-    __atomic_store_n(bell, 1, __ATOMIC_SEQ_CST);
-    __sync_synchronize();
-    return false;
 }
 
 static uint32_t *own_bell(const struct ronde_comm_program *program)
@@ -327,26 +346,39 @@ static uint32_t *own_bell(const struct ronde_comm_program *program)
     return &board->bells[program->comm->rank].is_asleep;
 }
 
+/* Says that this rank sleeps from now on; false if it had not said so before, since then something may have come. */
+static bool fall_asleep(const struct ronde_comm_program *program)
+{
+    const struct board *board = program->comm->wire_self;
+    uint32_t *bell = own_bell(program);
+    if (__atomic_load_n(bell, __ATOMIC_RELAXED) != 0)
+        return true;
+    __atomic_store_n(bell, 1, __ATOMIC_SEQ_CST);
+    __sync_synchronize();
+    if (board->is_fenced)
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    return false;
+}
+
 static int proc_doze(struct ronde_comm_program *program)
 {
-    return fall_asleep(own_bell(program)) ? ronde_bells_fd(program->comm->bells) : -1;
+    return fall_asleep(program) ? ronde_bells_fd(program->comm->bells) : -1;
 }
 
 static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
 {
     const uint32_t spins = program->comm->is_crowded ? SPINS_CROWDED : SPINS;
     const struct timespec nap = {0, NAP_NS};
-    uint32_t *bell = own_bell(program);
     if (idle < spins) {
-        if (idle < PAUSES)
+        if (idle < PAUSES && !program->comm->is_crowded)
             PAUSE_CORE();
         else
             sched_yield();
         return;
     }
     /* Having said so, the caller polls once more, and only a fruitless poll leads to sleep. */
-    if (fall_asleep(bell))
-        (void)syscall(SYS_futex, bell, FUTEX_WAIT, 1, &nap, NULL, 0);
+    if (fall_asleep(program))
+        (void)syscall(SYS_futex, own_bell(program), FUTEX_WAIT, 1, &nap, NULL, 0);
 }
 
 /* Whether a buffer of the launch, if there is one, lies in the heap. */

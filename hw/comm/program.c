@@ -1,8 +1,8 @@
 /*
  * Running schedules on a communicator. See ronde/comm.h.
  *
- * A run begins when this rank says so: it shows its card, and polls its lanes as soon as all ranks that send to it have
- * shown the same. It ends when the lanes are done and every neighbour has shown the same. So no rank ever consumes a
+ * A run begins when this rank says so: it shows its card and sends, and receives as soon as all ranks that send to it
+ * have shown the same. It ends when the lanes are done and every neighbour has shown the same. So no rank ever consumes a
  * message of a run it disagrees with, and every rank of a disagreement learns of it in that run.
  */
 struct ronde_act;
@@ -21,8 +21,9 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
 /* Steps of one lane in a row, as in the cpu backend. */
 #define BURST_STEPS 8u
 
-/* The clock is read once in so many sweeps: a sweep may be as short as a clock reading. */
+/* The clock is read once in so many sweeps, which may be as short as a reading, until so many were fruitless in a row. */
 #define SWEEPS_PER_CLOCK 32u
+#define IDLE_SWEEPS 100u
 
 /* Between two looks at the star. */
 #define CHECK_NS 2e6
@@ -44,14 +45,14 @@ static enum ronde_status check_loads(struct ronde_comm_program *program,
                                      struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
-    struct ronde_card card;
-    ronde_card_fill(&card, schedule);
-    card.slot_bytes = program->slot_bytes;
-    card.depth = program->depth;
+    ronde_card_fill(&program->card, schedule);
+    program->card.slot_bytes = program->slot_bytes;
+    program->card.depth = program->depth;
     struct ronde_card *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
     if (!all)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
-    enum ronde_status status = ronde_star_allgather(comm->star, &card, sizeof card, all, error);
+    enum ronde_status status =
+        ronde_star_allgather(comm->star, &program->card, sizeof program->card, all, error);
     for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
         if (!ronde_card_is_same(&all[0], &all[rank]))
             status = ronde_card_refuse(0, &all[0], rank, &all[rank], error);
@@ -215,8 +216,6 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
     const struct ronde_comm *comm = program->comm;
     launch->slot_bytes = launch->slot_bytes ? launch->slot_bytes : program->slot_bytes;
     launch->depth = launch->depth ? launch->depth : program->depth;
-    if (comm->is_running)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a run of the communicator is not over");
     if (launch->slot_bytes > program->slot_bytes || launch->depth > program->depth)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
@@ -229,20 +228,27 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                               : status;
 }
 
-static struct ronde_card make_card(const struct ronde_comm_program *program,
-                                   const struct ronde_launch *launch)
+/* Writes down what the launch decides. */
+static void fill_card(struct ronde_comm_program *program, const struct ronde_launch *launch)
 {
-    const struct ronde_schedule *schedule = program->loaded->schedule;
-    struct ronde_card card;
-    ronde_card_fill(&card, schedule);
-    card.sequence = program->comm->sequence;
-    card.count = launch->count;
-    card.slot_bytes = launch->slot_bytes;
-    card.depth = launch->depth;
-    card.dtype = launch->dtype;
-    card.offers = program->loaded->frame.no_pull != 0;
-    card.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
-    return card;
+    const enum ronde_collective collective = program->loaded->schedule->collective;
+    struct ronde_card *card = &program->card;
+    card->count = launch->count;
+    card->slot_bytes = launch->slot_bytes;
+    card->depth = launch->depth;
+    card->dtype = launch->dtype;
+    card->offers = program->loaded->frame.no_pull != 0;
+    card->op = ronde_collective_traits(collective)->reduces ? launch->op : 0;
+}
+
+/* Bad news that are known; the system is asked for more once in a while only, which takes longer than a short run. */
+static enum ronde_status look_around(struct ronde_comm *comm, double now_ns,
+                                     struct ronde_error *error)
+{
+    if (now_ns - comm->checked_ns < CHECK_NS)
+        return ronde_star_known(comm->star, error);
+    comm->checked_ns = now_ns;
+    return ronde_star_check(comm->star, error);
 }
 
 static void start_lanes(struct ronde_comm_program *program)
@@ -259,10 +265,25 @@ static void start_lanes(struct ronde_comm_program *program)
     program->others_left = program->neighbour_count - program->sources_left;
 }
 
-enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
+/* This rank's entry of an array by rank. */
+static void *entry_of(void *const *buffers, uint32_t rank)
+{
+    return buffers ? buffers[rank] : NULL;
+}
+
+/* Whether a launch is the last one again, which spares checking and preparing it: half of what a short run takes. */
+static bool is_repeated(const struct ronde_comm_program *program, const struct ronde_launch *launch)
+{
+    const uint32_t rank = program->comm->rank;
+    return program->may_repeat && ronde_launch_is_alike(launch, &program->launch) &&
+           entry_of(launch->in, rank) == program->buffers[0] &&
+           entry_of(launch->out, rank) == program->buffers[1] && !launch->factors;
+}
+
+/* Gets a launch ready that differs from the last one. */
+static enum ronde_status prepare(struct ronde_comm_program *program,
                                  const struct ronde_launch *given, struct ronde_error *error)
 {
-    struct ronde_comm *comm = program->comm;
     struct ronde_loaded *loaded = program->loaded;
     struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
                                   .farthest = RONDE_PROTOCOL_PULL,
@@ -270,9 +291,8 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;
-    enum ronde_status status = ronde_star_check(comm->star, error);
-    if (status == RONDE_OK)
-        status = settle_launch(program, &launch, &habits, error);
+    program->may_repeat = false;
+    enum ronde_status status = settle_launch(program, &launch, &habits, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);
     /* Also when there was no memory for more than the slots: the next run must not forget it. */
@@ -284,17 +304,37 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
         loaded->ends[e].slot = loaded->ends[e].count % loaded->frame.depth;
     /* Blocks of other ranks are not known here: a message of the wrong length is found when it comes. */
     loaded->frame.checks = launch.in_blocks || launch.out_blocks;
+    fill_card(program, &launch);
+    program->launch = *given;
+    program->buffers[0] = entry_of(given->in, program->comm->rank);
+    program->buffers[1] = entry_of(given->out, program->comm->rank);
+    program->may_repeat = !launch.in_blocks && !launch.out_blocks && !launch.factors;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
+                                 const struct ronde_launch *launch, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    const double start_ns = ronde_clock_ns();
+    enum ronde_status status = look_around(comm, start_ns, error);
+    if (status == RONDE_OK && comm->is_running)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "a run of the communicator is not over");
+    if (status == RONDE_OK && is_repeated(program, launch))
+        ronde_loaded_repeat(program->loaded);
+    else if (status == RONDE_OK)
+        status = prepare(program, launch, error);
+    if (status != RONDE_OK)
+        return status;
     comm->is_running = true;
-    comm->sequence++;
+    program->card.sequence = ++comm->sequence;
     program->is_running = true;
     program->is_over = false;
     program->idle = 0;
     program->sweeps = 0;
-    program->start_ns = ronde_clock_ns();
-    program->checked_ns = program->start_ns;
-    program->deadline_ns = launch.timeout_ns > 0 ? program->start_ns + (double)launch.timeout_ns : 0;
+    program->start_ns = start_ns;
+    program->deadline_ns = launch->timeout_ns > 0 ? start_ns + (double)launch->timeout_ns : 0;
     start_lanes(program);
-    program->card = make_card(program, &launch);
     comm->wire->tell(program, &program->card);
     return RONDE_OK;
 }
@@ -349,6 +389,28 @@ static enum ronde_status fail_step(struct ronde_comm_program *program,
     return give_up(program, &why, error);
 }
 
+/* Before the senders have shown the same card a lane may send, and no more. */
+static bool may_poll(const struct ronde_comm_program *program, const struct ronde_lane *lane)
+{
+    const struct ronde_program *steps = lane->task->view.program;
+    return program->sources_left == 0 || lane->piece == lane->task->frame->piece_count ||
+           ronde_act_receive(&steps->steps[lane->step]) == RONDE_NONE;
+}
+
+/* Lets a lane go on while it can, but not for ever. */
+static enum ronde_poll poll_burst(const struct ronde_comm_program *program, struct ronde_lane *lane,
+                                  bool *io_moved)
+{
+    enum ronde_poll poll = RONDE_POLL_PROGRESSED;
+    for (uint32_t step = 0; step < BURST_STEPS && poll == RONDE_POLL_PROGRESSED; step++) {
+        if (!may_poll(program, lane))
+            return RONDE_POLL_BLOCKED;
+        poll = ronde_lane_poll(lane);
+        *io_moved |= poll == RONDE_POLL_PROGRESSED;
+    }
+    return poll;
+}
+
 /* Polls every lane once; those that are done leave. */
 static enum ronde_status sweep(struct ronde_comm_program *program, bool *io_moved,
                                struct ronde_error *error)
@@ -356,12 +418,7 @@ static enum ronde_status sweep(struct ronde_comm_program *program, bool *io_move
     uint32_t kept = 0;
     for (uint32_t k = 0; k < program->lane_count; k++) {
         struct ronde_lane *lane = &program->loaded->lanes[program->lanes[k]];
-        enum ronde_poll poll = ronde_lane_poll(lane);
-        for (uint32_t step = 1; step < BURST_STEPS && poll == RONDE_POLL_PROGRESSED; step++) {
-            *io_moved = true;
-            poll = ronde_lane_poll(lane);
-        }
-        *io_moved |= poll == RONDE_POLL_PROGRESSED;
+        const enum ronde_poll poll = poll_burst(program, lane, io_moved);
         if (poll == RONDE_POLL_WRONG)
             return fail_step(program, lane, error);
         if (poll != RONDE_POLL_DONE)
@@ -406,13 +463,14 @@ static enum ronde_status fail_late(struct ronde_comm_program *program, struct ro
 /* The time limit, and bad news. */
 static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_error *error)
 {
-    if (program->idle == 0 && ++program->sweeps % SWEEPS_PER_CLOCK != 0)
+    struct ronde_comm *comm = program->comm;
+    if (++program->sweeps % SWEEPS_PER_CLOCK != 0 && !comm->is_crowded && program->idle < IDLE_SWEEPS)
         return RONDE_OK;
     const double now_ns = ronde_clock_ns();
-    if (now_ns - program->checked_ns < CHECK_NS)
+    if (now_ns - comm->checked_ns < CHECK_NS)
         return RONDE_OK;
-    program->checked_ns = now_ns;
-    const enum ronde_status status = ronde_star_check(program->comm->star, error);
+    comm->checked_ns = now_ns;
+    const enum ronde_status status = ronde_star_check(comm->star, error);
     if (status == RONDE_OK && program->deadline_ns > 0 && now_ns > program->deadline_ns)
         return fail_late(program, error);
     return status;
@@ -429,7 +487,7 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
         status = verify(program, error);
     /* Slots that lie elsewhere than before: nobody may still be reading the old ones. */
     const bool is_open =
-        program->sources_left == 0 && (!program->is_rearranged || program->others_left == 0);
+        !program->is_rearranged || (program->sources_left == 0 && program->others_left == 0);
     if (status == RONDE_OK && is_open)
         status =
             program->drive ? drive(program, &has_moved, error) : sweep(program, &has_moved, error);
@@ -441,7 +499,7 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
     }
     program->idle = has_moved ? 0 : program->idle + 1;
     *out_done = status == RONDE_OK && is_open && program->lane_count == 0 &&
-                program->others_left == 0 && is_quiet;
+                program->sources_left == 0 && program->others_left == 0 && is_quiet;
     return status == RONDE_OK && !*out_done ? watch(program, error) : status;
 }
 

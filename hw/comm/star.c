@@ -88,8 +88,7 @@ static enum ronde_status fail_lost(struct ronde_star *star, uint32_t entry,
     return settle(star, &why, entry, error);
 }
 
-/* A failure of before, or an abort asked for since. */
-static enum ronde_status known_failure(struct ronde_star *star, struct ronde_error *error)
+enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error)
 {
     struct ronde_error why = {0};
     if (star->failure.status != RONDE_OK)
@@ -238,7 +237,7 @@ static enum ronde_status look_at(struct ronde_star *star, uint32_t entry, struct
 /* Waits at most so long for anything, and looks at all that has come. */
 static enum ronde_status look_around(struct ronde_star *star, int wait_ms, struct ronde_error *error)
 {
-    enum ronde_status status = known_failure(star, error);
+    enum ronde_status status = ronde_star_known(star, error);
     if (status != RONDE_OK || poll(star->polls, star->poll_count, wait_ms) <= 0)
         return status;
     for (uint32_t p = 0; p < star->poll_count && status == RONDE_OK; p++)
@@ -292,7 +291,7 @@ static enum ronde_status await_frame(struct ronde_star *star, uint32_t entry, ui
             return settle(star, &why, entry, error);
         }
         if (has_frame(star, entry, kind))
-            return known_failure(star, error);
+            return ronde_star_known(star, error);
         const int left_ms = ronde_socket_left_ms(deadline_ns, 10);
         if (left_ms == 0)
             return fail_late(star, entry, error);
@@ -326,7 +325,7 @@ static enum ronde_status take_frame(struct ronde_star *star, uint32_t entry, voi
 static enum ronde_status gather_all(struct ronde_star *star, const void *mine, size_t bytes,
                                     char *all, double deadline_ns, struct ronde_error *error)
 {
-    enum ronde_status status = known_failure(star, error);
+    enum ronde_status status = ronde_star_known(star, error);
     if (bytes > 0)
         memcpy(all, mine, bytes);
     for (uint32_t rank = 1; rank < star->ranks && status == RONDE_OK; rank++) {

@@ -48,6 +48,9 @@ enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine
 /** Looks for bad news; at rank 0 it also passes them on. Never blocks. Errors: DEVICE naming a lost rank; what was told. */
 enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *error);
 
+/** The same without asking the system: a failure of before, or an abort asked for since. */
+enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error);
+
 /** Tells all ranks that it is over, and why. Best effort: who is gone is told nothing. */
 void ronde_star_alarm(struct ronde_star *star, const struct ronde_error *why);
 

@@ -320,7 +320,7 @@ static void look_for_losses(struct ronde_links *links)
         links->missed_ns = now_ns;
     /* The star must have been asked since: UCX may spend all that time in one call. */
     else if (now_ns - links->missed_ns > GRACE_NS &&
-             links->program->checked_ns - links->missed_ns > GRACE_NS / 2)
+             links->program->comm->checked_ns - links->missed_ns > GRACE_NS / 2)
         (void)ronde_fail(&links->net->failure, RONDE_DEVICE, "ucx: rank %u was lost: %s",
                          missed->rank, missed->reason);
 }

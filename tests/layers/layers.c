@@ -22,7 +22,8 @@ static const char *const posix[] = {"argp.h",  "arpa/",    "dirent.h",      "dlf
                                     "fcntl.h", "getopt.h", "locale.h",      "netdb.h",
                                     "net/",    "netinet/", "poll.h",        "pthread.h",
                                     "sched.h", "signal.h", "strings.h",     "sys/",
-                                    "time.h",  "unistd.h", "linux/futex.h", NULL};
+                                    "time.h",  "unistd.h", "linux/futex.h", "linux/membarrier.h",
+                                    NULL};
 
 static const char *const cxx[] = {"algorithm", "array",         "cmath",   "cstdint",
                                   "cstdio",    "cstdlib",       "cstring", "deque",

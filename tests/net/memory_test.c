@@ -33,6 +33,13 @@ static enum ronde_status use_all(const struct ronde_join *join, const struct ron
         const struct ronde_launch launch = run_sum_launch(&sum, join->rank);
         status = run_launch(program, &launch, error);
     }
+    if (status == RONDE_OK) {
+        void *block = ronde_mem_new(ronde_comm_mem(comm), 100, 1);
+        if (!block)
+            status = ronde_fail(error, RONDE_NO_MEMORY, "no registered memory");
+        else
+            ronde_mem_free(ronde_comm_mem(comm), block, 100, 1);
+    }
     if (status == RONDE_OK)
         status = ronde_comm_split(comm, 0, 0, &part, error);
     ronde_comm_destroy(part);

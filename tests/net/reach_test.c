@@ -1,0 +1,357 @@
+/*
+ * Memory that ranks read of each other without help: registered, or through the kernel.
+ */
+#include "hw/comm/heap.h"
+#include "net/run.h"
+#include "support/suite.h"
+
+#include "ronde/schedules.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct team_result results[TEAM_MAX];
+
+/* Elements of a run that is pulled: more than one piece. */
+#define COUNT 100000u
+
+/* A heap reader in the same process goes the same way as one in another. */
+static void a_heap_is_read_through_a_window(void)
+{
+    struct ronde_sign sign = {0};
+    struct ronde_heap heap;
+    struct ronde_window window = {0};
+    ronde_heap_init(&heap, &sign, ronde_mem_default());
+    CU_ASSERT_FALSE(ronde_window_open(&window, &sign));
+    char *first = ronde_mem_new(&heap.own, 10, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+    strcpy(first, "first");
+    CU_ASSERT_FATAL(ronde_window_open(&window, &sign));
+    const unsigned char *seen = ronde_window_find(&window, (unsigned char *)first, 10);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(seen);
+    CU_ASSERT_PTR_NOT_EQUAL(seen, (unsigned char *)first);
+    CU_ASSERT_STRING_EQUAL((const char *)seen, "first");
+    /* Further than the window reaches, until it is opened again. */
+    char *large = ronde_mem_new(&heap.own, 5u << 20, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(large);
+    strcpy(large, "large");
+    CU_ASSERT_PTR_NULL(ronde_window_find(&window, (unsigned char *)large, 5u << 20));
+    CU_ASSERT_FATAL(ronde_window_open(&window, &sign));
+    seen = ronde_window_find(&window, (unsigned char *)large, 5u << 20);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(seen);
+    CU_ASSERT_STRING_EQUAL((const char *)seen, "large");
+    /* What a window maps outlives its heap. */
+    ronde_heap_close(&heap);
+    CU_ASSERT_STRING_EQUAL((const char *)seen, "large");
+    ronde_window_close(&window);
+}
+
+static void a_heap_uses_gaps_again_and_knows_its_blocks(void)
+{
+    struct ronde_sign sign = {0};
+    struct ronde_heap heap;
+    void *blocks[4];
+    ronde_heap_init(&heap, &sign, ronde_mem_default());
+    for (size_t k = 0; k < 4; k++) {
+        blocks[k] = ronde_mem_new(&heap.own, 3000, 1);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(blocks[k]);
+        memset(blocks[k], (int)k + 1, 3000);
+    }
+    const uint64_t used = sign.bytes;
+    CU_ASSERT(ronde_heap_holds(&heap, blocks[1], 3000));
+    CU_ASSERT_FALSE(ronde_heap_holds(&heap, blocks[1], 10000));
+    CU_ASSERT_FALSE(ronde_heap_holds(&heap, &heap, 1));
+    ronde_mem_free(&heap.own, blocks[1], 3000, 1);
+    CU_ASSERT_FALSE(ronde_heap_holds(&heap, blocks[1], 3000));
+    unsigned char *again = ronde_mem_new(&heap.own, 3000, 1);
+    CU_ASSERT_PTR_EQUAL(again, blocks[1]);
+    CU_ASSERT_EQUAL(again[0], 0);
+    CU_ASSERT_EQUAL(sign.bytes, used);
+    /* Growing keeps what is there. */
+    unsigned char *grown = heap.own.resize(heap.own.self, blocks[3], 3000, 200000);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(grown);
+    CU_ASSERT_EQUAL(grown[2999], 4);
+    /* More than the machine has is refused, and leaves everything as it was. */
+    CU_ASSERT_PTR_NULL(ronde_mem_new(&heap.own, SIZE_MAX / 4, 1));
+    CU_ASSERT_EQUAL(((unsigned char *)blocks[2])[0], 3);
+    ronde_heap_close(&heap);
+}
+
+/* Every send that ranks apart may offer waits out of place for nothing that it does not wait for in place. */
+static void mixed_placements_wait_for_no_more_than_one(void)
+{
+    static const uint32_t sizes[] = {2, 3, 4, 6, 8, 9};
+    uint32_t algorithm_count;
+    uint64_t sends = 0;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&algorithm_count);
+    for (uint32_t k = 0; k < algorithm_count * 6; k++) {
+        const struct ronde_algorithm *algorithm = &algorithms[k / 6];
+        struct ronde_schedule *schedule = NULL;
+        struct ronde_error error = {0};
+        if (!ronde_collective_traits(algorithm->collective)->has_in_place ||
+            run_compile(algorithm->collective, algorithm->name, sizes[k % 6], 0, &schedule,
+                        &error) != RONDE_OK)
+            continue;
+        for (uint32_t p = 0; p < schedule->program_count; p++) {
+            const struct ronde_program *program = &schedule->programs[p];
+            for (uint32_t s = 0; s < program->step_count; s++) {
+                const uint8_t buffered = RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE;
+                const struct ronde_step_lowering *lowering = &program->lowering[s];
+                if ((program->steps[s].flags & buffered) != 0 || lowering->reuse_step == RONDE_NONE)
+                    continue;
+                CU_ASSERT_EQUAL(lowering->reuse_step, lowering->reuse_step_in_place);
+                sends++;
+            }
+        }
+        ronde_schedule_destroy(schedule);
+    }
+    CU_ASSERT(sends >= 50);
+}
+
+/* An all_reduce that is pulled. */
+struct large {
+    struct ronde_comm *comm;
+    struct ronde_schedule *schedule;
+    struct ronde_comm_program *program;
+    const struct ronde_mem *mem; /* of the buffers */
+    float *values;               /* COUNT in, COUNT out */
+    void *in[TEAM_MAX];
+    void *out[TEAM_MAX];
+    struct ronde_launch launch;
+};
+
+static enum ronde_status large_open(const struct team_seat *seat, bool is_registered,
+                                    const struct ronde_comm_options *options, struct large *large,
+                                    struct ronde_error *error)
+{
+    const uint32_t rank = seat->join.rank;
+    memset(large, 0, sizeof *large);
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, options, ronde_mem_default(), &large->comm, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &large->schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(large->comm, large->schedule, NULL, &large->program, error);
+    if (status != RONDE_OK)
+        return status;
+    large->mem = is_registered ? ronde_comm_mem(large->comm) : ronde_mem_default();
+    large->values = ronde_mem_new(large->mem, 2 * COUNT, sizeof *large->values);
+    if (!large->values)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
+    for (uint32_t i = 0; i < COUNT; i++)
+        large->values[i] = (float)(rank + i % 7);
+    large->in[rank] = large->values;
+    large->out[rank] = large->values + COUNT;
+    large->launch = (struct ronde_launch){.count = COUNT,
+                                          .dtype = RONDE_FLOAT32,
+                                          .op = RONDE_SUM,
+                                          .in = large->in,
+                                          .out = large->out,
+                                          .protocol = RONDE_PROTOCOL_PULL,
+                                          .timeout_ns = UINT64_C(20000000000) * team_patience()};
+    /* Where the kernel does not read, what is not registered is copied. */
+    if (ronde_backend_comm.supports(large->comm, large->schedule, &large->launch, NULL) != RONDE_OK)
+        large->launch.protocol = RONDE_PROTOCOL_STAGED;
+    (void)team_check(seat, !is_registered || large->launch.protocol == RONDE_PROTOCOL_PULL,
+                     "what is registered is not pulled");
+    return RONDE_OK;
+}
+
+static void large_close(struct large *large)
+{
+    ronde_comm_unload(large->program);
+    ronde_schedule_destroy(large->schedule);
+    ronde_mem_free(large->mem, large->values, 2 * COUNT, sizeof *large->values);
+    ronde_comm_destroy(large->comm);
+}
+
+/* Runs, and notes whether the sums are right. */
+static enum ronde_status large_run(const struct team_seat *seat, struct large *large,
+                                   struct ronde_error *error)
+{
+    const uint32_t ranks = seat->join.ranks;
+    struct ronde_result result;
+    uint32_t wrong = 0;
+    enum ronde_status status = ronde_comm_run(large->program, &large->launch, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_wait(large->program, &result, error);
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t i = 0; i < COUNT; i++)
+        wrong += large->values[COUNT + i] != (float)(ranks * (i % 7) + ranks * (ranks - 1) / 2);
+    (void)team_check(seat, wrong == 0, "a sum is wrong");
+    (void)team_check(seat, result.protocol == large->launch.protocol,
+                     "messages travelled otherwise");
+    return RONDE_OK;
+}
+
+/* Rank 1 offers what it has and dies; the others may be reading it. */
+static enum ronde_status die_offering(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct large large;
+    enum ronde_status status = large_open(seat, *(const bool *)seat->self, &options, &large, error);
+    bool is_done = false;
+    if (status == RONDE_OK)
+        status = large_run(seat, &large, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_run(large.program, &large.launch, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_test(large.program, &is_done, error);
+    if (status == RONDE_OK && seat->join.rank == 1)
+        raise(SIGKILL);
+    while (status == RONDE_OK && !is_done)
+        status = ronde_comm_test(large.program, &is_done, error);
+    large_close(&large);
+    return status;
+}
+
+static void a_rank_that_dies_offering_is_named(void)
+{
+    for (int is_registered = 0; is_registered < 2; is_registered++) {
+        const bool flag = is_registered != 0;
+        CU_ASSERT_FATAL(team_run(3, die_offering, &flag, results));
+        CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
+        for (uint32_t rank = 0; rank < 3; rank += 2) {
+            CU_ASSERT_EQUAL(results[rank].exit_code, 0);
+            CU_ASSERT_EQUAL(results[rank].status, RONDE_DEVICE);
+            CU_ASSERT_EQUAL(results[rank].failures, 0);
+            CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1"));
+            if (!strstr(results[rank].message, "rank 1"))
+                suite_note("rank %u: \"%s\" %s", rank, results[rank].message, results[rank].failure);
+        }
+    }
+}
+
+/* Makes the kernel refuse to read other processes, as containers do. */
+static bool forbid_reading(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void keep_note(void *self, const char *text)
+{
+    snprintf(self, 256, "%s", text);
+}
+
+/* Rank 2 may not read: all ranks copy what is not registered, and go on to pull what is. */
+static enum ronde_status be_forbidden(const struct team_seat *seat, struct ronde_error *error)
+{
+    char note[256] = "";
+    struct ronde_comm_options options = team_options(20);
+    options.note = keep_note;
+    options.note_self = note;
+    if (seat->join.rank == 2 && !forbid_reading()) {
+        seat->result->number = 1;
+        return RONDE_OK;
+    }
+    enum ronde_status status = RONDE_OK;
+    for (int is_registered = 0; is_registered < 2 && status == RONDE_OK; is_registered++) {
+        struct team_seat again = *seat;
+        char token[32];
+        snprintf(token, sizeof token, "forbidden-%u-%d", seat->join.port, is_registered);
+        again.join.token = token;
+        again.join.host = NULL;
+        again.join.listener = 0;
+        struct large large;
+        status = large_open(&again, is_registered != 0, &options, &large, error);
+        const bool is_pulled = large.launch.protocol == RONDE_PROTOCOL_PULL;
+        (void)team_check(seat, status != RONDE_OK || is_pulled == (is_registered != 0),
+                         "what the kernel refuses is not copied");
+        if (status == RONDE_OK)
+            status = large_run(seat, &large, error);
+        large_close(&large);
+    }
+    (void)team_check(seat, seat->join.rank != 0 || strstr(note, "rank 2 cannot read the memory of"),
+                     "nobody is told");
+    return status;
+}
+
+static void a_kernel_that_refuses_is_noted_and_done_without(void)
+{
+    CU_ASSERT_FATAL(team_run(3, be_forbidden, NULL, results));
+    if (results[2].number == 1)
+        suite_skip("the system lets no process filter its calls");
+    team_expect(results, 3, RONDE_OK);
+}
+
+/* Open descriptors, and mappings of memory without a name. */
+static size_t count_things(void)
+{
+    size_t count = 0;
+    char line[512];
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        count += strstr(line, "memfd:ronde") != NULL;
+    if (maps)
+        fclose(maps);
+    return count;
+}
+
+/* Communicators come and go; the first makes whatever a process keeps for ever. */
+static enum ronde_status come_and_go(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    enum ronde_status status = RONDE_OK;
+    size_t before = 0;
+    for (int k = 0; k < 4 && status == RONDE_OK; k++) {
+        struct team_seat again = *seat;
+        struct large large;
+        char token[32];
+        snprintf(token, sizeof token, "go-%u-%d", seat->join.port, k);
+        again.join.token = token;
+        again.join.host = NULL;
+        again.join.listener = 0;
+        status = large_open(&again, k % 2 == 0, &options, &large, error);
+        if (status == RONDE_OK)
+            status = large_run(seat, &large, error);
+        large_close(&large);
+        const size_t now = count_things();
+        (void)team_check(seat, k == 0 || now == before, "descriptors or mappings are left");
+        before = now;
+    }
+    return status;
+}
+
+static void communicators_leave_nothing_open(void)
+{
+    CU_ASSERT_FATAL(team_run(3, come_and_go, NULL, results));
+    team_expect(results, 3, RONDE_OK);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_heap_is_read_through_a_window", a_heap_is_read_through_a_window},
+        {"a_heap_uses_gaps_again_and_knows_its_blocks", a_heap_uses_gaps_again_and_knows_its_blocks},
+        {"mixed_placements_wait_for_no_more_than_one", mixed_placements_wait_for_no_more_than_one},
+        {"a_rank_that_dies_offering_is_named", a_rank_that_dies_offering_is_named},
+        {"a_kernel_that_refuses_is_noted_and_done_without",
+         a_kernel_that_refuses_is_noted_and_done_without},
+        {"communicators_leave_nothing_open", communicators_leave_nothing_open},
+    };
+    return suite_run("reach", cases, sizeof cases / sizeof cases[0]);
+}
