@@ -176,30 +176,55 @@ static bool begin(struct session *session, enum contender_collective collective,
     return true;
 }
 
-/* nccl-tests' way: runs one after another, no barrier between them, the slowest rank's time. */
-static bool measure(struct session *session, long warmups, long iterations, double *out_ns)
+/* nccl-tests' way: runs one after another, no barrier between them. */
+static bool run_in_a_row(struct session *session, long runs, double *out_total_ns)
 {
     struct contender *contender = session->contender;
     bool is_ok = true;
-    for (long i = 0; is_ok && i < warmups; i++)
-        is_ok = contender->run(contender->self, &session->point);
-    contender->max(contender->self, 0.0);
     const double start_ns = contender_clock_ns();
-    for (long i = 0; is_ok && i < iterations; i++)
+    for (long i = 0; is_ok && i < runs; i++)
         is_ok = contender->run(contender->self, &session->point);
-    const double took_ns = (contender_clock_ns() - start_ns) / (double)iterations;
-    *out_ns = contender->max(contender->self, took_ns);
+    *out_total_ns = contender_clock_ns() - start_ns;
+    return is_ok;
+}
+
+/* Nobody is ahead: the ranks meet before each run, which is timed alone. */
+static bool run_apart(struct session *session, long runs, double *out_total_ns)
+{
+    struct contender *contender = session->contender;
+    bool is_ok = true;
+    *out_total_ns = 0.0;
+    for (long i = 0; is_ok && i < runs; i++) {
+        is_ok = contender->meet(contender->self);
+        const double start_ns = contender_clock_ns();
+        is_ok = is_ok && contender->run(contender->self, &session->point);
+        *out_total_ns += contender_clock_ns() - start_ns;
+    }
+    return is_ok;
+}
+
+/* Mean of the slowest rank. */
+static bool measure(struct session *session, long warmups, long runs, bool apart, double *out_ns)
+{
+    struct contender *contender = session->contender;
+    double total_ns = 0.0;
+    if (!run_in_a_row(session, warmups, &total_ns))
+        return false;
+    contender->max(contender->self, 0.0);
+    const bool is_ok =
+        apart ? run_apart(session, runs, &total_ns) : run_in_a_row(session, runs, &total_ns);
+    *out_ns = contender->max(contender->self, total_ns / (double)runs);
     return is_ok;
 }
 
 static bool serve_line(struct session *session, const char *line)
 {
-    char name[32];
+    char name[32], way[16];
     size_t bytes = 0;
     long warmups = 0, iterations = 0;
     double took_ns = 0.0;
     enum contender_collective collective = CONTENDER_ALL_REDUCE;
-    if (sscanf(line, "%31s %zu %ld %ld", name, &bytes, &warmups, &iterations) != 4 ||
+    if (sscanf(line, "%31s %zu %ld %ld %15s", name, &bytes, &warmups, &iterations, way) != 5 ||
         iterations < 1 || !parse_collective(name, &collective)) {
         fprintf(stderr, "not a point: %s", line);
         return false;
@@ -208,7 +233,7 @@ static bool serve_line(struct session *session, const char *line)
                         !session->algorithm;
     if (is_new && !begin(session, collective, bytes))
         return false;
-    if (!measure(session, warmups, iterations, &took_ns))
+    if (!measure(session, warmups, iterations, strcmp(way, "apart") == 0, &took_ns))
         return false;
     if (session->out)
         fprintf(session->out, "%.17g %.0f %zu %s\n", took_ns, session->wrong, session->point.count,

@@ -4,10 +4,11 @@
  * A contender is one process, or one per rank. Each of its processes reads the same lines from a FIFO of its own and
  * sleeps in that read while others measure: nobody polls on another's time. A line is a point,
  *
- *     all_reduce BYTES WARMUPS ITERATIONS
+ *     all_reduce BYTES WARMUPS ITERATIONS row|apart
  *
- * where BYTES is nccl-tests' size: of a rank's larger buffer. Rank 0 answers "TIME_NS WRONG COUNT ALGORITHM
- * PROTOCOL": the mean of ITERATIONS runs one after another on the slowest rank, wrong elements (looked for when a point
+ * where BYTES is nccl-tests' size: of a rank's larger buffer. Runs follow one another in a row, or apart: all ranks meet
+ * before each, untimed. Rank 0 answers "TIME_NS WRONG COUNT ALGORITHM
+ * PROTOCOL": the mean of ITERATIONS runs on the slowest rank, wrong elements (looked for when a point
  * is new; the worst process's), elements of a block. Elements are float32, all_reduce sums. Input and output are separate, but for broadcast, where MPI and
  * Gloo know no other form than in place.
  */
@@ -53,6 +54,8 @@ struct contender {
     bool (*run)(void *self, const struct contender_point *point);
     /** The largest value of all processes; returns when all have called it. */
     double (*max)(void *self, double value);
+    /** The library's barrier; false for a failure. */
+    bool (*meet)(void *self);
     /** Memory for a buffer, of this process alone, NULL for a failure; NULL = whole pages of the C library's. */
     void *(*allocate)(void *self, size_t bytes);
     /** Gives it back; `memory` may be NULL. NULL where allocate is. */

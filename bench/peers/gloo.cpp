@@ -85,9 +85,21 @@ double max(void *self, double value)
     return largest;
 }
 
+bool meet(void *self)
+{
+    try {
+        gloo::BarrierOptions options(*static_cast<Context *>(self));
+        gloo::barrier(options);
+    } catch (const std::exception &exception) {
+        std::fprintf(stderr, "gloo: %s\n", exception.what());
+        return false;
+    }
+    return true;
+}
+
 /* Ranks meet through files of the folder. They are not kept to processors, as the others are: Gloo's thread for the
  * network would be kept to the same one, and that makes it up to five times slower. */
-Context meet(int rank, int ranks, const std::string &folder)
+Context join(int rank, int ranks, const std::string &folder)
 {
     gloo::transport::tcp::attr attributes;
     attributes.hostname = "localhost";
@@ -108,7 +120,7 @@ int main(int argc, char **argv)
     }
     const int rank = std::atoi(argv[2]), ranks = std::atoi(argv[3]);
     try {
-        Context context = meet(rank, ranks, argv[1]);
+        Context context = join(rank, ranks, argv[1]);
         struct contender contender = {rank, ranks, false,   &context, prepare,
                                       run,  max,   nullptr, nullptr};
         return contender_serve(&contender, argv[1]);

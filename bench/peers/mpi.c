@@ -45,14 +45,25 @@ static double max(void *self, double value)
     return largest;
 }
 
+static bool meet(void *self)
+{
+    (void)self;
+    return MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     int rank = 0, ranks = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    struct contender contender = {
-        .rank = rank, .ranks = ranks, .self = &rank, .prepare = prepare, .run = run, .max = max};
+    struct contender contender = {.rank = rank,
+                                  .ranks = ranks,
+                                  .self = &rank,
+                                  .prepare = prepare,
+                                  .run = run,
+                                  .max = max,
+                                  .meet = meet};
     if (argc != 2) {
         fprintf(stderr, "usage: mpirun ... %s FOLDER\n", argv[0]);
         return 2;

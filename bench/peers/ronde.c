@@ -34,7 +34,9 @@ struct side {
     struct ronde_schedule *schedule;
     void *program;
     struct ronde_launch launch;
-    enum ronde_protocol protocol; /* of the last run */
+    enum ronde_protocol protocol;   /* of the last run */
+    struct ronde_schedule *barrier; /* of processes */
+    void *barrier_program;
     char label[96];
 };
 
@@ -82,18 +84,32 @@ static bool open_program(struct side *side, const char *algorithm,
            side->backend->load(side->opened, side->schedule, &side->program, &why_not) == RONDE_OK;
 }
 
-static bool run(void *self, const struct contender_point *point)
+static bool run_program(struct side *side, void *program, const struct ronde_launch *launch)
 {
-    struct side *side = self;
     struct ronde_error error = {0};
     struct ronde_result result = {0};
     void *started = NULL;
-    (void)point;
-    if (side->backend->run(side->program, &side->launch, &started, &error) != RONDE_OK ||
+    if (side->backend->run(program, launch, &started, &error) != RONDE_OK ||
         side->backend->wait(started, &result, &error) != RONDE_OK)
         return complain(&error);
     side->protocol = result.protocol;
     return true;
+}
+
+static bool run(void *self, const struct contender_point *point)
+{
+    struct side *side = self;
+    (void)point;
+    return run_program(side, side->program, &side->launch);
+}
+
+/* Threads are together between runs. */
+static bool meet(void *self)
+{
+    struct side *side = self;
+    void *const none[CONTENDER_RANKS] = {0};
+    const struct ronde_launch launch = {.in = none, .out = none, .timeout_ns = TIMEOUT_NS};
+    return !side->comm || run_program(side, side->barrier_program, &launch);
 }
 
 static double max(void *self, double value)
@@ -158,6 +174,7 @@ static const char *choose(struct side *side, const struct contender_point *point
     return best;
 }
 
+/* Records call staged what NCCL does: simple. */
 static const char *prepare(void *self, const struct contender_point *point)
 {
     struct side *side = self;
@@ -169,7 +186,8 @@ static const char *prepare(void *self, const struct contender_point *point)
         return NULL;
     }
     snprintf(side->label, sizeof side->label, "%s %s", algorithm,
-             ronde_protocol_text(side->protocol));
+             side->protocol == RONDE_PROTOCOL_STAGED ? "simple"
+                                                     : ronde_protocol_text(side->protocol));
     return side->label;
 }
 
@@ -193,6 +211,12 @@ static bool open_processes(struct side *side, uint32_t rank, const char *token)
         return complain(&error);
     side->backend = &ronde_backend_comm;
     side->opened = side->comm;
+    const struct ronde_request barrier = {.collective = RONDE_BARRIER,
+                                          .algorithm = "dissemination",
+                                          .ranks = side->ranks};
+    if (ronde_compile(&barrier, ronde_mem_default(), NULL, &side->barrier, &error) != RONDE_OK ||
+        side->backend->load(side->opened, side->barrier, &side->barrier_program, &error) != RONDE_OK)
+        return complain(&error);
     return true;
 }
 
@@ -213,13 +237,16 @@ int main(int argc, char **argv)
                                   .self = &side,
                                   .prepare = prepare,
                                   .run = run,
-                                  .max = max};
+                                  .max = max,
+                                  .meet = meet};
     if (!has_threads)
         contender_pin(rank, ranks);
     if (has_threads ? !open_threads(&side) : !open_processes(&side, (uint32_t)rank, argv[5]))
         return 3;
     const int status = contender_serve(&contender, argv[1]);
     close_program(&side);
+    side.backend->unload(side.barrier_program);
+    ronde_schedule_destroy(side.barrier);
     side.backend->close(side.opened);
     return status;
 }
