@@ -102,7 +102,7 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
         leaves_ns = serve(bucket_at(net, &net->routes, route, packet->hop), at_ns, bytes,
-                          later(net->facts->segment_bytes, net->facts->burst_bytes));
+                          later(bytes, later(net->facts->segment_bytes, net->facts->burst_bytes)));
     next.hop++;
     if (next.hop < route->hop_count)
         return ronde_sim_queue_push(&net->queue, leaves_ns, next);

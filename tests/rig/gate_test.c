@@ -1,0 +1,276 @@
+/*
+ * Predictions against measurements on two virtual clusters, made by tests/rig/up and taken down again:
+ *
+ *   A  kernel rig, 4 hosts of 200 Mbit/s, 256 KiB to 4 MiB: bandwidth and ranking
+ *   B  switch with a delay of 500 us, 1 KiB to 1 MiB: latency and crossover
+ *
+ * Constants come from point-to-point messages on the same rig, minutes before. A busy machine fails no gate: repetitions
+ * that others disturbed are thrown away, points that scatter too much are left out, and where too few remain the gate is
+ * skipped with the numbers.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/comm.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_POINTS 64u
+#define ALGORITHMS 3u
+
+/* What a gate asks for. */
+struct gate {
+    const char *name;
+    const char *rig;     /* arguments of tests/rig/up behind hosts, rate and name */
+    const char *sizes;   /* options of ronde validate */
+    double most_scatter; /* (median - min) / min of a point that counts */
+    double most_median;  /* of the errors */
+    double most_worst;
+    double most_cost; /* of taking the predicted winner */
+};
+
+/* A point: an algorithm at a size. */
+struct point {
+    char algorithm[32];
+    double bytes;
+    double measured_ns;
+    double min_ns;
+    double predicted_ns;
+};
+
+struct points {
+    struct point list[MAX_POINTS];
+    uint32_t count;
+};
+
+/* Runs a command of the shell; its output and exit status. */
+static int shell(char **said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int shell(char **said, const char *format, ...)
+{
+    char command[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof command)
+        return -1;
+    return files_command(command, said);
+}
+
+/* The value behind "key": in a record; NULL if it has none. */
+static const char *value_of(const char *record, const char *key)
+{
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(record, quoted);
+    if (!at)
+        return NULL;
+    at += strlen(quoted);
+    return at + strspn(at, " \"");
+}
+
+static bool is_value(const char *record, const char *key, const char *value)
+{
+    const char *at = value_of(record, key);
+    return at && strncmp(at, value, strlen(value)) == 0 && strchr("\",", at[strlen(value)]);
+}
+
+static double number_of(const char *record, const char *key)
+{
+    const char *at = value_of(record, key);
+    return at ? strtod(at, NULL) : 0.0;
+}
+
+/* The measurement comes before its predictions: they belong to the last point. */
+static void note_record(struct points *points, const char *record)
+{
+    if (is_value(record, "kind", "measured") && points->count < MAX_POINTS) {
+        struct point *point = &points->list[points->count++];
+        const char *name = value_of(record, "algorithm");
+        *point = (struct point){.bytes = number_of(record, "bytes"),
+                                .measured_ns = number_of(record, "time_ns"),
+                                .min_ns = number_of(record, "min_ns")};
+        for (size_t i = 0; name && name[i] != '"' && i < sizeof point->algorithm - 1; i++)
+            point->algorithm[i] = name[i];
+    } else if (is_value(record, "engine", "ports") && points->count > 0) {
+        points->list[points->count - 1].predicted_ns = number_of(record, "time_ns");
+    }
+}
+
+static void read_points(const char *path, struct points *points)
+{
+    char line[2048];
+    FILE *file = fopen(path, "r");
+    points->count = 0;
+    while (file && fgets(line, sizeof line, file))
+        note_record(points, line);
+    if (file)
+        fclose(file);
+}
+
+static double error_of(const struct point *point)
+{
+    return fabs(point->predicted_ns / point->measured_ns - 1.0);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Points that scatter no more than the gate allows; moved to the front. */
+static uint32_t keep_quiet_ones(const struct gate *gate, struct points *points)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < points->count; i++) {
+        const struct point point = points->list[i];
+        if (point.measured_ns > 0.0 && point.measured_ns <= point.min_ns * (1.0 + gate->most_scatter))
+            points->list[kept++] = point;
+    }
+    return kept;
+}
+
+/* By how much the algorithm that is predicted to win is slower than the one that does, at the size of a point. */
+static double cost_at(const struct points *points, uint32_t count, double bytes)
+{
+    const struct point *predicted = NULL, *best = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct point *point = &points->list[i];
+        if (point->bytes != bytes)
+            continue;
+        if (!predicted || point->predicted_ns < predicted->predicted_ns)
+            predicted = point;
+        if (!best || point->measured_ns < best->measured_ns)
+            best = point;
+    }
+    return predicted ? predicted->measured_ns / best->measured_ns - 1.0 : 0.0;
+}
+
+static void judge(const struct gate *gate, struct points *points)
+{
+    double errors[MAX_POINTS];
+    double cost = 0.0;
+    const uint32_t total = points->count;
+    const uint32_t kept = keep_quiet_ones(gate, points);
+    CU_ASSERT(total >= 3 * ALGORITHMS);
+    for (uint32_t i = 0; i < kept; i++) {
+        errors[i] = error_of(&points->list[i]);
+        cost = fmax(cost, cost_at(points, kept, points->list[i].bytes));
+    }
+    qsort(errors, kept, sizeof *errors, compare_doubles);
+    suite_note("%s: %u of %u points quiet enough; median error %.1f%%, worst %.1f%%, cost of the "
+               "predicted winner %.1f%%",
+               gate->name, kept, total, kept ? 100.0 * errors[kept / 2] : 0.0,
+               kept ? 100.0 * errors[kept - 1] : 0.0, 100.0 * cost);
+    if (3 * kept < 2 * total) {
+        suite_skip("%s: only %u of %u points were quiet enough on this machine", gate->name, kept,
+                   total);
+        return;
+    }
+    CU_ASSERT(errors[kept / 2] <= gate->most_median);
+    CU_ASSERT(errors[kept - 1] <= gate->most_worst);
+    CU_ASSERT(cost <= gate->most_cost);
+    for (uint32_t i = 0; i < kept; i++)
+        if (error_of(&points->list[i]) > gate->most_worst)
+            suite_note("%s at %.0f bytes: measured %.1f us, predicted %.1f us",
+                       points->list[i].algorithm, points->list[i].bytes,
+                       points->list[i].measured_ns / 1e3, points->list[i].predicted_ns / 1e3);
+}
+
+/* Calibrates and measures on a rig that is up. A machine too busy to calibrate is a skip, not a failure. */
+static void run_gate(const struct gate *gate, const char *rig)
+{
+    char records[300];
+    char *said = NULL;
+    struct points points;
+    snprintf(records, sizeof records, "%s/%s.jsonl", RONDE_SCRATCH_DIR, rig);
+    int code = shell(&said, "%s calibrate --backend ucx --rig %s -N 4 -o %s.xml 2>&1",
+                     suite_ronde(), rig, records);
+    if (code == 1) {
+        suite_skip("%s: %.200s", gate->name, said);
+    } else if (code != 0) {
+        CU_FAIL("the rig cannot be calibrated");
+        suite_note("exit %d: %s", code, said ? said : "");
+    } else {
+        free(said);
+        code = shell(&said,
+                     "%s validate all_reduce -a ring,rabenseifner,recursive_doubling -N 4 -f 4 %s "
+                     "--rig %s --topo %s.xml --records %s 2>&1",
+                     suite_ronde(), gate->sizes, rig, records, records);
+        CU_ASSERT_EQUAL(code, 0);
+        suite_note("%s", said ? said : "");
+        read_points(records, &points);
+        judge(gate, &points);
+    }
+    free(said);
+}
+
+/* Whether anything can be measured here; else the case has been skipped. */
+static bool is_possible(void)
+{
+    const char *reason = NULL;
+    if (strlen(RONDE_SANITIZE) > 0)
+        suite_skip("a build with sanitizers is measured for errors, not for time");
+    else if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason))
+        suite_skip("%s", reason);
+    else if (!RONDE_ALL_COMPONENTS)
+        suite_skip("a component is missing that reads platforms, replays them or prints records");
+    else
+        return true;
+    return false;
+}
+
+static void pass(const struct gate *gate)
+{
+    char rig[40];
+    char *said = NULL;
+    if (!is_possible())
+        return;
+    snprintf(rig, sizeof rig, "gate%d", (int)getpid());
+    if (shell(&said, "%s/tests/rig/up 4 200mbit %s %s 2>&1", RONDE_SOURCE_DIR, rig, gate->rig) == 0)
+        run_gate(gate, rig);
+    else
+        suite_skip("no virtual cluster here: %.200s", said ? said : "");
+    free(said);
+    said = NULL;
+    CU_ASSERT_EQUAL(shell(&said, "%s/tests/rig/down %s 2>&1", RONDE_SOURCE_DIR, rig), 0);
+    free(said);
+    /* Nothing is left behind. */
+    said = NULL;
+    (void)shell(&said, "ip netns list 2>/dev/null | grep -c 'ronde-%s-'", rig);
+    CU_ASSERT(!said || strtol(said, NULL, 10) == 0);
+    free(said);
+}
+
+static void gate_a_bandwidth_and_ranking(void)
+{
+    static const struct gate gate = {
+        "gate A", "9000 18000", "-b 256K -e 4M", 0.05, 0.03, 0.08, 0.05,
+    };
+    pass(&gate);
+}
+
+static void gate_b_latency_and_crossover(void)
+{
+    static const struct gate gate = {
+        "gate B", "9000 500us " RONDE_TAPSWITCH, "-b 1K -e 1M", 0.25, 0.08, 0.20, 0.05,
+    };
+    pass(&gate);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"gate_a_bandwidth_and_ranking", gate_a_bandwidth_and_ranking},
+        {"gate_b_latency_and_crossover", gate_b_latency_and_crossover},
+    };
+    return suite_run("gate", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,225 @@
+/* The replay with packets: by hand where that is possible, and against flat where nothing is in anybody's way. */
+#include "support/suite.h"
+
+#include "leaves.h"
+#include "platform_text.h"
+#include "ronde/schedules.h"
+#include "ronde/sim.h"
+#include "support/heap.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Hosts with ports of 1 GB/s, 1 us apart; props in the middle. */
+#define BEGIN "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">"
+#define END                                                                                        \
+    "<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-7\" speed=\"1Gf\" bw=\"1GBps\" "       \
+    "lat=\"500ns\"/></zone></platform>"
+#define PROP(name, value) "<prop id=\"ronde." name "\" value=\"" value "\"/>"
+
+/* What is replayed. */
+struct play {
+    const char *text; /* of the platform */
+    enum ronde_collective collective;
+    const char *algorithm;
+    uint32_t ranks;
+    uint64_t bytes; /* of a block */
+    uint64_t slot_bytes;
+};
+
+static double replay(const struct play *play, const char *engine)
+{
+    const struct ronde_request request = {.collective = play->collective,
+                                          .algorithm = play->algorithm,
+                                          .ranks = play->ranks};
+    const struct ronde_load load = {play->bytes / 4, RONDE_FLOAT32, play->slot_bytes, 0};
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct ronde_platform *platform = NULL;
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_sim_result result = {0};
+    struct ronde_error error = {0};
+    platform = platform_text_good(play->text);
+    if (!platform)
+        return -1.0;
+    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, mem, NULL, &schedule, &error), RONDE_OK);
+    const struct ronde_time_params params = ronde_platform_time(platform, play->ranks, 0);
+    const struct ronde_sim_job job = {platform, schedule, &load, &params};
+    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, engine, NULL, mem, &result, &error), RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(result.engine, engine);
+    ronde_schedule_destroy(schedule);
+    ronde_platform_destroy(platform);
+    return result.time_ns;
+}
+
+static void expect(const struct play *play, double expected_ns)
+{
+    const double got_ns = replay(play, "ports");
+    const bool is_right = fabs(got_ns - expected_ns) <= 1e-9 * expected_ns;
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("%s: %.17g ns, expected %.17g", play->algorithm, got_ns, expected_ns);
+}
+
+/* A step of 100 ns, 8 us of bytes, 1 us of way, a step: the time model, as nobody waits for anybody. */
+static void alone_it_is_the_time_model(void)
+{
+    const struct play chain = {
+        BEGIN PROP("step_ns", "100") END, RONDE_BROADCAST, "chain", 2, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    expect(&chain, 9200);
+    CU_ASSERT_EQUAL(replay(&chain, "flat"), replay(&chain, "ports"));
+}
+
+/* The receiver of a ring's message sends as well: it awaits a card. launch_ns has that in it, if it is so long. */
+static void cards_come_before_messages(void)
+{
+    struct play ring = {BEGIN PROP("step_ns", "100") END, RONDE_ALL_GATHER, "ring", 2, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    expect(&ring, 1000 + 9200);
+    ring.text = BEGIN PROP("step_ns", "100") PROP("launch_ns", "1500") END;
+    expect(&ring, 1500 + 9200);
+    CU_ASSERT_EQUAL(replay(&ring, "flat"), replay(&ring, "ports"));
+}
+
+/* Both ports of the way are token buckets that are full: what they pass at once is saved once. */
+static void a_port_that_was_idle_passes_a_burst(void)
+{
+    const struct play chain = {BEGIN PROP("burst_bytes", "3000") PROP("segment_bytes", "1000") END,
+                               RONDE_BROADCAST,
+                               "chain",
+                               2,
+                               8000,
+                               0};
+    if (!platform_text_can_read())
+        return;
+    expect(&chain, 8000 - 3000 + 1000);
+}
+
+/*
+ * Two messages of eight packets into one port: the first packets arrive after 1 us of sending, 1 us of way and the
+ * cards' 1 us; the port then works 16 us, less the packet that it passes as it comes.
+ */
+static void packets_of_two_senders_mix(void)
+{
+    const struct play gather = {
+        BEGIN PROP("segment_bytes", "1000") END, RONDE_GATHER, "direct", 3, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    expect(&gather, 1000 + 1000 + 16000 - 1000);
+}
+
+/* A lane goes on while its message queues: two sends take one step each, and the second queues behind the first. */
+static void sends_do_not_hold_up_their_lane(void)
+{
+    const struct play scatter = {
+        BEGIN PROP("step_ns", "100") END, RONDE_SCATTER, "direct", 3, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    expect(&scatter, 200 + 16000 + 1000 + 100);
+}
+
+/* What a byte costs each way while both are busy is the file's rate; alone it is faster by the acknowledgements. */
+static void acknowledgements_take_their_share(void)
+{
+    const struct play alone = {BEGIN PROP("segment_bytes", "1000") PROP("reverse_share", "0.25") END,
+                               RONDE_BROADCAST,
+                               "chain",
+                               2,
+                               1000000,
+                               0};
+    struct play both = alone;
+    if (!platform_text_can_read())
+        return;
+    expect(&alone, 1000000 / 1.25 + 1000);
+    both.collective = RONDE_ALL_GATHER;
+    both.algorithm = "ring";
+    /* Up to what is still to be acknowledged when the last byte leaves. */
+    CU_ASSERT_DOUBLE_EQUAL(replay(&both, "ports"), 1000000 + 2000, 4000);
+}
+
+/* With one slot, every piece awaits the word that the one before has been consumed. */
+static void pieces_await_credit(void)
+{
+    struct ronde_platform *platform = NULL;
+    const struct ronde_time_params params = {0};
+    const struct ronde_load load = {2000, RONDE_FLOAT32, 1000, 1};
+    struct ronde_sim_result result;
+    if (!platform_text_can_read())
+        return;
+    platform = platform_text_good(BEGIN PROP("segment_bytes", "1000") END);
+    struct ronde_schedule *schedule = leaves_compile(RONDE_BROADCAST, "chain", 2);
+    const struct ronde_sim_job job = {platform, schedule, &load, &params};
+    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, "ports", NULL, ronde_mem_default(), &result, NULL),
+                    RONDE_OK);
+    /* Pieces of 992 bytes, eight and a rest; there 1 us, back 1 us. A byte is 1 ns. */
+    CU_ASSERT_DOUBLE_EQUAL(result.time_ns, 8000 + 9 * 1000 + 8 * 1000, 1e-6);
+    ronde_schedule_destroy(schedule);
+    ronde_platform_destroy(platform);
+}
+
+/* Lanes have no order without names, and shared hosts no ports. */
+static void what_it_cannot_replay_is_refused(void)
+{
+    struct ronde_sim_result result;
+    struct ronde_error error = {0};
+    if (!platform_text_can_read())
+        return;
+    struct ronde_platform *platform = platform_text_good(BEGIN END);
+    struct ronde_schedule *schedule = leaves_compile(RONDE_BROADCAST, "chain", 2);
+    const struct ronde_load load = {16, RONDE_FLOAT32, 0, 0};
+    struct ronde_dag *dag = leaves_graph(schedule, &load, &(struct ronde_time_params){0});
+    CU_ASSERT_EQUAL(ronde_sim_ports(platform, dag, NULL, ronde_mem_default(), &result, &error),
+                    RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "named"));
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+    ronde_platform_destroy(platform);
+}
+
+/* Each allocation fails once: the error says so, and nothing is lost. */
+static void allocation_failures_are_clean(void)
+{
+    enum ronde_status status = RONDE_NO_MEMORY;
+    if (!platform_text_can_read())
+        return;
+    struct ronde_platform *platform = platform_text_good(BEGIN PROP("segment_bytes", "512") END);
+    struct ronde_schedule *schedule = leaves_compile(RONDE_ALL_REDUCE, "double_tree", 8);
+    const struct ronde_load load = leaves_load(schedule, 12, 4096);
+    const struct ronde_time_params params = {0};
+    struct ronde_dag *dag = NULL;
+    CU_ASSERT_EQUAL_FATAL(ronde_dag_create_named(schedule, &load, &params, ronde_mem_default(),
+                                                 &dag, NULL),
+                          RONDE_OK);
+    size_t at = 0;
+    for (; status == RONDE_NO_MEMORY && at < 400; at++) {
+        struct heap heap = heap_start(at, true);
+        const struct ronde_mem mem = heap_mem(&heap);
+        struct ronde_sim_result result;
+        status = ronde_sim_ports(platform, dag, NULL, &mem, &result, NULL);
+        CU_ASSERT_EQUAL(heap.live_blocks, 0);
+        CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
+    }
+    CU_ASSERT_EQUAL(status, RONDE_OK);
+    CU_ASSERT(at > 10);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+    ronde_platform_destroy(platform);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"alone_it_is_the_time_model", alone_it_is_the_time_model},
+        {"cards_come_before_messages", cards_come_before_messages},
+        {"a_port_that_was_idle_passes_a_burst", a_port_that_was_idle_passes_a_burst},
+        {"packets_of_two_senders_mix", packets_of_two_senders_mix},
+        {"sends_do_not_hold_up_their_lane", sends_do_not_hold_up_their_lane},
+        {"acknowledgements_take_their_share", acknowledgements_take_their_share},
+        {"pieces_await_credit", pieces_await_credit},
+        {"what_it_cannot_replay_is_refused", what_it_cannot_replay_is_refused},
+        {"allocation_failures_are_clean", allocation_failures_are_clean},
+    };
+    return suite_run("ports", cases, sizeof cases / sizeof *cases);
+}
