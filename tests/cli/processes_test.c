@@ -183,6 +183,44 @@ static void ranks_may_be_made_in_groups(void)
     expect(words, 0, "Out of bounds values : 0 OK");
 }
 
+/* A launcher that is installed starts two ranks, which find each other by what it calls the job. */
+static bool launch_with(const char *launcher, const char *options)
+{
+    char words[512];
+    char *path = NULL;
+    snprintf(words, sizeof words, "command -v %s", launcher);
+    const bool is_here = run(words, &path) == 0;
+    free(path);
+    if (!is_here) {
+        suite_note("%s is not installed", launcher);
+        return false;
+    }
+    snprintf(words, sizeof words, "%s %s -n 2 $RONDE run all_reduce --backend proc" POINT, launcher,
+             options);
+    expect(words, 0, "all_reduce ring, 2 ranks, backend proc");
+    return true;
+}
+
+static void mpi_launchers_start_ranks(void)
+{
+    const bool has_open = launch_with("mpirun.openmpi", "--allow-run-as-root --oversubscribe");
+    const bool has_mpich = launch_with("mpiexec.hydra", "");
+    if (!has_open && !has_mpich)
+        suite_skip("neither Open MPI nor MPICH is installed");
+}
+
+/* torchrun says where its own store is; the ranks meet beside it. */
+static void the_environment_of_torchrun_is_enough(void)
+{
+    char words[512];
+    snprintf(words, sizeof words,
+             "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=%d TORCHELASTIC_RUN_ID=job; "
+             "RANK=1 $RONDE run all_reduce --backend proc" POINT
+             "& RANK=0 $RONDE run all_reduce --backend proc" POINT "; wait",
+             21000 + (int)(getpid() % 8000));
+    expect(words, 0, "all_reduce ring, 2 ranks, backend proc");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -191,6 +229,8 @@ int main(void)
         {"command_lines_that_make_no_team_are_refused", command_lines_that_make_no_team_are_refused},
         {"a_rank_that_never_comes_is_a_failure", a_rank_that_never_comes_is_a_failure},
         {"results_are_printed_once", results_are_printed_once},
+        {"mpi_launchers_start_ranks", mpi_launchers_start_ranks},
+        {"the_environment_of_torchrun_is_enough", the_environment_of_torchrun_is_enough},
         {"ranks_may_be_made_in_groups", ranks_may_be_made_in_groups},
         {"hosts_get_equal_shares_of_the_ranks", hosts_get_equal_shares_of_the_ranks},
         {"a_host_that_cannot_be_reached_ends_the_others",

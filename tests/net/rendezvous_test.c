@@ -228,6 +228,36 @@ static void another_version_is_named_with_both_numbers(void)
     }
 }
 
+/* Rank 1 greets without a token, then with the beginning of the right one, and never as it should. */
+static enum ronde_status greet_without_token(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct ronde_comm_options options = team_options(1);
+    struct ronde_star *star = NULL;
+    struct ronde_greeting greeting;
+    options.note = count_note;
+    options.note_self = &seat->result->number;
+    if (seat->join.rank != 1)
+        return ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+    memset(&greeting, 0, sizeof greeting);
+    greeting.magic = RONDE_STAR_MAGIC;
+    greeting.wire = RONDE_STAR_WIRE;
+    greeting.rank = 1;
+    greeting.ranks = seat->join.ranks;
+    snprintf(greeting.library, sizeof greeting.library, "%s", RONDE_VERSION);
+    throw_at(&seat->join, &greeting, sizeof greeting, true);
+    greeting.token[0] = seat->join.token[0];
+    throw_at(&seat->join, &greeting, sizeof greeting, true);
+    return RONDE_TIMEOUT;
+}
+
+static void a_greeting_without_the_token_lets_nobody_in(void)
+{
+    CU_ASSERT_FATAL(team_run(2, greet_without_token, NULL, results));
+    team_expect(results, 2, RONDE_TIMEOUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(0), " s: 1"));
+    CU_ASSERT_EQUAL(results[0].number, 2);
+}
+
 static void a_taken_port_is_an_error(void)
 {
     struct ronde_error error = {0};
@@ -297,6 +327,7 @@ int main(void)
         {"mistaken_members_are_told_and_named", mistaken_members_are_told_and_named},
         {"an_absent_member_is_named_to_all", an_absent_member_is_named_to_all},
         {"another_version_is_named_with_both_numbers", another_version_is_named_with_both_numbers},
+        {"a_greeting_without_the_token_lets_nobody_in", a_greeting_without_the_token_lets_nobody_in},
         {"a_taken_port_is_an_error", a_taken_port_is_an_error},
         {"another_service_is_not_taken_for_rank_0", another_service_is_not_taken_for_rank_0},
         {"joins_that_make_no_sense_are_refused", joins_that_make_no_sense_are_refused},
