@@ -126,6 +126,8 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct m
         out->join.port = launcher.port;
     }
     memcpy(out->token, launcher.token, sizeof launcher.token);
+    if (launcher.name && launcher.token[0] == '\0' && !options->token)
+        (void)ronde_pmi_job(out->token, sizeof out->token);
     return RONDE_OK;
 }
 

@@ -28,4 +28,7 @@ int ronde_team_run(const struct ronde_options *options, ronde_team_body body);
  */
 int ronde_hosts_run(const struct ronde_options *options);
 
+/** pmi.c: asks MPICH's launcher, where there is one, for the name of the job. Only for processes that do not use MPI. */
+bool ronde_pmi_job(char *token, size_t bytes);
+
 #endif
