@@ -50,6 +50,18 @@ static const char *reference_text(const struct session *session)
                                                          : "host, bit for bit";
 }
 
+/* Buffers of a process: such as other ranks read in place, unless they are to be any memory. */
+static const struct ronde_mem *own_memory(const struct session *session)
+{
+    return session->options->has_user_buffers ? ronde_mem_default() : ronde_comm_mem(session->comm);
+}
+
+/* Whether others read this process's buffers where they lie; a transport may have none to offer. */
+static bool has_registered(const struct session *session)
+{
+    return session->comm && own_memory(session) != ronde_mem_default();
+}
+
 /* Everything that is needed to run the same again. */
 static void print_head(const struct session *session)
 {
@@ -58,10 +70,11 @@ static void print_head(const struct session *session)
     fprintf(file, "# ronde %s: %s %s, %u ranks, backend %s, schedule %016" PRIx64 "\n",
             RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
             schedule->ranks, session->engine, schedule->hash);
-    fprintf(file, "# %s%s\n", session->machine,
+    fprintf(file, "# %s%s%s\n", session->machine,
             ronde_target_is_crowded(&session->target, schedule->ranks)
                 ? "; oversubscribed: more ranks than cores"
-                : "");
+                : "",
+            has_registered(session) ? "; registered buffers" : "");
     fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against %s\n#\n",
             session->options->warmups, session->options->iterations, reference_text(session));
     fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
@@ -121,6 +134,8 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.reps = stats->count;
     if (ronde_target_is_crowded(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
+    if (has_registered(session))
+        ronde_record_label(&record, "registered");
     if (session->target.machine.devices > 0 && record.ranks > session->target.machine.devices)
         ronde_record_label(&record, "virtual_ranks");
     return record;
@@ -244,14 +259,11 @@ static enum ronde_status open_target(struct session *session, struct ronde_error
     const enum ronde_status status = ronde_backend_comm.probe(&target->machine, error);
     target->backend = &ronde_backend_comm;
     target->self = session->comm;
+    /* A process knows its own processors; the communicator knows whether all together have enough. */
+    if (status == RONDE_OK && !ronde_comm_is_crowded(session->comm))
+        target->machine.cores = ronde_comm_ranks(session->comm);
     session->engine = ronde_transport_text(ronde_comm_transport(session->comm));
     return status;
-}
-
-/* Buffers of a process: such as other ranks read in place, unless they are to be any memory. */
-static const struct ronde_mem *own_memory(const struct session *session)
-{
-    return session->options->has_user_buffers ? ronde_mem_default() : ronde_comm_mem(session->comm);
 }
 
 /* Everything that can be refused is refused here, before the first row. */

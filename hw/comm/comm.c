@@ -214,6 +214,11 @@ uint32_t ronde_comm_ranks(const struct ronde_comm *comm)
     return comm->ranks;
 }
 
+bool ronde_comm_is_crowded(const struct ronde_comm *comm)
+{
+    return comm->is_crowded;
+}
+
 enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm)
 {
     return comm->transport;
