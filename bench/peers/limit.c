@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 {
     static struct crew crew;
     struct contender contender = {
-        .holds_all = true, .self = &crew, .prepare = prepare, .run = run, .max = max};
+        .holds_all = true, .self = &crew, .prepare = prepare, .run = run, .max = max, .meet = meet};
     if (argc == 2 && strcmp(argv[1], "check") == 0)
         return check_kernels();
     const bool is_serving = argc == 3;

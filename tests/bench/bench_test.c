@@ -136,6 +136,23 @@ static void contenders_answer_with_right_results(void)
     expect(command, 0, "6\n");
 }
 
+static void contenders_meet_before_each_run_where_asked(void)
+{
+    const char *const folder = RONDE_SCRATCH_DIR "/bench-apart";
+    char command[2048];
+    if (!has_shell())
+        return;
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without some component: not all of ronde's contenders are here");
+        return;
+    }
+    snprintf(command, sizeof command,
+             "'" BENCH "/peers.sh' '" RONDE_BUILD_DIR "' '%s' --with cpu,proc,limit --ranks 2 "
+             "--sizes 8 --rounds 1 --apart && grep -c '\"wrong\":0,.*\"apart\"' '%s/records.jsonl'",
+             folder, folder);
+    expect(command, 0, "\n9\n");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -146,6 +163,7 @@ int main(void)
         {"canned_records_become_the_table", canned_records_become_the_table},
         {"canned_records_become_a_picture", canned_records_become_a_picture},
         {"contenders_answer_with_right_results", contenders_answer_with_right_results},
+        {"contenders_meet_before_each_run_where_asked", contenders_meet_before_each_run_where_asked},
     };
     return suite_run("bench", cases, sizeof cases / sizeof cases[0]);
 }
