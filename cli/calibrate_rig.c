@@ -124,6 +124,67 @@ static double spread(const struct raw *raw, enum item item)
     return stats->median > 0.0 ? stats->notch / stats->median : 0.0;
 }
 
+/* A hop of balls thrown both ways in all pairs of some hosts at once. */
+static enum ronde_status measure_pairs(const struct ronde_options *options, uint32_t ranks,
+                                       bool is_crowded, struct ronde_constant *out_hop,
+                                       struct ronde_error *error)
+{
+    static const uint32_t lengths[2] = {HOPS, MORE_HOPS};
+    static const struct ronde_crew_effort effort = {9, 3};
+    struct ronde_schedule *schedules[2] = {NULL, NULL};
+    struct ronde_crew_job jobs[2];
+    const struct ronde_crew_run runs[2] = {{0, 1, false}, {1, 1, false}};
+    const struct ronde_crew_plan plan = {.rig = options->rig,
+                                         .ranks = ranks,
+                                         .is_crowded = is_crowded,
+                                         .options = options,
+                                         .jobs = jobs,
+                                         .job_count = 2};
+    struct ronde_stats stats[2];
+    struct ronde_crew_tally tally = {0, 0};
+    struct ronde_crew *crew = NULL;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < 2; i++) {
+        status = ronde_probe_make_pairs(ranks, lengths[i], &schedules[i], error);
+        jobs[i] = (struct ronde_crew_job){schedules[i], 1, 0};
+    }
+    if (status == RONDE_OK)
+        status = ronde_crew_open(&plan, &crew, error);
+    if (status == RONDE_OK)
+        status = ronde_crew_measure(crew, runs, 2, &effort, stats, &tally, error);
+    ronde_crew_close(crew);
+    for (uint32_t i = 0; i < 2; i++)
+        ronde_schedule_destroy(schedules[i]);
+    if (status == RONDE_OK && (stats[0].count == 0 || stats[1].count == 0))
+        status = ronde_fail(error, RONDE_REJECTED, "too many repetitions were disturbed");
+    if (status == RONDE_OK)
+        *out_hop = (struct ronde_constant){.value = (stats[1].median - stats[0].median) /
+                                                    (MORE_HOPS - HOPS),
+                                           .spread = stats[1].notch / stats[1].median};
+    return status;
+}
+
+/*
+ * What carries everybody's packets: with all pairs at it, a packet waits for those of all other hosts instead of one.
+ * Fewer than four hosts, or an odd number, cannot tell.
+ */
+static enum ronde_status measure_switch(const struct ronde_options *options, uint32_t hosts,
+                                        struct ronde_constant *out, struct ronde_error *error)
+{
+    const bool is_crowded = hosts > ronde_usable_cores();
+    struct ronde_constant one = {0}, all = {0};
+    *out = (struct ronde_constant){"switch_ns", "ns", 0.0, 0.0, "fewer than two pairs of hosts"};
+    if (hosts < 4 || hosts % 2 != 0 || hosts > RONDE_PROBE_RANKS)
+        return RONDE_OK;
+    enum ronde_status status = measure_pairs(options, 2, is_crowded, &one, error);
+    if (status == RONDE_OK)
+        status = measure_pairs(options, hosts, is_crowded, &all, error);
+    out->value = fmax((all.value - one.value) / (hosts - 2), 0.0);
+    out->spread = fmax(one.spread, all.spread);
+    out->how = "4-byte ping-pong both ways, one pair against all pairs at once";
+    return status;
+}
+
 static void note(struct ronde_calibration_report *report, struct ronde_constant constant)
 {
     report->constants[report->constant_count++] = constant;
@@ -201,7 +262,10 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     used.depth = DEPTH;
     used.protocol = RONDE_PROTOCOL_STAGED;
     used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
+    struct ronde_constant through;
     enum ronde_status status = measure(&used, hosts, &raw, error);
+    if (status == RONDE_OK)
+        status = measure_switch(&used, hosts, &through, error);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,
                             "a long stream took no longer than a shorter one: there is no rate");
@@ -215,6 +279,8 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     fit_small(&raw, out_report);
     fit_ports(&raw, out_report);
     fit_gamma(&raw, out_report);
+    out_report->calibration.packets.switch_ns = through.value;
+    note(out_report, through);
     ronde_calibration_describe(out_report, "ucx", "between two hosts of a rig, ucx");
     return RONDE_OK;
 }

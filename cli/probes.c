@@ -65,6 +65,24 @@ static void build_exchange(struct ronde_builder *builder)
     }
 }
 
+/* Two balls in each pair: who sends one waits for the other before it goes on. After an odd length they have changed hands. */
+static void build_pairs(struct ronde_builder *builder, uint32_t ranks, uint32_t length)
+{
+    for (uint32_t hop = 0; hop < length; hop++) {
+        ronde_builder_round_begin(builder);
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            const struct ronde_transfer transfer = {
+                .from = rank,
+                .to = rank ^ 1u,
+                .source = ronde_chunks(hop == 0 ? RONDE_IN : RONDE_OUT, 0, 1),
+                .target = ronde_chunks(RONDE_OUT, 0, 1),
+            };
+            ronde_builder_transfer(builder, &transfer);
+        }
+        ronde_builder_round_end(builder);
+    }
+}
+
 static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_t length)
 {
     switch (probe) {
@@ -87,14 +105,16 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
     case RONDE_PROBE_EXCHANGE:
         build_exchange(builder);
         break;
+    case RONDE_PROBE_PAIRS:
+        break;
     }
 }
 
 enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
-    static const char *const names[] = {"launch", "ping_pong", "messages",
-                                        "stream", "reduce",    "exchange"};
+    static const char *const names[] = {"launch", "ping_pong", "messages", "stream",
+                                        "reduce", "exchange",  "pairs"};
     const struct ronde_request request = {
         .collective = probe == RONDE_PROBE_REDUCE     ? RONDE_REDUCE
                       : probe == RONDE_PROBE_EXCHANGE ? RONDE_ALL_GATHER
@@ -103,11 +123,36 @@ enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint
         .ranks = probe == RONDE_PROBE_LAUNCH ? 1 : 2,
         .channels = channels,
     };
+    if (probe == RONDE_PROBE_PAIRS)
+        return ronde_probe_make_pairs(2, length, out_schedule, error);
     struct ronde_builder *builder = NULL;
     const enum ronde_status status =
         ronde_builder_create(&request, ronde_mem_default(), &builder, error);
     if (status != RONDE_OK)
         return status;
     build(builder, probe, length);
+    return ronde_schedule_finish(builder, NULL, out_schedule, error);
+}
+
+enum ronde_status ronde_probe_make_pairs(uint32_t ranks, uint32_t length,
+                                         struct ronde_schedule **out_schedule,
+                                         struct ronde_error *error)
+{
+    uint32_t source_of[RONDE_PROBE_RANKS];
+    struct ronde_builder *builder = NULL;
+    if (ranks < 2 || ranks > RONDE_PROBE_RANKS || ranks % 2 != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "pairs of %u ranks; an even number up to %u",
+                          ranks, RONDE_PROBE_RANKS);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        source_of[rank] = rank ^ 1u;
+    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
+                                          .algorithm = "pairs",
+                                          .ranks = ranks,
+                                          .source_of = source_of};
+    const enum ronde_status status =
+        ronde_builder_create(&request, ronde_mem_default(), &builder, error);
+    if (status != RONDE_OK)
+        return status;
+    build_pairs(builder, ranks, length);
     return ronde_schedule_finish(builder, NULL, out_schedule, error);
 }

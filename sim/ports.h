@@ -28,6 +28,7 @@ struct ronde_sim_net {
     struct ronde_sim_routes back;     /**< the way back of each of them, in the same order */
     struct ronde_sim_bucket *buckets; /**< per link of the platform */
     uint32_t bucket_count;            /**< its entries */
+    double switched_ns;               /**< when the last packet went through the switch */
     struct ronde_sim_queue queue;     /**< everything that will happen */
 };
 

@@ -92,6 +92,16 @@ static void acknowledge(struct ronde_sim_net *net, uint32_t op, double at_ns, do
         (void)serve(bucket_at(net, &net->back, back, back->hop_count - 1), at_ns, share, share);
 }
 
+/*
+ * What carries the packets of all hosts (a switch that is a program, the kernel they share) takes them one by one: none
+ * follows another sooner than switch_ns. Who comes alone is not delayed; that is part of the latency.
+ */
+static double pass_switch(struct ronde_sim_net *net, double at_ns)
+{
+    net->switched_ns = later(at_ns, net->switched_ns + net->facts->switch_ns);
+    return net->switched_ns;
+}
+
 bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
                         const struct ronde_sim_arrival *packet)
 {
@@ -99,6 +109,8 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     const uint64_t message_bytes = net->scene->dag->ops[packet->op].bytes;
     const double bytes = packet_bytes(net, message_bytes, packet->kind);
     struct ronde_sim_arrival next = *packet;
+    if (packet->hop == 1)
+        at_ns = pass_switch(net, at_ns);
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
         leaves_ns = serve(bucket_at(net, &net->routes, route, packet->hop), at_ns, bytes,
@@ -145,6 +157,7 @@ enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
     net->scene = scene;
     net->facts = &ronde_platform_facts(scene->platform)->packets;
     net->queue.mem = scene->mem;
+    net->switched_ns = -net->facts->switch_ns;
     enum ronde_status status = ronde_sim_routes_make(scene, &net->routes);
     if (status == RONDE_OK)
         status = find_back(net);

@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 13
+#define FACTS 14
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -58,6 +58,7 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"spread", calibration->worst_spread},
         {"segment_bytes", calibration->packets.segment_bytes},
         {"burst_bytes", calibration->packets.burst_bytes},
+        {"switch_ns", calibration->packets.switch_ns},
         {"reverse_share", calibration->packets.reverse_share},
     };
     memcpy(facts, list, sizeof list);

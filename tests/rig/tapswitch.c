@@ -272,9 +272,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tapswitch PREFIX HOSTS RATEmbit DELAYus\n");
         return 2;
     }
-    /* A switch is no program among others: what the hosts compute must not delay what they send. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    (void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     if (!make_switch(&all, argv[1]))
         return 1;
     serve(&all);

@@ -41,6 +41,7 @@ struct ronde_curve {
 struct ronde_packet_facts {
     double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
     double burst_bytes;   /**< ronde.burst_bytes: a port that was idle passes so many at once */
+    double switch_ns; /**< ronde.switch_ns: between two packets, whatever their ports, in what carries all of them */
     double reverse_share; /**< ronde.reverse_share: acknowledgements, per byte, on the way back */
 };
 
@@ -50,7 +51,7 @@ struct ronde_packet_facts {
 /** Facts of a platform file that are not links. */
 struct ronde_platform_facts {
     struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
-    struct ronde_shared_host shared; /**< all zero where ports are the model */
+    struct ronde_shared_host shared;   /**< all zero where ports are the model */
     struct ronde_packet_facts packets; /**< of networks of packets */
     struct ronde_curve copy_curve; /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
     struct ronde_curve gamma_curve; /**< ronde.gamma_curve: the same for gamma_GBps */
@@ -176,18 +177,18 @@ RONDE_API double ronde_curve_GBps(const struct ronde_curve *curve, double bytes,
 
 /** What calibration found on one shared-memory machine, or between hosts alike; spreads are (p95 - median) / median. */
 struct ronde_calibration {
-    struct ronde_time_params time;   /**< costs */
-    struct ronde_shared_host shared; /**< sharing */
+    struct ronde_time_params time;     /**< costs */
+    struct ronde_shared_host shared;   /**< sharing */
     struct ronde_packet_facts packets; /**< of a network between hosts, where shared.cores is 0 */
-    struct ronde_curve copy_curve;   /**< of copy_GBps over working sets; may be empty */
-    struct ronde_curve gamma_curve;  /**< of gamma_GBps; may be empty */
-    double latency_ns;               /**< between two ranks */
-    uint32_t max_ranks;              /**< hosts to write */
-    uint64_t slot_bytes;             /**< slot the constants were measured with */
-    double worst_spread;             /**< largest spread of any constant */
-    const char *machine;             /**< processor, cores: one line */
-    const char *measured_by;         /**< command and version */
-    const char *measured_on;         /**< date, YYYY-MM-DD */
+    struct ronde_curve copy_curve;     /**< of copy_GBps over working sets; may be empty */
+    struct ronde_curve gamma_curve;    /**< of gamma_GBps; may be empty */
+    double latency_ns;                 /**< between two ranks */
+    uint32_t max_ranks;                /**< hosts to write */
+    uint64_t slot_bytes;               /**< slot the constants were measured with */
+    double worst_spread;               /**< largest spread of any constant */
+    const char *machine;               /**< processor, cores: one line */
+    const char *measured_by;           /**< command and version */
+    const char *measured_on;           /**< date, YYYY-MM-DD */
 };
 
 /** Writes a calibration as a platform file that plain SimGrid loads too. Errors: IO; BAD_ARGUMENT for non-finite or negative numbers. */
