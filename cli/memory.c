@@ -161,9 +161,27 @@ static bool takes_part(const struct ronde_shape *shape, uint32_t rank, size_t in
     return (rank + index) % stride == 0;
 }
 
+/* The same for sums of a type that counts to 8. */
+#define SUMMED_RANKS_OF_FP8 4u
+
+/* Whether the type has no more than 3 or 4 digits. */
+static bool is_fp8(enum ronde_dtype dtype)
+{
+    return ronde_dtype_is_floating(dtype) && ronde_dtype_bytes(dtype) == 1;
+}
+
+/* A summand of an element. */
+static double exact_summand(const struct ronde_shape *shape, uint32_t rank, size_t index,
+                            uint64_t bits)
+{
+    if (is_fp8(shape->dtype))
+        return takes_part(shape, rank, index, SUMMED_RANKS_OF_FP8) ? 1.0 : 0.0;
+    return takes_part(shape, rank, index, SUMMED_RANKS) ? 1.0 + (double)(bits % 3) : 0.0;
+}
+
 /*
  * At most 16 numbers up to 3, doubled by premul_sum, add up to 96; at most 6 factors of 2 make 64.
- * Both fit int8, and the 8 bits of a bfloat16.
+ * Both fit int8, and the 8 bits of a bfloat16. At most 4 ones, doubled, fit the 3 bits of a float8_e5m2.
  */
 static double exact_value(const struct ronde_shape *shape, uint32_t rank, size_t index)
 {
@@ -174,7 +192,7 @@ static double exact_value(const struct ronde_shape *shape, uint32_t rank, size_t
     case RONDE_SUM:
     case RONDE_AVG:
     case RONDE_PREMUL_SUM:
-        return takes_part(shape, rank, index, SUMMED_RANKS) ? 1.0 + (double)(bits % 3) : 0.0;
+        return exact_summand(shape, rank, index, bits);
     case RONDE_MIN:
     case RONDE_MAX:
     case RONDE_OP_COUNT:

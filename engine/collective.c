@@ -12,11 +12,15 @@ struct dtype_alias {
 
 /* NCCL's names and the short ones. NCCL's "char" is int8 wherever C's is unsigned, too. */
 static const struct dtype_alias dtype_aliases[] = {
-    {"char", RONDE_INT8},   {"i8", RONDE_INT8},        {"u8", RONDE_UINT8},
-    {"int", RONDE_INT32},   {"i32", RONDE_INT32},      {"u32", RONDE_UINT32},
-    {"i64", RONDE_INT64},   {"u64", RONDE_UINT64},     {"half", RONDE_FLOAT16},
-    {"f16", RONDE_FLOAT16}, {"bf16", RONDE_BFLOAT16},  {"float", RONDE_FLOAT32},
-    {"f32", RONDE_FLOAT32}, {"double", RONDE_FLOAT64}, {"f64", RONDE_FLOAT64},
+    {"char", RONDE_INT8},          {"i8", RONDE_INT8},
+    {"u8", RONDE_UINT8},           {"int", RONDE_INT32},
+    {"i32", RONDE_INT32},          {"u32", RONDE_UINT32},
+    {"i64", RONDE_INT64},          {"u64", RONDE_UINT64},
+    {"half", RONDE_FLOAT16},       {"f16", RONDE_FLOAT16},
+    {"bf16", RONDE_BFLOAT16},      {"float", RONDE_FLOAT32},
+    {"f32", RONDE_FLOAT32},        {"double", RONDE_FLOAT64},
+    {"f64", RONDE_FLOAT64},        {"f8e4m3", RONDE_FLOAT8_E4M3},
+    {"f8e5m2", RONDE_FLOAT8_E5M2},
 };
 
 static const char *const collective_texts[] = {

@@ -1,12 +1,12 @@
 /* Single elements of any type. See ronde/collective.h; arrays of them are reduce.h's. */
-#include "engine/half.h"
+#include "engine/fp8.h"
 
 #include "ronde/collective.h"
 
 #include <string.h>
 
 /*
- * A double as float32 such that rounding it on to 16 bits is rounding once: what does not fit goes to the neighbour
+ * A double as float32 such that rounding it on to 16 bits or 8 is rounding once: what does not fit goes to the neighbour
  * whose last bit is odd, which no later tie can take for exact (S. Boldo, G. Melquiond, "Emulation of FMA and correctly
  * rounded sums", IEEE Transactions on Computers 57(4), 2008).
  */
@@ -56,6 +56,12 @@ void ronde_element_store(enum ronde_dtype dtype, void *element, double value)
     case RONDE_BFLOAT16:
         STORE(uint16_t, ronde_bfloat16_round(to_odd(value)));
         break;
+    case RONDE_FLOAT8_E4M3:
+        STORE(uint8_t, ronde_float8_e4m3_round(to_odd(value)));
+        break;
+    case RONDE_FLOAT8_E5M2:
+        STORE(uint8_t, ronde_float8_e5m2_round(to_odd(value)));
+        break;
     case RONDE_FLOAT32:
         STORE(float, value);
         break;
@@ -94,6 +100,10 @@ double ronde_element_load(enum ronde_dtype dtype, const void *element)
         LOAD(uint16_t, ronde_float16_widen);
     case RONDE_BFLOAT16:
         LOAD(uint16_t, ronde_bfloat16_widen);
+    case RONDE_FLOAT8_E4M3:
+        LOAD(uint8_t, ronde_float8_e4m3_widen);
+    case RONDE_FLOAT8_E5M2:
+        LOAD(uint8_t, ronde_float8_e5m2_widen);
     case RONDE_FLOAT32:
         LOAD(float, );
     case RONDE_FLOAT64:
@@ -107,5 +117,5 @@ double ronde_element_load(enum ronde_dtype dtype, const void *element)
 bool ronde_dtype_is_floating(enum ronde_dtype dtype)
 {
     return dtype == RONDE_FLOAT16 || dtype == RONDE_BFLOAT16 || dtype == RONDE_FLOAT32 ||
-           dtype == RONDE_FLOAT64;
+           dtype == RONDE_FLOAT64 || dtype == RONDE_FLOAT8_E4M3 || dtype == RONDE_FLOAT8_E5M2;
 }

@@ -9,7 +9,7 @@
 #ifndef RONDE_ENGINE_ELEMENTS_H
 #define RONDE_ENGINE_ELEMENTS_H
 
-#include "engine/half.h"
+#include "engine/fp8.h"
 
 #include <stdint.h>
 
@@ -89,30 +89,33 @@
         return a / (type)ranks;                                                                    \
     }
 
-/** The operators on a 16-bit floating type with these conversions; min and max as above, on the bits alone. */
-#define RONDE_HALF_ELEMENT(dtype, widen, round, infinity)                                          \
-    typedef uint16_t ronde_element_##dtype;                                                        \
-    RONDE_INLINE uint16_t ronde_SUM_##dtype(uint16_t a, uint16_t b)                                \
+/**
+ * The operators on a floating type of 16 or 8 bits with these conversions; min and max as above, on the bits alone:
+ * `key` orders them, and all but the sign of a NaN is above `largest`.
+ */
+#define RONDE_NARROW_ELEMENT(dtype, type, key, widen, round, largest)                              \
+    typedef type ronde_element_##dtype;                                                            \
+    RONDE_INLINE type ronde_SUM_##dtype(type a, type b)                                            \
     {                                                                                              \
         return round(widen(a) + widen(b));                                                         \
     }                                                                                              \
-    RONDE_INLINE uint16_t ronde_PROD_##dtype(uint16_t a, uint16_t b)                               \
+    RONDE_INLINE type ronde_PROD_##dtype(type a, type b)                                           \
     {                                                                                              \
         return round(widen(a) * widen(b));                                                         \
     }                                                                                              \
-    RONDE_INLINE uint16_t ronde_MIN_##dtype(uint16_t a, uint16_t b)                                \
+    RONDE_INLINE type ronde_MIN_##dtype(type a, type b)                                            \
     {                                                                                              \
-        const uint16_t lower = ronde_half_key(b) < ronde_half_key(a) ? b : a;                      \
-        const uint16_t number = (b & RONDE_HALF_MAGNITUDE) > (infinity) ? a : lower;               \
-        return (a & RONDE_HALF_MAGNITUDE) > (infinity) ? b : number;                               \
+        const type lower = key(b) < key(a) ? b : a;                                                \
+        const type number = (b & (type)((type)~0u >> 1)) > (largest) ? a : lower;                  \
+        return (a & (type)((type)~0u >> 1)) > (largest) ? b : number;                              \
     }                                                                                              \
-    RONDE_INLINE uint16_t ronde_MAX_##dtype(uint16_t a, uint16_t b)                                \
+    RONDE_INLINE type ronde_MAX_##dtype(type a, type b)                                            \
     {                                                                                              \
-        const uint16_t higher = ronde_half_key(b) > ronde_half_key(a) ? b : a;                     \
-        const uint16_t number = (b & RONDE_HALF_MAGNITUDE) > (infinity) ? a : higher;              \
-        return (a & RONDE_HALF_MAGNITUDE) > (infinity) ? b : number;                               \
+        const type higher = key(b) > key(a) ? b : a;                                               \
+        const type number = (b & (type)((type)~0u >> 1)) > (largest) ? a : higher;                 \
+        return (a & (type)((type)~0u >> 1)) > (largest) ? b : number;                              \
     }                                                                                              \
-    RONDE_INLINE uint16_t ronde_QUOTIENT_##dtype(uint16_t a, uint32_t ranks)                       \
+    RONDE_INLINE type ronde_QUOTIENT_##dtype(type a, uint32_t ranks)                               \
     {                                                                                              \
         return round(widen(a) / (float)ranks);                                                     \
     }
@@ -123,8 +126,14 @@ RONDE_INTEGER_ELEMENT(INT32, int32_t, uint32_t, double)
 RONDE_INTEGER_ELEMENT(UINT32, uint32_t, uint32_t, double)
 RONDE_INTEGER_ELEMENT(INT64, int64_t, uint64_t, int64_t)
 RONDE_INTEGER_ELEMENT(UINT64, uint64_t, uint64_t, uint64_t)
-RONDE_HALF_ELEMENT(FLOAT16, ronde_float16_widen, ronde_float16_round, RONDE_FLOAT16_INFINITY)
-RONDE_HALF_ELEMENT(BFLOAT16, ronde_bfloat16_widen, ronde_bfloat16_round, RONDE_BFLOAT16_INFINITY)
+RONDE_NARROW_ELEMENT(FLOAT16, uint16_t, ronde_half_key, ronde_float16_widen, ronde_float16_round,
+                     RONDE_FLOAT16_INFINITY)
+RONDE_NARROW_ELEMENT(BFLOAT16, uint16_t, ronde_half_key, ronde_bfloat16_widen, ronde_bfloat16_round,
+                     RONDE_BFLOAT16_INFINITY)
+RONDE_NARROW_ELEMENT(FLOAT8_E4M3, uint8_t, ronde_fp8_key, ronde_float8_e4m3_widen,
+                     ronde_float8_e4m3_round, RONDE_FLOAT8_E4M3_LARGEST)
+RONDE_NARROW_ELEMENT(FLOAT8_E5M2, uint8_t, ronde_fp8_key, ronde_float8_e5m2_widen,
+                     ronde_float8_e5m2_round, RONDE_FLOAT8_E5M2_INFINITY)
 RONDE_FLOATING_ELEMENT(FLOAT32, float, uint32_t)
 RONDE_FLOATING_ELEMENT(FLOAT64, double, uint64_t)
 

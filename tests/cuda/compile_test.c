@@ -136,6 +136,7 @@ static void kernels_use_registers_and_vectors_only(void)
         return;
     check_kernel("int8", 90);
     check_kernel("bfloat16", 90);
+    check_kernel("float8_e4m3", 90);
     check_kernel("float32", 80);
     check_kernel("float32", 90);
     check_kernel("float32", 100);

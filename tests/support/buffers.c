@@ -211,16 +211,25 @@ static bool is_unsigned(enum ronde_dtype dtype)
     return dtype == RONDE_UINT8 || dtype == RONDE_UINT32 || dtype == RONDE_UINT64;
 }
 
+/* How many small numbers there are to draw from; 0 where a sum of 33 of them keeps too few digits. */
+static uint64_t small_values(enum ronde_dtype dtype)
+{
+    if (ronde_dtype_bytes(dtype) == 1 && reference_is_floating(dtype))
+        return 0;
+    return dtype == RONDE_BFLOAT16 ? 3 : 16;
+}
+
 /*
  * Small enough that 33 ranks neither overflow a float nor lose a bit, with factors of 1 and 2: sums below 2^11, for
- * bfloat16 below 2^8; products are powers of two. Integers wrap, which no order changes.
+ * bfloat16 below 2^8; for types of 8 bits hardly any number is not zero. Products are powers of two. Integers wrap,
+ * which no order changes.
  */
 static void fill_small(const struct buffers_shape *shape, uint64_t *random, unsigned char *element)
 {
     const uint64_t draw = buffers_draw(random);
-    const int most = shape->dtype == RONDE_BFLOAT16 ? 3 : 16;
-    const int value =
-        shape->op == RONDE_PROD ? (int)(draw % 2) + 1 : (int)(draw % (uint64_t)most) + 1;
+    const uint64_t most = small_values(shape->dtype);
+    const int summand = most > 0 ? (int)(draw % most) + 1 : draw % 64 == 0;
+    const int value = shape->op == RONDE_PROD ? (int)(draw % 2) + 1 : summand;
     const bool is_negative = !is_unsigned(shape->dtype) && (draw >> 32) % 4 == 0;
     reference_store(shape->dtype, element, is_negative ? -value : value);
 }

@@ -94,6 +94,12 @@ static void store_vector(unsigned char *address, struct ronde_vector vector)
 #define RONDE_MOVE_TYPE FLOAT64
 #include "hw/cuda/move.h"
 #undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE FLOAT8_E4M3
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_TYPE FLOAT8_E5M2
+#include "hw/cuda/move.h"
+#undef RONDE_MOVE_TYPE
 
 #include "support/emulated_block.h"
 

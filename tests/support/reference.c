@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert(RONDE_DTYPE_COUNT == 10 && RONDE_OP_COUNT == 6,
+_Static_assert(RONDE_DTYPE_COUNT == 12 && RONDE_OP_COUNT == 6,
                "the reference knows these types and operators");
 
 /* A floating type narrower than float32, by what it can hold; unlike the kernels', all done in whole numbers. */
@@ -11,15 +11,20 @@ struct narrow {
     int digits;        /* of a normal number, the leading one included */
     int least;         /* exponent of the last digit of a subnormal number */
     int exponent_bits; /* of the stored form */
+    int infinity; /* its magnitude, above which there are NaNs; or of the least NaN where there is none */
+    int nan;     /* magnitude of the usual NaN */
+    int largest; /* magnitude of what is too large: the largest finite number, or infinity */
 };
 
 static const struct narrow *narrow_of(enum ronde_dtype dtype)
 {
-    static const struct narrow float16 = {11, -24, 5};
-    static const struct narrow bfloat16 = {8, -133, 8};
-    if (dtype == RONDE_FLOAT16)
-        return &float16;
-    return dtype == RONDE_BFLOAT16 ? &bfloat16 : NULL;
+    static const struct narrow types[RONDE_DTYPE_COUNT] = {
+        [RONDE_FLOAT16] = {11, -24, 5, 0x7c00, 0x7e00, 0x7c00},
+        [RONDE_BFLOAT16] = {8, -133, 8, 0x7f80, 0x7fc0, 0x7f80},
+        [RONDE_FLOAT8_E4M3] = {4, -9, 4, 0x7f, 0x7f, 0x7e},
+        [RONDE_FLOAT8_E5M2] = {3, -16, 5, 0x7c, 0x7e, 0x7b},
+    };
+    return types[dtype].digits > 0 ? &types[dtype] : NULL;
 }
 
 bool reference_is_floating(enum ronde_dtype dtype)
@@ -27,15 +32,21 @@ bool reference_is_floating(enum ronde_dtype dtype)
     return dtype == RONDE_FLOAT32 || dtype == RONDE_FLOAT64 || narrow_of(dtype);
 }
 
+/* Bits without the sign. */
+static int magnitude_bits(const struct narrow *type)
+{
+    return type->digits - 1 + type->exponent_bits;
+}
+
 static double load_narrow(const struct narrow *type, uint16_t bits)
 {
     const int fraction_bits = type->digits - 1;
-    const int largest = (1 << type->exponent_bits) - 1;
-    const int exponent = bits >> fraction_bits & largest;
-    const int fraction = bits & ((1 << fraction_bits) - 1);
-    const double sign = bits >> 15 ? -1.0 : 1.0;
-    if (exponent == largest)
-        return fraction ? (double)NAN : sign * (double)INFINITY;
+    const int magnitude = bits & ((1 << magnitude_bits(type)) - 1);
+    const int exponent = magnitude >> fraction_bits;
+    const int fraction = magnitude & ((1 << fraction_bits) - 1);
+    const double sign = bits >> magnitude_bits(type) ? -1.0 : 1.0;
+    if (magnitude >= type->infinity)
+        return magnitude == type->nan || fraction ? (double)NAN : sign * (double)INFINITY;
     if (exponent == 0)
         return sign * ldexp(fraction, type->least);
     return sign * ldexp(fraction + (1 << fraction_bits), type->least + exponent - 1);
@@ -45,19 +56,18 @@ static double load_narrow(const struct narrow *type, uint16_t bits)
 static uint16_t store_narrow(const struct narrow *type, double value)
 {
     const int fraction_bits = type->digits - 1;
-    const int infinity = ((1 << type->exponent_bits) - 1) << fraction_bits;
-    const int sign = signbit(value) ? 0x8000 : 0;
+    const int sign = signbit(value) ? 1 << magnitude_bits(type) : 0;
     int exponent;
     if (isnan(value))
-        return (uint16_t)(infinity | 1 << (fraction_bits - 1));
+        return (uint16_t)type->nan;
     if (isinf(value) || value == 0)
-        return (uint16_t)(sign | (value == 0 ? 0 : infinity));
+        return (uint16_t)(sign | (value == 0 ? 0 : type->largest));
     (void)frexp(value, &exponent);
     const int last = exponent - type->digits > type->least ? exponent - type->digits : type->least;
     const int digits = (int)nearbyint(ldexp(fabs(value), -last));
     /* Digits that need one more carry into the exponent by themselves. */
     const int stored = digits + ((last - type->least) << fraction_bits);
-    return (uint16_t)(sign | (stored < infinity ? stored : infinity));
+    return (uint16_t)(sign | (stored < type->largest ? stored : type->largest));
 }
 
 /* Whether small values are sign-extended. */
@@ -86,19 +96,19 @@ static double load_floating(enum ronde_dtype dtype, const void *element)
 {
     uint16_t half = 0;
     if (narrow_of(dtype))
-        memcpy(&half, element, sizeof half);
+        memcpy(&half, element, ronde_dtype_bytes(dtype));
     if (narrow_of(dtype))
         return load_narrow(narrow_of(dtype), half);
     return dtype == RONDE_FLOAT32 ? (double)*(const float *)element : *(const double *)element;
 }
 
-/* 16-bit types are computed in float32: the value is rounded to that first. */
+/* Types of 16 and 8 bits are computed in float32: the value is rounded to that first. */
 static void store_floating(enum ronde_dtype dtype, void *element, double value)
 {
     const uint16_t half =
         narrow_of(dtype) ? store_narrow(narrow_of(dtype), (double)(float)value) : 0;
     if (narrow_of(dtype))
-        memcpy(element, &half, sizeof half);
+        memcpy(element, &half, ronde_dtype_bytes(dtype));
     else if (dtype == RONDE_FLOAT32)
         *(float *)element = (float)value;
     else
@@ -181,14 +191,31 @@ static double combine_floatings(enum ronde_op op, double a, double b)
     return 0;
 }
 
+static bool is_same(double a, double b)
+{
+    return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b);
+}
+
+/* min and max are one of their operands as it is, an infinity too where rounding would make it a number. */
+static void pick(enum ronde_dtype dtype, double value, const void *local, const void *received,
+                 void *out)
+{
+    const void *from = is_same(load_floating(dtype, local), value) ? local : received;
+    memmove(out, from, ronde_dtype_bytes(dtype));
+}
+
 /* float32 sums and products of two float32 are exact or rounded once in double, which rounds to the same float32. */
 void reference_combine(enum ronde_dtype dtype, enum ronde_op op, const void *local,
                        const void *received, void *out)
 {
-    if (reference_is_floating(dtype))
-        store_floating(dtype, out,
-                       combine_floatings(op, load_floating(dtype, local),
-                                         load_floating(dtype, received)));
+    const double value =
+        reference_is_floating(dtype)
+            ? combine_floatings(op, load_floating(dtype, local), load_floating(dtype, received))
+            : 0;
+    if (reference_is_floating(dtype) && (op == RONDE_MIN || op == RONDE_MAX))
+        pick(dtype, value, local, received, out);
+    else if (reference_is_floating(dtype))
+        store_floating(dtype, out, value);
     else
         store_integer(dtype, out,
                       combine_integers(dtype, op, load_integer(dtype, local),

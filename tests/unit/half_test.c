@@ -109,7 +109,8 @@ static void elements_read_back(void)
     for (uint32_t d = 0; d < RONDE_DTYPE_COUNT; d++) {
         const enum ronde_dtype dtype = (enum ronde_dtype)d;
         unsigned char element[8];
-        const double values[] = {0, 1, 2, 100};
+        /* Exact in every type, the one with 3 digits included. */
+        const double values[] = {0, 1, 2, 96};
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
             ronde_element_store(dtype, element, values[k]);
             CU_ASSERT_EQUAL(ronde_element_load(dtype, element), values[k]);

@@ -439,7 +439,7 @@ static void launch_check_names_field_value_and_bound(void)
     struct ronde_launch bad = good;
     CU_ASSERT_EQUAL(ronde_launch_check(schedule, &good, &error), RONDE_OK);
     bad.dtype = (enum ronde_dtype)RONDE_DTYPE_COUNT;
-    expect_refusal(schedule, &bad, "dtype 10, there are 10");
+    expect_refusal(schedule, &bad, "dtype 12, there are 12");
     bad = good;
     bad.op = (enum ronde_op)77;
     expect_refusal(schedule, &bad, "op 77, there are 6");

@@ -49,7 +49,9 @@ enum ronde_collective {
     X(INT64, "int64", 8)                                                                           \
     X(UINT64, "uint64", 8)                                                                         \
     X(FLOAT16, "float16", 2)                                                                       \
-    X(BFLOAT16, "bfloat16", 2)
+    X(BFLOAT16, "bfloat16", 2)                                                                     \
+    X(FLOAT8_E4M3, "float8_e4m3", 1)                                                               \
+    X(FLOAT8_E5M2, "float8_e5m2", 1)
 
 /** Element types. */
 enum ronde_dtype {
