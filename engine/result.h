@@ -156,7 +156,7 @@ RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct rond
         places.streams_to = keeps ? !ronde_act_is_read(act) : streams_sent;
         places.streams_also = keeps && streams_sent;
     }
-    /* What was read from the very same place is in the caches, and what landed there is not moved at all. */
+    /* What was read from the very same place is in the caches; and a copy onto itself is no access: others may read. */
     places.streams_to &= places.to != segment->source && places.to != segment->received;
     places.streams_also &= places.also != segment->received;
     if (places.streams_to || places.streams_also) {

@@ -477,6 +477,43 @@ static void results_that_are_read_again_are_known(void)
     ronde_schedule_destroy(direct);
 }
 
+/* What is overwritten by two receives is free for the second once the first is over, which waits for the reader. */
+static void second_overwriter_waits_for_the_first(void)
+{
+    static const char text[] = "ronde 1\n"
+                               "collective all_reduce\n"
+                               "algorithm pair\n"
+                               "ranks 2\n"
+                               "chunks 2\n"
+                               "\n"
+                               "program 0 positions 0\n"
+                               "    rrc in[0+2] out[0+2] <- +1\n"
+                               "    send out[0] -> +1\n"
+                               "    send out[1] -> +1\n"
+                               "\n"
+                               "program 1 positions 1\n"
+                               "    send in[0+2] -> -1\n"
+                               "    recv out[0] <- -1\n"
+                               "    recv out[1] <- -1\n";
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_schedule_read(text, sizeof text - 1, "pair", ronde_mem_default(), NULL,
+                                        &schedule, &error),
+                    RONDE_OK);
+    if (!schedule) {
+        suite_note("%s", error.message);
+        return;
+    }
+    const struct ronde_step_lowering *lowering =
+        schedule->programs[schedule->program_of[1]].lowering;
+    CU_ASSERT_EQUAL(lowering[0].reuse_step, RONDE_NONE);
+    CU_ASSERT_EQUAL(lowering[0].reuse_step_in_place, 1);
+    CU_ASSERT_EQUAL(lowering[1].post_step_in_place, 0);
+    CU_ASSERT_EQUAL(lowering[2].post_step_in_place, 1);
+    CU_ASSERT_EQUAL(lowering[2].post_step, RONDE_NONE);
+    ronde_schedule_destroy(schedule);
+}
+
 static void doubling_needs_slots_where_both_ends_overwrite(void)
 {
     struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
@@ -695,6 +732,7 @@ int main(void)
         CASE(ring_reads_raw_inputs_and_completes_once),
         CASE(ring_in_place_may_not_overwrite_what_is_being_pulled),
         CASE(results_that_are_read_again_are_known),
+        CASE(second_overwriter_waits_for_the_first),
         CASE(doubling_needs_slots_where_both_ends_overwrite),
         CASE(trees_and_rings_never_need_slots),
         CASE(a_chunk_beyond_the_buffer_is_out_of_bounds),
