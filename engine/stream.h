@@ -35,8 +35,19 @@ typedef long long ronde_stream_16 __attribute__((vector_size(16)));
 typedef long long ronde_stream_32 __attribute__((vector_size(32)));
 typedef long long ronde_stream_64 __attribute__((vector_size(64)));
 
+/** Stores past the caches: the compilers disagree on their names. */
+#if defined(__clang__)
+#define RONDE_STREAM_STORE_16(to, vector) __builtin_nontemporal_store((vector), (to))
+#define RONDE_STREAM_STORE_32(to, vector) __builtin_nontemporal_store((vector), (to))
+#define RONDE_STREAM_STORE_64(to, vector) __builtin_nontemporal_store((vector), (to))
+#else
+#define RONDE_STREAM_STORE_16(to, vector) __builtin_ia32_movntdq((to), (vector))
+#define RONDE_STREAM_STORE_32(to, vector) __builtin_ia32_movntdq256((to), (vector))
+#define RONDE_STREAM_STORE_64(to, vector) __builtin_ia32_movntdq512((to), (vector))
+#endif
+
 /** The copy with vectors of one width: up to a whole vector, vectors, and the rest. */
-#define RONDE_STREAM_KERNEL(width, features, store)                                                \
+#define RONDE_STREAM_KERNEL(width, features)                                                       \
     __attribute__((target(features))) static void ronde_stream_by_##width(void *to,                \
                                                                           const void *from,        \
                                                                           uint64_t bytes)          \
@@ -50,14 +61,14 @@ typedef long long ronde_stream_64 __attribute__((vector_size(64)));
         for (; bytes - done >= (width); done += (width)) {                                         \
             ronde_stream_##width vector;                                                           \
             __builtin_memcpy(&vector, f + done, (width));                                          \
-            store((ronde_stream_##width *)(void *)(t + done), vector);                             \
+            RONDE_STREAM_STORE_##width((ronde_stream_##width *)(void *)(t + done), vector);        \
         }                                                                                          \
         __builtin_memcpy(t + done, f + done, bytes - done);                                        \
     }
 
-RONDE_STREAM_KERNEL(16, "sse2", __builtin_ia32_movntdq)
-RONDE_STREAM_KERNEL(32, "avx", __builtin_ia32_movntdq256)
-RONDE_STREAM_KERNEL(64, "avx512f", __builtin_ia32_movntdq512)
+RONDE_STREAM_KERNEL(16, "sse2")
+RONDE_STREAM_KERNEL(32, "avx")
+RONDE_STREAM_KERNEL(64, "avx512f")
 #undef RONDE_STREAM_KERNEL
 
 /** The widest this processor has; *out_name is what to call it. */
