@@ -146,6 +146,7 @@ command_of() {
 # see the end when this script is gone.
 start_contender() {
     local name=$1 count=$2 own=$work/$1.$2 rank command
+    processes[$name]=''
     mkdir "$own"
     mkfifo "$own/out"
     for ((rank = 0; rank < $(readers_of "$name" "$count"); rank++)); do
@@ -162,6 +163,7 @@ launch() {
     # A message of a launcher says less than the contender's failure does; it is kept for whoever looks.
     "${command[@]}" </dev/null >>"$work/$1.log" 2>&1 &
     children+=("$!")
+    processes[$1]+="$! "
 }
 
 open_contender() {
@@ -200,17 +202,36 @@ drop() {
     unset "inputs[$1]" "output[$1]"
 }
 
+is_alive() {
+    local process
+    for process in ${processes[$1]}; do
+        kill -0 "$process" 2>/dev/null || return 1
+    done
+}
+
+# Waits for an answer while the contender lives, three minutes at most.
+hear() {
+    local name=$1 patience
+    for ((patience = 180; patience > 0; patience--)); do
+        if read -r -t 1 -u "${output[$name]}" took_ns wrong count used protocol; then
+            [ "$took_ns" != failed ]
+            return
+        fi
+        is_alive "$name" || return 1
+    done
+    return 1
+}
+
 # ask NAME RANKS COLLECTIVE BYTES WARMUPS ITERATIONS: sets took_ns, wrong, count, used, protocol.
 ask() {
     local name=$1 fd
     for fd in ${inputs[$name]}; do
         printf '%s %s %s %s %s\n' "${@:3}" "$way" >&"$fd"
     done
-    if read -r -t 180 -u "${output[$name]}" took_ns wrong count used protocol && [ "$took_ns" != failed ]; then
-        return 0
-    fi
-    drop "$name" "$2" "$3 of $4 bytes"
-    return 1
+    hear "$name" || {
+        drop "$name" "$2" "$3 of $4 bytes"
+        return 1
+    }
 }
 
 # Iterations that fill `window_ns`: from 2 on, of tiny runs at most 20,000.
@@ -387,7 +408,7 @@ main() {
     failed=0
     thrown=0
     window_ns=30e6
-    declare -gA inputs=() output=() iterations=() wrongs=()
+    declare -gA inputs=() output=() processes=() iterations=() wrongs=()
     trap 'stop_contenders; rm -rf "$work"' EXIT
     mkdir -p "$folder"
     : >"$folder/records.jsonl"

@@ -3,7 +3,6 @@
 
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
-#include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
@@ -85,15 +84,10 @@ double max(void *self, double value)
     return largest;
 }
 
+/* Nobody has the sum before all have come; it is quicker than Gloo's barrier. */
 bool meet(void *self)
 {
-    try {
-        gloo::BarrierOptions options(*static_cast<Context *>(self));
-        gloo::barrier(options);
-    } catch (const std::exception &exception) {
-        std::fprintf(stderr, "gloo: %s\n", exception.what());
-        return false;
-    }
+    max(self, 0.0);
     return true;
 }
 
@@ -121,8 +115,14 @@ int main(int argc, char **argv)
     const int rank = std::atoi(argv[2]), ranks = std::atoi(argv[3]);
     try {
         Context context = join(rank, ranks, argv[1]);
-        struct contender contender = {rank, ranks, false,   &context, prepare,
-                                      run,  max,   nullptr, nullptr};
+        struct contender contender = {};
+        contender.rank = rank;
+        contender.ranks = ranks;
+        contender.self = &context;
+        contender.prepare = prepare;
+        contender.run = run;
+        contender.max = max;
+        contender.meet = meet;
         return contender_serve(&contender, argv[1]);
     } catch (const std::exception &exception) {
         std::fprintf(stderr, "gloo: %s\n", exception.what());
