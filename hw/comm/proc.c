@@ -29,8 +29,9 @@
 #define LEAST_DEFAULT_SLOT_BYTES 4096u
 
 /* From this share of a chunk on a message is read where it lies: in a heap out of place and in place, or by the kernel. */
-#define PULL_FROM_BYTES 16384u
+#define PULL_FROM_BYTES 4096u
 #define PULL_IN_PLACE_FROM_BYTES 65536u
+#define PULL_IN_PLACE_CROWDED_FROM_BYTES 16384u
 #define ASK_FROM_BYTES 65536u
 
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
@@ -394,6 +395,8 @@ static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_s
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
     /* The kernel takes longer than a copy: it is worth it only where all ranks read, and into place. */
     const uint64_t ask_from = traits->reduces || traits->has_root ? UINT64_MAX : ASK_FROM_BYTES;
+    const uint64_t heap_in_place =
+        comm->is_crowded ? PULL_IN_PLACE_CROWDED_FROM_BYTES : PULL_IN_PLACE_FROM_BYTES;
     const struct board *board = comm->wire_self;
     const uint64_t block = launch->count * ronde_dtype_bytes(launch->dtype);
     const enum ronde_collective collective = schedule->collective;
@@ -402,7 +405,7 @@ static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_s
     const bool has_heap = is_in_heap(&board->heap, launch->in, comm->rank, in_bytes) &&
                           is_in_heap(&board->heap, launch->out, comm->rank, out_bytes);
     out_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
-    out_from_bytes[1] = has_heap ? PULL_IN_PLACE_FROM_BYTES : ask_from;
+    out_from_bytes[1] = has_heap ? heap_in_place : ask_from;
     return has_heap || board->reach.has_kernel;
 }
 
