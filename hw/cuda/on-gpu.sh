@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# Builds ronde on a bare machine with CUDA and CMake, runs the conformance suite on its GPU, an example and the benchmark,
-# and leaves records and logs in a folder:  hw/cuda/on-gpu.sh FOLDER [MIB]   (MIB: largest buffer of a rank, 1024)
-# Takes less than 8 minutes; each part has a limit of its own, so that a run that hangs is ended and reported.
+# Builds ronde on a machine with CUDA and CMake, runs everything there is to run on its GPUs, and leaves records and logs
+# in a folder:  hw/cuda/on-gpu.sh [--dry-run] FOLDER [MIB]   (MIB: largest buffer of a rank, 1024)
+# Each part has a limit of its own, together less than 8 minutes: a part that hangs is ended and reported, and the others
+# still run. --dry-run prints the parts with their limits instead, "LIMIT NAME: COMMAND", and needs no GPU.
 set -uo pipefail
-out=$(realpath -m "${1:?usage: hw/cuda/on-gpu.sh FOLDER [MIB]}")
+dry=0
+if [ "${1:-}" = --dry-run ]; then
+    dry=1
+    shift
+fi
+out=$(realpath -m "${1:?usage: hw/cuda/on-gpu.sh [--dry-run] FOLDER [MIB]}") || exit 1
 most=${2:-1024}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-mkdir -p "$out"
-exec > >(tee "$out/log.txt") 2>&1
 build=$out/build
 failed=0
 
@@ -15,28 +19,58 @@ failed=0
 part() {
     local name=$1 limit=$2
     shift 2
+    if [ "$dry" -eq 1 ]; then
+        printf '%s %s: %s\n' "$limit" "$name" "$*"
+        return
+    fi
     printf '== %s\n' "$name"
-    timeout --kill-after=10 "$limit" "$@"
+    timeout --kill-after=5 "$limit" "$@"
     local status=$?
     printf '== %s: exit %d after %d s in all\n' "$name" "$status" "$SECONDS"
     [ "$status" -eq 0 ] || failed=1
 }
 
-nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total,clocks.max.sm,clocks.max.mem --format=csv || true
+# The same where a tool or a component may be missing, which is said and is no failure.
+part_if() {
+    local condition=$1
+    shift
+    if [ "$dry" -eq 1 ] || eval "$condition"; then
+        part "$@"
+    else
+        printf '== %s: left out, not here: %s\n' "$1" "$condition"
+    fi
+}
+
+if [ "$dry" -eq 0 ]; then
+    mkdir -p "$out"
+    exec > >(tee "$out/log.txt") 2>&1
+    nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total,clocks.max.sm,clocks.max.mem --format=csv || true
+    nvidia-smi topo -m || true
+fi
 # Only this machine's GPU: kernels for others would take most of the time.
 architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
-part configure 40 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRONDE_CUDA=ON \
-    -DRONDE_CUDA_ARCHITECTURES="${architecture:-90}-real" -DRONDE_SIMGRID=OFF -DRONDE_LIBXML2=OFF -DRONDE_JANSSON=OFF
+ronde=$build/ronde
+part configure 40 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRONDE_CUDA=ON -DRONDE_SIMGRID=OFF -DRONDE_UCX=OFF \
+    -DRONDE_CUDA_ARCHITECTURES="${architecture:-90}-real"
 [ "$failed" -eq 0 ] || exit 1
-part build 150 cmake --build "$build" --parallel "$(nproc)" --target ronde test_conformance_conformance test_cuda_cuda \
-    cuda_bench cuda_stream
+part build 120 cmake --build "$build" --parallel "$(nproc)" --target ronde test_conformance_conformance cuda_bench \
+    cuda_stream
 [ "$failed" -eq 0 ] || exit 1
-part list 10 "$build/ronde" list
-part stream 20 "$build/tests/cuda_stream"
-part cuda 30 "$build/tests/test_cuda_cuda"
-part conformance 120 "$build/tests/test_conformance_conformance"
-part check 30 "$build/ronde" run all_reduce -a ring -N 8 -b 8 -e 16M -f 16 --backend cuda -c 1
-part bench 75 bash -c "'$build/tests/cuda_bench' $most >'$out/records.jsonl'"
-grep -c . "$out/records.jsonl" || true
+part list 10 "$ronde" list
+part local 10 "$ronde" topo show --local
+part stream 15 "$build/tests/cuda_stream"
+part check 20 "$ronde" run all_reduce -a ring -N 8 -b 8 -e 16M -f 16 --backend cuda -c 1
+part bench 70 bash -c "'$build/tests/cuda_bench' $most >'$out/records.jsonl'"
+part conformance 70 env RONDE_TEST_SCALE=50 "$build/tests/test_conformance_conformance"
+part calibrate 25 "$ronde" calibrate --backend cuda -o "$out/machine.xml"
+# Platform files need libxml2, which a bare machine may lack.
+part_if "'$ronde' list | grep -q '^  libxml2 *libxml2'" validate 30 "$ronde" validate all_reduce \
+    -a ring,double_tree -N 2,4,8 -b 8 -e 64M -f 8 --backend cuda --topo "$out/machine.xml"
+part_if "command -v compute-sanitizer" memcheck 35 env RONDE_TEST_SCALE=1 compute-sanitizer --tool memcheck \
+    --error-exitcode 9 "$build/tests/test_conformance_conformance"
+part_if "command -v compute-sanitizer" racecheck 25 compute-sanitizer --tool racecheck --error-exitcode 9 \
+    "$build/tests/cuda_stream"
+[ "$dry" -eq 1 ] && exit 0
+printf '%d records\n' "$(grep -c . "$out/records.jsonl")"
 rm -rf "$build"
 exit "$failed"

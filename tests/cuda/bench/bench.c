@@ -2,8 +2,9 @@
  * What a GPU needs for a run, against the least its memory needs: JSON Lines on stdout, a figure each.
  *
  * The floor is a copy from device to device, measured first: bytes read and written per second. A schedule's traffic is
- * what its steps read and write if nothing is found in a cache; a share of the floor above 1 means that much was. Small
- * runs are timed as nodes of a CUDA graph, so that the host has no part in it.
+ * what its steps read and write if nothing is found in a cache; a share of the floor above 1 means that much was. Beside
+ * it stands the least that any algorithm moves. Small runs are timed as nodes of a CUDA graph, so that the host has no
+ * part in it.
  */
 #include "ronde/cuda.h"
 #include "ronde/engine.h"
@@ -100,15 +101,57 @@ static void enqueue_graph(void *executable)
     must(cudaGraphLaunch((cudaGraphExec_t)executable, bench.stream) == cudaSuccess, "graph");
 }
 
-/* Bytes a schedule's steps read and write if every message is read where it lies. */
-static double traffic_bytes(const struct point *point)
+/*
+ * Bytes that a step of one chunk reads and writes for each byte of it, where messages are read in place: what is sent is
+ * read by who receives it, unless it has to be kept in a slot.
+ */
+static double step_traffic(const struct ronde_step *step)
+{
+    const bool is_buffered = (step->flags & RONDE_FLAG_BUFFERED) != 0;
+    switch ((enum ronde_step_op)step->op) {
+    case RONDE_STEP_SEND:
+        return is_buffered ? 2 : 0;
+    case RONDE_STEP_RECV:
+    case RONDE_STEP_RCS:
+    case RONDE_STEP_RS:
+    case RONDE_STEP_COPY:
+        return 2;
+    case RONDE_STEP_RRC:
+    case RONDE_STEP_RRS:
+    case RONDE_STEP_RRCS:
+    case RONDE_STEP_REDUCE:
+        return 3;
+    case RONDE_STEP_NOP:
+    case RONDE_STEP_OP_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* The fewest bytes that the memory moves for a schedule's steps, all ranks together, if no cache holds anything. */
+static double traffic_of(const struct ronde_schedule *schedule, uint64_t block_bytes)
+{
+    const double chunk_bytes =
+        (double)block_bytes / schedule->channel_count / schedule->chunks_per_block;
+    double bytes = 0;
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
+        for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
+            const struct ronde_program *program = ronde_view_open(schedule, channel, rank).program;
+            for (uint32_t s = 0; s < program->step_count; s++)
+                bytes += step_traffic(&program->steps[s]) * program->steps[s].chunk_count;
+        }
+    return bytes * chunk_bytes;
+}
+
+/*
+ * The fewest bytes that any algorithm moves on one device: every input is read once and every output written once. The
+ * inputs of broadcast and all_gather are as much as one output, all ranks together.
+ */
+static double least_bytes(const struct point *point)
 {
     const double n = point->ranks;
     const double bytes = (double)point->bytes;
-    if (point->collective == RONDE_ALL_REDUCE)
-        return 5 * (n - 1) *
-               bytes;     /* two reads and a write to reduce, a read and a write to gather */
-    return 2 * n * bytes; /* every rank reads and writes all of its output once */
+    return point->collective == RONDE_ALL_REDUCE ? 2 * n * bytes : (1 + n) * bytes;
 }
 
 /* Elements of a block. */
@@ -144,17 +187,19 @@ static void *prepare(const struct point *point, const struct ronde_schedule *sch
     return program;
 }
 
-static void print_point(const struct point *point, double time_ns, const char *how)
+static void print_point(const struct point *point, const struct ronde_schedule *schedule,
+                        double time_ns, const char *how)
 {
-    const double floor_ns = traffic_bytes(point) / bench.copy_GBps;
+    const double traffic = traffic_of(schedule, count_of(point) * sizeof(float));
+    const double floor_ns = traffic / bench.copy_GBps;
     printf("{\"kind\": \"measured\", \"engine\": \"cuda\", \"collective\": \"%s\", "
            "\"algorithm\": \"%s\", \"ranks\": %u, \"bytes\": %llu, \"dtype\": \"float32\", "
            "\"channels\": %u, \"time_ns\": %.1f, \"algbw_GBps\": %.3f, \"traffic_bytes\": %.0f, "
-           "\"copy_GBps\": %.1f, \"share_of_floor\": %.4f, \"how\": \"%s\", "
-           "\"labels\": [\"virtual_ranks\"]}\n",
+           "\"least_bytes\": %.0f, \"copy_GBps\": %.1f, \"share_of_floor\": %.4f, "
+           "\"how\": \"%s\", \"labels\": [\"virtual_ranks\"]}\n",
            ronde_collective_text(point->collective), point->algorithm, point->ranks,
            (unsigned long long)point->bytes, point->channels, time_ns,
-           (double)point->bytes / time_ns, traffic_bytes(point), bench.copy_GBps,
+           (double)point->bytes / time_ns, traffic, least_bytes(point), bench.copy_GBps,
            floor_ns / time_ns, how);
     fflush(stdout);
 }
@@ -165,12 +210,12 @@ static void measure_large(const struct point *point)
     void *program = prepare(point, schedule);
     const double time_ns = time_of(enqueue_runs, program) / RUNS;
     must(ronde_cuda_check(program, &bench.error) == RONDE_OK, "run");
-    print_point(point, time_ns, "stream");
+    print_point(point, schedule, time_ns, "stream");
     ronde_backend_cuda.unload(program);
     ronde_schedule_destroy(schedule);
 }
 
-static void measure_small(const struct point *point)
+static double measure_small(const struct point *point)
 {
     struct ronde_schedule *schedule = compile(point);
     void *program = prepare(point, schedule);
@@ -183,11 +228,24 @@ static void measure_small(const struct point *point)
     must(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess, "instantiate");
     const double time_ns = time_of(enqueue_graph, executable) / RUNS;
     must(ronde_cuda_check(program, &bench.error) == RONDE_OK, "run");
-    print_point(point, time_ns, "graph");
+    print_point(point, schedule, time_ns, "graph");
     must(cudaGraphExecDestroy(executable) == cudaSuccess, "destroy");
     must(cudaGraphDestroy(graph) == cudaSuccess, "destroy");
     ronde_backend_cuda.unload(program);
     ronde_schedule_destroy(schedule);
+    return time_ns;
+}
+
+/* What one hop of 8 bytes costs: along a chain only the number of hops differs. */
+static void measure_hop(void)
+{
+    struct point point = {RONDE_BROADCAST, "chain", 2, 1, 8};
+    const double near_ns = measure_small(&point);
+    point.ranks = RANKS_MAX;
+    const double far_ns = measure_small(&point);
+    printf("{\"kind\": \"measured\", \"engine\": \"hop\", \"bytes\": 8, \"time_ns\": %.1f, "
+           "\"labels\": [\"virtual_ranks\"]}\n",
+           (far_ns - near_ns) / (RANKS_MAX - 2));
 }
 
 static void open_bench(uint64_t buffer_bytes)
@@ -198,8 +256,9 @@ static void open_bench(uint64_t buffer_bytes)
         exit(3);
     }
     fprintf(stderr, "%s\n", machine.description);
-    must(ronde_backend_cuda.open(&machine, ronde_mem_default(), &bench.self, &bench.error) ==
-             RONDE_OK,
+    /* One device, whatever there is: the floor is its memory's. */
+    const uint32_t device = 0;
+    must(ronde_cuda_open(&device, 1, ronde_mem_default(), &bench.self, &bench.error) == RONDE_OK,
          "open");
     must(cudaStreamCreateWithFlags(&bench.stream, cudaStreamNonBlocking) == cudaSuccess, "stream");
     must(cudaEventCreate(&bench.started) == cudaSuccess, "event");
@@ -221,12 +280,15 @@ int main(int argc, char **argv)
     static const struct {
         enum ronde_collective collective;
         const char *algorithm;
-    } large[] = {{RONDE_ALL_REDUCE, "ring"}, {RONDE_BROADCAST, "chain"}, {RONDE_ALL_GATHER, "ring"}};
+    } large[] = {{RONDE_ALL_REDUCE, "ring"},
+                 {RONDE_ALL_REDUCE, "direct"},
+                 {RONDE_BROADCAST, "chain"},
+                 {RONDE_ALL_GATHER, "ring"}};
     static const char *const small[] = {"ring", "recursive_doubling", "double_tree",
                                         "direct_one_step"};
     const uint64_t most_MiB = argc > 1 ? strtoull(argv[1], NULL, 10) : 1024;
     open_bench(most_MiB << 20);
-    for (uint32_t c = 0; c < 3; c++)
+    for (uint32_t c = 0; c < sizeof large / sizeof large[0]; c++)
         for (uint32_t ranks = 2; ranks <= RANKS_MAX; ranks *= 2)
             for (uint64_t MiB = 1; MiB <= most_MiB; MiB *= 4) {
                 const struct point point = {large[c].collective, large[c].algorithm, ranks,
@@ -236,7 +298,8 @@ int main(int argc, char **argv)
     for (uint32_t a = 0; a < 4; a++)
         for (uint64_t bytes = 8; bytes <= 4096; bytes *= 8) {
             const struct point point = {RONDE_ALL_REDUCE, small[a], RANKS_MAX, 1, bytes};
-            measure_small(&point);
+            (void)measure_small(&point);
         }
+    measure_hop();
     return 0;
 }
