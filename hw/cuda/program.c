@@ -357,8 +357,13 @@ static enum ronde_status own_outcome(struct ronde_cuda_program *program, struct 
 enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
                                              struct ronde_error *error)
 {
+    const struct ronde_error *failure = &program->proxy.failure;
     struct ronde_error own = {0};
     struct ronde_error news = {0};
+    if (failure->status != RONDE_OK) {
+        ronde_cuda_program_abandon(program);
+        return ronde_fail(error, failure->status, "%s", failure->message);
+    }
     const enum ronde_status status = own_outcome(program, &own);
     if (status == RONDE_OK)
         return RONDE_OK;

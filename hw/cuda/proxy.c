@@ -112,6 +112,7 @@ enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
     const enum ronde_status status = ronde_comm_run(proxy->host, launch, error);
     proxy->is_running = status == RONDE_OK;
     proxy->is_started = false;
+    proxy->failure = (struct ronde_error){.status = RONDE_OK};
     return status;
 }
 
@@ -122,12 +123,14 @@ enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *ou
     *out_done = true;
     if (!proxy->is_running)
         return RONDE_OK;
-    const enum ronde_status status = ronde_comm_test(proxy->host, out_done, error);
+    const enum ronde_status status = ronde_comm_test(proxy->host, out_done, &proxy->failure);
     proxy->is_running = status == RONDE_OK && !*out_done;
-    if (status == RONDE_OK || !proxy->is_started)
-        return status;
-    /* Nobody moves its messages any more. */
-    __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
-    (void)part->gpu->finish(part->queue, NULL, NULL);
-    return status;
+    if (status == RONDE_OK)
+        return RONDE_OK;
+    if (proxy->is_started) {
+        /* Nobody moves its messages any more. */
+        __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
+        (void)part->gpu->finish(part->queue, NULL, NULL);
+    }
+    return ronde_fail(error, status, "%s", proxy->failure.message);
 }

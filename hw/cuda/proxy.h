@@ -16,11 +16,12 @@
 struct ronde_cuda_proxy {
     struct ronde_comm_program *host; /**< NULL = there is no proxy */
     struct ronde_cuda_part *part;
-    uint32_t *words;       /**< abort and stop of the kernel */
-    unsigned char *memory; /**< of the connections, as it was pinned; NULL = it was not */
-    uint64_t memory_bytes; /**< of it */
-    bool is_running;       /**< between run and its end */
-    bool is_started;       /**< the kernel of that run */
+    uint32_t *words;            /**< abort and stop of the kernel */
+    unsigned char *memory;      /**< of the connections, as it was pinned; NULL = it was not */
+    uint64_t memory_bytes;      /**< of it */
+    bool is_running;            /**< between run and its end */
+    bool is_started;            /**< the kernel of that run */
+    struct ronde_error failure; /**< of that run: its kernel may not even have started */
 };
 
 /**

@@ -269,6 +269,37 @@ static void over_a_network_an_abort_is_heard_by_all(void)
     team_transport = RONDE_TRANSPORT_PROC;
 }
 
+static enum ronde_status enqueue(const struct team_seat *seat, struct ronde_error *error)
+{
+    void *const streams[] = {&results};
+    struct rank rank;
+    struct run_sum sum;
+    struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+    /* Without elements there is nothing that the device could not reach. */
+    launch.count = 0;
+    enum ronde_status status = open_rank(&rank, seat, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_prepare(rank.program, &launch, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_enqueue(rank.program, streams, error);
+    close_rank(&rank, seat);
+    return status;
+}
+
+static void over_a_network_runs_in_streams_are_refused(void)
+{
+    if (!use_ucx())
+        return;
+    CU_ASSERT_FATAL(team_run(2, enqueue, NULL, results));
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_expect(results, 2, RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "runs in streams need ranks that reach"));
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -282,6 +313,7 @@ int main(void)
          over_a_network_collectives_leave_what_host_leaves},
         {"over_a_network_a_killed_process_ends_the_others",
          over_a_network_a_killed_process_ends_the_others},
+        {"over_a_network_runs_in_streams_are_refused", over_a_network_runs_in_streams_are_refused},
         {"over_a_network_an_abort_is_heard_by_all", over_a_network_an_abort_is_heard_by_all},
     };
     return suite_run("gpu", cases, sizeof cases / sizeof cases[0]);
