@@ -31,7 +31,7 @@ struct ronde_constant {
 };
 
 /** Constants of a calibration, at most. */
-#define RONDE_CONSTANTS 13u
+#define RONDE_CONSTANTS 14u
 
 /** What calibration found. */
 struct ronde_calibration_report {

@@ -7,7 +7,7 @@
  *   stream      one way, three sizes                       per byte: 1 / r of a port nobody else uses;
  *                                                          the shortest: how much a port passes at once after a pause
  *   exchange    both ways, two sizes                       per byte: 1 / r with acknowledgements beside the data
- *   pairs       4 bytes both ways, k hops, in one pair and in all pairs at once
+ *   pairs       4 bytes and 8 KiB both ways, k hops, in one pair and in all pairs at once
  *                                                          beyond one pair: what packets of others cost in the switch
  *   reduce      a stream that is summed on arrival         beyond the stream: 1 / gamma
  *

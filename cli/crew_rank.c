@@ -202,8 +202,7 @@ static bool answer(struct rank *rank, enum ronde_status status, const struct ron
     reply->own_ns = own_ns - rank->own_ns;
     rank->own_ns = own_ns;
     if (status != RONDE_OK)
-        snprintf(reply->message, sizeof reply->message, "%.*s", (int)sizeof reply->message - 1,
-                 error->message);
+        snprintf(reply->message, sizeof reply->message, "%.200s", error->message);
     return write(rank->seat->orders, reply, sizeof *reply) == (ssize_t)sizeof *reply &&
            status == RONDE_OK;
 }

@@ -15,6 +15,8 @@
 #include "check.h"
 #include "ports.h"
 
+#include <math.h>
+
 /* Of a message that only says that slots are free, with everything around it. */
 #define CREDIT_BYTES 128.0
 
@@ -94,12 +96,16 @@ static void acknowledge(struct ronde_sim_net *net, uint32_t op, double at_ns, do
 
 /*
  * What carries the packets of all hosts (a switch that is a program, the kernel they share) takes them one by one: none
- * follows another sooner than switch_ns. Who comes alone is not delayed; that is part of the latency.
+ * follows another sooner than that takes. Who comes alone is not delayed; that is part of the latency.
  */
-static double pass_switch(struct ronde_sim_net *net, double at_ns)
+static double pass_switch(struct ronde_sim_net *net, double at_ns, double bytes)
 {
-    net->switched_ns = later(at_ns, net->switched_ns + net->facts->switch_ns);
-    return net->switched_ns;
+    const struct ronde_packet_facts *facts = net->facts;
+    const double takes_ns =
+        facts->switch_ns + (facts->switch_GBps > 0 ? bytes / facts->switch_GBps : 0.0);
+    if (takes_ns > 0)
+        net->switched_ns = at_ns = later(at_ns, net->switched_ns + takes_ns);
+    return at_ns;
 }
 
 bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
@@ -110,7 +116,7 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     const double bytes = packet_bytes(net, message_bytes, packet->kind);
     struct ronde_sim_arrival next = *packet;
     if (packet->hop == 1)
-        at_ns = pass_switch(net, at_ns);
+        at_ns = pass_switch(net, at_ns, bytes);
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
         leaves_ns = serve(bucket_at(net, &net->routes, route, packet->hop), at_ns, bytes,
@@ -157,7 +163,7 @@ enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
     net->scene = scene;
     net->facts = &ronde_platform_facts(scene->platform)->packets;
     net->queue.mem = scene->mem;
-    net->switched_ns = -net->facts->switch_ns;
+    net->switched_ns = -INFINITY;
     enum ronde_status status = ronde_sim_routes_make(scene, &net->routes);
     if (status == RONDE_OK)
         status = find_back(net);
