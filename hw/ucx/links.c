@@ -17,6 +17,8 @@ static enum ronde_status list_ends(struct ronde_links *links, struct ronde_error
     const struct ronde_comm *comm = links->program->comm;
     const struct ronde_loaded *loaded = links->program->loaded;
     const size_t most = (size_t)loaded->end_count;
+    links->link_count = most;
+    links->depth = links->program->depth;
     links->ends = ronde_mem_new(comm->mem, most, sizeof *links->ends);
     links->links = ronde_mem_new(comm->mem, most, sizeof *links->links);
     if (!links->ends || !links->links)
@@ -148,24 +150,45 @@ static void let_go(struct ronde_links *links)
         ucp_request_free(links->flush);
 }
 
-void ronde_links_unload(struct ronde_comm_program *program)
+static void free_links(const struct ronde_mem *mem, struct ronde_links *links)
 {
-    struct ronde_links *links = program->net_self;
-    const struct ronde_mem *mem = program->comm->mem;
-    if (!links)
-        return;
-    let_go(links);
-    struct ronde_links **at = &links->net->programs;
-    while (*at && *at != links)
-        at = &(*at)->next;
-    if (*at)
-        *at = links->next;
-    const size_t most = (size_t)program->loaded->end_count;
+    const size_t most = (size_t)links->link_count;
     ronde_mem_free(mem, links->boxes, links->boxes_bytes, 1);
-    ronde_mem_free(mem, links->places, (size_t)links->end_count * program->depth,
+    ronde_mem_free(mem, links->places, (size_t)links->end_count * links->depth,
                    sizeof *links->places);
     ronde_mem_free(mem, links->links, most, sizeof *links->links);
     ronde_mem_free(mem, links->ends, most, sizeof *links->ends);
     ronde_mem_free(mem, links, 1, sizeof *links);
+}
+
+/* UCX 1.13 keeps what it was fetching from a lost rank until its worker ends: that must find its memory until then. */
+void ronde_links_unload(struct ronde_comm_program *program)
+{
+    struct ronde_links *links = program->net_self;
+    if (!links)
+        return;
+    let_go(links);
+    struct ronde_net *net = links->net;
+    struct ronde_links **at = &net->programs;
+    while (*at && *at != links)
+        at = &(*at)->next;
+    if (*at)
+        *at = links->next;
     program->net_self = NULL;
+    if (links->pending == 0) {
+        free_links(program->comm->mem, links);
+        return;
+    }
+    links->program = NULL;
+    links->next = net->orphans;
+    net->orphans = links;
+}
+
+void ronde_links_bury(struct ronde_net *net)
+{
+    while (net->orphans) {
+        struct ronde_links *links = net->orphans;
+        net->orphans = links->next;
+        free_links(net->comm->mem, links);
+    }
 }

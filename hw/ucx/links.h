@@ -32,11 +32,14 @@ struct ronde_link {
 
 /** What a program has of UCX. */
 struct ronde_links {
-    struct ronde_links *next;           /**< of the net */
-    struct ronde_comm_program *program; /**< whose */
-    struct ronde_net *net;              /**< of the communicator */
-    struct ronde_link *links;           /**< one per end; those that are not UCX's stay zeroed */
-    struct ronde_link_slot *places;     /**< depth per end of UCX's */
+    struct ronde_links *next; /**< of the net */
+    struct ronde_comm_program
+        *program; /**< whose; NULL once it has been unloaded while UCX still held its memory */
+    struct ronde_net *net;    /**< of the communicator */
+    struct ronde_link *links; /**< one per end of the program; those that are not UCX's stay zeroed */
+    uint64_t link_count;      /**< how many */
+    uint32_t depth;           /**< slots of each */
+    struct ronde_link_slot *places; /**< depth per end of UCX's */
     uint64_t *ends;     /**< those that are UCX's: their other ends are not in this host's memory */
     uint64_t end_count; /**< how many */
     unsigned char *boxes;        /**< memory of these connections, as got */
@@ -53,6 +56,9 @@ enum ronde_status ronde_links_load(struct ronde_comm_program *program, struct ro
 
 /** Releases them, also after a failed load. */
 void ronde_links_unload(struct ronde_comm_program *program);
+
+/** Releases links that were unloaded too early for UCX, once its worker is gone. */
+void ronde_links_bury(struct ronde_net *net);
 
 /** Whether all that was sent has left this process; asks UCX once there is nothing else to wait for. */
 bool ronde_links_flush(struct ronde_links *links);

@@ -1,5 +1,5 @@
 /* A communicator's UCX worker and its endpoints. See net.h. */
-#include "hw/ucx/net.h"
+#include "hw/ucx/links.h"
 
 #include "ronde/hw.h"
 
@@ -257,6 +257,7 @@ void ronde_net_close(struct ronde_comm *comm)
         disconnect(net, &net->remotes[rank], deadline_ns);
     if (net->worker)
         ucp_worker_destroy(net->worker);
+    ronde_links_bury(net);
     if (net->context)
         ucp_cleanup(net->context);
     ronde_mem_free(comm->mem, net->addresses, comm->ranks, net->address_bytes);

@@ -66,7 +66,8 @@ struct ronde_net {
     struct ronde_remote *remotes; /**< one per rank */
     bool has_losses;              /**< some remote is gone */
     struct ronde_links *programs; /**< those that are loaded, linked */
-    struct ronde_error failure;   /**< found where nothing can be returned */
+    struct ronde_links *orphans; /**< those that were unloaded while UCX held their memory, linked */
+    struct ronde_error failure;  /**< found where nothing can be returned */
 };
 
 /** Opens the worker of a communicator. Collective. See struct ronde_wire. */

@@ -68,20 +68,28 @@ static void publish(struct ronde_link *link)
     RONDE_RELEASE(&program->loaded->frame, posted, count);
 }
 
+/* Takes a request back; false if its program has gone, and only what UCX held of it is left. */
+static bool take_back(struct ronde_links *links, void *request)
+{
+    links->pending--;
+    ucp_request_free(request);
+    return links->program != NULL;
+}
+
 /* A long message has been fetched. */
 static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *self)
 {
     struct ronde_link_slot *place = self;
     struct ronde_links *links = place->link->links;
     (void)bytes;
-    links->pending--;
+    if (!take_back(links, request))
+        return;
     if (status == UCS_OK) {
         place->has_arrived = true;
         publish(place->link);
     } else {
         ronde_net_fail(links->net, links->program->loaded->ports[place->link->end].peer, status);
     }
-    ucp_request_free(request);
 }
 
 /* Fetches a long message, whose head alone has come. */
@@ -172,27 +180,24 @@ static void on_data_sent(void *request, ucs_status_t status, void *self)
 {
     struct ronde_link_slot *place = self;
     (void)status;
-    place->link->links->pending--;
+    if (!take_back(place->link->links, request))
+        return;
     place->link->left++;
     free_slots(place->link);
-    ucp_request_free(request);
 }
 
 static void on_credit_sent(void *request, ucs_status_t status, void *self)
 {
     struct ronde_link *link = self;
     (void)status;
-    link->links->pending--;
-    link->is_telling = false;
-    ucp_request_free(request);
+    if (take_back(link->links, request))
+        link->is_telling = false;
 }
 
 static void on_card_sent(void *request, ucs_status_t status, void *self)
 {
-    struct ronde_links *links = self;
     (void)status;
-    links->pending--;
-    ucp_request_free(request);
+    (void)take_back(self, request);
 }
 
 /* What is sent: kind, head, data and who is told of the end. */
