@@ -282,7 +282,7 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     used.depth = DEPTH;
     used.protocol = RONDE_PROTOCOL_STAGED;
     used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
-    struct ronde_constant through[2];
+    struct ronde_constant through[2] = {{.name = NULL}, {.name = NULL}};
     enum ronde_status status = measure(&used, hosts, &raw, error);
     if (status == RONDE_OK)
         status = measure_switch(&used, hosts, through, error);

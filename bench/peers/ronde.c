@@ -220,6 +220,19 @@ static bool open_processes(struct side *side, uint32_t rank, const char *token)
     return true;
 }
 
+/* Buffers such as other ranks read in place. */
+static void *allocate(void *self, size_t bytes)
+{
+    const struct side *side = self;
+    return ronde_mem_new(ronde_comm_mem(side->comm), bytes, 1);
+}
+
+static void release(void *self, void *memory, size_t bytes)
+{
+    const struct side *side = self;
+    ronde_mem_free(ronde_comm_mem(side->comm), memory, bytes, 1);
+}
+
 int main(int argc, char **argv)
 {
     /* FOLDER RANKS ALGORITHM, and of a process its RANK and the job's TOKEN */
@@ -238,7 +251,9 @@ int main(int argc, char **argv)
                                   .prepare = prepare,
                                   .run = run,
                                   .max = max,
-                                  .meet = meet};
+                                  .meet = meet,
+                                  .allocate = has_threads ? NULL : allocate,
+                                  .release = has_threads ? NULL : release};
     if (!has_threads)
         contender_pin(rank, ranks);
     if (has_threads ? !open_threads(&side) : !open_processes(&side, (uint32_t)rank, argv[5]))

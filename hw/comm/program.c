@@ -198,14 +198,15 @@ enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
         return RONDE_OK;
     out_from_bytes[0] = UINT64_MAX;
     out_from_bytes[1] = UINT64_MAX;
-    if (launch->protocol != RONDE_PROTOCOL_PULL || launch->in_blocks || launch->out_blocks)
+    if (launch->protocol <= RONDE_PROTOCOL_STAGED || launch->in_blocks || launch->out_blocks)
         return RONDE_OK;
     return ronde_fail(error, RONDE_UNSUPPORTED,
                       comm->wire->is_readable
-                          ? "launch: protocol pull, the system lets processes not read each "
+                          ? "launch: protocol %s, the system lets processes not read each "
                             "other's memory: take buffers from ronde_comm_mem"
-                          : "launch: protocol pull, ranks over this transport cannot read each "
-                            "other's buffers");
+                          : "launch: protocol %s, ranks over this transport cannot read each "
+                            "other's buffers",
+                      ronde_protocol_text(launch->protocol));
 }
 
 /* A launch with everything filled in, or why it cannot be. */

@@ -224,9 +224,10 @@ enum ronde_status ronde_cuda_peers_settle(const struct ronde_cuda_peers *peers,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
                           (unsigned long long)launch->slot_bytes, launch->depth,
                           (unsigned long long)peers->slot_bytes, peers->depth);
-    if (launch->protocol == RONDE_PROTOCOL_PULL)
+    if (launch->protocol > RONDE_PROTOCOL_STAGED)
         return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "launch: protocol pull, processes share slots, not buffers");
+                          "launch: protocol %s, processes share slots, not buffers",
+                          ronde_protocol_text(launch->protocol));
     return RONDE_OK;
 }
 

@@ -1,0 +1,126 @@
+/* All options of all commands. See option_table.h. */
+#include "option_table.h"
+
+#include <string.h>
+
+/* Letters and long names are nccl-tests' where it has them. */
+static const struct argp_option all_options[] = {
+    {"ranks", 'N', "N", 0,
+     "number of ranks; a list 2,4,8, a range 2..33 or 8:1024:x2 where several make sense", 0},
+    {"algorithm", 'a', "NAME", 0, "algorithm, or several with commas where several make sense", 0},
+    {"minbytes", 'b', "SIZE", 0, "smallest size (default 8); K, M, G are powers of 1024", 1},
+    {"maxbytes", 'e', "SIZE", 0, "largest size (default 16M)", 1},
+    {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
+    {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
+    {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
+    {"iters", 'n', "COUNT", 0, "measured iterations of a size", 1},
+    {"warmup_iters", 'w', "COUNT", 0, "unmeasured iterations before them", 1},
+    {"check", 'c', "0|1", 0,
+     "compare results with the host backend, host's with the definition (default 1)", 1},
+    {"datatype", 'd', "TYPE", 0, "element type (default float32)", 1},
+    {"op", KEY_OP, "OP", 0, "reduction operator (default sum)", 1},
+    {"root", 'r', "RANK", 0, "root of rooted collectives (default 0)", 1},
+    {"shape", KEY_SHAPE, "AxB", 0, "ranks as a grid, slowest digit first: nodes x ranks of a node",
+     1},
+    {"pairs", KEY_PAIRS, "S>D,...", 0, "send_recv: who sends to whom (default: rank r to r+1)", 1},
+    {"operation", KEY_OPERATION, "NAME", 0, "show a collective, a composition, or all", 1},
+    {"world-size", KEY_WORLD_SIZE, "N", 0, "number of ranks shown (default 4)", 1},
+    {"channels", KEY_CHANNELS, "COUNT", 0, "equal channels (default: the algorithm's)", 2},
+    {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
+    {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
+    {"protocol", KEY_PROTOCOL, "NAME", 0,
+     "how messages travel: auto (default: by size), staged in slots, pull (read in place) or push "
+     "(written in place)",
+     2},
+    {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "give up a run after this long (default 60, a replay 600)", 2},
+    {"backend", KEY_BACKEND, "NAME", 0,
+     "what executes: cpu (default), host, or processes: proc or ucx", 2},
+    {"rank", KEY_RANK, "R|R..S", 0,
+     "processes: this one's rank, or those to make here, where nobody else starts them", 2},
+    {"join", KEY_JOIN, "HOST:PORT", 0, "processes: where rank 0 listens and the others come", 2},
+    {"token", KEY_TOKEN, "TEXT", 0,
+     "processes: the job's secret, the same on all ranks; - reads it from the first line of input",
+     2},
+    {"buffers", KEY_BUFFERS, "KIND", 0,
+     "processes: registered buffers (default), which others read in place, or any the user has", 2},
+    {"transport", KEY_TRANSPORT, "NAME", 0,
+     "ucx: hybrid (default; shared memory inside a host) or ucx everywhere", 2},
+    {"hosts", KEY_HOSTS, "A,B,...", 0, "processes: start them there, in equal shares", 2},
+    {"launcher", KEY_LAUNCHER, "COMMAND", 0,
+     "with --hosts: what runs a command on a host (default: ssh -o BatchMode=yes)", 2},
+    {"rig", KEY_RIG, "NAME", 0, "hosts of a virtual cluster that tests/rig/up has made", 2},
+    {"topo", KEY_TOPO, "FILE", 0, "platform file, or the name of a shipped one", 2},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "what replays: auto (default), flat, simgrid, flat_fifo, ports or extrapolate", 2},
+    {"placement", KEY_PLACEMENT, "NAME", 0,
+     "ranks on hosts: file (default), packed, scattered, auto", 2},
+    {"with", KEY_WITH, "COLL:ALGO:SIZE[:HOSTS]", 0, "another collective at the same time", 2},
+    {"background", KEY_BACKGROUND, "S>D:SIZE", 0, "a flow from host S to D at the same time", 2},
+    {"degrade", KEY_DEGRADE, "LINK=FACTOR", 0, "scale the rate of a link", 2},
+    {"straggler", KEY_STRAGGLER, "rank=R,delay=TIME", 0, "a rank that enters late", 2},
+    {"scenario", KEY_SCENARIO, "FILE", 0, "all of these from a file", 2},
+    {"cfg", KEY_CFG, "KEY:VALUE", 0, "an option for SimGrid, after ronde's own", 2},
+    {"native-latency", KEY_NATIVE_LATENCY, NULL, 0, "leave link latencies to SimGrid's model", 2},
+    {"nodes", KEY_NODES, "COUNT", 0, "nodes of a machine", 2},
+    {"gpus", KEY_GPUS, "COUNT", 0, "GPUs of a node", 2},
+    {"levels", KEY_LEVELS, "COUNT", 0, "levels of switches", 2},
+    {"oversubscription", KEY_OVERSUBSCRIPTION, "RATIO", 0, "ports below a switch per port above", 2},
+    {"fabric", KEY_FABRIC, "NAME", 0, "what joins nodes: crossbar, rail or fat-tree", 2},
+    {"nic-GBps", KEY_NIC_RATE, "RATE", 0, "of each NIC whose rate the imported file leaves out", 2},
+    {"nvlink-GBps", KEY_NVLINK_RATE, "RATE", 0,
+     "of each GPU into NVSwitches that the imported file leaves out", 2},
+    {"memory-GBps", KEY_MEMORY_RATE, "RATE", 0,
+     "of the memory that cores share, for a machine without GPUs", 2},
+    {"jobs", KEY_JOBS, "COUNT", 0, "processes at a time (default: one a core)", 2},
+    {"shard", KEY_SHARD, "I/N", 0, "only every N-th point, from the I-th (0 .. N-1)", 2},
+    {"resume", KEY_RESUME, NULL, 0, "keep what the output file holds, do the rest", 2},
+    {"local", KEY_LOCAL, NULL, 0, "topo show: this machine's GPUs, and how they reach each other", 2},
+    {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
+    {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
+    {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
+    {"verbose", KEY_VERBOSE, NULL, 0, "with --all: also say what is left out and why", 3},
+    {"why", KEY_WHY, NULL, 0, "bottleneck, busiest links and what the critical path is made of", 3},
+    {"trace", KEY_TRACE, "FILE", 0, "write a timeline for ui.perfetto.dev", 3},
+    {"timeline", KEY_TIMELINE, "FILE", 0, "write an SVG of ranks over time (up to 64 ranks)", 3},
+    {"map", KEY_MAP, "FILE", 0, "write an SVG of the fastest algorithm by ranks and bytes", 3},
+    {"records", KEY_RECORDS, "FILE", 0, "write records there, whatever else is printed", 3},
+    {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
+    {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
+    {"csv", KEY_CSV, NULL, 0, "comma-separated values with a header line", 3},
+    {"help", 'h', NULL, 0, "show this help", 4},
+};
+
+#define ALL_COUNT (sizeof all_options / sizeof all_options[0])
+
+_Static_assert(ALL_COUNT < RONDE_OPTION_ROOM, "room for all options and their end");
+
+/* A whole word of the command's list. */
+static bool takes(const struct ronde_command *command, const char *name)
+{
+    const size_t length = strlen(name);
+    if (strcmp(name, "help") == 0)
+        return true;
+    for (const char *at = strstr(command->takes, name); at; at = strstr(at + 1, name))
+        if ((at == command->takes || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+uint32_t ronde_option_table(const struct ronde_command *command,
+                            struct argp_option own[RONDE_OPTION_ROOM])
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < ALL_COUNT; i++) {
+        if (!takes(command, all_options[i].name))
+            continue;
+        own[count] = all_options[i];
+        if (own[count].key == (command->o_is_op ? KEY_OP : KEY_OUTPUT))
+            own[count].key = 'o';
+        count++;
+    }
+    own[count] = (struct argp_option){0};
+    return count;
+}

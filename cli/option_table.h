@@ -1,0 +1,81 @@
+/**
+ * The table of all options, and what of it a command takes.
+ */
+#ifndef RONDE_CLI_OPTION_TABLE_H
+#define RONDE_CLI_OPTION_TABLE_H
+
+#include "options.h"
+
+#include <argp.h>
+
+/** Keys of options without a letter. */
+enum key {
+    KEY_BACKEND = 256,
+    KEY_CHANNELS,
+    KEY_SLOT,
+    KEY_DEPTH,
+    KEY_SEED,
+    KEY_PROTOCOL,
+    KEY_TIMEOUT,
+    KEY_TOPO,
+    KEY_RIG,
+    KEY_ENGINE,
+    KEY_JSON,
+    KEY_CSV,
+    KEY_OP,
+    KEY_OUTPUT,
+    KEY_PLOT,
+    KEY_RECORDS,
+    KEY_ALL,
+    KEY_EXPAND,
+    KEY_SHAPE,
+    KEY_PAIRS,
+    KEY_OPERATION,
+    KEY_WORLD_SIZE,
+    KEY_MARKDOWN,
+    KEY_VERBOSE,
+    KEY_NODES,
+    KEY_GPUS,
+    KEY_LEVELS,
+    KEY_OVERSUBSCRIPTION,
+    KEY_FABRIC,
+    KEY_PLACEMENT,
+    KEY_TRACE,
+    KEY_TIMELINE,
+    KEY_SCENARIO,
+    KEY_WITH,
+    KEY_DEGRADE,
+    KEY_STRAGGLER,
+    KEY_BACKGROUND,
+    KEY_CFG,
+    KEY_NATIVE_LATENCY,
+    KEY_WHY,
+    KEY_BYTES,
+    KEY_MAP,
+    KEY_SHARD,
+    KEY_RESUME,
+    KEY_LOCAL,
+    KEY_JOBS,
+    KEY_RANK,
+    KEY_JOIN,
+    KEY_TOKEN,
+    KEY_TRANSPORT,
+    KEY_HOSTS,
+    KEY_LAUNCHER,
+    KEY_BUFFERS,
+    KEY_NIC_RATE,
+    KEY_NVLINK_RATE,
+    KEY_MEMORY_RATE
+};
+
+/** Room for the options of any command, the entry that ends them included. */
+#define RONDE_OPTION_ROOM 96u
+
+/**
+ * The command's own table, zero-terminated. -o goes to op where nccl-tests users expect it, else
+ * to output. Returns how many options there are.
+ */
+uint32_t ronde_option_table(const struct ronde_command *command,
+                            struct argp_option own[RONDE_OPTION_ROOM]);
+
+#endif
