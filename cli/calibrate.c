@@ -282,7 +282,7 @@ static enum ronde_status open_bench(const struct ronde_options *options, struct 
                                     struct ronde_error *error)
 {
     struct ronde_target target = {0};
-    const enum ronde_status status = ronde_target_open(options->backend, &target, error);
+    const enum ronde_status status = ronde_target_open_modelled(options->backend, &target, error);
     if (status != RONDE_OK)
         return status;
     out_bench->is_device = target.machine.devices > 0;

@@ -268,7 +268,7 @@ static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *err
     const struct ronde_comparison *comparison = lineup->comparison;
     struct ronde_options used = *comparison->options;
     enum ronde_status status =
-        used.rig ? RONDE_OK : ronde_target_open(used.backend, &lineup->target, error);
+        used.rig ? RONDE_OK : ronde_target_open_modelled(used.backend, &lineup->target, error);
     /* Measured with the pieces that the constants were measured with, unless told otherwise. */
     if (used.slot_bytes == 0)
         used.slot_bytes = ronde_platform_facts(comparison->platform)->slot_bytes;

@@ -41,7 +41,7 @@ static enum ronde_status open_narrow(struct member *member)
 {
     const struct ronde_crowd *crowd = member->crowd;
     struct ronde_target *target = &member->target;
-    enum ronde_status status = ronde_target_open(crowd->backend, target, &member->error);
+    enum ronde_status status = ronde_target_open_modelled(crowd->backend, target, &member->error);
     if (status != RONDE_OK || crowd->cores_each == 0 || crowd->cores_each >= target->machine.cores)
         return status;
     target->backend->close(target->self);

@@ -21,6 +21,14 @@ struct ronde_target {
 RONDE_MUST_CHECK enum ronde_status
 ronde_target_open(const char *name, struct ronde_target *out_target, struct ronde_error *error);
 
+/**
+ * The same on a machine as the time model has it: ranks have cores and wait for each other, however little there is to
+ * do, while the backend may let one thread run them all.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_target_open_modelled(const char *name,
+                                                              struct ronde_target *out_target,
+                                                              struct ronde_error *error);
+
 /** Closes a backend; a zeroed target is allowed. */
 void ronde_target_close(struct ronde_target *target);
 

@@ -6,7 +6,7 @@
  *
  * Constants come from point-to-point messages on the same rig, minutes before. A busy machine fails no gate: repetitions
  * that others disturbed are thrown away, points that scatter too much are left out, and where too few remain the gate is
- * skipped with the numbers.
+ * skipped with the numbers. A gate that misses is measured once more.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -154,39 +154,45 @@ static double cost_at(const struct points *points, uint32_t count, double bytes)
     return predicted ? predicted->measured_ns / best->measured_ns - 1.0 : 0.0;
 }
 
-static void judge(const struct gate *gate, struct points *points)
+/* What came out. */
+struct verdict {
+    uint32_t kept; /* points that are quiet enough, */
+    uint32_t total;
+    double median; /* and their errors */
+    double worst;
+    double cost;
+};
+
+static struct verdict judge(const struct gate *gate, struct points *points)
 {
     double errors[MAX_POINTS];
-    double cost = 0.0;
-    const uint32_t total = points->count;
-    const uint32_t kept = keep_quiet_ones(gate, points);
-    CU_ASSERT(total >= 3 * ALGORITHMS);
-    for (uint32_t i = 0; i < kept; i++) {
-        errors[i] = error_of(&points->list[i]);
-        cost = fmax(cost, cost_at(points, kept, points->list[i].bytes));
+    struct verdict verdict = {.total = points->count, .kept = keep_quiet_ones(gate, points)};
+    for (uint32_t i = 0; i < verdict.kept; i++) {
+        const struct point *point = &points->list[i];
+        errors[i] = error_of(point);
+        verdict.cost = fmax(verdict.cost, cost_at(points, verdict.kept, point->bytes));
+        if (errors[i] > gate->most_worst)
+            suite_note("%s at %.0f bytes: measured %.1f us, predicted %.1f us", point->algorithm,
+                       point->bytes, point->measured_ns / 1e3, point->predicted_ns / 1e3);
     }
-    qsort(errors, kept, sizeof *errors, compare_doubles);
+    qsort(errors, verdict.kept, sizeof *errors, compare_doubles);
+    verdict.median = verdict.kept ? errors[verdict.kept / 2] : 0.0;
+    verdict.worst = verdict.kept ? errors[verdict.kept - 1] : 0.0;
     suite_note("%s: %u of %u points quiet enough; median error %.1f%%, worst %.1f%%, cost of the "
                "predicted winner %.1f%%",
-               gate->name, kept, total, kept ? 100.0 * errors[kept / 2] : 0.0,
-               kept ? 100.0 * errors[kept - 1] : 0.0, 100.0 * cost);
-    if (3 * kept < 2 * total) {
-        suite_skip("%s: only %u of %u points were quiet enough on this machine", gate->name, kept,
-                   total);
-        return;
-    }
-    CU_ASSERT(errors[kept / 2] <= gate->most_median);
-    CU_ASSERT(errors[kept - 1] <= gate->most_worst);
-    CU_ASSERT(cost <= gate->most_cost);
-    for (uint32_t i = 0; i < kept; i++)
-        if (error_of(&points->list[i]) > gate->most_worst)
-            suite_note("%s at %.0f bytes: measured %.1f us, predicted %.1f us",
-                       points->list[i].algorithm, points->list[i].bytes,
-                       points->list[i].measured_ns / 1e3, points->list[i].predicted_ns / 1e3);
+               gate->name, verdict.kept, verdict.total, 100.0 * verdict.median,
+               100.0 * verdict.worst, 100.0 * verdict.cost);
+    return verdict;
 }
 
-/* Calibrates and measures on a rig that is up. A machine too busy to calibrate is a skip, not a failure. */
-static void run_gate(const struct gate *gate, const char *rig)
+static bool is_met(const struct gate *gate, const struct verdict *verdict)
+{
+    return verdict->median <= gate->most_median && verdict->worst <= gate->most_worst &&
+           verdict->cost <= gate->most_cost;
+}
+
+/* Calibrates and measures on a rig that is up; false after a skip or a failure of the program. */
+static bool measure(const struct gate *gate, const char *rig, struct verdict *out_verdict)
 {
     char records[300];
     char *said = NULL;
@@ -194,12 +200,10 @@ static void run_gate(const struct gate *gate, const char *rig)
     snprintf(records, sizeof records, "%s/%s.jsonl", RONDE_SCRATCH_DIR, rig);
     int code = shell(&said, "%s calibrate --backend ucx --rig %s -N 4 -o %s.xml 2>&1",
                      suite_ronde(), rig, records);
+    /* A machine too busy to calibrate is a skip. */
     if (code == 1) {
         suite_skip("%s: %.200s", gate->name, said);
-    } else if (code != 0) {
-        CU_FAIL("the rig cannot be calibrated");
-        suite_note("exit %d: %s", code, said ? said : "");
-    } else {
+    } else if (code == 0) {
         free(said);
         code = shell(&said,
                      "%s validate all_reduce -a ring,rabenseifner,recursive_doubling -N 4 -f 4 %s "
@@ -208,9 +212,34 @@ static void run_gate(const struct gate *gate, const char *rig)
         CU_ASSERT_EQUAL(code, 0);
         suite_note("%s", said ? said : "");
         read_points(records, &points);
-        judge(gate, &points);
+        *out_verdict = judge(gate, &points);
+    } else {
+        CU_FAIL("the rig cannot be calibrated");
+        suite_note("exit %d: %s", code, said ? said : "");
     }
     free(said);
+    return code == 0;
+}
+
+/* Not all that disturbs a machine shows in its counters: what misses is measured once more, and then has missed. */
+static void run_gate(const struct gate *gate, const char *rig)
+{
+    struct verdict verdict;
+    bool is_enough = true;
+    for (uint32_t attempt = 0; attempt < 2; attempt++) {
+        if (!measure(gate, rig, &verdict))
+            return;
+        CU_ASSERT(verdict.total >= 3 * ALGORITHMS);
+        is_enough = 3 * verdict.kept >= 2 * verdict.total;
+        if (is_enough && is_met(gate, &verdict))
+            return;
+    }
+    if (!is_enough) {
+        suite_skip("%s: only %u of %u points were quiet enough on this machine", gate->name,
+                   verdict.kept, verdict.total);
+        return;
+    }
+    CU_ASSERT(is_met(gate, &verdict));
 }
 
 /* Whether anything can be measured here; else the case has been skipped. */
