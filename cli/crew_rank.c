@@ -73,19 +73,23 @@ static bool choose_transport(void)
 }
 
 /*
- * Meets the others. How a rank waits is decided then, by how many processors it may use: few ranks that stand for many
- * pretend to have one.
+ * Meets the others. How a rank waits is decided then, by how many processors all of them may use: few ranks that stand
+ * for many pretend to have one, the same one.
  */
 static enum ronde_status meet(const struct ronde_crew_plan *plan, const struct ronde_join *meeting,
                               const struct ronde_comm_options *choices,
                               struct ronde_comm **out_comm, struct ronde_error *error)
 {
     cpu_set_t usable, one;
+    size_t first = 0;
+    CPU_ZERO(&usable);
     CPU_ZERO(&one);
-    const int cpu = sched_getcpu();
-    CPU_SET(cpu > 0 ? (size_t)cpu : 0, &one);
-    const bool pretends = plan->is_crowded && sched_getaffinity(0, sizeof usable, &usable) == 0 &&
-                          sched_setaffinity(0, sizeof one, &one) == 0;
+    const bool is_known = sched_getaffinity(0, sizeof usable, &usable) == 0;
+    while (first + 1 < CPU_SETSIZE && !CPU_ISSET(first, &usable))
+        first++;
+    CPU_SET(first, &one);
+    const bool pretends =
+        plan->is_crowded && is_known && sched_setaffinity(0, sizeof one, &one) == 0;
     const enum ronde_status status =
         ronde_comm_join(meeting, choices, ronde_mem_default(), out_comm, error);
     if (pretends)
@@ -126,15 +130,15 @@ static enum ronde_status load(struct rank *rank, const struct ronde_crew_job *jo
         return status;
     struct ronde_shape shape = part->trial.shape;
     shape.count = job->max_count;
-    status = ronde_memory_create(&shape, false, &part->memory, error);
-    part->memory.only = rank->seat->rank;
+    status = ronde_memory_create_only(&shape, false, rank->seat->rank, ronde_mem_default(),
+                                      &part->memory, error);
     ronde_trial_aim(&part->trial, &part->memory, shape.count, false);
     if (status == RONDE_OK)
         ronde_memory_fill(&part->memory, &part->trial.shape);
     if (status == RONDE_OK && job->checked_count > 0) {
         shape.count = job->checked_count;
-        status = ronde_memory_create(&shape, true, &part->checked, error);
-        part->checked.only = rank->seat->rank;
+        status = ronde_memory_create_only(&shape, true, rank->seat->rank, ronde_mem_default(),
+                                          &part->checked, error);
     }
     return status;
 }

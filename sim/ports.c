@@ -5,9 +5,8 @@
  * slot, then in a socket, then at the port, in the order in which it was posted, and the lane goes on. Where ports are
  * asked for more than they have, as in trees, that order decides who is late, so it is replayed rather than averaged:
  *
- *  - Hosts show each other cards before they run (hw/comm/program.c): one begins when those of all that send to it
- *    have come, and none is done before it has those of all it has to do with. A platform's launch_ns, meant for models
- *    without cards, has a card's way in it, which is taken out again.
+ *  - Hosts show each other cards when they begin (hw/comm/program.c): one sends at once, but takes no message before the
+ *    cards of all that send to it have come, and none is done before it has those of all it has to do with.
  *  - A host is one processor. It sweeps over its lanes, up to BURST steps of each, then posts what they have sent, one
  *    message of each connection in turns, and goes on as long as there is something to do. Then it says which slots
  *    are free, and sleeps until something comes.
@@ -38,9 +37,11 @@ struct posted {
 
 /* A rank. */
 struct host {
-    double open_ns; /* when it may begin */
-    double busy_ns; /* until when its processor works */
-    uint32_t lane;  /* its first; they end where the next host's begin */
+    double open_ns;  /* when it may begin */
+    double cards_ns; /* when it may take messages */
+    double wake_ns;  /* when it is to wake: an event at another time is out of date */
+    double busy_ns;  /* until when its processor works */
+    uint32_t lane;   /* its first; they end where the next host's begin */
     uint32_t news; /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
     bool is_to_wake; /* an event says so */
     bool is_sweeping;
@@ -84,10 +85,11 @@ static const struct ronde_dag_op *op_at(const struct ports *ports, uint32_t op)
 static bool wake(struct ports *ports, uint32_t rank, double at_ns)
 {
     struct host *host = &ports->hosts[rank];
-    if (host->is_to_wake || host->is_sweeping)
+    const double when_ns = later(later(at_ns, host->open_ns), host->busy_ns);
+    if (host->is_sweeping || (host->is_to_wake && host->wake_ns <= when_ns))
         return true;
     host->is_to_wake = true;
-    const double when_ns = later(later(at_ns, host->open_ns), host->busy_ns);
+    host->wake_ns = when_ns;
     return ronde_sim_queue_push(&ports->net.queue, when_ns,
                                 (struct ronde_sim_arrival){when_ns, rank, 0, RONDE_SIM_WAKING});
 }
@@ -141,10 +143,20 @@ static bool note_posted(struct ports *ports, uint32_t op)
     return true;
 }
 
-/* The host's next step on a lane; false if it has to wait. */
-static bool can_run(const struct ports *ports, const struct lane *lane)
+/* Whether an operation takes a message: that comes first among what it waits for. */
+static bool receives(const struct ronde_dag *dag, uint32_t op)
 {
-    return lane->next < lane->end && ports->waits[ports->lane_ops[lane->next]] == 0;
+    const struct ronde_dag_op *self = &dag->ops[op];
+    return self->edge_count > 0 && dag->edges[self->first_edge].is_message;
+}
+
+/* The host's next step on a lane; false if it has to wait. */
+static bool can_run(const struct ports *ports, const struct host *host, const struct lane *lane)
+{
+    if (lane->next == lane->end || ports->waits[ports->lane_ops[lane->next]] > 0)
+        return false;
+    return host->busy_ns >= host->cards_ns ||
+           !receives(ports->scene.dag, ports->lane_ops[lane->next]);
 }
 
 static bool run_step(struct ports *ports, struct host *host, struct lane *lane)
@@ -207,7 +219,7 @@ static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
     host->busy_ns = at_ns;
     for (uint32_t l = host->lane; l < host[1].lane && fits; l++) {
         struct lane *lane = &ports->lanes[l];
-        for (uint32_t step = 0; step < BURST && fits && can_run(ports, lane); step++) {
+        for (uint32_t step = 0; step < BURST && fits && can_run(ports, host, lane); step++) {
             fits = run_step(ports, host, lane);
             has_moved = true;
         }
@@ -216,6 +228,8 @@ static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
     fits = fits && post_all(ports, host->busy_ns);
     if (has_moved)
         return fits && wake(ports, rank, host->busy_ns);
+    if (host->busy_ns < host->cards_ns)
+        fits = fits && wake(ports, rank, host->cards_ns);
     return fits && tell_news(ports, host, at_ns);
 }
 
@@ -229,11 +243,17 @@ static bool deliver(struct ports *ports, uint32_t op, double at_ns)
     return fits;
 }
 
+/* Whether a host is still to wake at this time. */
+static bool is_awaited(const struct host *host, double at_ns)
+{
+    return host->is_to_wake && !(host->wake_ns < at_ns) && !(host->wake_ns > at_ns);
+}
+
 static bool happen(struct ports *ports, double at_ns, const struct ronde_sim_arrival *event)
 {
     switch (event->hop) {
     case RONDE_SIM_WAKING:
-        return sweep(ports, event->op, at_ns);
+        return !is_awaited(&ports->hosts[event->op], at_ns) || sweep(ports, event->op, at_ns);
     case RONDE_SIM_DELIVERY:
         return deliver(ports, event->op, at_ns);
     case RONDE_SIM_CREDIT:
@@ -250,12 +270,13 @@ static double release_of(const struct ports *ports, uint32_t rank)
     return release_ns ? release_ns[rank] : 0.0;
 }
 
-/* Cards: from a host to all it has a route to or from. Returns how long the quickest is on its way. */
-static double show_cards(struct ports *ports)
+/* Cards: from a host to all it has a route to or from. */
+static void show_cards(struct ports *ports)
 {
-    double quickest_ns = ports->scene.dag->launch_ns;
-    for (uint32_t rank = 0; rank < ports->scene.dag->ranks; rank++)
+    for (uint32_t rank = 0; rank < ports->scene.dag->ranks; rank++) {
         ports->hosts[rank].open_ns = release_of(ports, rank);
+        ports->hosts[rank].cards_ns = ports->hosts[rank].open_ns;
+    }
     for (uint32_t i = 0; i < ports->net.routes.count; i++) {
         const struct ronde_sim_route *there = &ports->net.routes.all[i];
         const uint32_t from = (uint32_t)(there->key >> 32), to = (uint32_t)there->key;
@@ -263,21 +284,19 @@ static double show_cards(struct ports *ports)
         const double back_ns = release_of(ports, to) + ports->net.back.all[i].path.latency_ns;
         if (from == to)
             continue;
-        ports->hosts[to].open_ns = later(ports->hosts[to].open_ns, there_ns);
+        ports->hosts[to].cards_ns = later(ports->hosts[to].cards_ns, there_ns);
         ports->end_ns = later(ports->end_ns, later(there_ns, back_ns));
-        quickest_ns = there->path.latency_ns < quickest_ns ? there->path.latency_ns : quickest_ns;
     }
-    return quickest_ns;
 }
 
 static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *out_result)
 {
-    const double card_ns = show_cards(ports);
     const struct ronde_sim_scene *scene = &ports->scene;
     const struct ronde_sim_arrival *batch;
     double at_ns;
     uint32_t count = 1;
     bool fits = true;
+    show_cards(ports);
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
         fits = wake(ports, rank, ports->hosts[rank].open_ns);
     while (fits && count > 0) {
@@ -288,7 +307,7 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     if (!fits)
         return ronde_sim_no_memory(scene);
     out_result->engine = "ports";
-    out_result->time_ns = ports->end_ns + scene->dag->launch_ns - card_ns;
+    out_result->time_ns = ports->end_ns + scene->dag->launch_ns;
     out_result->is_contention_free = true;
     return RONDE_OK;
 }
