@@ -111,7 +111,7 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
                             const struct ronde_habits *habits, uint64_t share_bytes)
 {
     struct ronde_frame *frame = &loaded->frame;
-    const enum ronde_placement placement = placement_of(loaded, launch);
+    const enum ronde_placement placement = loaded->last_placement;
     frame->is_in_place = placement == RONDE_PLACEMENT_IN;
     const enum ronde_protocol wanted =
         wanted_protocol(launch, habits, frame->is_in_place, share_bytes);
@@ -146,22 +146,21 @@ static bool streams(const struct ronde_loaded *loaded, const struct ronde_launch
 }
 
 /* Bytes of data a slot of lines holds: the line that heads a message, then items that begin at whole lines. */
-static uint64_t lines_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
+static uint64_t lines_stride(const struct ronde_loaded *loaded, uint64_t share_bytes)
 {
-    const uint64_t share = round_up(chunk_share(loaded, piece_bytes), RONDE_LINE_DATA_BYTES);
-    return RONDE_LINE_DATA_BYTES + share * loaded->schedule->max_chunk_count;
+    return RONDE_LINE_DATA_BYTES +
+           round_up(share_bytes, RONDE_LINE_DATA_BYTES) * loaded->schedule->max_chunk_count;
 }
 
 /* Slots need not be longer than the longest message of this count, which matters with many connections. */
-static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t piece_bytes)
+static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t share_bytes)
 {
     if (loaded->frame.has_lines)
-        return lines_stride(loaded, piece_bytes);
+        return lines_stride(loaded, share_bytes);
     /* Ranks apart decide apart whether they offer, yet agree on the stride. */
     const bool has_offers = loaded->frame.no_pull != 0 || loaded->ports;
     const uint64_t offer = has_offers ? sizeof(struct ronde_offer) : 0;
-    const uint64_t share = chunk_share(loaded, piece_bytes);
-    return ronde_slot_stride(loaded->schedule, share > offer ? share : offer);
+    return ronde_slot_stride(loaded->schedule, share_bytes > offer ? share_bytes : offer);
 }
 
 /* Everything of a frame but the slots; returns the stride the slots will need. */
@@ -178,11 +177,12 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->piece_elements = piece_bytes / frame->element_bytes;
     frame->piece_count = piece_count(loaded, launch, slot_bytes);
     fill_operator(frame, schedule, launch);
-    choose_protocol(loaded, launch, habits, chunk_share(loaded, piece_bytes));
+    const uint64_t share_bytes = chunk_share(loaded, piece_bytes);
+    choose_protocol(loaded, launch, habits, share_bytes);
     frame->streams = streams(loaded, launch, habits);
     frame->has_lines = frame->no_pull == 0 && launch->slot_bytes == 0 && frame->piece_count <= 1 &&
-                       lines_stride(loaded, piece_bytes) <= habits->lines_up_to_bytes;
-    return slot_stride(loaded, piece_bytes);
+                       lines_stride(loaded, share_bytes) <= habits->lines_up_to_bytes;
+    return slot_stride(loaded, share_bytes);
 }
 
 /* Where each part of a block begins and how long it is: one division per part and run, none per step. */
@@ -317,11 +317,10 @@ static bool are_same(const struct ronde_habits *a, const struct ronde_habits *b)
 
 /* Whether a launch differs from the last one in its buffers only: then all else is prepared. */
 static bool is_repeated(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
-                        const struct ronde_habits *habits)
+                        const struct ronde_habits *habits, enum ronde_placement placement)
 {
     return loaded->is_prepared && ronde_launch_is_alike(launch, &loaded->last) &&
-           are_same(habits, &loaded->last_habits) &&
-           placement_of(loaded, launch) == loaded->last_placement;
+           are_same(habits, &loaded->last_habits) && placement == loaded->last_placement;
 }
 
 /* Everything that does not depend on where the buffers are, but on how they lie. */
@@ -344,7 +343,6 @@ static enum ronde_status prepare_shape(struct ronde_loaded *loaded,
     loaded->last = *launch;
     loaded->last_habits = *habits;
     loaded->is_prepared = true;
-    loaded->last_placement = placement_of(loaded, launch);
     return RONDE_OK;
 }
 
@@ -355,7 +353,9 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
     if (loaded->is_dirty)
         reset_counters(loaded);
     loaded->frame.first_piece = loaded->pieces_done;
-    if (!is_repeated(loaded, launch, habits)) {
+    const enum ronde_placement placement = placement_of(loaded, launch);
+    if (!is_repeated(loaded, launch, habits, placement)) {
+        loaded->last_placement = placement;
         const enum ronde_status status = prepare_shape(loaded, launch, habits, error);
         if (status != RONDE_OK)
             return status;

@@ -43,11 +43,6 @@ struct fifo {
     double end_ns; /* latest end so far */
 };
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* An operation is over; its successors hear of it in their turn. */
 static bool finish(struct fifo *fifo, struct over over)
 {
@@ -60,7 +55,7 @@ static bool finish(struct fifo *fifo, struct over over)
         return false;
     if (fifo->scene.options->out_finish_ns)
         fifo->scene.options->out_finish_ns[over.op] = over.finish_ns;
-    fifo->end_ns = later(fifo->end_ns, over.finish_ns);
+    fifo->end_ns = ronde_sim_later(fifo->end_ns, over.finish_ns);
     fifo->over[fifo->over_count++] = over;
     return true;
 }
@@ -91,7 +86,8 @@ static bool tell(struct fifo *fifo, struct over over)
         const uint32_t successor = next & ~RONDE_SIM_FIFO_MESSAGE;
         struct ronde_sim_fifo_node *node = &graph->nodes[successor];
         node->ready_ns =
-            later(node->ready_ns, next & RONDE_SIM_FIFO_MESSAGE ? arrival_ns : over.finish_ns);
+            ronde_sim_later(node->ready_ns,
+                            next & RONDE_SIM_FIFO_MESSAGE ? arrival_ns : over.finish_ns);
         if (--node->waits == 0)
             fits = start(fifo, successor);
     }
@@ -143,7 +139,7 @@ static bool pass_on(struct fifo *fifo, double at_ns, struct ronde_sim_arrival ar
         struct ronde_sim_fifo_link *link = link_at(&fifo->graph, kind, arrival.hop++);
         if (link->rate_GBps == 0)
             continue;
-        link->backlog_ns = later(link->backlog_ns, at_ns) + kind->bytes / link->rate_GBps;
+        link->backlog_ns = ronde_sim_later(link->backlog_ns, at_ns) + kind->bytes / link->rate_GBps;
         if (link->backlog_ns <= end_ns)
             continue;
         end_ns = link->backlog_ns;

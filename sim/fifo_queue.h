@@ -19,6 +19,12 @@ struct ronde_sim_arrival {
     uint32_t hop;    /**< which link of its route */
 };
 
+/** The later of two times. */
+static inline double ronde_sim_later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 struct ronde_sim_moment;
 
 /** A place of the heap. */

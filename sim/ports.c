@@ -71,11 +71,6 @@ struct ports {
     double end_ns;
 };
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static const struct ronde_dag_op *op_at(const struct ports *ports, uint32_t op)
 {
     return &ports->scene.dag->ops[op];
@@ -85,7 +80,7 @@ static const struct ronde_dag_op *op_at(const struct ports *ports, uint32_t op)
 static bool wake(struct ports *ports, uint32_t rank, double at_ns)
 {
     struct host *host = &ports->hosts[rank];
-    const double when_ns = later(later(at_ns, host->open_ns), host->busy_ns);
+    const double when_ns = ronde_sim_later(ronde_sim_later(at_ns, host->open_ns), host->busy_ns);
     if (host->is_sweeping || (host->is_to_wake && host->wake_ns <= when_ns))
         return true;
     host->is_to_wake = true;
@@ -117,7 +112,7 @@ static bool finish(struct ports *ports, uint32_t op, double at_ns)
     }
     if (ports->scene.options->out_finish_ns)
         ports->scene.options->out_finish_ns[op] = at_ns;
-    ports->end_ns = later(ports->end_ns, at_ns);
+    ports->end_ns = ronde_sim_later(ports->end_ns, at_ns);
     return fits;
 }
 
@@ -284,8 +279,8 @@ static void show_cards(struct ports *ports)
         const double back_ns = release_of(ports, to) + ports->net.back.all[i].path.latency_ns;
         if (from == to)
             continue;
-        ports->hosts[to].cards_ns = later(ports->hosts[to].cards_ns, there_ns);
-        ports->end_ns = later(ports->end_ns, later(there_ns, back_ns));
+        ports->hosts[to].cards_ns = ronde_sim_later(ports->hosts[to].cards_ns, there_ns);
+        ports->end_ns = ronde_sim_later(ports->end_ns, ronde_sim_later(there_ns, back_ns));
     }
 }
 

@@ -20,19 +20,14 @@
 /* Of a message that only says that slots are free, with everything around it. */
 #define CREDIT_BYTES 128.0
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* When a packet leaves a link at which it arrives. */
 static double serve(struct ronde_sim_bucket *bucket, double at_ns, double bytes, double burst)
 {
     if (bucket->rate_GBps == 0)
         return at_ns;
-    const double begin_ns = later(bucket->used_ns, at_ns);
+    const double begin_ns = ronde_sim_later(bucket->used_ns, at_ns);
     bucket->used_ns = begin_ns + bytes / bucket->rate_GBps;
-    return later(at_ns, begin_ns + (bytes - burst) / bucket->rate_GBps);
+    return ronde_sim_later(at_ns, begin_ns + (bytes - burst) / bucket->rate_GBps);
 }
 
 static struct ronde_sim_bucket *bucket_at(const struct ronde_sim_net *net,
@@ -104,7 +99,7 @@ static double pass_switch(struct ronde_sim_net *net, double at_ns, double bytes)
     const double takes_ns =
         facts->switch_ns + (facts->switch_GBps > 0 ? bytes / facts->switch_GBps : 0.0);
     if (takes_ns > 0)
-        net->switched_ns = at_ns = later(at_ns, net->switched_ns + takes_ns);
+        net->switched_ns = at_ns = ronde_sim_later(at_ns, net->switched_ns + takes_ns);
     return at_ns;
 }
 
@@ -120,7 +115,8 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
         leaves_ns = serve(bucket_at(net, &net->routes, route, packet->hop), at_ns, bytes,
-                          later(bytes, later(net->facts->segment_bytes, net->facts->burst_bytes)));
+                          ronde_sim_later(bytes, ronde_sim_later(net->facts->segment_bytes,
+                                                                 net->facts->burst_bytes)));
     next.hop++;
     if (next.hop < route->hop_count)
         return ronde_sim_queue_push(&net->queue, leaves_ns, next);
@@ -137,7 +133,7 @@ bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns)
     double leaves_ns = at_ns;
     if (back->hop_count > 0)
         leaves_ns = serve(bucket_at(net, &net->back, back, 0), at_ns, CREDIT_BYTES,
-                          later(CREDIT_BYTES, net->facts->burst_bytes));
+                          ronde_sim_later(CREDIT_BYTES, net->facts->burst_bytes));
     return ronde_sim_queue_push(&net->queue, leaves_ns + back->path.latency_ns,
                                 (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_CREDIT});
 }

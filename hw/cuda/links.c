@@ -32,12 +32,15 @@ static void fill_places(struct ronde_numbering *numbering)
     }
 }
 
-static uint32_t count_received(const struct ronde_program *program)
+/* What the last connection of a program comes to, with itself. */
+static uint64_t count_received(const struct ronde_numbering *numbering,
+                               const struct ronde_program *program)
 {
-    uint32_t received = 0;
-    for (uint32_t c = 0; c < program->connection_count; c++)
-        received += !program->connections[c].is_send;
-    return received;
+    const uint32_t count = program->connection_count;
+    if (count == 0)
+        return 0;
+    const uint64_t first = numbering->programs[program - numbering->schedule->programs];
+    return numbering->places[first + count - 1] + !program->connections[count - 1].is_send;
 }
 
 static void fill_firsts(struct ronde_numbering *numbering)
@@ -47,7 +50,8 @@ static void fill_firsts(struct ronde_numbering *numbering)
     first[0] = 0;
     for (uint32_t rank = 0; rank < schedule->ranks; rank++)
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++, first++)
-            first[1] = first[0] + count_received(ronde_view_open(schedule, channel, rank).program);
+            first[1] = first[0] +
+                       count_received(numbering, ronde_view_open(schedule, channel, rank).program);
 }
 
 enum ronde_status ronde_numbering_init(struct ronde_numbering *numbering,

@@ -111,16 +111,22 @@ static void canned_records_become_a_picture(void)
            0, "</svg>");
 }
 
+/* A shell, and all that ronde's own contenders are built from; else the test has been skipped. */
+static bool has_contenders(void)
+{
+    if (!has_shell())
+        return false;
+    if (!RONDE_ALL_COMPONENTS)
+        suite_skip("built without some component: not all of ronde's contenders are here");
+    return RONDE_ALL_COMPONENTS;
+}
+
 static void contenders_answer_with_right_results(void)
 {
     const char *const folder = RONDE_SCRATCH_DIR "/bench";
     char command[2048];
-    if (!has_shell())
+    if (!has_contenders())
         return;
-    if (!RONDE_ALL_COMPONENTS) {
-        suite_skip("built without some component: not all of ronde's contenders are here");
-        return;
-    }
     snprintf(command, sizeof command,
              "'" BENCH "/peers.sh' '" RONDE_BUILD_DIR "' '%s' --with cpu,proc,limit --ranks 2,3 "
              "--sizes 8,4K --rounds 2",
@@ -140,12 +146,8 @@ static void contenders_meet_before_each_run_where_asked(void)
 {
     const char *const folder = RONDE_SCRATCH_DIR "/bench-apart";
     char command[2048];
-    if (!has_shell())
+    if (!has_contenders())
         return;
-    if (!RONDE_ALL_COMPONENTS) {
-        suite_skip("built without some component: not all of ronde's contenders are here");
-        return;
-    }
     snprintf(command, sizeof command,
              "'" BENCH "/peers.sh' '" RONDE_BUILD_DIR "' '%s' --with cpu,proc,limit --ranks 2 "
              "--sizes 8 --rounds 1 --apart && grep -c '\"wrong\":0,.*\"apart\"' '%s/records.jsonl'",

@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/record.h"
 #include "support/suite.h"
 
 #include "ronde/sim.h"
@@ -67,13 +68,12 @@ static void expect_refusal(const char *arguments, int expected, const char *part
 /* The number behind a key of the one JSON record a command prints; NAN without it. */
 static double number_of(const char *arguments, const char *key)
 {
-    char command[1024], quoted[64];
+    char command[1024];
     int code = -1;
     snprintf(command, sizeof command, "%s --json", arguments);
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
     char *text = run(command, false, &code);
-    const char *at = strstr(text, quoted);
-    const double number = code == 0 && at ? strtod(at + strlen(quoted), NULL) : NAN;
+    const char *at = record_value(text, key);
+    const double number = code == 0 && at ? strtod(at, NULL) : NAN;
     if (!isfinite(number))
         suite_note("ronde %s: exit %d, %.300s", command, code, text);
     free(text);

@@ -13,7 +13,6 @@
 #include "ronde/schedules.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Launches drawn for all schedules together at 100 percent, in equal parts. */
@@ -61,8 +60,7 @@ static struct state {
 
 static uint64_t percentage(void)
 {
-    const char *text = getenv("RONDE_TEST_SCALE");
-    return text ? strtoull(text, NULL, 10) : 100;
+    return suite_number("RONDE_TEST_SCALE", 100);
 }
 
 static void open_backend(const struct ronde_backend *backend)

@@ -109,16 +109,10 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
     return status;
 }
 
-static uint64_t number_of(const char *variable, uint64_t otherwise)
-{
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void random_collectives_leave_what_host_leaves(void)
 {
-    const struct plan plan = {SOAK_RUNS * number_of("RONDE_TEST_SCALE", 100) / 100,
-                              number_of("RONDE_TEST_SEED", 20261121)};
+    const struct plan plan = {SOAK_RUNS * suite_number("RONDE_TEST_SCALE", 100) / 100,
+                              suite_number("RONDE_TEST_SEED", 20261121)};
     CU_ASSERT_FATAL(team_run(4, soak, &plan, results));
     team_expect(results, 4, RONDE_OK);
     for (uint32_t rank = 0; rank < 4; rank++) {

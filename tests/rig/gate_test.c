@@ -10,6 +10,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/record.h"
 #include "support/suite.h"
 
 #include "ronde/comm.h"
@@ -64,27 +65,15 @@ static int shell(char **said, const char *format, ...)
     return files_command(command, said);
 }
 
-/* The value behind "key": in a record; NULL if it has none. */
-static const char *value_of(const char *record, const char *key)
-{
-    char quoted[40];
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    const char *at = strstr(record, quoted);
-    if (!at)
-        return NULL;
-    at += strlen(quoted);
-    return at + strspn(at, " \"");
-}
-
 static bool is_value(const char *record, const char *key, const char *value)
 {
-    const char *at = value_of(record, key);
+    const char *at = record_value(record, key);
     return at && strncmp(at, value, strlen(value)) == 0 && strchr("\",", at[strlen(value)]);
 }
 
 static double number_of(const char *record, const char *key)
 {
-    const char *at = value_of(record, key);
+    const char *at = record_value(record, key);
     return at ? strtod(at, NULL) : 0.0;
 }
 
@@ -93,7 +82,7 @@ static void note_record(struct points *points, const char *record)
 {
     if (is_value(record, "kind", "measured") && points->count < MAX_POINTS) {
         struct point *point = &points->list[points->count++];
-        const char *name = value_of(record, "algorithm");
+        const char *name = record_value(record, "algorithm");
         *point = (struct point){.bytes = number_of(record, "bytes"),
                                 .measured_ns = number_of(record, "time_ns"),
                                 .min_ns = number_of(record, "min_ns")};

@@ -58,6 +58,12 @@ bool suite_shared(char *path, size_t bytes, const char *relative)
     return false;
 }
 
+uint64_t suite_number(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 const char *suite_ronde(void)
 {
     return RONDE_BINARY;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** One test. */
 struct suite_case {
@@ -43,6 +44,9 @@ bool suite_source(char *path, size_t bytes, const char *relative);
  * there, since a plain clone has no shared folder.
  */
 bool suite_shared(char *path, size_t bytes, const char *relative);
+
+/** A number from the environment: RONDE_TEST_SCALE, the size of random samples in percent, and the like. */
+uint64_t suite_number(const char *variable, uint64_t otherwise);
 
 /** Path of the `ronde` that was built with the tests. */
 const char *suite_ronde(void);
