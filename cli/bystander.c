@@ -48,13 +48,20 @@ static double read_process_ns(pid_t process)
     return ticks_to_ns(user + system);
 }
 
-struct ronde_bystander ronde_bystander_read(pid_t helper)
+double ronde_own_ns(void)
 {
     struct rusage usage;
-    struct ronde_bystander reading = {.at_ns = ronde_clock_ns(), .busy_ns = read_busy_ns()};
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-        reading.own_ns = 1e9 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                         1e3 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0.0;
+    return 1e9 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e3 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+struct ronde_bystander ronde_bystander_read(pid_t helper)
+{
+    struct ronde_bystander reading = {.at_ns = ronde_clock_ns(),
+                                      .busy_ns = read_busy_ns(),
+                                      .own_ns = ronde_own_ns()};
     if (helper > 0)
         reading.own_ns += read_process_ns(helper);
     return reading;

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/** Processor time of this process, ns. */
+double ronde_own_ns(void);
+
 /** A reading; the difference of two says what happened in between. */
 struct ronde_bystander {
     double at_ns;   /**< of the clock */

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,13 +109,8 @@ static enum ronde_status start_all(struct ronde_crew *crew, const struct ronde_c
                                    struct ronde_error *error)
 {
     struct ronde_crew_reply replies[RONDE_CREW_RANKS];
-    char token[40];
-    uint64_t secret[2];
-    enum ronde_status status = RONDE_OK;
-    if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
-        return ronde_fail(error, RONDE_DEVICE, "the system has no random numbers");
-    snprintf(token, sizeof token, "%016llx%016llx", (unsigned long long)secret[0],
-             (unsigned long long)secret[1]);
+    char token[RONDE_TOKEN_BYTES];
+    enum ronde_status status = ronde_token_draw(token, error);
     for (uint32_t rank = 0; status == RONDE_OK && rank < plan->ranks; rank++)
         status = start_rank(crew, plan, token, error);
     if (status == RONDE_OK)

@@ -1,6 +1,8 @@
 /* A process of a crew. See crew_rank.h. */
 #include "crew_rank.h"
 
+#include "bystander.h"
+
 #include "ronde/comm.h"
 #include "ronde/hw.h"
 
@@ -14,7 +16,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,15 +38,6 @@ struct rank {
     struct part *parts;
     double own_ns; /* processor time at the last answer */
 };
-
-static double read_own_ns(void)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) != 0)
-        return 0.0;
-    return 1e9 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e3 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
 
 static enum ronde_status enter_host(const struct ronde_crew_seat *seat, struct ronde_error *error)
 {
@@ -201,7 +193,7 @@ static enum ronde_status check(struct part *part, const struct ronde_crew_order 
 static bool answer(struct rank *rank, enum ronde_status status, const struct ronde_error *error,
                    struct ronde_crew_reply *reply)
 {
-    const double own_ns = read_own_ns();
+    const double own_ns = ronde_own_ns();
     reply->status = status;
     reply->own_ns = own_ns - rank->own_ns;
     rank->own_ns = own_ns;

@@ -41,13 +41,13 @@ struct errand {
     uint32_t host_count;
     char *hosts[MAX_HOSTS]; /* in `names` */
     char names[4096];
-    char launcher[512];           /* cut at its blanks */
-    char join[256];               /* where the ranks meet */
-    char token[40];               /* the job's secret, with a line's end */
-    char program[512];            /* this program */
-    char count[16];               /* of ranks, in words */
-    char range[32];               /* of the ranks of a host, in words */
-    const char *words[MAX_WORDS]; /* the command line for a host, and NULL */
+    char launcher[512];                /* cut at its blanks */
+    char join[256];                    /* where the ranks meet */
+    char token[RONDE_TOKEN_BYTES + 1]; /* the job's secret, with a line's end */
+    char program[512];                 /* this program */
+    char count[16];                    /* of ranks, in words */
+    char range[32];                    /* of the ranks of a host, in words */
+    const char *words[MAX_WORDS];      /* the command line for a host, and NULL */
     uint32_t word_count;
     pid_t children[MAX_HOSTS];
 };
@@ -120,15 +120,17 @@ static enum ronde_status find_hosts(struct errand *errand, struct ronde_error *e
 /* Where the ranks meet, and their secret. */
 static enum ronde_status find_meeting(struct errand *errand, struct ronde_error *error)
 {
-    uint64_t drawn[3];
-    if (getrandom(drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn)
+    uint64_t drawn;
+    const enum ronde_status status = ronde_token_draw(errand->token, error);
+    if (status != RONDE_OK)
+        return status;
+    strcat(errand->token, "\n");
+    if (getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn)
         return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
-    snprintf(errand->token, sizeof errand->token, "%016llx%016llx\n", (unsigned long long)drawn[0],
-             (unsigned long long)drawn[1]);
     /* A login name before the first host's is ssh's business only. */
     const char *at = strrchr(errand->hosts[0], '@');
     snprintf(errand->join, sizeof errand->join, "%.200s:%u", at ? at + 1 : errand->hosts[0],
-             FIRST_PORT + (unsigned)(drawn[2] % PORTS));
+             FIRST_PORT + (unsigned)(drawn % PORTS));
     return RONDE_OK;
 }
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -195,20 +194,19 @@ static enum ronde_status open_listener(struct meeting *meeting, struct ronde_err
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof address;
-    uint64_t secret[2];
+    const enum ronde_status status = ronde_token_draw(meeting->token, error);
+    if (status != RONDE_OK)
+        return status;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(fd, (int)meeting->join.ranks) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
-        getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
+        getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
         if (fd >= 0)
             close(fd);
         return ronde_fail(error, RONDE_DEVICE, "the system refuses a listening socket");
     }
     snprintf(meeting->host, sizeof meeting->host, "127.0.0.1");
-    snprintf(meeting->token, sizeof meeting->token, "%016llx%016llx", (unsigned long long)secret[0],
-             (unsigned long long)secret[1]);
     meeting->join.host = meeting->host;
     meeting->join.port = ntohs(address.sin_port);
     meeting->join.listener = fd;

@@ -69,12 +69,13 @@ static uint64_t chunk_share(const struct ronde_loaded *loaded, uint64_t piece_by
     return longest < piece_bytes ? longest : piece_bytes;
 }
 
-/* Whether a rank's input and output share memory; ranks that lack one of them do not tell. */
-static bool overlaps(const struct ronde_loaded *loaded, const unsigned char *in,
-                     const unsigned char *out)
+/* Whether a rank's input and output share memory. */
+static bool overlaps(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
+                     uint32_t rank)
 {
-    const struct ronde_schedule *schedule = loaded->schedule;
-    const uint64_t block = loaded->frame.count * loaded->frame.element_bytes;
+    const unsigned char *in = launch->in[rank];
+    const unsigned char *out = launch->out[rank];
+    const uint64_t block = launch->count * ronde_dtype_bytes(launch->dtype);
     const uint64_t in_bytes =
         ronde_collective_in_blocks(schedule->collective, schedule->ranks) * block;
     const uint64_t out_bytes =
@@ -82,6 +83,7 @@ static bool overlaps(const struct ronde_loaded *loaded, const unsigned char *in,
     return (uintptr_t)in < (uintptr_t)out + out_bytes && (uintptr_t)out < (uintptr_t)in + in_bytes;
 }
 
+/* How the launch's buffers lie, which the frame's count does not know yet; ranks that lack one of both do not tell. */
 static enum ronde_placement placement_of(const struct ronde_loaded *loaded,
                                          const struct ronde_launch *launch)
 {
@@ -89,7 +91,7 @@ static enum ronde_placement placement_of(const struct ronde_loaded *loaded,
     const uint32_t end_rank = loaded->first_rank + loaded->rank_count;
     for (uint32_t r = loaded->first_rank; launch->in && launch->out && r < end_rank; r++)
         if (launch->in[r] && launch->out[r])
-            has[overlaps(loaded, launch->in[r], launch->out[r])] = true;
+            has[overlaps(loaded->schedule, launch, r)] = true;
     if (has[0] && has[1])
         return RONDE_PLACEMENT_MIXED;
     return has[1] ? RONDE_PLACEMENT_IN : RONDE_PLACEMENT_OUT;

@@ -1,11 +1,10 @@
 /* Bells through pipes. See bells.h. */
 #include "hw/comm/bells.h"
 
+#include "hw/comm/borrow.h"
 #include "hw/comm/comm.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,9 +23,7 @@ struct cord {
 /* For reading, too: nobody gets a signal from writing to a pipe whose reader has died if that reader is not the last. */
 static int grasp(const struct cord *cord)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", cord->process, cord->descriptor);
-    return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return ronde_borrow(cord->process, cord->descriptor, O_RDWR | O_NONBLOCK);
 }
 
 static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error *error)

@@ -15,7 +15,7 @@ struct invitation {
     uint32_t key;
     uint16_t port;
     char host[RONDE_ADDRESS_BYTES];
-    char token[40];
+    char token[RONDE_TOKEN_BYTES];
 };
 
 static enum ronde_status check_options(const struct ronde_comm_options *options,
@@ -69,13 +69,12 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
     return RONDE_OK;
 }
 
-/* A secret that only members learn: 128 bits of the system. */
-static enum ronde_status fill_token(char *token, size_t bytes, struct ronde_error *error)
+enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES], struct ronde_error *error)
 {
     uint64_t number[2];
     if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
-        return ronde_fail(error, RONDE_IO, "the system gives no random numbers");
-    snprintf(token, bytes, "%016llx%016llx", (unsigned long long)number[0],
+        return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
+    snprintf(token, RONDE_TOKEN_BYTES, "%016llx%016llx", (unsigned long long)number[0],
              (unsigned long long)number[1]);
     return RONDE_OK;
 }
@@ -91,7 +90,7 @@ static struct ronde_join join_of(const struct invitation *invitation, int listen
 /* Opens a door at all of this machine's addresses and writes an invitation to it. */
 static enum ronde_status invite(struct invitation *out, int *out_listener, struct ronde_error *error)
 {
-    enum ronde_status status = fill_token(out->token, sizeof out->token, error);
+    enum ronde_status status = ronde_token_draw(out->token, error);
     if (status == RONDE_OK)
         status = ronde_socket_listen("0.0.0.0", 0, out_listener, error);
     if (status == RONDE_OK)

@@ -1,9 +1,9 @@
 /* Memory that other processes read in place. See heap.h. */
 #include "hw/comm/heap.h"
 
+#include "hw/comm/borrow.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -184,14 +184,12 @@ void ronde_heap_close(struct ronde_heap *heap)
 
 bool ronde_window_open(struct ronde_window *window, const struct ronde_sign *sign)
 {
-    char path[64];
     const uint64_t bytes = __atomic_load_n(&sign->bytes, __ATOMIC_ACQUIRE);
     if (bytes <= window->bytes) {
         errno = EFAULT;
         return false;
     }
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", sign->process, sign->descriptor);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = ronde_borrow(sign->process, sign->descriptor, O_RDONLY);
     if (fd < 0)
         return false;
     const uint64_t whole = round_up(bytes, LARGE_BYTES);

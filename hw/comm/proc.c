@@ -9,6 +9,7 @@
  * the others' processors pass a fence instead (membarrier).
  */
 #include "hw/comm/bells.h"
+#include "hw/comm/borrow.h"
 #include "hw/comm/reach.h"
 
 #include <errno.h>
@@ -98,13 +99,11 @@ static enum ronde_status create_file(size_t bytes, int *out_fd, struct ronde_err
 
 static enum ronde_status open_file(const struct door *door, int *out_fd, struct ronde_error *error)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", door->process, door->descriptor);
-    *out_fd = open(path, O_RDWR | O_CLOEXEC);
+    *out_fd = ronde_borrow(door->process, door->descriptor, O_RDWR);
     if (*out_fd >= 0)
         return RONDE_OK;
-    return ronde_fail(error, RONDE_DEVICE, "cannot open the host's shared memory %s: %s", path,
-                      strerror(errno));
+    return ronde_fail(error, RONDE_DEVICE, "cannot open the host's shared memory /proc/%d/fd/%d: %s",
+                      door->process, door->descriptor, strerror(errno));
 }
 
 static enum ronde_status map_file(int fd, size_t bytes, struct shared *out,

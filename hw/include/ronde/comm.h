@@ -26,6 +26,10 @@ extern "C" {
 /** Bytes of a job's token, the terminating zero included. */
 #define RONDE_TOKEN_BYTES 128u
 
+/** Draws a token that nobody guesses: 128 bits of the system's. Errors: DEVICE. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES],
+                                                              struct ronde_error *error);
+
 /** Told about what was refused and did no harm, such as a stranger at the rendezvous; one line without end. */
 typedef void (*ronde_on_note)(void *self, const char *text);
 
