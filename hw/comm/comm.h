@@ -14,6 +14,9 @@
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
 #define RONDE_CARDS 8u
 
+/** A rank that sleeps on descriptors looks around for lost ranks and time limits after this long. */
+#define RONDE_NAP_MS 5
+
 /** What a rank says about a run before it moves data. */
 struct ronde_card {
     uint64_t sequence; /**< runs of the communicator up to and including this one; 0 while it is written */
@@ -190,6 +193,12 @@ enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_er
 
 /** Whether a rank is reached through this host's memory. */
 bool ronde_comm_is_near(const struct ronde_comm *comm, uint32_t rank);
+
+/**
+ * After `idle` fruitless polls of a rank that waits for other hosts: offers the processor to others and returns true,
+ * or returns false when it is time to sleep.
+ */
+bool ronde_comm_spin(const struct ronde_comm *comm, uint32_t idle);
 
 /** Whether two cards, sequence aside, say the same. */
 bool ronde_card_is_same(const struct ronde_card *left, const struct ronde_card *right);

@@ -6,14 +6,6 @@
 #include "hw/comm/comm.h"
 
 #include <poll.h>
-#include <sched.h>
-
-/* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
-#define SPINS 400u
-#define SPINS_CROWDED 2u
-
-/* A sleeping rank looks around for lost ranks and time limits after this long. */
-#define NAP_MS 5
 
 static enum ronde_status hybrid_open(struct ronde_comm *comm, struct ronde_error *error)
 {
@@ -69,16 +61,14 @@ static enum ronde_status hybrid_poll(struct ronde_comm_program *program, bool *i
 
 static void hybrid_rest(struct ronde_comm_program *program, uint32_t idle)
 {
-    if (idle < (program->comm->is_crowded ? SPINS_CROWDED : SPINS)) {
-        sched_yield();
+    if (ronde_comm_spin(program->comm, idle))
         return;
-    }
     struct pollfd bells[2] = {{ronde_wire_proc.doze(program), POLLIN, 0}, {-1, POLLIN, 0}};
     if (bells[0].fd >= 0)
         bells[1].fd = ronde_wire_ucx.doze(program);
     if (bells[0].fd < 0 || bells[1].fd < 0)
         return;
-    if (poll(bells, 2, NAP_MS) > 0 && bells[0].revents != 0)
+    if (poll(bells, 2, RONDE_NAP_MS) > 0 && bells[0].revents != 0)
         ronde_bells_hush(program->comm->bells);
 }
 

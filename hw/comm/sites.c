@@ -14,6 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
+#define SPINS 400u
+#define SPINS_CROWDED 2u
+
 /* What a rank tells of its place. */
 struct site {
     char boot[40];                  /* the kernel's number of this boot */
@@ -167,6 +171,14 @@ enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_er
         status = choose_wire(comm, error);
     ronde_mem_free(comm->mem, sites, comm->ranks, sizeof *sites);
     return status;
+}
+
+bool ronde_comm_spin(const struct ronde_comm *comm, uint32_t idle)
+{
+    if (idle >= (comm->is_crowded ? SPINS_CROWDED : SPINS))
+        return false;
+    sched_yield();
+    return true;
 }
 
 bool ronde_comm_is_near(const struct ronde_comm *comm, uint32_t rank)

@@ -4,18 +4,10 @@
 #include "ronde/hw.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 
 /* See hw/README.md. */
 #define DEFAULT_SLOT_BYTES 65536u
-
-/* Fruitless polls before a rank sleeps: none of use where another waits for the processor. */
-#define SPINS 400u
-#define SPINS_CROWDED 2u
-
-/* A sleeping rank looks around for lost ranks and time limits after this long. */
-#define NAP_MS 5
 
 /* How long the star has to tell more about a lost rank than UCX knows. */
 #define GRACE_NS 3e8
@@ -378,13 +370,11 @@ static int ucx_doze(struct ronde_comm_program *program)
 static void ucx_rest(struct ronde_comm_program *program, uint32_t idle)
 {
     struct pollfd event = {-1, POLLIN, 0};
-    if (idle < (program->comm->is_crowded ? SPINS_CROWDED : SPINS)) {
-        sched_yield();
+    if (ronde_comm_spin(program->comm, idle))
         return;
-    }
     event.fd = ucx_doze(program);
     if (event.fd >= 0)
-        (void)poll(&event, 1, NAP_MS);
+        (void)poll(&event, 1, RONDE_NAP_MS);
 }
 
 static uint64_t ucx_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
