@@ -13,12 +13,6 @@ _Static_assert(sizeof(struct ronde_counter) == LINE_BYTES, "a counter fills a pa
 _Static_assert(sizeof(struct ronde_lane) == LINE_BYTES, "a lane fills a pair of cache lines");
 _Static_assert(sizeof(struct ronde_end) == LINE_BYTES / 2, "two ends fill a pair of cache lines");
 
-/* The least multiple that is not below the value. */
-static uint64_t round_up(uint64_t value, uint64_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 /* The first place from here that starts a pair of cache lines. */
 static unsigned char *align(unsigned char *pointer)
 {
@@ -99,7 +93,7 @@ static void count_parts(struct ronde_loaded *loaded, bool has_fifos)
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_view view = ronde_view_open(schedule, channel, rank);
             loaded->lane_count += view.program->lane_count;
-            loaded->end_count += round_up(view.program->connection_count, 2);
+            loaded->end_count += ronde_round_up(view.program->connection_count, 2);
         }
     }
     /*
@@ -354,7 +348,7 @@ static bool make_task(struct ronde_loaded *loaded, uint32_t rank, uint32_t chann
         if (!make_lane(loaded, task, index))
             return false;
     place->lane += task->view.program->lane_count;
-    place->end += round_up(task->view.program->connection_count, 2);
+    place->end += ronde_round_up(task->view.program->connection_count, 2);
     return true;
 }
 

@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t round_up(uint64_t value, uint64_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 /* The part of every block that a channel carries in this run. */
 static struct ronde_slice slice_of(const struct ronde_loaded *loaded, uint32_t channel)
 {
@@ -151,7 +146,7 @@ static bool streams(const struct ronde_loaded *loaded, const struct ronde_launch
 static uint64_t lines_stride(const struct ronde_loaded *loaded, uint64_t share_bytes)
 {
     return RONDE_LINE_DATA_BYTES +
-           round_up(share_bytes, RONDE_LINE_DATA_BYTES) * loaded->schedule->max_chunk_count;
+           ronde_round_up(share_bytes, RONDE_LINE_DATA_BYTES) * loaded->schedule->max_chunk_count;
 }
 
 /* Slots need not be longer than the longest message of this count, which matters with many connections. */
@@ -201,7 +196,7 @@ static void fill_parts(struct ronde_loaded *loaded)
 /* Bytes of a scratch chunk of a channel: room for its longest chunk, at a grain boundary. */
 static uint64_t scratch_stride(const struct ronde_loaded *loaded, uint32_t channel)
 {
-    return round_up(chunk_bytes(loaded, channel), RONDE_GRAIN_BYTES);
+    return ronde_round_up(chunk_bytes(loaded, channel), RONDE_GRAIN_BYTES);
 }
 
 /* Bytes of all scratch, or UINT64_MAX if that overflows. */
@@ -318,8 +313,8 @@ static bool are_same(const struct ronde_habits *a, const struct ronde_habits *b)
 }
 
 /* Whether a launch differs from the last one in its buffers only: then all else is prepared. */
-static bool is_repeated(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
-                        const struct ronde_habits *habits, enum ronde_placement placement)
+static bool has_last_shape(const struct ronde_loaded *loaded, const struct ronde_launch *launch,
+                           const struct ronde_habits *habits, enum ronde_placement placement)
 {
     return loaded->is_prepared && ronde_launch_is_alike(launch, &loaded->last) &&
            are_same(habits, &loaded->last_habits) && placement == loaded->last_placement;
@@ -356,7 +351,7 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
         reset_counters(loaded);
     loaded->frame.first_piece = loaded->pieces_done;
     const enum ronde_placement placement = placement_of(loaded, launch);
-    if (!is_repeated(loaded, launch, habits, placement)) {
+    if (!has_last_shape(loaded, launch, habits, placement)) {
         loaded->last_placement = placement;
         const enum ronde_status status = prepare_shape(loaded, launch, habits, error);
         if (status != RONDE_OK)

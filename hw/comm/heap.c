@@ -2,6 +2,7 @@
 #include "hw/comm/heap.h"
 
 #include "hw/comm/borrow.h"
+#include "ronde/split.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,11 +17,6 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-static uint64_t round_up(uint64_t value, uint64_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 static uint64_t page_bytes(void)
 {
     return (uint64_t)sysconf(_SC_PAGESIZE);
@@ -33,7 +29,7 @@ static unsigned char *map_aligned(int fd, uint64_t bytes, int protection)
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return NULL;
-    const uint64_t skip = round_up((uint64_t)(uintptr_t)room, LARGE_BYTES) - (uintptr_t)room;
+    const uint64_t skip = ronde_round_up((uint64_t)(uintptr_t)room, LARGE_BYTES) - (uintptr_t)room;
     unsigned char *start =
         mmap(room + skip, (size_t)bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
     if (start == MAP_FAILED) {
@@ -51,7 +47,8 @@ static unsigned char *map_aligned(int fd, uint64_t bytes, int protection)
 /* The file, as long as the machine's memory: no block can be longer. */
 static bool open_heap(struct ronde_heap *heap)
 {
-    const uint64_t bytes = round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
+    const uint64_t bytes =
+        ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
     heap->descriptor = memfd_create("ronde-heap", MFD_CLOEXEC);
     if (heap->descriptor < 0)
         return false;
@@ -83,7 +80,7 @@ static bool find_gap(const struct ronde_heap *heap, uint64_t bytes, size_t *out_
             return true;
         }
         if (at < heap->block_count)
-            first = round_up(heap->blocks[at].end, alignment);
+            first = ronde_round_up(heap->blocks[at].end, alignment);
     }
     return false;
 }
@@ -107,7 +104,7 @@ static void *take_block(struct ronde_heap *heap, uint64_t wanted)
         return NULL;
     if (wanted > heap->bytes)
         return NULL;
-    const uint64_t bytes = round_up(wanted, page_bytes());
+    const uint64_t bytes = ronde_round_up(wanted, page_bytes());
     if (!find_gap(heap, bytes, &at, &first) ||
         !ronde_mem_grow(heap->mem, (void **)&heap->blocks, &heap->block_capacity,
                         heap->block_count + 1, sizeof *heap->blocks) ||
@@ -192,7 +189,7 @@ bool ronde_window_open(struct ronde_window *window, const struct ronde_sign *sig
     const int fd = ronde_borrow(sign->process, sign->descriptor, O_RDONLY);
     if (fd < 0)
         return false;
-    const uint64_t whole = round_up(bytes, LARGE_BYTES);
+    const uint64_t whole = ronde_round_up(bytes, LARGE_BYTES);
     const unsigned char *start = map_aligned(fd, whole, PROT_READ);
     const int reason = errno;
     close(fd);

@@ -17,6 +17,12 @@ extern "C" {
 /** Bytes of a grain: the unit in which blocks are cut. */
 #define RONDE_GRAIN_BYTES 16u
 
+/** The least multiple that is not below the value, without regard to overflow; multiple > 0. */
+RONDE_INLINE uint64_t ronde_round_up(uint64_t value, uint64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
 /** A run of elements relative to the start of its block. */
 struct ronde_extent {
     uint64_t first; /**< element */
