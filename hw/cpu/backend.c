@@ -8,7 +8,7 @@
  * so many; a run that needs no more allocates nothing.
  */
 #include "engine/loaded.h"
-#include "hw/cpu/crew.h"
+#include "hw/cpu/gang.h"
 #include "hw/cpu/seats.h"
 #include "ronde/hw.h"
 
@@ -74,7 +74,7 @@ struct program {
     const struct cpu *cpu;
     struct ronde_loaded *loaded;
     struct ronde_habits habits;
-    struct ronde_crew *crew;
+    struct ronde_gang *gang;
     uint32_t worker_count;
     struct share *shares;
     uint32_t *lanes; /* backing of the shares' lists */
@@ -168,7 +168,7 @@ static void work(void *self, uint32_t worker)
     while (share->lane_count > 0 && stop_reason(program) == STOP_NOT) {
         sweep(program, share);
         if (share->idle > 0 && share->lane_count > 0)
-            ronde_crew_relax(share->idle);
+            ronde_gang_relax(share->idle);
     }
 }
 
@@ -190,7 +190,7 @@ static bool take_turn(struct program *program)
     const bool has_stopped = stop_reason(program) != STOP_NOT;
     if (share->lane_count > 0 && !has_stopped)
         sweep(program, share);
-    return (share->lane_count == 0 || has_stopped) && ronde_crew_is_over(program->crew);
+    return (share->lane_count == 0 || has_stopped) && ronde_gang_is_over(program->gang);
 }
 
 static void cpu_unload(void *self)
@@ -199,7 +199,7 @@ static void cpu_unload(void *self)
     if (!program)
         return;
     const struct ronde_mem *mem = program->cpu->mem;
-    ronde_crew_destroy(program->crew);
+    ronde_gang_destroy(program->gang);
     if (program->loaded)
         ronde_mem_free(mem, program->lanes, program->loaded->lane_count, sizeof *program->lanes);
     ronde_mem_free(mem, program->shares, program->worker_count, sizeof *program->shares);
@@ -255,7 +255,7 @@ static enum ronde_status load_parts(struct program *program, const struct ronde_
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     deal_lanes(program);
     choose_habits(program);
-    return ronde_crew_create(program->worker_count, work, program, mem, &program->crew, error);
+    return ronde_gang_create(program->worker_count, work, program, mem, &program->gang, error);
 }
 
 static enum ronde_status cpu_load(void *self, const struct ronde_schedule *schedule,
@@ -324,7 +324,7 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
     program->deadline_ns =
         launch->timeout_ns > 0 ? program->start_ns + (double)launch->timeout_ns : 0;
     if (!is_alone)
-        ronde_crew_start(program->crew);
+        ronde_gang_start(program->gang);
     *out_run = program;
     return RONDE_OK;
 }
@@ -360,7 +360,7 @@ static enum ronde_status cpu_wait(void *self, struct ronde_result *out_result,
         const struct share *share = &program->shares[0];
         idle = share->lane_count == 0 ? idle + 1 : share->idle;
         if (idle > 0)
-            ronde_crew_relax(idle);
+            ronde_gang_relax(idle);
     }
     program->is_running = false;
     const struct ronde_lane *blocked = ronde_loaded_blocked(program->loaded);

@@ -1,5 +1,5 @@
-/* Threads that work in rounds. See crew.h. */
-#include "hw/cpu/crew.h"
+/* Threads that work in rounds. See gang.h. */
+#include "hw/cpu/gang.h"
 
 #include "hw/cpu/seats.h"
 
@@ -15,14 +15,14 @@
 
 /* One thread. */
 struct worker {
-    struct ronde_crew *crew;
+    struct ronde_gang *gang;
     pthread_t thread;
     uint32_t index;
 };
 
-struct ronde_crew {
+struct ronde_gang {
     const struct ronde_mem *mem;
-    ronde_crew_work work;
+    ronde_gang_work work;
     void *self;
     uint32_t worker_count; /* threads started */
     uint32_t capacity;     /* entries of workers */
@@ -49,7 +49,7 @@ struct ronde_crew {
 #define PAUSE_CORE() ((void)0)
 #endif
 
-void ronde_crew_relax(uint32_t idle)
+void ronde_gang_relax(uint32_t idle)
 {
     if (idle < PAUSES_BEFORE_YIELD)
         PAUSE_CORE();
@@ -58,125 +58,125 @@ void ronde_crew_relax(uint32_t idle)
 }
 
 /* Waits until a round later than `seen` has started. */
-static void await_round(struct ronde_crew *crew, uint64_t seen)
+static void await_round(struct ronde_gang *gang, uint64_t seen)
 {
     for (uint32_t idle = 0; idle < IDLE_BEFORE_SLEEP; idle++) {
-        if (__atomic_load_n(&crew->round, __ATOMIC_ACQUIRE) != seen)
+        if (__atomic_load_n(&gang->round, __ATOMIC_ACQUIRE) != seen)
             return;
-        ronde_crew_relax(idle);
+        ronde_gang_relax(idle);
     }
-    pthread_mutex_lock(&crew->mutex);
-    crew->sleeping++;
-    while (__atomic_load_n(&crew->round, __ATOMIC_ACQUIRE) == seen)
-        pthread_cond_wait(&crew->wake, &crew->mutex);
-    crew->sleeping--;
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_lock(&gang->mutex);
+    gang->sleeping++;
+    while (__atomic_load_n(&gang->round, __ATOMIC_ACQUIRE) == seen)
+        pthread_cond_wait(&gang->wake, &gang->mutex);
+    gang->sleeping--;
+    pthread_mutex_unlock(&gang->mutex);
 }
 
 /* A thread's life: wait for a round, take the seat, work, say so. */
 static void *live(void *self)
 {
     const struct worker *worker = self;
-    struct ronde_crew *crew = worker->crew;
+    struct ronde_gang *gang = worker->gang;
     uint64_t arrangement = 0;
     for (uint64_t round = 0;; round++) {
-        await_round(crew, round);
-        if (crew->is_ending)
+        await_round(gang, round);
+        if (gang->is_ending)
             return NULL;
-        if (crew->arrangement != arrangement) {
-            arrangement = crew->arrangement;
-            ronde_seats_settle(crew->seats, worker->index);
+        if (gang->arrangement != arrangement) {
+            arrangement = gang->arrangement;
+            ronde_seats_settle(gang->seats, worker->index);
         }
-        crew->work(crew->self, worker->index);
-        __atomic_fetch_add(&crew->over, 1, __ATOMIC_RELEASE);
+        gang->work(gang->self, worker->index);
+        __atomic_fetch_add(&gang->over, 1, __ATOMIC_RELEASE);
     }
 }
 
 /* Rounds start under the mutex, so that no worker can fall asleep over one. */
-static void start_round(struct ronde_crew *crew, bool is_ending)
+static void start_round(struct ronde_gang *gang, bool is_ending)
 {
-    pthread_mutex_lock(&crew->mutex);
-    crew->is_ending = is_ending;
-    __atomic_store_n(&crew->round, crew->round + 1, __ATOMIC_RELEASE);
-    if (crew->sleeping > 0)
-        pthread_cond_broadcast(&crew->wake);
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_lock(&gang->mutex);
+    gang->is_ending = is_ending;
+    __atomic_store_n(&gang->round, gang->round + 1, __ATOMIC_RELEASE);
+    if (gang->sleeping > 0)
+        pthread_cond_broadcast(&gang->wake);
+    pthread_mutex_unlock(&gang->mutex);
 }
 
-void ronde_crew_start(struct ronde_crew *crew)
+void ronde_gang_start(struct ronde_gang *gang)
 {
-    if (crew->worker_count == 0)
+    if (gang->worker_count == 0)
         return;
-    crew->arrangement = ronde_seats_arrange(crew->seats);
-    start_round(crew, false);
+    gang->arrangement = ronde_seats_arrange(gang->seats);
+    start_round(gang, false);
 }
 
-bool ronde_crew_is_over(const struct ronde_crew *crew)
+bool ronde_gang_is_over(const struct ronde_gang *gang)
 {
-    const uint64_t due = crew->round * crew->worker_count;
-    return __atomic_load_n(&crew->over, __ATOMIC_ACQUIRE) == due;
+    const uint64_t due = gang->round * gang->worker_count;
+    return __atomic_load_n(&gang->over, __ATOMIC_ACQUIRE) == due;
 }
 
-void ronde_crew_destroy(struct ronde_crew *crew)
+void ronde_gang_destroy(struct ronde_gang *gang)
 {
-    if (!crew)
+    if (!gang)
         return;
-    if (crew->worker_count > 0)
-        start_round(crew, true);
-    for (uint32_t w = 0; w < crew->worker_count; w++)
-        pthread_join(crew->workers[w].thread, NULL);
-    pthread_cond_destroy(&crew->wake);
-    pthread_mutex_destroy(&crew->mutex);
-    ronde_seats_destroy(crew->seats);
-    ronde_mem_free(crew->mem, crew->workers, crew->capacity, sizeof *crew->workers);
-    ronde_mem_free(crew->mem, crew, 1, sizeof *crew);
+    if (gang->worker_count > 0)
+        start_round(gang, true);
+    for (uint32_t w = 0; w < gang->worker_count; w++)
+        pthread_join(gang->workers[w].thread, NULL);
+    pthread_cond_destroy(&gang->wake);
+    pthread_mutex_destroy(&gang->mutex);
+    ronde_seats_destroy(gang->seats);
+    ronde_mem_free(gang->mem, gang->workers, gang->capacity, sizeof *gang->workers);
+    ronde_mem_free(gang->mem, gang, 1, sizeof *gang);
 }
 
 /* Starts the threads; the program's signals stay with the program's own threads. */
-static bool start_threads(struct ronde_crew *crew)
+static bool start_threads(struct ronde_gang *gang)
 {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool is_started = true;
-    while (is_started && crew->worker_count < crew->capacity) {
-        struct worker *worker = &crew->workers[crew->worker_count];
-        worker->crew = crew;
-        worker->index = crew->worker_count + 1;
+    while (is_started && gang->worker_count < gang->capacity) {
+        struct worker *worker = &gang->workers[gang->worker_count];
+        worker->gang = gang;
+        worker->index = gang->worker_count + 1;
         is_started = pthread_create(&worker->thread, NULL, live, worker) == 0;
-        crew->worker_count += is_started;
+        gang->worker_count += is_started;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return is_started;
 }
 
-enum ronde_status ronde_crew_create(uint32_t workers, ronde_crew_work work, void *self,
-                                    const struct ronde_mem *mem, struct ronde_crew **out_crew,
+enum ronde_status ronde_gang_create(uint32_t workers, ronde_gang_work work, void *self,
+                                    const struct ronde_mem *mem, struct ronde_gang **out_gang,
                                     struct ronde_error *error)
 {
-    *out_crew = NULL;
-    struct ronde_crew *crew = ronde_mem_new(mem, 1, sizeof *crew);
-    if (!crew)
+    *out_gang = NULL;
+    struct ronde_gang *gang = ronde_mem_new(mem, 1, sizeof *gang);
+    if (!gang)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u workers", workers);
-    crew->mem = mem;
-    crew->work = work;
-    crew->self = self;
-    pthread_mutex_init(&crew->mutex, NULL);
-    pthread_cond_init(&crew->wake, NULL);
-    crew->workers = ronde_mem_new(mem, workers - 1, sizeof *crew->workers);
-    crew->seats = ronde_seats_create(mem, workers);
-    crew->capacity = crew->workers ? workers - 1 : 0;
-    if (!crew->workers || !crew->seats) {
-        ronde_crew_destroy(crew);
+    gang->mem = mem;
+    gang->work = work;
+    gang->self = self;
+    pthread_mutex_init(&gang->mutex, NULL);
+    pthread_cond_init(&gang->wake, NULL);
+    gang->workers = ronde_mem_new(mem, workers - 1, sizeof *gang->workers);
+    gang->seats = ronde_seats_create(mem, workers);
+    gang->capacity = gang->workers ? workers - 1 : 0;
+    if (!gang->workers || !gang->seats) {
+        ronde_gang_destroy(gang);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u workers", workers);
     }
-    if (!start_threads(crew)) {
-        const uint32_t started = crew->worker_count;
-        ronde_crew_destroy(crew);
+    if (!start_threads(gang)) {
+        const uint32_t started = gang->worker_count;
+        ronde_gang_destroy(gang);
         return ronde_fail(error, RONDE_DEVICE, "the system refuses thread %u of %u", started + 1,
                           workers - 1);
     }
-    *out_crew = crew;
+    *out_gang = gang;
     return RONDE_OK;
 }

@@ -1,4 +1,4 @@
-/* Which processors the threads of a crew use. See seats.h. */
+/* Which processors the threads of a gang use. See seats.h. */
 #include "hw/cpu/seats.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /**
- * Seats of a crew: which processors each of its threads may use.
+ * Seats of a gang: which processors each of its threads may use.
  *
  * The kernel likes to wake a thread where its waker runs; two threads that then pass messages by polling share one core
  * while another idles, which is ten times slower. So the usable processors are cut into one group per worker, beginning
- * with the caller's, and every thread of the crew keeps to its group. The calling thread is never restricted.
+ * with the caller's, and every thread of the gang keeps to its group. The calling thread is never restricted.
  */
 #ifndef RONDE_HW_CPU_SEATS_H
 #define RONDE_HW_CPU_SEATS_H
