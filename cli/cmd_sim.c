@@ -99,25 +99,11 @@ static void print_head(const struct session *session)
     ronde_view_head(session->sink.file);
 }
 
-/* SimGrid's own flags and models are SimGrid's: no other engine would look at them. */
-static enum ronde_status check_flags(const struct ronde_options *options, struct ronde_error *error)
-{
-    const bool is_flat =
-        strcmp(options->engine, "flat") == 0 || strcmp(options->engine, "flat_fifo") == 0;
-    if (!is_flat || (options->cfg_count == 0 && !options->native_latency))
-        return RONDE_OK;
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "--cfg and --native-latency are for SimGrid, not for --engine %s",
-                      options->engine);
-}
-
 /* The file is read before compiling: a bad path is found at once, at any number of ranks. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     enum ronde_status status = ronde_single_request(options, &session->request, error);
-    if (status == RONDE_OK)
-        status = check_flags(options, error);
     if (status == RONDE_OK)
         status = ronde_placements_parse(options->placement, &session->placements, error);
     if (status == RONDE_OK)
@@ -146,7 +132,10 @@ static enum ronde_status open_placement(struct session *session, enum ronde_plac
     session->forecast =
         ronde_forecast_of(session->platform, session->schedule, &request, session->options);
     session->forecast.sim.host_of = session->placed.host_of;
-    status = ronde_forecast_check(&session->forecast, error);
+    status = ronde_sim_check_engine(session->platform, session->options->engine,
+                                    &session->forecast.sim, error);
+    if (status == RONDE_OK)
+        status = ronde_forecast_check(&session->forecast, error);
     if (status == RONDE_OK && session->has_scenario)
         status = ronde_together_open(session->options, &session->scenario, &session->forecast,
                                      &session->together, error);

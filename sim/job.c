@@ -188,29 +188,48 @@ static const struct engine *find_engine(const char *name)
     return NULL;
 }
 
+/* NULL with the error: no such engine, or flags it has not. */
+static const struct engine *choose_engine(const struct ronde_platform *platform, const char *engine,
+                                          const struct ronde_sim_options *options,
+                                          struct ronde_error *error)
+{
+    const struct engine *found = find_engine(engine);
+    if (!found)
+        (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
+                         "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo, "
+                         "ports and extrapolate",
+                         engine);
+    else if (ronde_sim_has_flags(platform, options) && !found->takes_flags)
+        (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
+                         "--cfg, --native-latency and the TCP model (ronde.network_model) are "
+                         "SimGrid's, not for --engine %s; use --engine simgrid",
+                         engine);
+    else
+        return found;
+    return NULL;
+}
+
+enum ronde_status ronde_sim_check_engine(const struct ronde_platform *platform, const char *engine,
+                                         const struct ronde_sim_options *options,
+                                         struct ronde_error *error)
+{
+    return choose_engine(platform, engine, options, error) ? RONDE_OK : RONDE_BAD_ARGUMENT;
+}
+
 enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char *engine,
                                     const struct ronde_sim_options *options,
                                     const struct ronde_mem *mem,
                                     struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    const struct engine *found = find_engine(engine);
     struct run run = {.job = job,
                       .options = options ? options : &ronde_sim_defaults,
                       .mem = mem,
                       .result = out_result,
                       .error = error};
     memset(out_result, 0, sizeof *out_result);
+    const struct engine *found = choose_engine(job->platform, engine, run.options, error);
     if (!found)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo, "
-                          "ports and extrapolate",
-                          engine);
-    if (ronde_sim_has_flags(job->platform, run.options) && !found->takes_flags)
-        return ronde_fail(
-            error, RONDE_BAD_ARGUMENT,
-            "flags, native latency and the TCP model (ronde.network_model) are SimGrid's, "
-            "and engine %s has none",
-            engine);
+        return RONDE_BAD_ARGUMENT;
     const enum ronde_status status = found->run(&run);
     ronde_dag_destroy(run.dag, mem);
     return status;

@@ -119,6 +119,14 @@ ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_op
                       struct ronde_error *error);
 
 /**
+ * Refuses what ronde_sim_job_run would refuse of an engine's name and its flags, before anything is compiled or written.
+ * Errors: BAD_ARGUMENT.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_check_engine(const struct ronde_platform *platform, const char *engine,
+                       const struct ronde_sim_options *options, struct ronde_error *error);
+
+/**
  * Replays a job with a named engine: auto, flat, simgrid, flat_fifo, ports or extrapolate. `auto` takes the cheapest that is
  * right: flat (on the quotient where there is one) if certified, simgrid where it can go, then extrapolate, then
  * flat_fifo; out_result says which. SimGrid's flags leave simgrid as the only one.
