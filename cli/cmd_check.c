@@ -1,77 +1,11 @@
 /* ronde check: the proof of a file or of one schedule; survey.c has that of everything. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "account.h"
 #include "commands.h"
-#include "common.h"
+#include "given.h"
 #include "report.h"
 #include "survey.h"
 
-#include "ronde/text.h"
-
 #include <inttypes.h>
-#include <string.h>
-#include <sys/stat.h>
-
-/* Largest schedule file that is read: the text of a few million steps. */
-#define MAX_FILE_BYTES ((size_t)1 << 30)
-
-/* The whole file at once, with a bound: a schedule is text, not a device that never ends. */
-static enum ronde_status read_file(const char *path, char **out_text, size_t *out_bytes,
-                                   struct ronde_error *error)
-{
-    const struct ronde_mem *mem = ronde_mem_default();
-    struct stat facts;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
-    enum ronde_status status = RONDE_OK;
-    char *text = NULL;
-    size_t bytes = 0;
-    if (fstat(fileno(file), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < 0 ||
-        (size_t)facts.st_size > MAX_FILE_BYTES) {
-        status = ronde_fail(error, RONDE_IO, "%s: not a regular file of at most 1G", path);
-        goto out;
-    }
-    bytes = (size_t)facts.st_size;
-    text = ronde_mem_new(mem, bytes + 1, 1);
-    if (!text)
-        status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
-    else if (fread(text, 1, bytes, file) != bytes)
-        status = ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
-out:
-    fclose(file);
-    if (status == RONDE_OK) {
-        *out_text = text;
-        *out_bytes = bytes;
-    } else {
-        ronde_mem_free(mem, text, bytes + 1, 1);
-    }
-    return status;
-}
-
-/* Reading proves as well; out_proof has the findings also when the schedule is rejected. */
-static enum ronde_status read_schedule(const char *path, struct ronde_proof *out_proof,
-                                       struct ronde_schedule **out_schedule,
-                                       struct ronde_error *error)
-{
-    const struct ronde_mem *mem = ronde_mem_default();
-    char *text = NULL;
-    size_t bytes = 0;
-    enum ronde_status status = read_file(path, &text, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
-    ronde_mem_free(mem, text, bytes + 1, 1);
-    return status;
-}
-
-/* A file if the first argument is one or looks like one; else a collective. */
-static bool is_file(const char *text)
-{
-    enum ronde_collective unused;
-    return !ronde_collective_parse(text, &unused) && (strchr(text, '.') || strchr(text, '/'));
-}
 
 /* The first few findings; the rest mostly follow from them. */
 static void print_findings(FILE *file, const struct ronde_proof *proof)
@@ -145,11 +79,10 @@ static struct ronde_account account_subject(const struct subject *subject)
 static enum ronde_status prove(const struct ronde_options *options, struct subject *subject,
                                struct ronde_error *error)
 {
-    const char *path = options->arguments[0];
     enum ronde_status status = RONDE_OK;
-    if (options->argument_count > 0 && is_file(path)) {
-        subject->is_file = true;
-        status = read_schedule(path, &subject->proof, &subject->schedule, error);
+    subject->is_file = ronde_is_given(options);
+    if (subject->is_file) {
+        status = ronde_given_read(options, &subject->proof, &subject->schedule, error);
     } else {
         status = ronde_single_request(options, &subject->request, error);
         if (status == RONDE_OK)

@@ -1,6 +1,6 @@
 /* ronde compile: the text of a schedule. */
 #include "commands.h"
-#include "common.h"
+#include "given.h"
 #include "report.h"
 
 #include "ronde/text.h"
@@ -23,12 +23,9 @@ static enum ronde_status print_schedule(const struct ronde_schedule *schedule, F
 int ronde_cmd_compile(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct ronde_request request;
     struct ronde_schedule *schedule = NULL;
     struct ronde_sink sink = {0};
-    enum ronde_status status = ronde_single_request(options, &request, &error);
-    if (status == RONDE_OK)
-        status = ronde_request_compile(&request, &schedule, &error);
+    enum ronde_status status = ronde_given_or_compiled(options, &schedule, &error);
     /* Opened last, so that a refused request leaves an existing file alone. */
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);

@@ -1,6 +1,6 @@
 /* ronde run: execute, check against host, measure; nccl-tests' table. */
 #include "commands.h"
-#include "common.h"
+#include "given.h"
 #include "report.h"
 #include "table.h"
 #include "team.h"
@@ -270,12 +270,9 @@ static enum ronde_status open_target(struct session *session, struct ronde_error
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    struct ronde_request request;
-    enum ronde_status status = ronde_single_request(options, &request, error);
+    enum ronde_status status = ronde_given_or_compiled(options, &session->schedule, error);
     if (status == RONDE_OK)
         status = open_target(session, error);
-    if (status == RONDE_OK)
-        status = ronde_request_compile(&request, &session->schedule, error);
     if (status == RONDE_OK)
         status =
             ronde_trial_open(&session->target, session->schedule, options, &session->trial, error);

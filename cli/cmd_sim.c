@@ -1,5 +1,6 @@
 /* ronde sim and ronde price: predictions of one schedule, size by size. */
 #include "commands.h"
+#include "given.h"
 #include "placement.h"
 #include "report.h"
 #include "table.h"
@@ -13,6 +14,7 @@ struct session {
     const struct ronde_options *options;
     struct ronde_platform *platform;
     struct ronde_request request; /* before ranks are placed */
+    struct ronde_schedule *given; /* from a file, the same for all placements; else NULL */
     struct ronde_placements placements;
     struct ronde_scenario scenario;
     bool has_scenario;
@@ -77,8 +79,11 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
 static enum ronde_status price_size(struct session *session, struct ronde_error *error)
 {
     struct ronde_view view = {.is_kept = false};
-    enum ronde_status status = ronde_forecast_closed_form(&session->forecast, &view.record, error);
-    if (status == RONDE_OK)
+    enum ronde_status status = RONDE_OK;
+    /* A formula belongs to an algorithm; whoever writes a schedule gives none. */
+    if (!session->given)
+        status = ronde_forecast_closed_form(&session->forecast, &view.record, error);
+    if (status == RONDE_OK && !session->given)
         status = ronde_view_print(&view, &session->sink, error);
     if (status == RONDE_OK)
         status = ronde_forecast_dag(&session->forecast, &view.record, error);
@@ -99,11 +104,23 @@ static void print_head(const struct session *session)
     ronde_view_head(session->sink.file);
 }
 
+/* What is asked for, by name or as a file. */
+static enum ronde_status find_request(struct session *session, struct ronde_error *error)
+{
+    if (!ronde_is_given(session->options))
+        return ronde_single_request(session->options, &session->request, error);
+    const enum ronde_status status =
+        ronde_given_read(session->options, NULL, &session->given, error);
+    if (status == RONDE_OK)
+        session->request = ronde_given_request(session->given);
+    return status;
+}
+
 /* The file is read before compiling: a bad path is found at once, at any number of ranks. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = ronde_single_request(options, &session->request, error);
+    enum ronde_status status = find_request(session, error);
     if (status == RONDE_OK)
         status = ronde_placements_parse(options->placement, &session->placements, error);
     if (status == RONDE_OK)
@@ -116,6 +133,7 @@ static void close_session(struct session *session)
 {
     ronde_scenario_free(&session->scenario);
     ronde_platform_destroy(session->platform);
+    ronde_schedule_destroy(session->given);
 }
 
 /* Places the ranks, compiles for them, and makes ready what else happens. */
@@ -125,7 +143,8 @@ static enum ronde_status open_placement(struct session *session, enum ronde_plac
     struct ronde_request request = session->request;
     enum ronde_status status =
         ronde_placed_find(session->platform, placement, &request, &session->placed, error);
-    if (status == RONDE_OK)
+    session->schedule = session->given;
+    if (status == RONDE_OK && !session->given)
         status = ronde_request_compile(&request, &session->schedule, error);
     if (status != RONDE_OK)
         return status;
@@ -145,7 +164,8 @@ static enum ronde_status open_placement(struct session *session, enum ronde_plac
 static void close_placement(struct session *session)
 {
     ronde_together_close(&session->together);
-    ronde_schedule_destroy(session->schedule);
+    if (session->schedule != session->given)
+        ronde_schedule_destroy(session->schedule);
     ronde_placed_free(&session->placed);
     session->schedule = NULL;
 }

@@ -60,11 +60,17 @@ const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *reques
     return NULL;
 }
 
-/* What most commands ask of their command line. */
-static enum ronde_status check_single(const struct ronde_options *options, struct ronde_error *error)
+/* What most commands ask of their command line: one collective, one number of ranks, one algorithm at most. */
+static enum ronde_status check_single(const struct ronde_options *options,
+                                      enum ronde_collective *out_collective,
+                                      struct ronde_error *error)
 {
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
+    const enum ronde_status status =
+        ronde_parse_collective(options->arguments[0], out_collective, error);
+    if (status != RONDE_OK)
+        return status;
     if (options->rank_counts == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks? -N is missing");
     if (options->rank_counts > 1 || options->algorithm_count > 1)
@@ -121,9 +127,7 @@ enum ronde_status ronde_single_request(const struct ronde_options *options,
 {
     struct ronde_request request;
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    enum ronde_status status = check_single(options, error);
-    if (status == RONDE_OK)
-        status = ronde_parse_collective(options->arguments[0], &collective, error);
+    enum ronde_status status = check_single(options, &collective, error);
     if (status == RONDE_OK)
         status = ronde_request_of(options, collective, options->ranks[0], &request, error);
     if (status != RONDE_OK)

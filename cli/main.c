@@ -18,7 +18,7 @@
 static const struct ronde_command commands[] = {
     {"list", "", "what is here: collectives, algorithms, topologies, backends, components",
      "  ronde list\n  ronde list --json\n", PRINT, 0, false, ronde_cmd_list},
-    {"compile", "COLLECTIVE", "print or store a schedule",
+    {"compile", "FILE|COLLECTIVE", "print or store a schedule",
      "  ronde compile all_reduce -a ring -N 8\n"
      "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n",
      WHAT "output", 1, false, ronde_cmd_compile},
@@ -26,7 +26,7 @@ static const struct ronde_command commands[] = {
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
      WHAT "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
-    {"run", "COLLECTIVE", "execute, compare with the specification and measure",
+    {"run", "FILE|COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
      "  ronde run all_reduce -N 4 --backend proc\n"
@@ -34,10 +34,11 @@ static const struct ronde_command commands[] = {
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
                 " join token buffers transport hosts launcher" PRINT,
      1, true, ronde_cmd_run},
-    {"sim", "COLLECTIVE", "replay a schedule on a platform file",
+    {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"
-     "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n",
+     "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n"
+     "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n",
      WHAT SWEEP
      "slot depth timeout topo engine placement with background degrade straggler scenario"
      " cfg native-latency why trace timeline" PRINT,
@@ -51,7 +52,7 @@ static const struct ronde_command commands[] = {
      "part0.jsonl\n",
      WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output ", 1, false,
      ronde_cmd_sweep},
-    {"price", "COLLECTIVE", "closed form and longest path of a schedule on a platform file",
+    {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
      WHAT SWEEP "slot depth topo" PRINT, 1, false, ronde_cmd_price},

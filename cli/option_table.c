@@ -36,7 +36,7 @@ static const struct argp_option all_options[] = {
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "give up a run after this long (default 60, a replay 600)", 2},
     {"backend", KEY_BACKEND, "NAME", 0,
-     "what executes: cpu (default), host, or processes: proc or ucx", 2},
+     "what executes: cpu (default), host, cuda, or processes: proc or ucx", 2},
     {"rank", KEY_RANK, "R|R..S", 0,
      "processes: this one's rank, or those to make here, where nobody else starts them", 2},
     {"join", KEY_JOIN, "HOST:PORT", 0, "processes: where rank 0 listens and the others come", 2},

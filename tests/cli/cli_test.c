@@ -118,6 +118,7 @@ static void impossible_ranks_are_refused(void)
         expect_refusal(arguments, 2, "ranks");
     }
     expect_refusal("check all_reduce -a ring", 2, "-N is missing");
+    expect_refusal("check nothing", 2, "unknown collective");
     expect_refusal("compile broadcast -a binomial -N 4 -r 4", 2, "root 4");
 }
 
@@ -150,6 +151,31 @@ static void compiled_text_is_read_back(void)
     CU_ASSERT(run(arguments).code == 0);
     snprintf(arguments, sizeof arguments, "check \"%s\"", path);
     expect(arguments, 0, "all_reduce ring on 4 ranks: proved");
+}
+
+#define GIVEN "\"" RONDE_SOURCE_DIR "/docs/examples/two_nodes.ronde\""
+
+/* What a user wrote goes through everything that ours go through. */
+static void given_schedules_run_and_are_replayed(void)
+{
+    expect("compile " GIVEN, 0, "algorithm two_nodes\n");
+    expect("run " GIVEN " --backend host -b 8 -e 4K -n 1 -w 0", 0, "0 OK");
+    expect("run " GIVEN " --backend " BACKEND " -b 8 -e 4K -n 1 -w 0 -o max", 0, "0 OK");
+    expect_refusal("run " GIVEN " -N 5", 2, "two_nodes.ronde is for 4 ranks: leave out -N");
+    expect_refusal("run " GIVEN " -a ring", 2, "two_nodes.ronde is a schedule");
+    expect_refusal("check " GIVEN " --channels 2", 2, "leave out -a, -r, --shape, --channels");
+    if (!RONDE_ALL_COMPONENTS) {
+        suite_skip("built without libxml2 or SimGrid");
+        return;
+    }
+    /* A formula belongs to an algorithm of ours; the longest path is anybody's. */
+    expect("sim " GIVEN " --topo crossbar-64 -b 1000000 -e 1000000 --engine simgrid --csv", 0,
+           ",two_nodes,4,");
+    expect("sim " GIVEN " --topo crossbar-64 -b 1M -e 1M --placement scattered,auto", 0,
+           "  scattered\n");
+    expect("price " GIVEN " --topo crossbar-64 -b 1M -e 1M", 0, "          dag ");
+    CU_ASSERT(!strstr(run("price " GIVEN " --topo crossbar-64 -e 8").text, "closed_form"));
+    expect_refusal("sim " GIVEN " -N 8 --topo crossbar-64", 2, "leave out -N");
 }
 
 static void shapes_imply_the_ranks(void)
@@ -212,7 +238,7 @@ static void unreadable_schedules_name_file_and_line(void)
     write_scratch(path, sizeof path, "cli_bad.ronde", "ronde 1\ncollective nothing\n");
     snprintf(arguments, sizeof arguments, "check \"%s\"", path);
     expect_refusal(arguments, 2, "cli_bad.ronde:2: ");
-    expect_refusal("check no/such.ronde", 2, "no/such.ronde");
+    expect_refusal("check no/such.ronde", 2, "no/such.ronde: cannot be read: No such file");
     expect_refusal("check /", 2, "not a regular file");
     write_scratch(path, sizeof path, "cli_empty.ronde", "");
     snprintf(arguments, sizeof arguments, "check \"%s\"", path);
@@ -392,6 +418,7 @@ int main(void)
         {"impossible_ranks_are_refused", impossible_ranks_are_refused},
         {"one_rank_works", one_rank_works},
         {"check_tells_the_account", check_tells_the_account},
+        {"given_schedules_run_and_are_replayed", given_schedules_run_and_are_replayed},
         {"shapes_imply_the_ranks", shapes_imply_the_ranks},
         {"pairs_say_who_sends_to_whom", pairs_say_who_sends_to_whom},
         {"survey_options_stand_together_or_not_at_all", survey_options_stand_together_or_not_at_all},
