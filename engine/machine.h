@@ -35,12 +35,6 @@
 #define RONDE_STREAM(frame, to, from, bytes) (frame)->kernels.stream((to), (from), (bytes))
 /** Publishes a counter after everything written so far. */
 #define RONDE_RELEASE(frame, pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
-/** Messages that have arrived at a receiving end, all runs together. */
-#define RONDE_POSTED(frame, end) RONDE_ACQUIRE(frame, (end)->theirs)
-/** Bytes of the message in the current slot of a receiving end. */
-#define RONDE_LENGTH(frame, end) ((end)->lengths[(end)->slot])
-/** Says how long the message in the current slot of a sending end is, once its data was written. */
-#define RONDE_TELL_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
 /** Bytes of a slot that an item of so many bytes takes. */
 #define RONDE_ITEM_STRIDE(frame, bytes) (bytes)
 /** Tells which ends the step about to be executed uses; NULL where it uses none. */
@@ -62,6 +56,15 @@
     ((to) != (from) ? (void)__builtin_memcpy((to), (from), (elements) * (frame)->element_bytes)    \
                     : (void)0,                                                                     \
      (frame)->kernels.divide((to), (frame)->ranks, (elements)))
+#endif
+
+#ifndef RONDE_POSTED
+/** Messages that have arrived at a receiving end, all runs together. */
+#define RONDE_POSTED(frame, end) RONDE_ACQUIRE(frame, (end)->theirs)
+/** Bytes of the message in the current slot of a receiving end. */
+#define RONDE_LENGTH(frame, end) ((end)->lengths[(end)->slot])
+/** Says how long the message in the current slot of a sending end is, once its data was written. */
+#define RONDE_TELL_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
 #endif
 
 #ifndef RONDE_REACH

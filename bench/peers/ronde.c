@@ -16,7 +16,7 @@
 
 /* A candidate races for about so long, or runs at least once. */
 #define RACE_NS 5e6
-#define RACE_RUNS 200.0
+#define RACE_RUNS 5000.0
 /* Whoever is so much slower in its first run does not race: long points would take minutes. */
 #define HOPELESS 3.0
 /* Who comes later in the registry has to win by more than noise: with few ranks many algorithms are the same steps. */

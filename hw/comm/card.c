@@ -26,6 +26,18 @@ void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *sched
 
 _Static_assert(offsetof(struct ronde_card, sequence) == 0, "a card begins with its number");
 
+uint64_t ronde_card_digest(const struct ronde_card *card)
+{
+    uint64_t words[CARD_WORDS];
+    uint64_t digest = 0;
+    memcpy(words, card, sizeof words);
+    for (size_t i = 1; i < CARD_WORDS; i++) {
+        digest = (digest ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        digest ^= digest >> 32;
+    }
+    return digest;
+}
+
 /*
  * Whoever sees one of the new words sees that the old number is gone: every store releases what is before it. A word that
  * stays is not written: its line stays with those who have read it.

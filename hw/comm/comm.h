@@ -40,6 +40,18 @@ enum ronde_card_state {
     RONDE_CARD_OTHER   /**< it does not; the error names both */
 };
 
+/** What stands before a letter's data (letters.h). */
+struct ronde_letter {
+    uint64_t number;  /**< of the message among all of its connection, from 1 on */
+    uint64_t digest;  /**< of the card that its sender shows for the run */
+    uint64_t length;  /**< as in RONDE_LENGTH */
+    uint64_t padding; /**< data begins where vectors of 32 bytes may */
+};
+
+/** Bytes of data up to which messages travel as letters, and from one letter of a connection to the next. */
+#define RONDE_LETTER_BYTES 4096u
+#define RONDE_LETTER_STRIDE (RONDE_LETTER_BYTES + 64u)
+
 struct ronde_bells;
 struct ronde_comm_program;
 
@@ -82,6 +94,8 @@ struct ronde_wire {
                                  struct ronde_error *error);
     /** What ronde_comm_mem returns; NULL: the communicator's own. */
     const struct ronde_mem *(*memory)(struct ronde_comm *comm);
+    /** Where an end's letters lie (letters.h), data of the first. NULL: messages have no such form. */
+    unsigned char *(*letters)(const struct ronde_comm_program *program, uint64_t end);
 };
 
 /** The shared memory of one host. */
@@ -143,9 +157,16 @@ struct ronde_comm_program {
     uint32_t depth;
     struct ronde_neighbour *neighbours;
     uint32_t neighbour_count;
-    void *wire_self; /**< the shared memory's */
-    void *net_self;  /**< UCX's */
-    uint32_t *lanes; /**< those not done */
+    struct ronde_neighbour *
+        *neighbour_of;    /**< by end; NULL where it only fills a line, or is this rank's own */
+    bool has_letters;     /**< messages of the run are letters */
+    uint64_t slot_stride; /**< of the frame, had the run no letters */
+    bool has_doubts;      /**< a letter's digest is not this rank's: its card has to be read */
+    uint64_t digest;      /**< of this rank's card for the run */
+    uint64_t card_digest; /**< the same without the run's number */
+    void *wire_self;      /**< the shared memory's */
+    void *net_self;       /**< UCX's */
+    uint32_t *lanes;      /**< those not done */
     uint32_t lane_count;
     struct ronde_card card; /**< of the run; what the schedule decides stays */
     bool is_running;
@@ -175,6 +196,9 @@ enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
                                             const struct ronde_schedule *schedule,
                                             const struct ronde_launch *launch,
                                             uint64_t out_from_bytes[2], struct ronde_error *error);
+
+/** A number that ranks with equal cards share, sequences aside, and others as good as never. */
+uint64_t ronde_card_digest(const struct ronde_card *card);
 
 /** Writes a card where others may be reading. */
 void ronde_card_put(struct ronde_card *to, const struct ronde_card *card);

@@ -214,12 +214,19 @@ static uint64_t count_boxes(const struct ronde_schedule *schedule, uint64_t *fir
     return count;
 }
 
+/* A connection's memory: the box, and behind it the letters. */
+static uint64_t connection_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes,
+                                 uint32_t depth)
+{
+    return ronde_box_bytes(schedule, slot_bytes, depth) + (uint64_t)depth * RONDE_LETTER_STRIDE;
+}
+
 static uint64_t proc_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
 {
     const uint64_t boxes = count_boxes(schedule, NULL);
     uint64_t slot_bytes = DEFAULT_SLOT_BYTES;
     while (slot_bytes > LEAST_DEFAULT_SLOT_BYTES &&
-           boxes * ronde_box_bytes(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
+           boxes * connection_bytes(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
         slot_bytes /= 2;
     return slot_bytes;
 }
@@ -241,6 +248,14 @@ static void place_ends(const struct ronde_comm_program *program, const uint64_t 
     }
 }
 
+static unsigned char *proc_letters(const struct ronde_comm_program *program, uint64_t end)
+{
+    const struct ronde_end *at = &program->loaded->ends[end];
+    unsigned char *box = (unsigned char *)at->lengths - sizeof(struct ronde_fifo);
+    return box + sizeof(struct ronde_letter) +
+           ronde_box_bytes(program->loaded->schedule, program->slot_bytes, program->depth);
+}
+
 /* What is sent from scratch is read there as well. A schedule without takes no heap. */
 static void place_scratch(const struct ronde_comm_program *program)
 {
@@ -255,7 +270,7 @@ static enum ronde_status proc_load(struct ronde_comm_program *program, struct ro
 {
     struct ronde_comm *comm = program->comm;
     const struct ronde_schedule *schedule = program->loaded->schedule;
-    const uint64_t box_bytes = ronde_box_bytes(schedule, program->slot_bytes, program->depth);
+    const uint64_t box_bytes = connection_bytes(schedule, program->slot_bytes, program->depth);
     const size_t views = (size_t)schedule->ranks * schedule->channel_count;
     uint64_t *firsts = ronde_mem_new(comm->mem, views, sizeof *firsts);
     program->wire_self = ronde_mem_new(comm->mem, 1, sizeof(struct shared));
@@ -433,6 +448,7 @@ const struct ronde_wire ronde_wire_proc = {
     .is_readable = proc_is_readable,
     .find = proc_find,
     .memory = proc_memory,
+    .letters = proc_letters,
     .rest = proc_rest,
     .doze = proc_doze,
 };

@@ -13,7 +13,7 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
                                   unsigned char *place);
 #define RONDE_REACH(act, offer, place) reach((act), (offer), (place))
 
-#include "hw/comm/comm.h"
+#include "hw/comm/letters.h"
 #include "ronde/hw.h"
 
 #include <string.h>
@@ -24,6 +24,9 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
 /* The clock is read once in so many sweeps, which may be as short as a reading, until so many were fruitless in a row. */
 #define SWEEPS_PER_CLOCK 32u
 #define IDLE_SWEEPS 100u
+
+/* Fruitless sweeps before the cards of letters' senders are looked at: whoever disagrees may never send one. */
+#define PATIENCE 32u
 
 /* Between two looks at the star. */
 #define CHECK_NS 2e6
@@ -69,7 +72,9 @@ static enum ronde_status list_neighbours(struct ronde_comm_program *program,
     const uint32_t ranks = program->comm->ranks;
     uint32_t *places = ronde_mem_new(mem, ranks, sizeof *places);
     program->neighbours = ronde_mem_new(mem, ranks, sizeof *program->neighbours);
-    if (places && program->neighbours) {
+    program->neighbour_of = ronde_mem_new(mem, loaded->end_count, sizeof(*program->neighbour_of));
+    const bool is_done = places && program->neighbours && program->neighbour_of;
+    if (is_done) {
         for (uint64_t e = 0; e < loaded->end_count; e++) {
             const struct ronde_port *port = &loaded->ports[e];
             if (port->peer == RONDE_NONE || port->peer == program->comm->rank)
@@ -79,9 +84,9 @@ static enum ronde_status list_neighbours(struct ronde_comm_program *program,
             struct ronde_neighbour *at = &program->neighbours[places[port->peer] - 1];
             at->rank = port->peer;
             at->is_source |= !port->is_send;
+            program->neighbour_of[e] = at;
         }
     }
-    const bool is_done = places && program->neighbours;
     ronde_mem_free(mem, places, ranks, sizeof *places);
     return is_done ? RONDE_OK
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u neighbours", ranks);
@@ -95,9 +100,12 @@ void ronde_comm_unload(struct ronde_comm_program *program)
     if (program->is_running)
         comm->is_running = false;
     comm->wire->unload(program);
-    if (program->loaded)
+    if (program->loaded) {
         ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
                        sizeof *program->lanes);
+        ronde_mem_free(comm->mem, program->neighbour_of, program->loaded->end_count,
+                       sizeof(*program->neighbour_of));
+    }
     ronde_mem_free(comm->mem, program->neighbours, comm->ranks, sizeof *program->neighbours);
     ronde_loaded_destroy(program->loaded);
     ronde_mem_free(comm->mem, program, 1, sizeof *program);
@@ -240,6 +248,7 @@ static void fill_card(struct ronde_comm_program *program, const struct ronde_lau
     card->dtype = launch->dtype;
     card->offers = program->loaded->frame.no_pull != 0;
     card->op = ronde_collective_traits(collective)->reduces ? launch->op : 0;
+    program->card_digest = ronde_card_digest(card);
 }
 
 /* Bad news that are known; the system is asked for more once in a while only, which takes longer than a short run. */
@@ -258,7 +267,9 @@ static void start_lanes(struct ronde_comm_program *program)
     for (uint32_t lane = 0; lane < program->lane_count; lane++)
         program->lanes[lane] = lane;
     program->sources_left = 0;
-    program->loaded->frame.has_offers = false;
+    program->has_doubts = false;
+    /* Who sends letters that are believed by their digest offers exactly if this rank does. */
+    program->loaded->frame.has_offers = program->has_letters && program->card.offers != 0;
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
         program->neighbours[n].is_verified = false;
         program->sources_left += program->neighbours[n].is_source;
@@ -281,6 +292,35 @@ static bool is_repeated(const struct ronde_comm_program *program, const struct r
            entry_of(launch->out, rank) == program->buffers[1] && !launch->factors;
 }
 
+/*
+ * Short messages travel as letters. Their memory is not the other messages', and all lengths share one stride: a run of
+ * another short count finds its connections as the last one left them.
+ */
+static void choose_letters(struct ronde_comm_program *program)
+{
+    const struct ronde_wire *wire = program->comm->wire;
+    struct ronde_loaded *loaded = program->loaded;
+    struct ronde_frame *frame = &loaded->frame;
+    const bool had_letters = program->has_letters;
+    program->slot_stride = frame->slot_stride;
+    program->has_letters = wire->letters && !program->drive && frame->piece_count > 0 &&
+                           frame->slot_stride <= RONDE_LETTER_BYTES;
+    if (program->has_letters)
+        frame->slot_stride = RONDE_LETTER_STRIDE;
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        struct ronde_end *end = &loaded->ends[e];
+        if (!program->neighbour_of[e])
+            continue;
+        if (program->has_letters)
+            end->slot = end->count % frame->depth;
+        if (program->has_letters != had_letters)
+            end->slots =
+                program->has_letters
+                    ? wire->letters(program, e)
+                    : (unsigned char *)(end->lengths + ronde_lengths_stride(program->depth));
+    }
+}
+
 /* Gets a launch ready that differs from the last one. */
 static enum ronde_status prepare(struct ronde_comm_program *program,
                                  const struct ronde_launch *given, struct ronde_error *error)
@@ -293,9 +333,13 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;
     program->may_repeat = false;
+    if (program->has_letters)
+        loaded->frame.slot_stride = program->slot_stride;
     enum ronde_status status = settle_launch(program, &launch, &habits, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);
+    if (status == RONDE_OK)
+        choose_letters(program);
     /* Also when there was no memory for more than the slots: the next run must not forget it. */
     program->is_rearranged |=
         old_stride != loaded->frame.slot_stride || old_depth != loaded->frame.depth;
@@ -329,6 +373,7 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
         return status;
     comm->is_running = true;
     program->card.sequence = ++comm->sequence;
+    program->digest = program->card_digest + comm->sequence * UINT64_C(0xd6e8feb86659fd93);
     program->is_running = true;
     program->is_over = false;
     program->idle = 0;
@@ -348,6 +393,15 @@ static enum ronde_status give_up(struct ronde_comm_program *program, const struc
     return ronde_star_check(program->comm->star, error);
 }
 
+/* Whether this rank waits for a neighbour's card: one that sends letters says the same in these. */
+static bool asks_for_card(const struct ronde_comm_program *program,
+                          const struct ronde_neighbour *neighbour)
+{
+    const bool is_believed = program->has_letters && !program->is_rearranged &&
+                             !program->has_doubts && program->idle < PATIENCE;
+    return !neighbour->is_verified && !(neighbour->is_source && is_believed);
+}
+
 /* Looks for the cards of the neighbours that have not shown theirs. */
 static enum ronde_status verify(struct ronde_comm_program *program, struct ronde_error *error)
 {
@@ -355,7 +409,7 @@ static enum ronde_status verify(struct ronde_comm_program *program, struct ronde
         struct ronde_neighbour *at = &program->neighbours[n];
         struct ronde_error why = {0};
         bool has_offers = false;
-        if (at->is_verified)
+        if (!asks_for_card(program, at))
             continue;
         const enum ronde_card_state state =
             ronde_card_check(program->comm, at->rank, &program->card, &has_offers, &why);
@@ -390,11 +444,12 @@ static enum ronde_status fail_step(struct ronde_comm_program *program,
     return give_up(program, &why, error);
 }
 
-/* Before the senders have shown the same card a lane may send, and no more. */
+/* Before the senders have shown the same card a lane may send, and no more; letters are checked one by one. */
 static bool may_poll(const struct ronde_comm_program *program, const struct ronde_lane *lane)
 {
     const struct ronde_program *steps = lane->task->view.program;
-    return program->sources_left == 0 || lane->piece == lane->task->frame->piece_count ||
+    return program->sources_left == 0 || program->has_letters ||
+           lane->piece == lane->task->frame->piece_count ||
            ronde_act_receive(&steps->steps[lane->step]) == RONDE_NONE;
 }
 
