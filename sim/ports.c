@@ -45,6 +45,7 @@ struct host {
     uint32_t news; /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
     bool is_to_wake; /* an event says so */
     bool is_sweeping;
+    bool has_shown; /* its first card */
 };
 
 /* A lane: its operations in order. */
@@ -265,22 +266,25 @@ static double release_of(const struct ports *ports, uint32_t rank)
     return release_ns ? release_ns[rank] : 0.0;
 }
 
-/* Cards: from a host to all it has a route to or from. */
+/* Cards: from a host to all it has a route to or from. The time of its first one is in the cost of a launch. */
 static void show_cards(struct ports *ports)
 {
     for (uint32_t rank = 0; rank < ports->scene.dag->ranks; rank++) {
         ports->hosts[rank].open_ns = release_of(ports, rank);
         ports->hosts[rank].cards_ns = ports->hosts[rank].open_ns;
     }
-    for (uint32_t i = 0; i < ports->net.routes.count; i++) {
-        const struct ronde_sim_route *there = &ports->net.routes.all[i];
-        const uint32_t from = (uint32_t)(there->key >> 32), to = (uint32_t)there->key;
-        const double there_ns = release_of(ports, from) + there->path.latency_ns;
-        const double back_ns = release_of(ports, to) + ports->net.back.all[i].path.latency_ns;
+    for (uint32_t way = 0; way < ports->net.ways.count; way++) {
+        const uint64_t key = ports->net.ways.all[way].key;
+        struct host *from = &ports->hosts[key >> 32], *to = &ports->hosts[(uint32_t)key];
         if (from == to)
             continue;
-        ports->hosts[to].cards_ns = ronde_sim_later(ports->hosts[to].cards_ns, there_ns);
-        ports->end_ns = ronde_sim_later(ports->end_ns, ronde_sim_later(there_ns, back_ns));
+        double there_ns = from->open_ns + ports->net.ways.all[way].path.latency_ns;
+        if (from->has_shown)
+            there_ns = ronde_sim_net_card(&ports->net, way, from->open_ns);
+        from->has_shown = true;
+        if (way < ports->net.routes.count)
+            to->cards_ns = ronde_sim_later(to->cards_ns, there_ns);
+        ports->end_ns = ronde_sim_later(ports->end_ns, there_ns);
     }
 }
 

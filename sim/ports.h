@@ -25,7 +25,8 @@ struct ronde_sim_net {
     const struct ronde_sim_scene *scene;
     const struct ronde_packet_facts *facts;
     struct ronde_sim_routes routes;   /**< of all messages */
-    struct ronde_sim_routes back;     /**< the way back of each of them, in the same order */
+    struct ronde_sim_routes ways;     /**< the same, then ways back that no message takes */
+    uint32_t *back_of;                /**< per route, its way back among those */
     struct ronde_sim_bucket *buckets; /**< per link of the platform */
     uint32_t bucket_count;            /**< its entries */
     double switched_ns;               /**< when the last packet went through the switch */
@@ -45,6 +46,9 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns);
 /** A packet arrives at a link of its way. False where there is no memory. */
 bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
                         const struct ronde_sim_arrival *packet);
+
+/** A host shows its card to the host at the other end of a way; returns when that has it. */
+double ronde_sim_net_card(struct ronde_sim_net *net, uint32_t way, double at_ns);
 
 /** The receiver of an operation's message says that a slot is free for another one. False where there is no memory. */
 bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns);

@@ -7,8 +7,8 @@
  *     U0     = max(U, arrival)
  *     leaves = max(arrival, U0 + (b - B) / r)          U = U0 + b / r
  *
- * B = 0 is a cable, which takes b / r for a packet. Behind the first link B is at least a whole packet: the link before
- * has stretched it already, and a port that is idle passes it on as it comes.
+ * Where B holds no packet, the link is a cable: it has a packet for b / r, and takes it up as soon as it begins to arrive,
+ * so that an idle one passes it on as it comes. A bucket waits for the end of a packet, and lets it go at once if B allows.
  *
  * A packet that arrives has the receiver acknowledge it, which takes a share of the way back (facts->reverse_share).
  */
@@ -17,8 +17,9 @@
 
 #include <math.h>
 
-/* Of a message that only says that slots are free, with everything around it. */
+/* Of a message that only says that slots are free, and of a card, with everything around them. */
 #define CREDIT_BYTES 128.0
+#define CARD_BYTES 224.0
 
 /* When a packet leaves a link at which it arrives. */
 static double serve(struct ronde_sim_bucket *bucket, double at_ns, double bytes, double burst)
@@ -30,11 +31,11 @@ static double serve(struct ronde_sim_bucket *bucket, double at_ns, double bytes,
     return ronde_sim_later(at_ns, begin_ns + (bytes - burst) / bucket->rate_GBps);
 }
 
+/* A link of a way. */
 static struct ronde_sim_bucket *bucket_at(const struct ronde_sim_net *net,
-                                          const struct ronde_sim_routes *routes,
-                                          const struct ronde_sim_route *route, uint32_t hop)
+                                          const struct ronde_sim_route *way, uint32_t hop)
 {
-    return &net->buckets[routes->hops[route->first_hop + hop]];
+    return &net->buckets[net->ways.hops[way->first_hop + hop]];
 }
 
 /* Bytes of a packet; a message of nothing is one packet of nothing. */
@@ -51,10 +52,36 @@ static bool is_last(const struct ronde_sim_net *net, uint64_t bytes, uint32_t pa
     return whole == 0 || (double)bytes <= (packet + 1.0) * whole;
 }
 
-/* What a message's way is. */
+/* What a message's way is, */
 static const struct ronde_sim_route *route_of(const struct ronde_sim_net *net, uint32_t op)
 {
-    return &net->routes.all[net->routes.of_op[op]];
+    return &net->ways.all[net->routes.of_op[op]];
+}
+
+/* and the way back. */
+static const struct ronde_sim_route *back_of(const struct ronde_sim_net *net, uint32_t op)
+{
+    return &net->ways.all[net->back_of[net->routes.of_op[op]]];
+}
+
+/* A bucket that held no packet would never let one go. */
+static bool is_cable(const struct ronde_sim_net *net)
+{
+    return net->facts->burst_bytes == 0 || net->facts->burst_bytes < net->facts->segment_bytes;
+}
+
+/*
+ * When a packet whose end leaves a link of its way comes to the next: its beginning does at a cable, but not before this
+ * link passed that on, nor so early that the next one would be done with it before its end is there.
+ */
+static double comes_ns(const struct ronde_sim_net *net, const struct ronde_sim_route *way,
+                       uint32_t next_hop, double bytes, double leaves_ns)
+{
+    if (next_hop >= way->hop_count || !is_cable(net))
+        return leaves_ns;
+    const double rate_GBps = fmax(bucket_at(net, way, next_hop - 1)->rate_GBps,
+                                  bucket_at(net, way, next_hop)->rate_GBps);
+    return rate_GBps > 0 ? leaves_ns - bytes / rate_GBps : leaves_ns;
 }
 
 bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
@@ -65,11 +92,12 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
     if (route->hop_count == 0)
         return ronde_sim_queue_push(&net->queue, at_ns + route->path.latency_ns,
                                     (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_DELIVERY});
-    struct ronde_sim_bucket *first = bucket_at(net, &net->routes, route, 0);
+    struct ronde_sim_bucket *first = bucket_at(net, route, 0);
     for (uint32_t packet = 0; fits; packet++) {
-        const double leaves_ns =
-            serve(first, at_ns, packet_bytes(net, bytes, packet), net->facts->burst_bytes);
-        fits = ronde_sim_queue_push(&net->queue, leaves_ns + route->path.latency_ns,
+        const double part = packet_bytes(net, bytes, packet);
+        const double leaves_ns = serve(first, at_ns, part, net->facts->burst_bytes);
+        const double next_ns = ronde_sim_later(at_ns, comes_ns(net, route, 1, part, leaves_ns));
+        fits = ronde_sim_queue_push(&net->queue, next_ns + route->path.latency_ns,
                                     (struct ronde_sim_arrival){at_ns, op, packet, 1});
         if (is_last(net, bytes, packet))
             break;
@@ -80,26 +108,23 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
 /* Acknowledgements queue behind whatever goes their way, and count at both of its ends. */
 static void acknowledge(struct ronde_sim_net *net, uint32_t op, double at_ns, double bytes)
 {
-    const struct ronde_sim_route *back = &net->back.all[net->routes.of_op[op]];
+    const struct ronde_sim_route *back = back_of(net, op);
     const double share = bytes * net->facts->reverse_share;
     if (back->hop_count == 0 || share == 0)
         return;
-    (void)serve(bucket_at(net, &net->back, back, 0), at_ns, share, share);
+    (void)serve(bucket_at(net, back, 0), at_ns, share, share);
     if (back->hop_count > 1)
-        (void)serve(bucket_at(net, &net->back, back, back->hop_count - 1), at_ns, share, share);
+        (void)serve(bucket_at(net, back, back->hop_count - 1), at_ns, share, share);
 }
 
 /*
  * What carries the packets of all hosts (a switch that is a program, the kernel they share) takes them one by one: none
  * follows another sooner than that takes. Who comes alone is not delayed; that is part of the latency.
  */
-static double pass_switch(struct ronde_sim_net *net, double at_ns, double bytes)
+static double pass_switch(struct ronde_sim_net *net, double at_ns)
 {
-    const struct ronde_packet_facts *facts = net->facts;
-    const double takes_ns =
-        facts->switch_ns + (facts->switch_GBps > 0 ? bytes / facts->switch_GBps : 0.0);
-    if (takes_ns > 0)
-        net->switched_ns = at_ns = ronde_sim_later(at_ns, net->switched_ns + takes_ns);
+    if (net->facts->switch_ns > 0)
+        net->switched_ns = at_ns = ronde_sim_later(at_ns, net->switched_ns + net->facts->switch_ns);
     return at_ns;
 }
 
@@ -109,17 +134,19 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     const struct ronde_sim_route *route = route_of(net, packet->op);
     const uint64_t message_bytes = net->scene->dag->ops[packet->op].bytes;
     const double bytes = packet_bytes(net, message_bytes, packet->kind);
+    const double burst = is_cable(net) ? 0.0 : ronde_sim_later(bytes, net->facts->burst_bytes);
     struct ronde_sim_arrival next = *packet;
     if (packet->hop == 1)
-        at_ns = pass_switch(net, at_ns, bytes);
+        at_ns = pass_switch(net, at_ns);
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
-        leaves_ns = serve(bucket_at(net, &net->routes, route, packet->hop), at_ns, bytes,
-                          ronde_sim_later(bytes, ronde_sim_later(net->facts->segment_bytes,
-                                                                 net->facts->burst_bytes)));
+        leaves_ns = serve(bucket_at(net, route, packet->hop), at_ns, bytes, burst);
     next.hop++;
     if (next.hop < route->hop_count)
-        return ronde_sim_queue_push(&net->queue, leaves_ns, next);
+        return ronde_sim_queue_push(&net->queue,
+                                    ronde_sim_later(at_ns, comes_ns(net, route, next.hop, bytes,
+                                                                    leaves_ns)),
+                                    next);
     acknowledge(net, packet->op, at_ns, bytes);
     if (!is_last(net, message_bytes, packet->kind))
         return true;
@@ -127,26 +154,43 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     return ronde_sim_queue_push(&net->queue, leaves_ns, next);
 }
 
+/* A short message queues with all others where it is sent; what it takes itself is in the latency. When it arrives. */
+static double send_note(struct ronde_sim_net *net, const struct ronde_sim_route *way, double bytes,
+                        double at_ns)
+{
+    const double burst = ronde_sim_later(bytes, net->facts->burst_bytes);
+    const double leaves_ns =
+        way->hop_count > 0 ? serve(bucket_at(net, way, 0), at_ns, bytes, burst) : at_ns;
+    return leaves_ns + way->path.latency_ns;
+}
+
+double ronde_sim_net_card(struct ronde_sim_net *net, uint32_t way, double at_ns)
+{
+    return send_note(net, &net->ways.all[way], CARD_BYTES, at_ns);
+}
+
 bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns)
 {
-    const struct ronde_sim_route *back = &net->back.all[net->routes.of_op[op]];
-    double leaves_ns = at_ns;
-    if (back->hop_count > 0)
-        leaves_ns = serve(bucket_at(net, &net->back, back, 0), at_ns, CREDIT_BYTES,
-                          ronde_sim_later(CREDIT_BYTES, net->facts->burst_bytes));
-    return ronde_sim_queue_push(&net->queue, leaves_ns + back->path.latency_ns,
+    return ronde_sim_queue_push(&net->queue, send_note(net, back_of(net, op), CREDIT_BYTES, at_ns),
                                 (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_CREDIT});
 }
 
-/* The way back of every route, numbered alike: routes are distinct pairs, and so are their reverses. */
-static enum ronde_status find_back(struct ronde_sim_net *net)
+/* Routes, which are distinct pairs, keep their numbers; the ways back that are none of them come behind. */
+static enum ronde_status find_ways(struct ronde_sim_net *net)
 {
-    struct ronde_sim_search search = ronde_sim_search_for(net->scene, &net->back);
-    enum ronde_status status = ronde_sim_search_begin(&search);
-    for (uint32_t i = 0; i < net->routes.count && status == RONDE_OK; i++) {
-        const uint64_t key = net->routes.all[i].key;
-        uint32_t unused = 0;
-        status = ronde_sim_search_find(&search, (uint32_t)key, (uint32_t)(key >> 32), &unused);
+    struct ronde_sim_search search = ronde_sim_search_for(net->scene, &net->ways);
+    const uint32_t count = net->routes.count;
+    uint32_t way = 0;
+    net->back_of = ronde_mem_new(net->scene->mem, count, sizeof *net->back_of);
+    enum ronde_status status =
+        net->back_of ? ronde_sim_search_begin(&search) : ronde_sim_no_memory(net->scene);
+    for (uint32_t i = 0; i < 2 * count && status == RONDE_OK; i++) {
+        const uint64_t key = net->routes.all[i % count].key;
+        const uint32_t ends[2] = {(uint32_t)(key >> 32), (uint32_t)key};
+        const bool is_back = i >= count;
+        status = ronde_sim_search_find(&search, ends[is_back], ends[!is_back], &way);
+        if (is_back)
+            net->back_of[i - count] = way;
     }
     ronde_sim_search_end(&search);
     return status;
@@ -162,7 +206,7 @@ enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
     net->switched_ns = -INFINITY;
     enum ronde_status status = ronde_sim_routes_make(scene, &net->routes);
     if (status == RONDE_OK)
-        status = find_back(net);
+        status = find_ways(net);
     if (status != RONDE_OK)
         return status;
     net->bucket_count = ronde_platform_link_count(scene->platform);
@@ -184,7 +228,8 @@ void ronde_sim_net_free(struct ronde_sim_net *net)
         return;
     const struct ronde_mem *mem = net->scene->mem;
     ronde_mem_free(mem, net->buckets, net->bucket_count, sizeof *net->buckets);
+    ronde_mem_free(mem, net->back_of, net->routes.count, sizeof *net->back_of);
     ronde_sim_routes_free(&net->routes, mem);
-    ronde_sim_routes_free(&net->back, mem);
+    ronde_sim_routes_free(&net->ways, mem);
     ronde_sim_queue_free(&net->queue);
 }

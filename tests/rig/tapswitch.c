@@ -4,7 +4,9 @@
  * exist (tests/rig/up). Ends with SIGTERM, or when its last host is gone.
  *
  * A frame holds its sender's port for bytes / rate, travels for DELAY, then waits for its turn at the receiver's port,
- * which it holds for bytes / rate as well, cut-through: where that port is idle its end leaves as it arrives.
+ * which it holds for bytes / rate as well, cut-through: where that port is idle its end leaves as it arrives. Turns go by
+ * when frames begin to arrive. By when they end a short frame of a third host would slip in front of a long one that is
+ * half here, and hold it up for as long as the long one takes: 700 us for an acknowledgement, at 100 Mbit/s.
  * Times follow from times, never from when this process got around to something, so a late wake-up delays a frame at
  * most by itself and never slows a port down.
  */
@@ -35,7 +37,7 @@
 #define AHEAD_NS 1000000
 
 struct frame {
-    int64_t due_ns; /* when it arrives at the receiver's port, then when it leaves it */
+    int64_t due_ns; /* when it begins to arrive at the receiver's port, then when its end leaves it */
     uint32_t to;
     size_t bytes;
     unsigned char data[FRAME_BYTES];
@@ -87,6 +89,12 @@ static struct frame *take(struct line *line)
     return line->frames[line->head++ % FRAMES];
 }
 
+/* How long a frame holds a port. */
+static int64_t holds_ns(const struct tap_switch *all, const struct frame *frame)
+{
+    return (int64_t)((double)frame->bytes * all->ns_per_byte);
+}
+
 /* Takes what a host has sent, as far as its port is not ahead of time; true if there was anything. */
 static bool read_port(struct tap_switch *all, struct port *port)
 {
@@ -106,9 +114,9 @@ static bool read_port(struct tap_switch *all, struct port *port)
         if ((frame->data[0] & 1) != 0 || frame->to >= all->hosts)
             continue;
         frame->bytes = (size_t)bytes;
-        port->up_ns = (port->up_ns > now ? port->up_ns : now) +
-                      (int64_t)((double)frame->bytes * all->ns_per_byte);
-        frame->due_ns = port->up_ns + all->delay_ns;
+        const int64_t begin_ns = port->up_ns > now ? port->up_ns : now;
+        port->up_ns = begin_ns + holds_ns(all, frame);
+        frame->due_ns = begin_ns + all->delay_ns;
         add(&port->air, take(&all->spare));
     }
     return has_read;
@@ -126,17 +134,18 @@ static struct port *next_arrival(struct tap_switch *all)
     return next;
 }
 
-/* Lets frames arrive at their receivers' ports, in the order of time. */
+/*
+ * Lets frames arrive at their receivers' ports, in the order of time. What hosts have yet to send arrives later than this
+ * program's delay from now: up to there the order is known.
+ */
 static void land(struct tap_switch *all, int64_t now)
 {
-    for (struct port *from = next_arrival(all); from && first(&from->air)->due_ns <= now;
-         from = next_arrival(all)) {
+    for (struct port *from = next_arrival(all);
+         from && first(&from->air)->due_ns <= now + all->delay_ns; from = next_arrival(all)) {
         struct frame *frame = take(&from->air);
         struct port *to = &all->ports[frame->to];
-        const int64_t alone_ns = (int64_t)((double)frame->bytes * all->ns_per_byte);
-        if (frame->due_ns < to->down_ns + alone_ns)
-            frame->due_ns = to->down_ns + alone_ns;
-        to->down_ns = frame->due_ns;
+        const int64_t begin_ns = frame->due_ns > to->down_ns ? frame->due_ns : to->down_ns;
+        frame->due_ns = to->down_ns = begin_ns + holds_ns(all, frame);
         add(&to->queue, frame);
     }
 }

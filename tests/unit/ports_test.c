@@ -27,8 +27,10 @@ struct play {
     uint64_t slot_bytes;
 };
 
-static double replay(const struct play *play, const char *engine)
+/* With or without hosts that come later. */
+static double replay_released(const struct play *play, const char *engine, const double *release_ns)
 {
+    const struct ronde_sim_options options = {.release_ns = release_ns};
     const struct ronde_request request = {.collective = play->collective,
                                           .algorithm = play->algorithm,
                                           .ranks = play->ranks};
@@ -44,11 +46,16 @@ static double replay(const struct play *play, const char *engine)
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, mem, NULL, &schedule, &error), RONDE_OK);
     const struct ronde_time_params params = ronde_platform_time(platform, play->ranks, 0);
     const struct ronde_sim_job job = {platform, schedule, &load, &params};
-    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, engine, NULL, mem, &result, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, engine, &options, mem, &result, &error), RONDE_OK);
     CU_ASSERT_STRING_EQUAL(result.engine, engine);
     ronde_schedule_destroy(schedule);
     ronde_platform_destroy(platform);
     return result.time_ns;
+}
+
+static double replay(const struct play *play, const char *engine)
+{
+    return replay_released(play, engine, NULL);
 }
 
 static void expect(const struct play *play, double expected_ns)
@@ -110,6 +117,38 @@ static void packets_of_two_senders_mix(void)
     if (!platform_text_can_read())
         return;
     expect(&gather, 1000 + 1000 + 16000 - 1000);
+}
+
+/*
+ * 3 sends a block to 2, which sends two to 0 from 9 us on: they hold the port of 0 from 10 to 26 us. A block of 1 that
+ * begins to arrive meanwhile is done 8 us after them, also where its end came before theirs; one that comes before is
+ * done as it comes.
+ */
+static void who_begins_to_arrive_first_goes_first(void)
+{
+    static const double comes_ns[] = {12000, 20000, 100};
+    static const double ends_ns[] = {34000, 34000, 26000};
+    const struct play gather = {BEGIN END, RONDE_GATHER, "binomial", 4, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    for (size_t i = 0; i < sizeof comes_ns / sizeof comes_ns[0]; i++) {
+        const double release_ns[] = {0, comes_ns[i], 0, 0};
+        const double got_ns = replay_released(&gather, "ports", release_ns);
+        CU_ASSERT_DOUBLE_EQUAL(got_ns, ends_ns[i], 1e-6);
+        if (fabs(got_ns - ends_ns[i]) > 1e-6)
+            suite_note("1 comes at %g ns: %.17g", comes_ns[i], got_ns);
+    }
+}
+
+/* A ring of three shows two cards a host. The second, of 224 bytes, goes before the message; the first is in the launch. */
+static void cards_go_before_messages(void)
+{
+    const struct play ring = {BEGIN END, RONDE_REDUCE_SCATTER, "ring", 3, 8000, 0};
+    const struct play alone = {BEGIN END, RONDE_BROADCAST, "chain", 2, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    CU_ASSERT_DOUBLE_EQUAL(replay(&ring, "ports"), replay(&ring, "flat") + 224, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(replay(&alone, "ports"), replay(&alone, "flat"), 1e-6);
 }
 
 /* A lane goes on while its message queues: two sends and a copy take a step each, and the second queues behind the first. */
@@ -229,6 +268,8 @@ int main(void)
         {"cards_hold_up_no_sends", cards_hold_up_no_sends},
         {"a_port_that_was_idle_passes_a_burst", a_port_that_was_idle_passes_a_burst},
         {"packets_of_two_senders_mix", packets_of_two_senders_mix},
+        {"who_begins_to_arrive_first_goes_first", who_begins_to_arrive_first_goes_first},
+        {"cards_go_before_messages", cards_go_before_messages},
         {"sends_do_not_hold_up_their_lane", sends_do_not_hold_up_their_lane},
         {"packets_take_turns_in_the_switch", packets_take_turns_in_the_switch},
         {"acknowledgements_take_their_share", acknowledgements_take_their_share},
