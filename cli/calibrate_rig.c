@@ -124,52 +124,43 @@ static double spread(const struct raw *raw, enum item item)
     return stats->median > 0.0 ? stats->notch / stats->median : 0.0;
 }
 
-/* What is thrown between pairs: next to nothing, and what fills most of a packet. */
-#define BALLS 2u
-static const uint64_t ball_bytes[BALLS] = {4, 8192};
-
-/* A hop of balls thrown both ways in all pairs of some hosts at once, by size of the balls. */
+/* A hop of 4 bytes thrown both ways in all pairs of some hosts at once. */
 static enum ronde_status measure_pairs(const struct ronde_options *options, uint32_t ranks,
-                                       bool is_crowded, struct ronde_constant *out_hops,
+                                       bool is_crowded, struct ronde_constant *out_hop,
                                        struct ronde_error *error)
 {
     static const uint32_t lengths[2] = {HOPS, MORE_HOPS};
     static const struct ronde_crew_effort effort = {9, 3};
     struct ronde_schedule *schedules[2] = {NULL, NULL};
     struct ronde_crew_job jobs[2];
-    struct ronde_crew_run runs[2 * BALLS];
+    const struct ronde_crew_run runs[2] = {{0, 1, false}, {1, 1, false}};
     const struct ronde_crew_plan plan = {.rig = options->rig,
                                          .ranks = ranks,
                                          .is_crowded = is_crowded,
                                          .options = options,
                                          .jobs = jobs,
                                          .job_count = 2};
-    struct ronde_stats stats[2 * BALLS];
+    struct ronde_stats stats[2];
     struct ronde_crew_tally tally = {0, 0};
     struct ronde_crew *crew = NULL;
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < 2; i++) {
         status = ronde_probe_make_pairs(ranks, lengths[i], &schedules[i], error);
-        jobs[i] = (struct ronde_crew_job){schedules[i], ball_bytes[BALLS - 1] / sizeof(float), 0};
-        for (uint32_t ball = 0; ball < BALLS; ball++)
-            runs[2 * ball + i] = (struct ronde_crew_run){i, ball_bytes[ball] / sizeof(float), false};
+        jobs[i] = (struct ronde_crew_job){schedules[i], 1, 0};
     }
     if (status == RONDE_OK)
         status = ronde_crew_open(&plan, &crew, error);
     if (status == RONDE_OK)
-        status = ronde_crew_measure(crew, runs, 2 * BALLS, &effort, stats, &tally, error);
+        status = ronde_crew_measure(crew, runs, 2, &effort, stats, &tally, error);
     ronde_crew_close(crew);
     for (uint32_t i = 0; i < 2; i++)
         ronde_schedule_destroy(schedules[i]);
-    for (uint32_t ball = 0; status == RONDE_OK && ball < BALLS; ball++) {
-        const struct ronde_stats *few = &stats[2 * ball], *many = &stats[2 * ball + 1];
-        if (few->count == 0 || many->count == 0)
-            status = ronde_fail(error, RONDE_REJECTED, "too many repetitions were disturbed");
-        else
-            out_hops[ball] =
-                (struct ronde_constant){.value = (many->median - few->median) / (MORE_HOPS - HOPS),
-                                        .spread = many->notch / many->median};
-    }
+    if (status == RONDE_OK && (stats[0].count == 0 || stats[1].count == 0))
+        status = ronde_fail(error, RONDE_REJECTED, "too many repetitions were disturbed");
+    if (status == RONDE_OK)
+        *out_hop = (struct ronde_constant){.value = (stats[1].median - stats[0].median) /
+                                                    (MORE_HOPS - HOPS),
+                                           .spread = stats[1].notch / stats[1].median};
     return status;
 }
 
@@ -181,27 +172,18 @@ static enum ronde_status measure_switch(const struct ronde_options *options, uin
                                         struct ronde_constant *out, struct ronde_error *error)
 {
     const bool is_crowded = hosts > ronde_usable_cores();
-    struct ronde_constant one[BALLS], all[BALLS];
-    double takes_ns[BALLS];
-    out[0] = (struct ronde_constant){"switch_ns", "ns", 0.0, 0.0, "fewer than two pairs of hosts"};
-    out[1] = (struct ronde_constant){"switch_GBps", "GB/s", 0.0, 0.0, out[0].how};
+    struct ronde_constant one, all;
+    *out = (struct ronde_constant){"switch_ns", "ns", 0.0, 0.0, "fewer than two pairs of hosts"};
     if (hosts < 4 || hosts % 2 != 0 || hosts > RONDE_PROBE_RANKS)
         return RONDE_OK;
-    enum ronde_status status = measure_pairs(options, 2, is_crowded, one, error);
+    enum ronde_status status = measure_pairs(options, 2, is_crowded, &one, error);
     if (status == RONDE_OK)
-        status = measure_pairs(options, hosts, is_crowded, all, error);
-    for (uint32_t ball = 0; status == RONDE_OK && ball < BALLS; ball++) {
-        takes_ns[ball] = fmax((all[ball].value - one[ball].value) / (hosts - 2), 0.0);
-        out[ball].spread = fmax(one[ball].spread, all[ball].spread);
-    }
+        status = measure_pairs(options, hosts, is_crowded, &all, error);
     if (status != RONDE_OK)
         return status;
-    out[0].value = takes_ns[0];
-    out[0].how = "4-byte ping-pong both ways, one pair against all pairs at once";
-    out[1].value = takes_ns[1] > takes_ns[0]
-                       ? (double)(ball_bytes[1] - ball_bytes[0]) / (takes_ns[1] - takes_ns[0])
-                       : 0.0;
-    out[1].how = "8 KiB beyond 4 bytes, the same";
+    out->value = fmax((all.value - one.value) / (hosts - 2), 0.0);
+    out->spread = fmax(one.spread, all.spread);
+    out->how = "4-byte ping-pong both ways, one pair against all pairs at once";
     return RONDE_OK;
 }
 
@@ -234,9 +216,13 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
     const double units = LONG_BYTES - MEDIUM_BYTES;
     const double alone = slope(raw, STREAM, LONG_STREAM, units);
     const double both = fmax(slope(raw, EXCHANGE, LONG_EXCHANGE, units), alone);
-    /* Nobody sends to the sender of a stream, so it awaits no card: one way instead of two, as launch_ns has it. */
-    const double sooner_ns =
-        fit->time.launch_ns + SHORT_BYTES * alone - raw->stats[SHORT_STREAM].median;
+    /*
+     * Sends await no cards, so a stream is one hop of a ping-pong and its bytes. Launch and hop come from the same runs as
+     * their sum does: alone, noise may have cut the launch off at nothing.
+     */
+    const double hop_ns = slope(raw, FEW_HOPS, MANY_HOPS, MORE_HOPS - HOPS);
+    const double one_hop_ns = raw->stats[FEW_HOPS].median - (HOPS - 1) * hop_ns;
+    const double sooner_ns = one_hop_ns + SHORT_BYTES * alone - raw->stats[SHORT_STREAM].median;
     fit->time.lane_GBps = 1.0 / both;
     fit->packets.segment_bytes = raw->mtu_bytes - HEADER_BYTES;
     fit->packets.reverse_share = both / alone - 1.0;
@@ -282,10 +268,10 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     used.depth = DEPTH;
     used.protocol = RONDE_PROTOCOL_STAGED;
     used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
-    struct ronde_constant through[2] = {{.name = NULL}, {.name = NULL}};
+    struct ronde_constant through = {.name = NULL};
     enum ronde_status status = measure(&used, hosts, &raw, error);
     if (status == RONDE_OK)
-        status = measure_switch(&used, hosts, through, error);
+        status = measure_switch(&used, hosts, &through, error);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,
                             "a long stream took no longer than a shorter one: there is no rate");
@@ -299,10 +285,8 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     fit_small(&raw, out_report);
     fit_ports(&raw, out_report);
     fit_gamma(&raw, out_report);
-    out_report->calibration.packets.switch_ns = through[0].value;
-    out_report->calibration.packets.switch_GBps = through[1].value;
-    note(out_report, through[0]);
-    note(out_report, through[1]);
+    out_report->calibration.packets.switch_ns = through.value;
+    note(out_report, through);
     ronde_calibration_describe(out_report, "ucx", "between two hosts of a rig, ucx");
     return RONDE_OK;
 }

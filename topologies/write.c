@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 15
+#define FACTS 14
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -59,7 +59,6 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"segment_bytes", calibration->packets.segment_bytes},
         {"burst_bytes", calibration->packets.burst_bytes},
         {"switch_ns", calibration->packets.switch_ns},
-        {"switch_GBps", calibration->packets.switch_GBps},
         {"reverse_share", calibration->packets.reverse_share},
     };
     memcpy(facts, list, sizeof list);

@@ -24,7 +24,6 @@ static const struct {
     {"segment_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.segment_bytes)},
     {"burst_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.burst_bytes)},
     {"switch_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.switch_ns)},
-    {"switch_GBps", NUMBER, offsetof(struct ronde_platform_facts, packets.switch_GBps)},
     {"reverse_share", NUMBER, offsetof(struct ronde_platform_facts, packets.reverse_share)},
     {"cores", INTEGER32, offsetof(struct ronde_platform_facts, shared.cores)},
     {"node_hosts", INTEGER32, offsetof(struct ronde_platform_facts, node_hosts)},

@@ -42,7 +42,6 @@ struct ronde_packet_facts {
     double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
     double burst_bytes;   /**< ronde.burst_bytes: a port that was idle passes so many at once */
     double switch_ns; /**< ronde.switch_ns: between two packets, whatever their ports, in what carries all of them */
-    double switch_GBps; /**< ronde.switch_GBps: and the rate at which it takes their bytes; 0 = at once */
     double reverse_share; /**< ronde.reverse_share: acknowledgements, per byte, on the way back */
 };
 
