@@ -56,6 +56,10 @@ ronde_calibrate(const struct ronde_options *options, uint32_t max_ranks,
 void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
                                 const char *what);
 
+/** Whether the constants may be written: a file would be believed. Errors: REJECTED, one varies by more than its value. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_calibration_check(const struct ronde_calibration_report *report, struct ronde_error *error);
+
 /** Writes the platform file. Errors: IO; as ronde_platform_write. */
 RONDE_MUST_CHECK enum ronde_status
 ronde_calibration_store(const struct ronde_calibration_report *report, const char *path,

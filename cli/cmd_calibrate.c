@@ -70,9 +70,8 @@ void ronde_calibration_warn(const struct ronde_calibration_report *report)
                        report->constants[i].name, 100.0 * report->constants[i].spread);
 }
 
-/* A file with such a constant would be believed. */
-static enum ronde_status check_spread(const struct ronde_calibration_report *report,
-                                      struct ronde_error *error)
+enum ronde_status ronde_calibration_check(const struct ronde_calibration_report *report,
+                                          struct ronde_error *error)
 {
     for (uint32_t i = 0; i < report->constant_count; i++)
         if (report->constants[i].spread > ABSURD_SPREAD)
@@ -119,7 +118,7 @@ int ronde_cmd_calibrate(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = print_report(&report, options, &error);
     if (status == RONDE_OK && options->output)
-        status = check_spread(&report, &error);
+        status = ronde_calibration_check(&report, &error);
     if (status == RONDE_OK && options->output)
         status = ronde_calibration_store(&report, options->output, &error);
     if (status != RONDE_OK)

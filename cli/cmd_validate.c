@@ -4,6 +4,7 @@
 #include "gnuplot.h"
 #include "plot.h"
 #include "report.h"
+#include "score.h"
 
 #include "ronde/sim.h"
 
@@ -52,6 +53,10 @@ static enum ronde_status compare(struct ronde_comparison *comparison, struct ron
                 comparison->tally.kept, comparison->tally.discarded);
     if (status == RONDE_OK && is_table)
         status = ronde_summary_print(&comparison->grid, sink->file, error);
+    if (status == RONDE_OK)
+        status = ronde_score_rows(&comparison->grid, sink, error);
+    if (status == RONDE_OK && comparison->records)
+        status = ronde_score_rows(&comparison->grid, comparison->records, error);
     if (status == RONDE_OK && comparison->options->plot)
         status = ronde_plot_validation(&comparison->grid, comparison->options->plot, error);
     if (status == RONDE_OK && comparison->options->plot)

@@ -1,6 +1,7 @@
 /* What a filled grid says, in words: errors, winners, crossovers, and one honest paragraph. */
 #include "compare.h"
 
+#include "score.h"
 #include "table.h"
 
 /* Engines one after another, each over all points and then by crowding. */
@@ -32,7 +33,7 @@ static void print_errors(const struct ronde_validation *grid, FILE *file, double
 /* Crossovers that are named; more are counted. */
 #define MAX_CROSSOVERS 4u
 
-/* Brackets, never a single size: nothing between two measured sizes was measured. */
+/* Brackets: nothing between two measured sizes was measured. Where the lines meet is said beside them. */
 static void print_crossovers(FILE *file, const struct ronde_duel *duel, const char *first,
                              const char *second)
 {
@@ -46,9 +47,10 @@ static void print_crossovers(FILE *file, const struct ronde_duel *duel, const ch
     else if (count == 0)
         fprintf(file, "none: %s is faster wherever they differ\n", winner < 0 ? first : second);
     for (size_t i = 0; i < count && i < MAX_CROSSOVERS; i++)
-        fprintf(file, "%sbetween %s and %s, then %s (by %.0f%% before, %.0f%% after)",
+        fprintf(file, "%sbetween %s and %s, near %.3gK, then %s (by %.0f%% before, %.0f%% after)",
                 i ? "; " : "", ronde_cell_size(found[i].below_bytes).text,
                 ronde_cell_size(found[i].above_bytes).text,
+                ronde_duel_meeting(duel, &found[i]) / 1024.0,
                 found[i].first_wins_above ? first : second, 100.0 * found[i].below_margin,
                 100.0 * found[i].above_margin);
     if (count > MAX_CROSSOVERS)
@@ -57,12 +59,11 @@ static void print_crossovers(FILE *file, const struct ronde_duel *duel, const ch
         fputc('\n', file);
 }
 
-/* The first algorithm against another, at one number of ranks. */
+/* Two algorithms at one number of ranks. */
 static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t rank_index,
-                       uint32_t rival)
+                       const uint32_t pair[2])
 {
-    const uint32_t pair[2] = {0, rival};
-    const char *first = grid->algorithms[0], *second = grid->algorithms[rival];
+    const char *first = grid->algorithms[pair[0]], *second = grid->algorithms[pair[1]];
     fprintf(file, "# %s or %s, %u ranks%s\n", first, second, grid->ranks[rank_index],
             ronde_validation_point(grid, rank_index, 0, 0)->is_oversubscribed ? " (oversubscribed)"
                                                                               : "");
@@ -74,10 +75,12 @@ static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t
             ronde_validation_duel(grid, (enum ronde_source)source, rank_index, pair, &buffers);
         fprintf(file, "#   %-11s  ", ronde_source_text((enum ronde_source)source));
         if (source != RONDE_SOURCE_MEASURED) {
-            const struct ronde_agreement agreement =
-                ronde_validation_agreement(grid, (enum ronde_source)source, rank_index, 0, rival);
-            fprintf(file, "same winner at %zu of %zu decided sizes; ", agreement.agreed,
-                    agreement.decided);
+            const struct ronde_score score =
+                ronde_score_pair(grid, (enum ronde_source)source, rank_index, pair);
+            fprintf(file, "same winner at %zu of %zu decided sizes; ", score.winners.agreed,
+                    score.winners.decided);
+            if (score.first.factor > 0.0)
+                fprintf(file, "off by a factor of %.2f: ", score.first.factor);
         }
         fprintf(file, "crossover ");
         print_crossovers(file, &duel, first, second);
@@ -94,8 +97,10 @@ enum ronde_status ronde_summary_print(const struct ronde_validation *grid, FILE 
     fputs("#\n", file);
     print_errors(grid, file, scratch);
     for (uint32_t r = 0; r < grid->rank_counts; r++)
-        for (uint32_t a = 1; a < grid->algorithm_count; a++)
-            print_duel(grid, file, r, a);
+        for (uint32_t a = 0; a < grid->algorithm_count; a++)
+            for (uint32_t b = a + 1; b < grid->algorithm_count; b++)
+                print_duel(grid, file, r, (const uint32_t[]){a, b});
+    ronde_score_print(grid, file);
     ronde_mem_free(ronde_mem_default(), scratch, total, sizeof *scratch);
     return RONDE_OK;
 }
