@@ -12,11 +12,15 @@
 /* Largest schedule file that is read: the text of a few million steps. */
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 
-bool ronde_is_given(const struct ronde_options *options)
+bool ronde_is_file(const char *word)
 {
     enum ronde_collective unused;
-    const char *text = options->argument_count > 0 ? options->arguments[0] : "";
-    return !ronde_collective_parse(text, &unused) && (strchr(text, '.') || strchr(text, '/'));
+    return !ronde_collective_parse(word, &unused) && (strchr(word, '.') || strchr(word, '/'));
+}
+
+bool ronde_is_given(const struct ronde_options *options)
+{
+    return options->argument_count > 0 && ronde_is_file(options->arguments[0]);
 }
 
 /* The whole file at once, with a bound: a schedule is text, not a device that never ends. */
@@ -70,27 +74,33 @@ static enum ronde_status check_options(const struct ronde_options *options, uint
     return RONDE_OK;
 }
 
-enum ronde_status ronde_given_read(const struct ronde_options *options,
-                                   struct ronde_proof *out_proof,
+enum ronde_status ronde_given_open(const char *path, struct ronde_proof *out_proof,
                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const char *path = options->arguments[0];
-    struct ronde_schedule *schedule = NULL;
     char *text = NULL;
     size_t bytes = 0;
     *out_schedule = NULL;
     enum ronde_status status = read_file(path, &text, &bytes, error);
     if (status != RONDE_OK)
         return status;
-    status = ronde_schedule_read(text, bytes, path, mem, out_proof, &schedule, error);
+    status = ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
     ronde_mem_free(mem, text, bytes + 1, 1);
+    return status;
+}
+
+enum ronde_status ronde_given_read(const struct ronde_options *options,
+                                   struct ronde_proof *out_proof,
+                                   struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    enum ronde_status status =
+        ronde_given_open(options->arguments[0], out_proof, out_schedule, error);
     if (status == RONDE_OK)
-        status = check_options(options, schedule->ranks, error);
-    if (status == RONDE_OK)
-        *out_schedule = schedule;
-    else
-        ronde_schedule_destroy(schedule);
+        status = check_options(options, (*out_schedule)->ranks, error);
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(*out_schedule);
+        *out_schedule = NULL;
+    }
     return status;
 }
 

@@ -8,8 +8,16 @@
 
 #include "common.h"
 
-/** Whether the command's first argument is a file: no collective, and it has a dot or a slash. */
+/** Whether a word names a file: it is no collective, and has a dot or a slash. */
+bool ronde_is_file(const char *word);
+
+/** Whether the command's first argument does. */
 bool ronde_is_given(const struct ronde_options *options);
+
+/** Reads and proves a file, as ronde_given_read. */
+RONDE_MUST_CHECK enum ronde_status ronde_given_open(const char *path, struct ronde_proof *out_proof,
+                                                    struct ronde_schedule **out_schedule,
+                                                    struct ronde_error *error);
 
 /**
  * Reads and proves the file. out_proof may be NULL; it has the findings also when the schedule is rejected. Errors: IO,

@@ -1,6 +1,7 @@
 /* Statements of a scenario. Options and files share the parser; a file adds its name and the line to what is wrong. */
 #include "scenario.h"
 
+#include "given.h"
 #include "report.h"
 
 #include <errno.h>
@@ -113,31 +114,45 @@ static enum ronde_status parse_hosts(const char *text, struct ronde_hosts *hosts
     return status;
 }
 
-/* COLL:ALGO:SIZE[:HOSTS] */
+/* COLL:ALGO: or FILE: of a companion; what follows, or NULL with the error. */
+static const char *parse_what(const char *value, struct ronde_companion *companion,
+                              struct ronde_error *error)
+{
+    char what[sizeof companion->path], algorithm[64];
+    const char *rest = cut(value, ':', what, sizeof what);
+    if (rest && ronde_is_file(what)) {
+        memcpy(companion->path, what, sizeof what);
+        return rest;
+    }
+    rest = rest ? cut(rest, ':', algorithm, sizeof algorithm) : NULL;
+    if (!rest) {
+        (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
+                         "\"%s\" is neither COLLECTIVE:ALGORITHM:SIZE[:HOSTS] nor "
+                         "FILE:SIZE[:HOSTS], e.g. all_reduce:ring:4M:0-7",
+                         value);
+        return NULL;
+    }
+    if (ronde_parse_collective(what, &companion->collective, error) != RONDE_OK)
+        return NULL;
+    const struct ronde_algorithm *found =
+        ronde_parse_algorithm(companion->collective, algorithm, error);
+    companion->algorithm = found ? found->name : NULL;
+    return found ? rest : NULL;
+}
+
+/* COLL:ALGO:SIZE[:HOSTS] or FILE:SIZE[:HOSTS] */
 static enum ronde_status add_companion(struct ronde_scenario *scenario, const char *value,
                                        struct ronde_error *error)
 {
-    char collective[64], algorithm[64], size[64];
-    const char *rest = cut(value, ':', collective, sizeof collective);
-    rest = rest ? cut(rest, ':', algorithm, sizeof algorithm) : NULL;
-    if (!rest)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "\"%s\" is not COLLECTIVE:ALGORITHM:SIZE[:HOSTS], e.g. "
-                          "all_reduce:ring:4M:0-7",
-                          value);
+    char size[64];
     if (scenario->companion_count == RONDE_MAX_REPEATS)
         return too_many("with", error);
     struct ronde_companion *companion = &scenario->companions[scenario->companion_count++];
-    const char *hosts = cut(rest, ':', size, sizeof size);
-    enum ronde_status status = ronde_parse_collective(collective, &companion->collective, error);
-    if (status != RONDE_OK)
-        return status;
-    const struct ronde_algorithm *found =
-        ronde_parse_algorithm(companion->collective, algorithm, error);
-    if (!found)
+    const char *rest = parse_what(value, companion, error);
+    if (!rest)
         return RONDE_BAD_ARGUMENT;
-    companion->algorithm = found->name;
-    status = ronde_size_parse(hosts ? size : rest, &companion->bytes, error);
+    const char *hosts = cut(rest, ':', size, sizeof size);
+    const enum ronde_status status = ronde_size_parse(hosts ? size : rest, &companion->bytes, error);
     return status == RONDE_OK && hosts ? parse_hosts(hosts, &companion->hosts, error) : status;
 }
 
@@ -305,8 +320,12 @@ static enum ronde_status add_all(struct ronde_scenario *scenario, const char *ke
                                  struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
-        status = ronde_scenario_add(scenario, keyword, values[i], error);
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++) {
+        struct ronde_error own = {RONDE_OK, 0, ""};
+        status = ronde_scenario_add(scenario, keyword, values[i], &own);
+        if (status != RONDE_OK)
+            status = ronde_fail(error, status, "--%s: %s", keyword, own.message);
+    }
     return status;
 }
 

@@ -18,6 +18,7 @@ struct ronde_hosts {
 
 /** Another collective at the same time. */
 struct ronde_companion {
+    char path[256];                   /**< a schedule file, or "": what follows says what and how */
     enum ronde_collective collective; /**< what */
     const char *algorithm;            /**< how, a name of the registry */
     uint64_t bytes;                   /**< its size column */

@@ -5,6 +5,7 @@
  */
 #include "together.h"
 
+#include "given.h"
 #include "table.h"
 
 #include <math.h>
@@ -23,6 +24,26 @@ struct cast {
     uint32_t count;
 };
 
+/* What a companion runs on so many hosts: a file has its own number of ranks, an algorithm serves any. */
+static enum ronde_status compile_companion(const struct ronde_companion *companion, uint32_t hosts,
+                                           struct ronde_schedule **out_schedule,
+                                           struct ronde_error *error)
+{
+    const struct ronde_request request = {.collective = companion->collective,
+                                          .algorithm = companion->algorithm,
+                                          .ranks = hosts};
+    if (!companion->path[0])
+        return ronde_request_compile(&request, out_schedule, error);
+    const enum ronde_status status = ronde_given_open(companion->path, NULL, out_schedule, error);
+    if (status == RONDE_OK && (*out_schedule)->ranks != hosts)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--with: %s is for %u ranks, not for %u: name its hosts, as in "
+                          "FILE:SIZE:0-%u",
+                          companion->path, (*out_schedule)->ranks, hosts,
+                          (*out_schedule)->ranks - 1);
+    return status;
+}
+
 /* A companion's ranks: one per host it names, else as many as the main collective has. */
 static enum ronde_status
 open_companion(struct ronde_together *together, uint32_t index, const struct ronde_options *options,
@@ -30,19 +51,17 @@ open_companion(struct ronde_together *together, uint32_t index, const struct ron
 {
     const struct ronde_companion *companion = &together->scenario->companions[index];
     const struct ronde_hosts *hosts = &companion->hosts;
-    const struct ronde_request request = {.collective = companion->collective,
-                                          .algorithm = companion->algorithm,
-                                          .ranks = hosts->all ? hosts->count
-                                                              : forecast->schedule->ranks};
+    const uint32_t ranks = hosts->all ? hosts->count : forecast->schedule->ranks;
     const enum ronde_status status =
-        ronde_request_compile(&request, &together->schedules[index], error);
+        compile_companion(companion, ranks, &together->schedules[index], error);
     if (status != RONDE_OK)
         return status;
+    const struct ronde_request request = ronde_given_request(together->schedules[index]);
     struct ronde_forecast *own = &together->forecasts[index];
     *own = ronde_forecast_of(forecast->platform, together->schedules[index], &request, options);
     own->sim.host_of = hosts->all ? hosts->all : forecast->sim.host_of;
     own->load.count =
-        ronde_record_count(request.collective, request.ranks, companion->bytes, own->load.dtype);
+        ronde_record_count(request.collective, ranks, companion->bytes, own->load.dtype);
     return RONDE_OK;
 }
 
@@ -56,7 +75,7 @@ enum ronde_status ronde_together_open(const struct ronde_options *options,
     out_together->scenario = scenario;
     for (uint32_t i = 0; i < scenario->straggler_count; i++)
         if (scenario->stragglers[i].rank >= ranks)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT, "straggler: rank %u of %u ranks",
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "--straggler: rank %u of %u ranks",
                               scenario->stragglers[i].rank, ranks);
     enum ronde_status status = ronde_open_platform(options, &out_together->machine, error);
     for (uint32_t i = 0; i < scenario->degraded_count && status == RONDE_OK; i++)

@@ -25,6 +25,9 @@ static enum ronde_status refuse_kind(const char *text, struct ronde_error *error
                                  names[count]);
     }
     const char *nearest = ronde_nearest(text, names, count);
+    if (!text[0])
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: which kind? there are %s",
+                          list);
     return nearest
                ? ronde_fail(error, RONDE_BAD_ARGUMENT,
                             "topo generate: unknown kind \"%s\"; did you mean %s?", text, nearest)

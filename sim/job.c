@@ -188,13 +188,26 @@ static const struct engine *find_engine(const char *name)
     return NULL;
 }
 
-/* NULL with the error: no such engine, or flags it has not. */
+/* SimGrid aborts on a flag that is no flag at all; an unknown one it names itself. NULL where all are well formed. */
+static const char *find_malformed(const char *const *flags)
+{
+    for (; flags && *flags; flags++)
+        if (!strchr(*flags, ':') || **flags == ':')
+            return *flags;
+    return NULL;
+}
+
+/* NULL with the error: no such engine, flags it has not, flags that are none. */
 static const struct engine *choose_engine(const struct ronde_platform *platform, const char *engine,
                                           const struct ronde_sim_options *options,
                                           struct ronde_error *error)
 {
     const struct engine *found = find_engine(engine);
-    if (!found)
+    const char *malformed = find_malformed(options->cfg);
+    if (malformed)
+        (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
+                         "--cfg: \"%s\" is not KEY:VALUE, e.g. network/model:LV08", malformed);
+    else if (!found)
         (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
                          "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo, "
                          "ports and extrapolate",

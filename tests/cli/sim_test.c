@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 4 MB on 16 ranks of 50 GB/s ports. */
 #define MACHINE RONDE_SCRATCH_DIR "/machine.xml"
 #define LARGE RONDE_SCRATCH_DIR "/crossbar-8192.xml"
+/* Four ranks; see docs/plugin.md. */
+#define GIVEN RONDE_SOURCE_DIR "/docs/examples/two_nodes.ronde"
+/* 4 MB on 16 ranks of 50 GB/s ports. */
 #define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "
 
 /* False after a visible skip: these are the tests of replays that need everything. */
@@ -139,7 +141,7 @@ static void a_late_rank_delays_by_its_delay(void)
                   2e6 / (2e6 + time_ns));
     expect_refusal(RING "--straggler rank=16,delay=2ms", 2, "rank 16 of 16");
     expect_refusal(RING "--straggler rank=1,delay=2", 2, "ns, us, ms or s");
-    expect_refusal(RING "--straggler rank=1", 2, "rank=R,delay=TIME");
+    expect_refusal(RING "--straggler rank=1", 2, "--straggler: \"rank=1\" is not rank=R,delay=TIME");
     expect_refusal(RING "--straggler rank=1,dely=2ms", 2, "dely=2ms");
     expect_refusal(RING "--straggler rank=1,slow=0", 2, "slow");
 }
@@ -182,6 +184,19 @@ static void two_collectives_share_their_links(void)
     expect_refusal(RING "--with all_reduce:ring:4M:7-3", 2, "none or too many");
     expect_refusal(RING "--with all_reduce:ring:4Q", 2, "size");
     expect_refusal(RING "--with all_reduce:ring:4M --engine extrapolate", 2, "extrapolate");
+}
+
+/* A schedule from a file takes part like one of ours: between hosts of its own nothing is shared. */
+static void given_schedules_are_companions_too(void)
+{
+    if (!has_everything())
+        return;
+    expect(RING "--with " GIVEN ":1M:16-19", "all_reduce two_nodes 1M on 4 ranks: alone");
+    expect_number(RING "--with " GIVEN ":1M:16-19", "slowdown", 1);
+    CU_ASSERT(number_of(RING "--with " GIVEN ":64M:0-3", "slowdown") > 1.1);
+    expect_refusal(RING "--with " GIVEN ":1M", 2, "for 4 ranks, not for 16: name its hosts");
+    expect_refusal(RING "--with no/such.ronde:1M", 2, "no/such.ronde: cannot be read");
+    expect_refusal(RING "--with " GIVEN, 2, "--with: ");
 }
 
 /* A flow out of host 0 leaves its port half to the ring as long as the ring lasts, which then waits for it. */
@@ -268,6 +283,7 @@ static void simgrids_options_reach_it_and_are_labelled(void)
     expect_number(RING "--cfg network/model:CM02", "time_ns", exact_ns);
     expect_refusal(RING "--cfg network/model:nosuch", 4, "SimGrid died of signal");
     expect_refusal(RING "--cfg no/such:flag", 2, "no/such");
+    expect_refusal(RING "--cfg nonsense", 2, "--cfg: \"nonsense\" is not KEY:VALUE");
     expect_refusal(RING "--cfg network/model:LV08 --engine flat", 2, "--engine flat");
     expect_refusal(RING "--native-latency --engine flat_fifo", 2, "--engine flat_fifo");
 }
@@ -393,6 +409,7 @@ int main(void)
         {"a_late_rank_delays_by_its_delay", a_late_rank_delays_by_its_delay},
         {"scenarios_beyond_a_graph_run_without_one", scenarios_beyond_a_graph_run_without_one},
         {"two_collectives_share_their_links", two_collectives_share_their_links},
+        {"given_schedules_are_companions_too", given_schedules_are_companions_too},
         {"background_flows_last_as_long_as_the_run", background_flows_last_as_long_as_the_run},
         {"scenario_files_say_where_they_are_wrong", scenario_files_say_where_they_are_wrong},
         {"pictures_are_written", pictures_are_written},
