@@ -23,6 +23,8 @@ RONDE_INTERP uint32_t ronde_task_unread(const struct ronde_task *task, uint32_t 
     const struct ronde_holds *holds = &task->holds[task->frame->is_in_place];
     for (uint32_t k = holds->first[step]; k < holds->first[step + 1]; k++) {
         const struct ronde_hold *hold = &holds->entries[k];
+        if (task->ends[hold->end].is_copied)
+            continue;
         const uint64_t *const freed = task->ends[hold->end].theirs;
         const uint64_t read = reading && reading->mine == freed ? reading->count + 1
                                                                 : RONDE_ACQUIRE(task->frame, freed);
@@ -39,8 +41,10 @@ RONDE_INTERP uint32_t ronde_task_unread(const struct ronde_task *task, uint32_t 
 RONDE_INTERP bool ronde_act_may_offer(const struct ronde_act *act)
 {
     const struct ronde_step *step = act->step;
-    const uint32_t no_pull = act->lane->task->frame->no_pull;
-    if (no_pull == 0 || (step->flags & no_pull) != 0 || step->chunk_count == 0)
+    const struct ronde_task *task = act->lane->task;
+    const uint32_t no_pull = task->frame->no_pull;
+    if (no_pull == 0 || (step->flags & no_pull) != 0 || step->chunk_count == 0 ||
+        task->ends[step->send].is_copied)
         return false;
     if (step->op == RONDE_STEP_SEND)
         return !ronde_act_heeds(act, RONDE_FLAG_RAW) && !ronde_act_heeds(act, RONDE_FLAG_FINAL);

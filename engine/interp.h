@@ -83,6 +83,11 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
         }
         struct ronde_segment segment = ronde_act_segment(act, item);
         const uint64_t bytes = segment.elements * frame->element_bytes;
+        /* Whoever reads another's memory must not read on behind it. */
+        if (frame->checks && act->pulled && act->pulled[item].bytes != bytes) {
+            act->lane->reason = RONDE_REASON_LENGTH;
+            return;
+        }
         if (act->pulled && segment.elements > 0) {
             segment.received =
                 RONDE_REACH(act, &act->pulled[item], segment.source ? 0 : segment.destination);
@@ -215,9 +220,11 @@ RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
     for (uint32_t k = lane->first; task->frame->no_pull != 0 && k < lane->end; k++) {
         const uint32_t send = ronde_act_send(&task->view.program->steps[k]);
         struct ronde_end *end = send == RONDE_NONE ? 0 : &task->ends[send];
-        if (end && end->seen < end->count)
+        if (!end || end->is_copied)
+            continue;
+        if (end->seen < end->count)
             end->seen = RONDE_ACQUIRE(task->frame, end->theirs);
-        if (end && end->seen < end->count)
+        if (end->seen < end->count)
             return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, send);
     }
     return RONDE_POLL_DONE;

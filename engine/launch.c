@@ -1,5 +1,6 @@
 /* What every backend asks of a launch alike, and the run-once convenience. See ronde/backend.h. */
-#include "ronde/backend.h"
+#include "engine/loaded.h"
+
 #include "ronde/split.h"
 
 /* Depth that hides the way back of credits; more than this never measured faster. */
@@ -120,6 +121,28 @@ static uint64_t count_of(const struct side *side, const struct ronde_launch *lau
 {
     const uint64_t *counts = side->blocks ? side->blocks[rank].counts : NULL;
     return counts ? counts[block] : launch->count;
+}
+
+struct ronde_stretch ronde_launch_block(const struct ronde_schedule *schedule,
+                                        const struct ronde_launch *launch, uint32_t rank,
+                                        bool is_input, uint32_t block)
+{
+    const struct side side = side_of(schedule, launch, is_input);
+    const struct ronde_blocks *blocks = side.blocks ? &side.blocks[rank] : NULL;
+    const uint32_t element_bytes = ronde_dtype_bytes(launch->dtype);
+    struct ronde_stretch stretch = {NULL, 0};
+    if (side.at_root && rank != schedule->root)
+        return stretch;
+    if (blocks && blocks->pointers)
+        stretch.start = blocks->pointers[block];
+    else if (side.buffers && side.buffers[rank])
+        stretch.start =
+            (unsigned char *)side.buffers[rank] +
+            (blocks && blocks->offsets ? blocks->offsets[block] : block * launch->count) *
+                element_bytes;
+    if (stretch.start)
+        stretch.bytes = count_of(&side, launch, rank, block) * element_bytes;
+    return stretch;
 }
 
 /* A table of blocks: where each is, and that it is no longer than the launch says. *out_varies: some is shorter. */

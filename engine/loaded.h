@@ -146,12 +146,23 @@ RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 /**
  * Sets up a run of a launch that ronde_launch_check accepted; one that differs from the last in its buffers only costs next to
  * nothing. Slots are only as long as the messages of this count need.
- * Messages are read or written in place as lowering allows; where some ranks run in place and others do not, or blocks differ in
- * length, all are copied. Errors: NO_MEMORY.
+ * Messages are read or written in place as lowering allows; where some ranks run in place and others do not, all are
+ * copied. Errors: NO_MEMORY.
  */
 RONDE_API enum ronde_status
 ronde_loaded_prepare(struct ronde_loaded *loaded, const struct ronde_launch *launch,
                      const struct ronde_habits *habits, struct ronde_error *error);
+
+/** Memory of a block. */
+struct ronde_stretch {
+    unsigned char *start; /**< NULL if it has none */
+    uint64_t bytes;       /**< 0 if it has none */
+};
+
+/** Where a block of a rank's input or output lies in a launch that was accepted. */
+RONDE_API struct ronde_stretch ronde_launch_block(const struct ronde_schedule *schedule,
+                                                  const struct ronde_launch *launch, uint32_t rank,
+                                                  bool is_input, uint32_t block);
 
 /** Bytes of the input and output buffers of all ranks that are loaded; UINT64_MAX where that overflows. */
 RONDE_API uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,

@@ -114,7 +114,8 @@ struct ronde_end {
     uint64_t count;         /**< value of *mine */
     uint64_t seen;          /**< value of *theirs when last read: spares a trip to the other core */
     uint64_t slot;          /**< next slot: count modulo depth, without the division */
-    uint64_t lane;          /**< lane of the task that uses it; fills the cache line */
+    uint32_t lane;          /**< lane of the task that uses it */
+    uint32_t is_copied; /**< the other end does not reach this rank's memory: nothing is offered here; fills the line */
 };
 
 /** A dependency in the form that is polled. */

@@ -78,15 +78,44 @@ static bool overlaps(const struct ronde_schedule *schedule, const struct ronde_l
     return (uintptr_t)in < (uintptr_t)out + out_bytes && (uintptr_t)out < (uintptr_t)in + in_bytes;
 }
 
+/* The same of a launch with tables: block by block. *out_tells: the rank has both a block to read and one to write. */
+static bool shares_block(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
+                         uint32_t rank, bool *out_tells)
+{
+    const uint32_t in_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
+    const uint32_t out_blocks = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    *out_tells = false;
+    /* Which have a form in place have one block on at least one side. */
+    if (!ronde_collective_traits(schedule->collective)->has_in_place)
+        return false;
+    for (uint32_t k = 0; k < in_blocks * out_blocks; k++) {
+        const struct ronde_stretch in =
+            ronde_launch_block(schedule, launch, rank, true, k / out_blocks);
+        const struct ronde_stretch out =
+            ronde_launch_block(schedule, launch, rank, false, k % out_blocks);
+        if (in.bytes == 0 || out.bytes == 0)
+            continue;
+        *out_tells = true;
+        if ((uintptr_t)in.start < (uintptr_t)out.start + out.bytes &&
+            (uintptr_t)out.start < (uintptr_t)in.start + in.bytes)
+            return true;
+    }
+    return false;
+}
+
 /* How the launch's buffers lie, which the frame's count does not know yet; ranks that lack one of both do not tell. */
 static enum ronde_placement placement_of(const struct ronde_loaded *loaded,
                                          const struct ronde_launch *launch)
 {
     bool has[2] = {false, false};
     const uint32_t end_rank = loaded->first_rank + loaded->rank_count;
-    for (uint32_t r = loaded->first_rank; launch->in && launch->out && r < end_rank; r++)
-        if (launch->in[r] && launch->out[r])
-            has[overlaps(loaded->schedule, launch, r)] = true;
+    const bool has_tables = launch->in_blocks || launch->out_blocks;
+    for (uint32_t r = loaded->first_rank; r < end_rank; r++) {
+        bool tells = !has_tables && launch->in && launch->out && launch->in[r] && launch->out[r];
+        const bool shares = has_tables ? shares_block(loaded->schedule, launch, r, &tells)
+                                       : tells && overlaps(loaded->schedule, launch, r);
+        has[shares] |= tells;
+    }
     if (has[0] && has[1])
         return RONDE_PLACEMENT_MIXED;
     return has[1] ? RONDE_PLACEMENT_IN : RONDE_PLACEMENT_OUT;
@@ -114,8 +143,7 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
         wanted_protocol(launch, habits, frame->is_in_place, share_bytes);
     frame->no_pull = 0;
     frame->pushes = false;
-    if (wanted == RONDE_PROTOCOL_STAGED || placement == RONDE_PLACEMENT_MIXED ||
-        launch->in_blocks || launch->out_blocks)
+    if (wanted == RONDE_PROTOCOL_STAGED || placement == RONDE_PLACEMENT_MIXED)
         return;
     frame->no_pull = ronde_loaded_buffered(loaded, frame->is_in_place);
     frame->pushes = wanted == RONDE_PROTOCOL_PUSH;

@@ -92,6 +92,10 @@ struct ronde_wire {
     const unsigned char *(*find)(const struct ronde_comm *comm, uint32_t rank,
                                  const struct ronde_offer *offer, unsigned char *place,
                                  struct ronde_error *error);
+    /** Says that what this rank has offered is not there any more, before that is so. NULL as find. */
+    void (*withdraw)(const struct ronde_comm *comm);
+    /** Whether a rank has said that; what was read of its offers before this was asked is what it offered if not. */
+    bool (*has_withdrawn)(const struct ronde_comm *comm, uint32_t rank);
     /** What ronde_comm_mem returns; NULL: the communicator's own. */
     const struct ronde_mem *(*memory)(struct ronde_comm *comm);
     /** Where an end's letters lie (letters.h), data of the first. NULL: messages have no such form. */

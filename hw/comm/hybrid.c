@@ -72,6 +72,35 @@ static void hybrid_rest(struct ronde_comm_program *program, uint32_t idle)
         ronde_bells_hush(program->comm->bells);
 }
 
+/* What is offered, is offered inside the host: lanes copy what they send beyond it (ronde_end.is_copied). */
+static bool hybrid_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                               const struct ronde_launch *launch, uint64_t out_from_bytes[2])
+{
+    return ronde_wire_proc.is_readable(comm, schedule, launch, out_from_bytes);
+}
+
+static const unsigned char *hybrid_find(const struct ronde_comm *comm, uint32_t rank,
+                                        const struct ronde_offer *offer, unsigned char *place,
+                                        struct ronde_error *error)
+{
+    return ronde_wire_proc.find(comm, rank, offer, place, error);
+}
+
+static void hybrid_withdraw(const struct ronde_comm *comm)
+{
+    ronde_wire_proc.withdraw(comm);
+}
+
+static bool hybrid_has_withdrawn(const struct ronde_comm *comm, uint32_t rank)
+{
+    return ronde_wire_proc.has_withdrawn(comm, rank);
+}
+
+static const struct ronde_mem *hybrid_memory(struct ronde_comm *comm)
+{
+    return ronde_wire_proc.memory(comm);
+}
+
 const struct ronde_wire ronde_wire_hybrid = {
     .open = hybrid_open,
     .close = hybrid_close,
@@ -81,4 +110,9 @@ const struct ronde_wire ronde_wire_hybrid = {
     .tell = hybrid_tell,
     .poll = hybrid_poll,
     .rest = hybrid_rest,
+    .is_readable = hybrid_is_readable,
+    .find = hybrid_find,
+    .withdraw = hybrid_withdraw,
+    .has_withdrawn = hybrid_has_withdrawn,
+    .memory = hybrid_memory,
 };

@@ -53,9 +53,10 @@
 
 /* Where the rank's bell is: alone on its lines. */
 struct bell {
-    uint32_t is_asleep;   /* atomic; the futex */
-    uint32_t is_fenced;   /* the rank passes a fence when another asks for it */
-    uint32_t padding[30]; /* up to two cache lines */
+    uint32_t is_asleep;     /* atomic; the futex */
+    uint32_t is_fenced;     /* the rank passes a fence when another asks for it */
+    uint32_t has_withdrawn; /* atomic; what the rank has offered may be gone */
+    uint32_t padding[29];   /* up to two cache lines */
 };
 
 /* Memory that all ranks of a communicator map. */
@@ -396,11 +397,21 @@ static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
         (void)syscall(SYS_futex, own_bell(program), FUTEX_WAIT, 1, &nap, NULL, 0);
 }
 
-/* Whether a buffer of the launch, if there is one, lies in the heap. */
-static bool is_in_heap(const struct ronde_heap *heap, void *const *buffers, uint32_t rank,
-                       uint64_t bytes)
+/* Whether the blocks of this rank's input or output, if it has any, lie in the heap. */
+static bool is_in_heap(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                       const struct ronde_launch *launch, bool is_input)
 {
-    return !buffers || !buffers[rank] || bytes == 0 || ronde_heap_holds(heap, buffers[rank], bytes);
+    const struct board *board = comm->wire_self;
+    const uint32_t blocks = is_input
+                                ? ronde_collective_in_blocks(schedule->collective, comm->ranks)
+                                : ronde_collective_out_blocks(schedule->collective, comm->ranks);
+    for (uint32_t b = 0; b < blocks; b++) {
+        const struct ronde_stretch block =
+            ronde_launch_block(schedule, launch, comm->rank, is_input, b);
+        if (block.bytes > 0 && !ronde_heap_holds(&board->heap, block.start, block.bytes))
+            return false;
+    }
+    return true;
 }
 
 static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
@@ -412,12 +423,8 @@ static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_s
     const uint64_t heap_in_place =
         comm->is_crowded ? PULL_IN_PLACE_CROWDED_FROM_BYTES : PULL_IN_PLACE_FROM_BYTES;
     const struct board *board = comm->wire_self;
-    const uint64_t block = launch->count * ronde_dtype_bytes(launch->dtype);
-    const enum ronde_collective collective = schedule->collective;
-    const uint64_t in_bytes = block * ronde_collective_in_blocks(collective, comm->ranks);
-    const uint64_t out_bytes = block * ronde_collective_out_blocks(collective, comm->ranks);
-    const bool has_heap = is_in_heap(&board->heap, launch->in, comm->rank, in_bytes) &&
-                          is_in_heap(&board->heap, launch->out, comm->rank, out_bytes);
+    const bool has_heap =
+        is_in_heap(comm, schedule, launch, true) && is_in_heap(comm, schedule, launch, false);
     out_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
     out_from_bytes[1] = has_heap ? heap_in_place : ask_from;
     return has_heap || board->reach.has_kernel;
@@ -429,6 +436,22 @@ static const unsigned char *proc_find(const struct ronde_comm *comm, uint32_t ra
 {
     struct board *board = comm->wire_self;
     return ronde_reach_find(&board->reach, rank, offer, place, error);
+}
+
+/* The word must be out before the memory is somebody else's: a barrier, since that is done by ordinary stores. */
+static void proc_withdraw(const struct ronde_comm *comm)
+{
+    const struct board *board = comm->wire_self;
+    __atomic_store_n(&board->bells[comm->rank].has_withdrawn, 1, __ATOMIC_RELAXED);
+    __sync_synchronize();
+}
+
+static bool proc_has_withdrawn(const struct ronde_comm *comm, uint32_t rank)
+{
+    const struct board *board = comm->wire_self;
+    /* Not before what was read of it. */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&board->bells[rank].has_withdrawn, __ATOMIC_RELAXED) != 0;
 }
 
 static const struct ronde_mem *proc_memory(struct ronde_comm *comm)
@@ -447,6 +470,8 @@ const struct ronde_wire ronde_wire_proc = {
     .poll = proc_poll,
     .is_readable = proc_is_readable,
     .find = proc_find,
+    .withdraw = proc_withdraw,
+    .has_withdrawn = proc_has_withdrawn,
     .memory = proc_memory,
     .letters = proc_letters,
     .rest = proc_rest,

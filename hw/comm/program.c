@@ -31,6 +31,9 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
 /* Between two looks at the star. */
 #define CHECK_NS 2e6
 
+/* How long the star has to tell more of a lost rank than a message that has failed does. */
+#define GRACE_NS 3e8
+
 static const unsigned char *reach(const struct ronde_act *act, const struct ronde_offer *offer,
                                   unsigned char *place)
 {
@@ -199,14 +202,11 @@ enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
                                             const struct ronde_launch *launch,
                                             uint64_t out_from_bytes[2], struct ronde_error *error)
 {
-    /* Tables of blocks are never pulled, here as elsewhere. */
-    const bool is_readable = !launch->in_blocks && !launch->out_blocks && comm->wire->is_readable &&
-                             comm->wire->is_readable(comm, schedule, launch, out_from_bytes);
-    if (is_readable)
+    if (comm->wire->is_readable && comm->wire->is_readable(comm, schedule, launch, out_from_bytes))
         return RONDE_OK;
     out_from_bytes[0] = UINT64_MAX;
     out_from_bytes[1] = UINT64_MAX;
-    if (launch->protocol <= RONDE_PROTOCOL_STAGED || launch->in_blocks || launch->out_blocks)
+    if (launch->protocol <= RONDE_PROTOCOL_STAGED)
         return RONDE_OK;
     return ronde_fail(error, RONDE_UNSUPPORTED,
                       comm->wire->is_readable
@@ -393,6 +393,17 @@ static enum ronde_status give_up(struct ronde_comm_program *program, const struc
     return ronde_star_check(program->comm->star, error);
 }
 
+/*
+ * A message that cannot be had may be what a rank leaves behind that has heard of another's end before this one has: for
+ * a while it is the star that says what happened.
+ */
+static enum ronde_status give_up_late(struct ronde_comm_program *program,
+                                      const struct ronde_error *why, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_star_linger(program->comm->star, GRACE_NS, error);
+    return status == RONDE_OK ? give_up(program, why, error) : status;
+}
+
 /* Whether this rank waits for a neighbour's card: one that sends letters says the same in these. */
 static bool asks_for_card(const struct ronde_comm_program *program,
                           const struct ronde_neighbour *neighbour)
@@ -436,11 +447,10 @@ static enum ronde_status fail_step(struct ronde_comm_program *program,
 {
     char text[RONDE_LANE_TEXT_BYTES];
     struct ronde_error why = {0};
-    ronde_lane_describe(lane, text);
     if (lane->reason == RONDE_REASON_REACH)
-        (void)ronde_fail(&why, program->unreached.status, "%s", program->unreached.message);
-    else
-        (void)ronde_fail(&why, RONDE_REJECTED, "%s", text);
+        return give_up_late(program, &program->unreached, error);
+    ronde_lane_describe(lane, text);
+    (void)ronde_fail(&why, RONDE_REJECTED, "%s", text);
     return give_up(program, &why, error);
 }
 
@@ -551,7 +561,7 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
         struct ronde_error why = {0};
         status = program->comm->wire->poll(program, &has_moved, &is_quiet, &why);
         if (status != RONDE_OK)
-            status = give_up(program, &why, error);
+            status = give_up_late(program, &why, error);
     }
     program->idle = has_moved ? 0 : program->idle + 1;
     *out_done = status == RONDE_OK && is_open && program->lane_count == 0 &&
@@ -559,9 +569,29 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
     return status == RONDE_OK && !*out_done ? watch(program, error) : status;
 }
 
+/*
+ * Everything was read that this rank was offered, but was it what had been offered? A rank whose run fails takes its
+ * memory back at once, and says so before.
+ */
+static enum ronde_status check_sources(struct ronde_comm_program *program, struct ronde_error *error)
+{
+    const struct ronde_comm *comm = program->comm;
+    for (uint32_t n = 0; program->loaded->frame.has_offers && n < program->neighbour_count; n++) {
+        const struct ronde_neighbour *at = &program->neighbours[n];
+        struct ronde_error why = {0};
+        if (!at->is_source || !comm->wire->has_withdrawn(comm, at->rank))
+            continue;
+        (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has given the run up", at->rank);
+        return give_up_late(program, &why, error);
+    }
+    return RONDE_OK;
+}
+
 /* Ends a run, well or not. */
 static void finish(struct ronde_comm_program *program, bool is_complete)
 {
+    if (!is_complete && program->loaded->frame.no_pull != 0)
+        program->comm->wire->withdraw(program->comm);
     program->end_ns = ronde_clock_ns();
     program->is_running = false;
     program->is_over = is_complete;
@@ -582,7 +612,10 @@ enum ronde_status ronde_comm_test(struct ronde_comm_program *program, bool *out_
                    ? status
                    : ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is not running");
     }
-    const enum ronde_status status = take_turn(program, out_done, error);
+    enum ronde_status status = take_turn(program, out_done, error);
+    if (*out_done)
+        status = check_sources(program, error);
+    *out_done = *out_done && status == RONDE_OK;
     if (status != RONDE_OK || *out_done)
         finish(program, status == RONDE_OK);
     return status;

@@ -38,14 +38,14 @@ static uint64_t word_of(uint64_t address, uint32_t rank)
     return address ^ rank;
 }
 
-/* Reads every other rank's probe; stops at the first that cannot be read. */
+/* Reads the probe of every other rank of the host; stops at the first that cannot be read. */
 static struct finding try_all(const struct ronde_comm *comm, struct ronde_reach *reach,
                               const struct probe *probes)
 {
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         struct ronde_other *other = &reach->others[rank];
         uint64_t word = 0;
-        if (rank == comm->rank)
+        if (rank == comm->rank || !ronde_comm_is_near(comm, rank))
             continue;
         other->process = probes[rank].process;
         /* Numbers of processes are used again: this keeps to the one that was met. */
@@ -69,12 +69,12 @@ static void close_descriptors(struct ronde_reach *reach)
     }
 }
 
-/* One voice is enough. */
+/* One voice of a host is enough. */
 static void note_refusal(const struct ronde_comm *comm, uint32_t reader,
                          const struct finding *refused)
 {
     char text[200];
-    if (comm->rank != 0 || !comm->options.note)
+    if (comm->rank != comm->leaders[comm->rank] || !comm->options.note)
         return;
     snprintf(text, sizeof text,
              "rank %u cannot read the memory of rank %u (%s): buffers that are not from "
@@ -83,7 +83,7 @@ static void note_refusal(const struct ronde_comm *comm, uint32_t reader,
     comm->options.note(comm->options.note_self, text);
 }
 
-/* The kernel is asked only if it lets every rank read every other: a sender need not know who reads. */
+/* The kernel is asked only if it lets every rank of the host read every other: a sender need not know who reads. */
 static enum ronde_status try_kernel(struct ronde_comm *comm, struct ronde_reach *reach,
                                     struct probe *probes, struct finding *findings,
                                     struct ronde_error *error)
@@ -98,7 +98,7 @@ static enum ronde_status try_kernel(struct ronde_comm *comm, struct ronde_reach 
     if (status != RONDE_OK)
         return status;
     for (uint32_t rank = 0; rank < comm->ranks; rank++)
-        if (findings[rank].reason != 0) {
+        if (findings[rank].reason != 0 && ronde_comm_is_near(comm, rank)) {
             note_refusal(comm, rank, &findings[rank]);
             close_descriptors(reach);
             return RONDE_OK;

@@ -1,8 +1,8 @@
 /**
  * What a rank reads of other ranks' memory without their help: heaps, which it maps, and whatever the kernel reads for it.
  *
- * Whether the kernel does is found out by real reads, every rank of every other, when the communicator is made: it
- * depends on users, containers, security modules and filters. All ranks then know the same.
+ * Whether the kernel does is found out by real reads, every rank of every other of its host, when the communicator is made: it
+ * depends on users, containers, security modules and filters. All ranks of a host then know the same.
  */
 #ifndef RONDE_HW_COMM_REACH_H
 #define RONDE_HW_COMM_REACH_H
@@ -24,7 +24,7 @@ struct ronde_reach {
     const struct ronde_sign *signs; /**< of all ranks */
     struct ronde_other *others;     /**< by rank */
     uint32_t ranks;
-    bool has_kernel;       /**< every rank may read every other through the kernel */
+    bool has_kernel;       /**< every rank of the host may read every other through the kernel */
     unsigned char *bounce; /**< where what is combined is read to; it stays in the cache */
     size_t bounce_bytes;
 };

@@ -251,6 +251,18 @@ enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *
     return look_around(star, 0, error);
 }
 
+enum ronde_status ronde_star_linger(struct ronde_star *star, double wait_ns,
+                                    struct ronde_error *error)
+{
+    const double deadline_ns = ronde_clock_ns() + wait_ns;
+    enum ronde_status status = look_around(star, 0, error);
+    for (int left_ms = 1; status == RONDE_OK && left_ms > 0;) {
+        left_ms = ronde_socket_left_ms(deadline_ns, 10);
+        status = look_around(star, left_ms, error);
+    }
+    return status;
+}
+
 /* Whether an entry has a frame of a kind to read. */
 static bool has_frame(const struct ronde_star *star, uint32_t entry, uint32_t kind)
 {

@@ -48,7 +48,11 @@ enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine
 /** Looks for bad news; at rank 0 it also passes them on. Never blocks. Errors: DEVICE naming a lost rank; what was told. */
 enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *error);
 
-/** The same without asking the system: a failure of before, or an abort asked for since. */
+/** The same, waiting at most so long for them. */
+enum ronde_status ronde_star_linger(struct ronde_star *star, double wait_ns,
+                                    struct ronde_error *error);
+
+/** Looks for bad news without asking the system: a failure of before, or an abort asked for since. */
 enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error);
 
 /** Tells all ranks that it is over, and why. Best effort: who is gone is told nothing. */

@@ -58,6 +58,7 @@ static enum ronde_status make_links(struct ronde_links *links, struct ronde_erro
         for (uint32_t slot = 0; slot < program->depth; slot++)
             link->places[slot].link = link;
         ronde_loaded_place(loaded, link->end, box, program->depth);
+        loaded->ends[link->end].is_copied = true;
     }
     return RONDE_OK;
 }

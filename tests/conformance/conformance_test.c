@@ -53,8 +53,9 @@ static struct state {
     uint64_t planned; /* schedules there will be */
     uint64_t schedules;
     uint64_t unsupported;
-    uint64_t uneven;  /* launches with blocks of different lengths */
-    uint64_t refused; /* such launches of schedules that have no v-form */
+    uint64_t uneven;                            /* launches with blocks of different lengths */
+    uint64_t uneven_runs[RONDE_PROTOCOL_COUNT]; /* of these, by how messages travelled */
+    uint64_t refused;                           /* such launches of schedules that have no v-form */
     uint32_t failures;
 } state;
 
@@ -153,6 +154,8 @@ static bool run_on(struct bench *bench, const struct trial *trial, uint64_t seed
         status = bench->backend->wait(run, &result, &error);
     if (status != RONDE_OK)
         fail(trial, bench, error.message);
+    else if (buffers_vary(&trial->shape))
+        state.uneven_runs[result.protocol]++;
     return status == RONDE_OK;
 }
 
@@ -385,6 +388,12 @@ static void backends_give_what_collectives_define(void)
     suite_note("%llu launches with blocks of different lengths, %llu refused for want of a v-form",
                (unsigned long long)state.uneven, (unsigned long long)state.refused);
     CU_ASSERT(state.uneven > 0 && state.refused > 0);
+    suite_note("of their runs %llu were staged, %llu pulled, %llu pushed",
+               (unsigned long long)state.uneven_runs[RONDE_PROTOCOL_STAGED],
+               (unsigned long long)state.uneven_runs[RONDE_PROTOCOL_PULL],
+               (unsigned long long)state.uneven_runs[RONDE_PROTOCOL_PUSH]);
+    CU_ASSERT(state.uneven_runs[RONDE_PROTOCOL_PULL] > state.uneven / 2);
+    CU_ASSERT(state.uneven_runs[RONDE_PROTOCOL_PUSH] > state.uneven / 4);
     close_backends();
 }
 

@@ -250,7 +250,7 @@ static void keep_note(void *self, const char *text)
     snprintf(self, 256, "%s", text);
 }
 
-/* Rank 2 may not read: all ranks copy what is not registered, and go on to pull what is. */
+/* Rank 2 may not read: the ranks of its host copy what is not registered, and go on to pull what is. */
 static enum ronde_status be_forbidden(const struct team_seat *seat, struct ronde_error *error)
 {
     char note[256] = "";
@@ -272,13 +272,17 @@ static enum ronde_status be_forbidden(const struct team_seat *seat, struct ronde
         struct large large;
         status = large_open(&again, is_registered != 0, &options, &large, error);
         const bool is_pulled = large.launch.protocol == RONDE_PROTOCOL_PULL;
-        (void)team_check(seat, status != RONDE_OK || is_pulled == (is_registered != 0),
+        const bool is_elsewhere = team_ranks_per_host == 2 && seat->join.rank < 2;
+        (void)team_check(seat,
+                         status != RONDE_OK || is_pulled == (is_registered != 0 || is_elsewhere),
                          "what the kernel refuses is not copied");
         if (status == RONDE_OK)
             status = large_run(seat, &large, error);
         large_close(&large);
     }
-    (void)team_check(seat, seat->join.rank != 0 || strstr(note, "rank 2 cannot read the memory of"),
+    const uint32_t voice = team_ranks_per_host == 2 ? 2 : 0;
+    (void)team_check(seat,
+                     seat->join.rank != voice || strstr(note, "rank 2 cannot read the memory of"),
                      "nobody is told");
     return status;
 }
@@ -340,6 +344,92 @@ static void communicators_leave_nothing_open(void)
     team_expect(results, 3, RONDE_OK);
 }
 
+/* An all_gather of two blocks, the first of which rank 1 takes for longer than rank 0 has it. */
+static enum ronde_status misjudge(const struct team_seat *seat, struct ronde_error *error)
+{
+    const uint32_t rank = seat->join.rank;
+    const struct ronde_comm_options options = team_options(20);
+    const uint64_t counts[2] = {rank == 0 ? COUNT - 1000 : COUNT, COUNT};
+    struct large large;
+    enum ronde_status status = large_open(seat, *(const bool *)seat->self, &options, &large, error);
+    ronde_comm_unload(large.program);
+    ronde_schedule_destroy(large.schedule);
+    large.program = NULL;
+    large.schedule = NULL;
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_GATHER, "ring", 2, 0, &large.schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(large.comm, large.schedule, NULL, &large.program, error);
+    float *const out = ronde_mem_new(large.mem, 2 * COUNT, sizeof *out);
+    if (status == RONDE_OK && !out)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
+    if (status == RONDE_OK) {
+        const uint64_t offsets[2] = {0, COUNT};
+        const uint64_t none = 0;
+        struct ronde_blocks in_blocks[2];
+        struct ronde_blocks out_blocks[2];
+        in_blocks[rank] = (struct ronde_blocks){.counts = &counts[rank], .offsets = &none};
+        out_blocks[rank] = (struct ronde_blocks){.counts = counts, .offsets = offsets};
+        large.out[rank] = out;
+        large.launch.in_blocks = in_blocks;
+        large.launch.out_blocks = out_blocks;
+        status = run_launch(large.program, &large.launch, error);
+    }
+    ronde_mem_free(large.mem, out, 2 * COUNT, sizeof *out);
+    large_close(&large);
+    return status;
+}
+
+static void lengths_that_differ_are_found_before_anything_is_read(void)
+{
+    for (int is_registered = 0; is_registered < 2; is_registered++) {
+        const bool flag = is_registered != 0;
+        CU_ASSERT_FATAL(team_run(2, misjudge, &flag, results));
+        team_expect(results, 2, RONDE_REJECTED);
+        for (uint32_t rank = 0; rank < 2; rank++)
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(results[rank].message, "message length differs from what rank 0 sent"));
+    }
+}
+
+/* The same where ranks share memory in twos and reach each other over UCX beyond. */
+static bool use_hybrid(void)
+{
+    const char *reason = NULL;
+    if (ronde_transport_available(RONDE_TRANSPORT_HYBRID, &reason)) {
+        team_transport = RONDE_TRANSPORT_HYBRID;
+        team_ranks_per_host = 2;
+        return true;
+    }
+    suite_skip("%s", reason);
+    return false;
+}
+
+static void use_proc(void)
+{
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_ranks_per_host = 0;
+}
+
+static void of_several_hosts_a_rank_that_dies_offering_is_named(void)
+{
+    if (!use_hybrid())
+        return;
+    a_rank_that_dies_offering_is_named();
+    use_proc();
+}
+
+static void of_several_hosts_each_finds_out_what_its_kernel_reads(void)
+{
+    if (!use_hybrid())
+        return;
+    CU_ASSERT_FATAL(team_run(4, be_forbidden, NULL, results));
+    use_proc();
+    if (results[2].number == 1)
+        suite_skip("the system lets no process filter its calls");
+    team_expect(results, 4, RONDE_OK);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -350,6 +440,12 @@ int main(void)
         {"a_kernel_that_refuses_is_noted_and_done_without",
          a_kernel_that_refuses_is_noted_and_done_without},
         {"communicators_leave_nothing_open", communicators_leave_nothing_open},
+        {"lengths_that_differ_are_found_before_anything_is_read",
+         lengths_that_differ_are_found_before_anything_is_read},
+        {"of_several_hosts_a_rank_that_dies_offering_is_named",
+         of_several_hosts_a_rank_that_dies_offering_is_named},
+        {"of_several_hosts_each_finds_out_what_its_kernel_reads",
+         of_several_hosts_each_finds_out_what_its_kernel_reads},
     };
     return suite_run("reach", cases, sizeof cases / sizeof cases[0]);
 }

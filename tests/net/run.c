@@ -61,7 +61,7 @@ static struct buffers_shape draw_shape(const struct ronde_schedule *schedule, ui
     shape.in_place = traits->has_in_place && draw(random, 2) == 0;
     shape.data = BUFFERS_BITS;
     shape.seed = buffers_draw(random);
-    const bool has_tables = draw(random, 4) == 0 && !shape.in_place;
+    const bool has_tables = draw(random, 4) == 0;
     if (has_tables)
         shape.blocks = schedule->v_form == RONDE_V_NONE ? BUFFERS_SEPARATE : BUFFERS_UNEVEN;
     return shape;
