@@ -157,6 +157,9 @@ void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering
             const uint32_t rank = task->view.rank;
             const struct ronde_depot *const pair[2] = {&depots[depot_of[rank]],
                                                        &depots[depot_of[ports[c].peer]]};
+            /* Memory that is not shared: such connections lie elsewhere. */
+            if (!pair[1]->counters)
+                continue;
             place_end(&loaded->frame, &ports[c], rank, numbering, &task->ends[c], pair);
         }
     }

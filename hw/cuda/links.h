@@ -44,7 +44,7 @@ uint64_t ronde_box_length(const struct ronde_frame *frame);
 
 /**
  * Gives the ends of a part their memory, as the frame of the run that was prepared has it. depot_of: per rank, the index
- * of its device's depot.
+ * of its device's depot; what leads to ranks whose depot has no memory is left alone.
  */
 void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering *numbering,
                        const struct ronde_depot *depots, const uint32_t *depot_of);

@@ -99,12 +99,13 @@ static uint64_t block_bytes(const struct ronde_cuda_peers *peers,
            received * 2 * RONDE_CUDA_LINES_UP_TO_BYTES * peers->depth;
 }
 
-/* Which ranks the part has connections with. */
+/* Which ranks of this host the part has connections with. */
 static void mark_neighbours(const struct ronde_cuda_peers *peers, const struct ronde_cuda_part *part)
 {
     const struct ronde_loaded *loaded = part->loaded;
     for (uint64_t e = 0; e < loaded->end_count; e++)
-        if (loaded->ports[e].peer != RONDE_NONE)
+        if (loaded->ports[e].peer != RONDE_NONE &&
+            ronde_comm_is_near(peers->comm, loaded->ports[e].peer))
             peers->block_bytes[loaded->ports[e].peer] = 1;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The other processes of a program that has a rank per process, each on a device of its own.
  *
- * Every process lets the others into one block of its device's memory, which holds the connections its rank receives
+ * Every process lets the others of its host into one block of its device's memory, which holds the connections its rank receives
  * and the counters it polls. What they say to each other, at loading and before every new launch, travels on the
  * communicator's star; a process that is lost is noticed there, and kernels are told to end.
  */

@@ -25,10 +25,16 @@ uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
     return program->parts[0].gpu->words(program->parts[0].queue);
 }
 
-/* Whether ranks are processes that do not reach each other's devices. */
+/* Whether some ranks are processes that do not reach each other's devices. */
 static bool has_proxy(const struct ronde_cuda_program *program)
 {
-    return program->peers.comm && program->peers.comm->transport == RONDE_TRANSPORT_UCX;
+    return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_PROC;
+}
+
+/* Whether some ranks are processes that do. */
+static bool has_peers(const struct ronde_cuda_program *program)
+{
+    return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_UCX;
 }
 
 /* First rank of a part; part = part_count gives the end. */
@@ -91,19 +97,20 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
     program->peers.gpu = place->gpus[0];
     program->part_count = place->gpu_count < schedule->ranks ? place->gpu_count : schedule->ranks;
     program->depot_count = comm ? schedule->ranks : program->part_count;
-    const enum ronde_status status = init_parts(program, place->gpus, error);
-    if (has_proxy(program))
-        return ronde_cuda_proxy_load(&program->proxy, comm, program->parts, status, error);
-    return comm ? ronde_cuda_peers_meet(&program->peers, program->parts, &program->numbering,
-                                        program->depots, status, error)
-                : status;
+    enum ronde_status status = init_parts(program, place->gpus, error);
+    if (has_peers(program))
+        status = ronde_cuda_peers_meet(&program->peers, program->parts, &program->numbering,
+                                       program->depots, status, error);
+    return has_proxy(program)
+               ? ronde_cuda_proxy_load(&program->proxy, comm, program->parts, status, error)
+               : status;
 }
 
 void ronde_cuda_program_fini(struct ronde_cuda_program *program)
 {
     if (has_proxy(program))
         ronde_cuda_proxy_unload(&program->proxy);
-    else if (program->peers.comm)
+    if (has_peers(program))
         ronde_cuda_peers_leave(&program->peers);
     for (uint32_t p = 0; program->parts && p < program->part_count; p++)
         ronde_cuda_part_fini(&program->parts[p]);
@@ -149,10 +156,6 @@ static bool agree(const struct ronde_cuda_program *program)
 static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    if (has_proxy(program)) {
-        ronde_cuda_proxy_place(&program->proxy);
-        return RONDE_OK;
-    }
     for (uint32_t p = 0; !program->peers.comm && p < program->part_count && status == RONDE_OK; p++) {
         struct ronde_cuda_part *part = &program->parts[p];
         status = ronde_cuda_part_reserve(part, &part->loaded->frame, error);
@@ -161,6 +164,8 @@ static enum ronde_status connect_parts(struct ronde_cuda_program *program, struc
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         ronde_links_place(program->parts[p].loaded, &program->numbering, program->depots,
                           program->depot_of);
+    if (has_proxy(program))
+        ronde_cuda_proxy_place(&program->proxy);
     return status;
 }
 
@@ -204,13 +209,13 @@ enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
     if (has_proxy(program)) {
         launch = ronde_cuda_proxy_settle(&program->proxy, given);
         program->proxy.words = ronde_cuda_program_words(program);
-    } else if (peers->comm) {
-        status = ronde_cuda_peers_settle(peers, &launch, error);
     }
+    if (has_peers(program))
+        status = ronde_cuda_peers_settle(peers, &launch, error);
     if (status == RONDE_OK)
         status = prepare(program, &launch, error);
-    /* Also after a failure: the others wait to hear of it. A communicator's run sees to that itself. */
-    if (peers->comm && !has_proxy(program))
+    /* Also after a failure: the others wait to hear of it. Without shared memory a communicator's run sees to that. */
+    if (has_peers(program))
         status = ronde_cuda_peers_agree(peers, program->schedule, &launch, status, error);
     program->is_prepared = status == RONDE_OK;
     return status;

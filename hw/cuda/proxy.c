@@ -3,7 +3,13 @@
 
 #include "hw/cuda/job.h"
 
-/* Where all connections' memory begins and ends; they are laid out by the transport, in one piece. */
+/* Whether a connection is the proxy's: kernels of one host reach each other without it. */
+static bool is_mine(const struct ronde_comm_program *host, uint64_t end)
+{
+    return host->loaded->ends[end].is_copied != 0;
+}
+
+/* Where those connections' memory begins and ends; they are laid out by the transport, in one piece. */
 static void find_memory(struct ronde_cuda_proxy *proxy)
 {
     const struct ronde_comm_program *host = proxy->host;
@@ -12,7 +18,7 @@ static void find_memory(struct ronde_cuda_proxy *proxy)
     uintptr_t first = UINTPTR_MAX;
     uintptr_t last = 0;
     for (uint64_t e = 0; e < loaded->end_count; e++) {
-        if (loaded->ports[e].peer == RONDE_NONE)
+        if (!is_mine(host, e))
             continue;
         /* A box begins with the counters, those of the lengths lie behind them. */
         const uintptr_t box = (uintptr_t)loaded->ends[e].lengths - sizeof(struct ronde_fifo);
@@ -39,7 +45,7 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
     const enum ronde_status status = part->gpu->is_over(part->queue, &is_over, error);
     for (uint64_t e = 0; e < loaded->end_count && status == RONDE_OK; e++) {
         struct ronde_end *end = &loaded->ends[e];
-        if (loaded->ports[e].peer == RONDE_NONE)
+        if (!is_mine(host, e))
             continue;
         const uint64_t count = RONDE_ACQUIRE(&loaded->frame, end->mine);
         *io_moved |= count != end->count;
@@ -91,6 +97,9 @@ struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy
     struct ronde_launch settled = *launch;
     settled.slot_bytes = launch->slot_bytes ? launch->slot_bytes : proxy->host->slot_bytes;
     settled.depth = launch->depth ? launch->depth : proxy->host->depth;
+    /* Kernels of several processes do not read each other's buffers, whatever the host could. */
+    if (launch->protocol == RONDE_PROTOCOL_AUTO)
+        settled.protocol = RONDE_PROTOCOL_STAGED;
     return settled;
 }
 
@@ -99,6 +108,8 @@ void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy)
     const struct ronde_loaded *from = proxy->host->loaded;
     struct ronde_loaded *to = proxy->part->loaded;
     for (uint64_t e = 0; e < to->end_count; e++) {
+        if (!is_mine(proxy->host, e))
+            continue;
         to->ends[e].mine = from->ends[e].mine;
         to->ends[e].theirs = from->ends[e].theirs;
         to->ends[e].lengths = from->ends[e].lengths;
@@ -109,7 +120,8 @@ void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy)
 enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
                                        const struct ronde_launch *launch, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_comm_run(proxy->host, launch, error);
+    const struct ronde_launch settled = ronde_cuda_proxy_settle(proxy, launch);
+    const enum ronde_status status = ronde_comm_run(proxy->host, &settled, error);
     proxy->is_running = status == RONDE_OK;
     proxy->is_started = false;
     proxy->failure = (struct ronde_error){.status = RONDE_OK};

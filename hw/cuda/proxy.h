@@ -1,7 +1,7 @@
 /**
- * Ranks that are processes and do not reach each other's device memory, on other machines above all: their connections
- * lie in memory of the host, which kernels use as it is, and this process's thread moves what they post over the
- * communicator's transport.
+ * Ranks that are processes and do not reach each other's device memory, since they are on different hosts: connections
+ * between them lie in memory of the host, which kernels use as it is, and this process's thread moves what they post over
+ * the communicator's transport. Connections inside a host are none of its business (peers.h).
  *
  * The communicator's program (hw/comm) stands for the rank as ever, card, time limit and bad news included, but for its
  * lanes: those run on the device, and the program takes over how far each connection has come.

@@ -86,9 +86,11 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
     }
     if (rank.gpu && seat->join.ranks > 1) {
         const struct emulated_counts done = emulated_gpu_counts(rank.gpu);
-        const bool is_network = team_transport == RONDE_TRANSPORT_UCX;
-        (void)team_check(seat, is_network ? done.pins > 0 && done.attached == 0 : done.attached > 0,
-                         "messages went another way");
+        const enum ronde_transport transport = ronde_comm_transport(rank.comm);
+        (void)team_check(seat, (done.pins > 0) == (transport != RONDE_TRANSPORT_PROC),
+                         "messages between hosts went another way");
+        (void)team_check(seat, (done.attached > 0) == (transport != RONDE_TRANSPORT_UCX),
+                         "messages inside a host went another way");
     }
     close_rank(&rank, seat);
     return status;
@@ -229,40 +231,51 @@ static void a_process_without_memory_tells_the_others(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device shares nothing"));
 }
 
-/* The same over UCX, where every process's thread moves what its kernel posts. */
-static bool use_ucx(void)
+/* A case over another transport, with so many ranks to a host; 0 = as it is. */
+static void over(enum ronde_transport transport, uint32_t ranks_per_host, void (*test)(void))
 {
     const char *reason = NULL;
-    if (ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
-        team_transport = RONDE_TRANSPORT_UCX;
-        return true;
+    if (!ronde_transport_available(transport, &reason)) {
+        suite_skip("%s", reason);
+        return;
     }
-    suite_skip("%s", reason);
-    return false;
+    team_transport = transport;
+    team_ranks_per_host = ranks_per_host;
+    test();
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_ranks_per_host = 0;
 }
 
+/* Every process's thread moves what its kernel posts. */
 static void over_a_network_collectives_leave_what_host_leaves(void)
 {
-    if (!use_ucx())
-        return;
-    random_collectives_leave_what_host_leaves();
-    team_transport = RONDE_TRANSPORT_PROC;
+    over(RONDE_TRANSPORT_UCX, 0, random_collectives_leave_what_host_leaves);
 }
 
 static void over_a_network_a_killed_process_ends_the_others(void)
 {
-    if (!use_ucx())
-        return;
-    a_killed_process_ends_the_kernels_that_wait_for_it();
-    team_transport = RONDE_TRANSPORT_PROC;
+    over(RONDE_TRANSPORT_UCX, 0, a_killed_process_ends_the_kernels_that_wait_for_it);
 }
 
 static void over_a_network_an_abort_is_heard_by_all(void)
 {
-    if (!use_ucx())
-        return;
-    an_abort_is_heard_by_all();
-    team_transport = RONDE_TRANSPORT_PROC;
+    over(RONDE_TRANSPORT_UCX, 0, an_abort_is_heard_by_all);
+}
+
+/* Devices of one host reach each other, and the hosts do over the network. */
+static void over_both_collectives_leave_what_host_leaves(void)
+{
+    over(RONDE_TRANSPORT_HYBRID, 2, random_collectives_leave_what_host_leaves);
+}
+
+static void over_both_a_killed_process_ends_the_others(void)
+{
+    over(RONDE_TRANSPORT_HYBRID, 2, a_killed_process_ends_the_kernels_that_wait_for_it);
+}
+
+static void over_both_an_abort_is_heard_by_all(void)
+{
+    over(RONDE_TRANSPORT_HYBRID, 2, an_abort_is_heard_by_all);
 }
 
 static enum ronde_status enqueue(const struct team_seat *seat, struct ronde_error *error)
@@ -286,14 +299,16 @@ static enum ronde_status enqueue(const struct team_seat *seat, struct ronde_erro
     return status;
 }
 
-static void over_a_network_runs_in_streams_are_refused(void)
+static void runs_in_streams_are_refused(void)
 {
-    if (!use_ucx())
-        return;
     CU_ASSERT_FATAL(team_run(2, enqueue, NULL, results));
-    team_transport = RONDE_TRANSPORT_PROC;
     team_expect(results, 2, RONDE_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "runs in streams need ranks that reach"));
+}
+
+static void over_a_network_runs_in_streams_are_refused(void)
+{
+    over(RONDE_TRANSPORT_UCX, 0, runs_in_streams_are_refused);
 }
 
 int main(void)
@@ -311,6 +326,10 @@ int main(void)
          over_a_network_a_killed_process_ends_the_others},
         {"over_a_network_runs_in_streams_are_refused", over_a_network_runs_in_streams_are_refused},
         {"over_a_network_an_abort_is_heard_by_all", over_a_network_an_abort_is_heard_by_all},
+        {"over_both_collectives_leave_what_host_leaves",
+         over_both_collectives_leave_what_host_leaves},
+        {"over_both_a_killed_process_ends_the_others", over_both_a_killed_process_ends_the_others},
+        {"over_both_an_abort_is_heard_by_all", over_both_an_abort_is_heard_by_all},
     };
     return suite_run("gpu", cases, sizeof cases / sizeof cases[0]);
 }
