@@ -1,0 +1,158 @@
+/*
+ * Loading schedules on a communicator. See ronde/comm.h.
+ *
+ * All ranks take part in every step, also where one of them cannot go on: it tells the others, and all fail alike.
+ */
+#include "hw/comm/comm.h"
+
+/* What a rank loads, for comparison. */
+static enum ronde_status check_loads(struct ronde_comm_program *program,
+                                     const struct ronde_schedule *schedule,
+                                     struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    ronde_card_fill(&program->card, schedule);
+    program->card.slot_bytes = program->slot_bytes;
+    program->card.depth = program->depth;
+    struct ronde_card *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
+    enum ronde_status status =
+        ronde_star_allgather(comm->star, &program->card, sizeof program->card, all, error);
+    for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
+        if (!ronde_card_is_same(&all[0], &all[rank]))
+            status = ronde_card_refuse(0, &all[0], rank, &all[rank], error);
+    ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
+    return status;
+}
+
+/* The ranks at the other ends of the connections, each once. */
+static enum ronde_status list_neighbours(struct ronde_comm_program *program,
+                                         struct ronde_error *error)
+{
+    const struct ronde_loaded *loaded = program->loaded;
+    const struct ronde_mem *mem = program->comm->mem;
+    const uint32_t ranks = program->comm->ranks;
+    uint32_t *places = ronde_mem_new(mem, ranks, sizeof *places);
+    program->neighbours = ronde_mem_new(mem, ranks, sizeof *program->neighbours);
+    program->neighbour_of = ronde_mem_new(mem, loaded->end_count, sizeof(*program->neighbour_of));
+    const bool is_done = places && program->neighbours && program->neighbour_of;
+    if (is_done) {
+        for (uint64_t e = 0; e < loaded->end_count; e++) {
+            const struct ronde_port *port = &loaded->ports[e];
+            if (port->peer == RONDE_NONE || port->peer == program->comm->rank)
+                continue;
+            if (places[port->peer] == 0)
+                places[port->peer] = ++program->neighbour_count;
+            struct ronde_neighbour *at = &program->neighbours[places[port->peer] - 1];
+            at->rank = port->peer;
+            at->is_source |= !port->is_send;
+            program->neighbour_of[e] = at;
+        }
+    }
+    ronde_mem_free(mem, places, ranks, sizeof *places);
+    return is_done ? RONDE_OK
+                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u neighbours", ranks);
+}
+
+void ronde_comm_unload(struct ronde_comm_program *program)
+{
+    if (!program)
+        return;
+    struct ronde_comm *comm = program->comm;
+    if (program->is_running)
+        comm->is_running = false;
+    comm->wire->unload(program);
+    if (program->loaded) {
+        ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
+                       sizeof *program->lanes);
+        ronde_mem_free(comm->mem, program->neighbour_of, program->loaded->end_count,
+                       sizeof(*program->neighbour_of));
+    }
+    ronde_mem_free(comm->mem, program->neighbours, comm->ranks, sizeof *program->neighbours);
+    ronde_loaded_destroy(program->loaded);
+    ronde_mem_free(comm->mem, program, 1, sizeof *program);
+}
+
+/* The rank's own part, without the others. */
+static enum ronde_status load_part(struct ronde_comm_program *program,
+                                   const struct ronde_schedule *schedule, struct ronde_error *error)
+{
+    const struct ronde_comm *comm = program->comm;
+    enum ronde_status status =
+        ronde_loaded_create_rank(schedule, comm->rank, comm->mem, &program->loaded, error);
+    if (status != RONDE_OK)
+        return status;
+    program->loaded->frame.driver = program;
+    program->lanes = ronde_mem_new(comm->mem, program->loaded->lane_count, sizeof *program->lanes);
+    if (!program->lanes)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u lanes",
+                          program->loaded->lane_count);
+    return list_neighbours(program, error);
+}
+
+static enum ronde_status check_plan(const struct ronde_comm *comm,
+                                    const struct ronde_schedule *schedule,
+                                    const struct ronde_comm_plan *plan, struct ronde_error *error)
+{
+    if (schedule->ranks != comm->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
+                          comm->ranks);
+    if (plan->slot_bytes > 0 && plan->slot_bytes < RONDE_GRAIN_BYTES)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "load: slot_bytes %llu, at least %u",
+                          (unsigned long long)plan->slot_bytes, RONDE_GRAIN_BYTES);
+    if (plan->depth > 0 && plan->depth < schedule->proof.min_depth)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "load: depth %u, this schedule needs at least %u", plan->depth,
+                          schedule->proof.min_depth);
+    return RONDE_OK;
+}
+
+/* The steps of loading, in which all ranks take part even where one of them cannot go on. */
+static enum ronde_status load_steps(struct ronde_comm_program *program,
+                                    const struct ronde_schedule *schedule,
+                                    const struct ronde_comm_plan *plan, struct ronde_error *error)
+{
+    struct ronde_comm *comm = program->comm;
+    const struct ronde_launch none = {.depth = plan->depth};
+    program->id = comm->loads++;
+    program->depth = ronde_launch_depth(schedule, &none);
+    program->slot_bytes = plan->slot_bytes
+                              ? plan->slot_bytes
+                              : comm->wire->default_slot_bytes(schedule, program->depth);
+    enum ronde_status status = check_loads(program, schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    status = load_part(program, schedule, error);
+    status = ronde_comm_agree(comm, status, error);
+    return status == RONDE_OK ? comm->wire->load(program, error) : status;
+}
+
+enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                                  const struct ronde_comm_plan *plan,
+                                  struct ronde_comm_program **out_program, struct ronde_error *error)
+{
+    *out_program = NULL;
+    if (!plan)
+        plan = &comm->options.plan;
+    enum ronde_status status = check_plan(comm, schedule, plan, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_comm_program *program = ronde_mem_new(comm->mem, 1, sizeof *program);
+    if (!program)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
+    program->comm = comm;
+    status = load_steps(program, schedule, plan, error);
+    if (status != RONDE_OK) {
+        ronde_comm_unload(program);
+        return status;
+    }
+    *out_program = program;
+    return RONDE_OK;
+}
+
+uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program)
+{
+    return program->slot_bytes;
+}
