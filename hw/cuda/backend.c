@@ -201,7 +201,7 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
     /* What was sent must be there before any stream starts. */
     if (status == RONDE_OK)
         status = ronde_cuda_program_finish(program, NULL, error);
-    return status;
+    return status == RONDE_OK ? ronde_cuda_program_expect_streams(program, launch, error) : status;
 }
 
 uint32_t ronde_cuda_parts(const void *program)

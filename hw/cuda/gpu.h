@@ -64,6 +64,9 @@ struct ronde_gpu {
     enum ronde_status (*start)(void *queue, void *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error);
+    /** Has the stream, or the queue, call a function of the host in its turn; it uses no device. Errors: DEVICE. */
+    enum ronde_status (*call)(void *queue, void *stream, void (*function)(void *self), void *self,
+                              struct ronde_error *error);
     /** Whether the kernel is over; never blocks. Errors: DEVICE. */
     enum ronde_status (*is_over)(void *queue, bool *out_over, struct ronde_error *error);
     /** Waits for all work of the queue; the kernel's time, where it is wanted. Errors: DEVICE. */

@@ -108,6 +108,7 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
 
 void ronde_cuda_program_fini(struct ronde_cuda_program *program)
 {
+    ronde_cuda_courier_close(program->courier);
     if (has_proxy(program))
         ronde_cuda_proxy_unload(&program->proxy);
     if (has_peers(program))
@@ -206,6 +207,8 @@ enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
     struct ronde_cuda_peers *peers = &program->peers;
     enum ronde_status status = RONDE_OK;
     program->is_prepared = false;
+    ronde_cuda_courier_close(program->courier);
+    program->courier = NULL;
     if (has_proxy(program)) {
         launch = ronde_cuda_proxy_settle(&program->proxy, given);
         program->proxy.words = ronde_cuda_program_words(program);
@@ -229,16 +232,41 @@ uint64_t ronde_cuda_program_staged_bytes(const struct ronde_cuda_program *progra
     return bytes;
 }
 
+enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *program,
+                                                    const struct ronde_launch *launch,
+                                                    struct ronde_error *error)
+{
+    program->proxy.failure = (struct ronde_error){.status = RONDE_OK};
+    return has_proxy(program) ? ronde_cuda_courier_open(&program->proxy, launch, program->mem,
+                                                        &program->courier, error)
+                              : RONDE_OK;
+}
+
+/* A run in a stream, between the calls that tell the courier of it. A communicator has one rank here: one part. */
+static enum ronde_status enqueue(struct ronde_cuda_program *program, void *stream,
+                                 struct ronde_error *error)
+{
+    struct ronde_cuda_part *part = &program->parts[0];
+    const struct ronde_gpu *gpu = part->gpu;
+    void *const courier = program->courier;
+    enum ronde_status status =
+        gpu->call(part->queue, stream, ronde_cuda_courier_begin, courier, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_part_start(part, stream, error);
+    return status == RONDE_OK
+               ? gpu->call(part->queue, stream, ronde_cuda_courier_end, courier, error)
+               : status;
+}
+
 /* A kernel whose peers could not start is told to stop, or it would wait for them. */
 enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *const *streams,
                                            struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
+    if (program->courier && streams)
+        return enqueue(program, streams[0], error);
     if (has_proxy(program))
-        return streams ? ronde_fail(error, RONDE_UNSUPPORTED,
-                                    "runs in streams need ranks that reach each other's devices: "
-                                    "transport ucx has this process's thread move messages")
-                       : ronde_cuda_proxy_run(&program->proxy, &program->launch, error);
+        return ronde_cuda_proxy_run(&program->proxy, &program->launch, error);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = ronde_cuda_part_start(&program->parts[p], streams ? streams[p] : NULL, error);
     if (status == RONDE_OK || program->part_count == 1)
@@ -262,6 +290,11 @@ enum ronde_status ronde_cuda_program_listen(struct ronde_cuda_program *program,
 {
     if (!program->peers.comm)
         return RONDE_OK;
+    /* Meanwhile the communicator is the courier's, who listens. */
+    if (program->courier) {
+        ronde_cuda_courier_await(program->courier);
+        return RONDE_OK;
+    }
     const enum ronde_status status = ronde_cuda_peers_check(&program->peers, error);
     if (status != RONDE_OK)
         __atomic_store_n(&ronde_cuda_program_words(program)[0], 1, __ATOMIC_RELEASE);
@@ -274,6 +307,12 @@ enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program,
     enum ronde_status status = RONDE_OK;
     struct ronde_error later = {0};
     *out_over = true;
+    if (program->courier) {
+        const struct ronde_cuda_part *part = program->parts;
+        status = part->gpu->is_over(part->queue, out_over, error);
+        *out_over = *out_over && ronde_cuda_courier_is_idle(program->courier);
+        return status;
+    }
     if (has_proxy(program))
         return ronde_cuda_proxy_test(&program->proxy, out_over, error);
     /* Wait says what the news are. */

@@ -4,8 +4,8 @@
 #ifndef RONDE_HW_CUDA_PROGRAM_H
 #define RONDE_HW_CUDA_PROGRAM_H
 
+#include "hw/cuda/courier.h"
 #include "hw/cuda/peers.h"
-#include "hw/cuda/proxy.h"
 
 /** A loaded program. Zero it, then init. */
 struct ronde_cuda_program {
@@ -16,12 +16,13 @@ struct ronde_cuda_program {
     uint32_t part_count;
     struct ronde_cuda_peers peers; /**< where ranks are processes: the only part has this one's */
     struct ronde_cuda_proxy proxy; /**< where these do not share memory of devices */
-    uint32_t *depot_of;            /**< per rank: its part, or itself where ranks are processes */
-    struct ronde_depot *depots;    /**< one per part, or per rank */
-    uint32_t depot_count;          /**< of these */
-    struct ronde_launch launch;    /**< as the caller gave it, of the run under way */
-    bool is_prepared;              /**< the launch images are on the devices */
-    bool is_running;               /**< between run and wait */
+    struct ronde_cuda_courier *courier; /**< of its runs in streams, or NULL */
+    uint32_t *depot_of;         /**< per rank: its part, or itself where ranks are processes */
+    struct ronde_depot *depots; /**< one per part, or per rank */
+    uint32_t depot_count;       /**< of these */
+    struct ronde_launch launch; /**< as the caller gave it, of the run under way */
+    bool is_prepared;           /**< the launch images are on the devices */
+    bool is_running;            /**< between run and wait */
 };
 
 /** What a program is loaded on. */
@@ -48,6 +49,11 @@ void ronde_cuda_program_fini(struct ronde_cuda_program *program);
 enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
                                              const struct ronde_launch *launch,
                                              struct ronde_error *error);
+
+/** After prepare: the same launch will run in streams. Errors: those of ronde_cuda_courier_open. */
+enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *program,
+                                                    const struct ronde_launch *launch,
+                                                    struct ronde_error *error);
 
 /** Bytes of the launch's buffers that the devices do not reach and that have shadows. */
 uint64_t ronde_cuda_program_staged_bytes(const struct ronde_cuda_program *program);

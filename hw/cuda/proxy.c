@@ -29,12 +29,22 @@ static void find_memory(struct ronde_cuda_proxy *proxy)
     proxy->memory_bytes = last > 0 ? last - first + box_bytes : 0;
 }
 
+/* Whether the run's kernel is over. */
+static enum ronde_status look(const struct ronde_cuda_proxy *proxy, bool *out_over,
+                              struct ronde_error *error)
+{
+    const struct ronde_cuda_part *part = proxy->part;
+    if (!proxy->ended)
+        return part->gpu->is_over(part->queue, out_over, error);
+    *out_over = __atomic_load_n(proxy->ended, __ATOMIC_ACQUIRE) >= proxy->awaited;
+    return RONDE_OK;
+}
+
 /* What a turn of the communicator does instead of polling lanes. */
 static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
                                struct ronde_error *error)
 {
     struct ronde_cuda_proxy *proxy = host->driver;
-    const struct ronde_cuda_part *part = proxy->part;
     struct ronde_loaded *loaded = host->loaded;
     bool is_over = false;
     if (!proxy->is_started) {
@@ -42,7 +52,7 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
         *io_moved = true;
         return ronde_cuda_part_start(proxy->part, NULL, error);
     }
-    const enum ronde_status status = part->gpu->is_over(part->queue, &is_over, error);
+    const enum ronde_status status = look(proxy, &is_over, error);
     for (uint64_t e = 0; e < loaded->end_count && status == RONDE_OK; e++) {
         struct ronde_end *end = &loaded->ends[e];
         if (!is_mine(host, e))
@@ -117,14 +127,33 @@ void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy)
     }
 }
 
-enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
-                                       const struct ronde_launch *launch, struct ronde_error *error)
+static enum ronde_status begin(struct ronde_cuda_proxy *proxy, const struct ronde_launch *launch,
+                               const uint64_t *ended, struct ronde_error *error)
 {
     const struct ronde_launch settled = ronde_cuda_proxy_settle(proxy, launch);
     const enum ronde_status status = ronde_comm_run(proxy->host, &settled, error);
     proxy->is_running = status == RONDE_OK;
-    proxy->is_started = false;
+    proxy->is_started = ended != NULL;
+    proxy->ended = ended;
+    return status;
+}
+
+enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
     proxy->failure = (struct ronde_error){.status = RONDE_OK};
+    return begin(proxy, launch, NULL, error);
+}
+
+/* Who waits for the stream hears of a failure afterwards; the kernel hears of it now. */
+enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
+                                          const struct ronde_launch *launch, const uint64_t *ended,
+                                          uint64_t awaited)
+{
+    proxy->awaited = awaited;
+    const enum ronde_status status = begin(proxy, launch, ended, &proxy->failure);
+    if (status != RONDE_OK)
+        __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
     return status;
 }
 
@@ -142,7 +171,8 @@ enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *ou
     if (proxy->is_started) {
         /* Nobody moves its messages any more. */
         __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
-        (void)part->gpu->finish(part->queue, NULL, NULL);
+        if (!proxy->ended)
+            (void)part->gpu->finish(part->queue, NULL, NULL);
     }
     return ronde_fail(error, status, "%s", proxy->failure.message);
 }

@@ -16,11 +16,14 @@
 struct ronde_cuda_proxy {
     struct ronde_comm_program *host; /**< NULL = there is no proxy */
     struct ronde_cuda_part *part;
-    uint32_t *words;            /**< abort and stop of the kernel */
-    unsigned char *memory;      /**< of the connections, as it was pinned; NULL = it was not */
-    uint64_t memory_bytes;      /**< of it */
-    bool is_running;            /**< between run and its end */
-    bool is_started;            /**< the kernel of that run */
+    uint32_t *words;       /**< abort and stop of the kernel */
+    unsigned char *memory; /**< of the connections, as it was pinned; NULL = it was not */
+    uint64_t memory_bytes; /**< of it */
+    bool is_running;       /**< between run and its end */
+    bool is_started;       /**< the kernel of that run */
+    const uint64_t *
+        ended; /**< atomic: kernels that a stream has been through; NULL = the run has one of its own */
+    uint64_t awaited;           /**< this run's among them */
     struct ronde_error failure; /**< of that run: its kernel may not even have started */
 };
 
@@ -47,6 +50,11 @@ void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy);
  * ronde_comm_run. */
 enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
                                        const struct ronde_launch *launch, struct ronde_error *error);
+
+/** The same for a kernel that a stream starts, the `awaited`th of those whose ends are counted. Errors: as run. */
+enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
+                                          const struct ronde_launch *launch, const uint64_t *ended,
+                                          uint64_t awaited);
 
 /** Moves messages on; whether the run, if there is one, is over. Errors: those of ronde_comm_test, after which the kernel
  * has ended. */

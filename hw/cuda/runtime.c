@@ -383,6 +383,17 @@ static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
     return check(result, "launching the kernel", error);
 }
 
+static enum ronde_status call(void *self, void *stream, void (*function)(void *self),
+                              void *function_self, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    const int before = enter(queue->device);
+    const cudaError_t result =
+        cudaLaunchHostFunc(stream ? (cudaStream_t)stream : queue->stream, function, function_self);
+    leave(queue->device, before);
+    return check(result, "enqueueing a call", error);
+}
+
 static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
 {
     const struct queue *queue = self;
@@ -451,6 +462,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .clear = queue_clear,
                                      .words = words,
                                      .start = start,
+                                     .call = call,
                                      .is_over = is_over,
                                      .finish = finish};
     *out_gpu = &device->gpu;

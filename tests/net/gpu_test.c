@@ -30,10 +30,11 @@ struct rank {
     struct ronde_schedule *schedule;
 };
 
-static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat,
-                                   struct ronde_error *error)
+/* reaches_host: buffers need not be copied to the device, as runs in streams want it. */
+static enum ronde_status open_on(struct rank *rank, const struct team_seat *seat, bool reaches_host,
+                                 struct ronde_error *error)
 {
-    const struct emulated_options options = {.room_bytes = 2000};
+    const struct emulated_options options = {.room_bytes = 2000, .reaches_host = reaches_host};
     const struct ronde_comm_options choices = team_options(30);
     memset(rank, 0, sizeof *rank);
     rank->gpu = emulated_gpu_open(&options);
@@ -44,6 +45,12 @@ static enum ronde_status open_rank(struct rank *rank, const struct team_seat *se
     return status == RONDE_OK ? ronde_cuda_open_on(&rank->gpu, 1, rank->comm, ronde_mem_default(),
                                                    &rank->self, error)
                               : status;
+}
+
+static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat,
+                                   struct ronde_error *error)
+{
+    return open_on(rank, seat, false, error);
 }
 
 static void unload(struct rank *rank)
@@ -278,37 +285,84 @@ static void over_both_an_abort_is_heard_by_all(void)
     over(RONDE_TRANSPORT_HYBRID, 2, an_abort_is_heard_by_all);
 }
 
-static enum ronde_status enqueue(const struct team_seat *seat, struct ronde_error *error)
+/* Runs of one launch in a stream. */
+#define STREAM_RUNS 5u
+
+/* Sums in a stream, some at a time; the last rank may die when half of them are done. */
+static enum ronde_status sum_in_stream(const struct team_seat *seat, struct ronde_error *error)
 {
+    const bool dies = *(const bool *)seat->self && seat->join.rank == seat->join.ranks - 1;
+    const uint32_t ranks = seat->join.ranks;
     void *const streams[] = {&results};
     struct rank rank;
     struct run_sum sum;
-    struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
-    /* Without elements there is nothing that the device could not reach. */
-    launch.count = 0;
-    enum ronde_status status = open_rank(&rank, seat, error);
+    const struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+    enum ronde_status status = open_on(&rank, seat, true, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", ranks, 0, &rank.schedule, error);
     if (status == RONDE_OK)
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
     if (status == RONDE_OK)
         status = ronde_cuda_prepare(rank.program, &launch, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_enqueue(rank.program, streams, error);
+    for (uint32_t turn = 0; turn < 4 && status == RONDE_OK; turn++) {
+        bool is_done = false;
+        sum.value = (float)(turn + seat->join.rank);
+        for (uint32_t run = 0; run < STREAM_RUNS && status == RONDE_OK; run++)
+            status = ronde_cuda_enqueue(rank.program, streams, error);
+        if (dies && turn == 2)
+            raise(SIGKILL);
+        while (status == RONDE_OK && !is_done)
+            status = ronde_cuda_test(rank.program, &is_done, error);
+        if (status == RONDE_OK)
+            status = ronde_cuda_check(rank.program, error);
+        const float total = (float)(ranks * turn + ranks * (ranks - 1) / 2);
+        (void)team_check(seat, status != RONDE_OK || sum.total == total, "a sum is wrong");
+        /* The next numbers are for all ranks to see only when none adds up the last ones. */
+        if (status == RONDE_OK)
+            status = ronde_comm_allgather(rank.comm, NULL, 0, NULL, error);
+    }
     close_rank(&rank, seat);
     return status;
 }
 
-static void runs_in_streams_are_refused(void)
+static void runs_in_streams_need_nobody_to_wait(void)
 {
-    CU_ASSERT_FATAL(team_run(2, enqueue, NULL, results));
-    team_expect(results, 2, RONDE_UNSUPPORTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "runs in streams need ranks that reach"));
+    const bool dies = false;
+    for (uint32_t ranks = 2; ranks <= 4; ranks += 2) {
+        CU_ASSERT_FATAL(team_run(ranks, sum_in_stream, &dies, results));
+        team_expect(results, ranks, RONDE_OK);
+        CU_ASSERT_EQUAL(results[0].checks, 4 + 1);
+    }
 }
 
-static void over_a_network_runs_in_streams_are_refused(void)
+static void a_killed_process_ends_runs_in_streams(void)
 {
-    over(RONDE_TRANSPORT_UCX, 0, runs_in_streams_are_refused);
+    const bool dies = true;
+    CU_ASSERT_FATAL(team_run(3, sum_in_stream, &dies, results));
+    CU_ASSERT_EQUAL(results[2].signal, SIGKILL);
+    team_expect(results, 2, RONDE_DEVICE);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 2 was lost"));
+}
+
+static void over_a_network_runs_in_streams_need_nobody_to_wait(void)
+{
+    over(RONDE_TRANSPORT_UCX, 0, runs_in_streams_need_nobody_to_wait);
+}
+
+static void over_a_network_a_killed_process_ends_runs_in_streams(void)
+{
+    over(RONDE_TRANSPORT_UCX, 0, a_killed_process_ends_runs_in_streams);
+}
+
+static void over_both_runs_in_streams_need_nobody_to_wait(void)
+{
+    over(RONDE_TRANSPORT_HYBRID, 2, runs_in_streams_need_nobody_to_wait);
+}
+
+static void over_both_a_killed_process_ends_runs_in_streams(void)
+{
+    over(RONDE_TRANSPORT_HYBRID, 2, a_killed_process_ends_runs_in_streams);
 }
 
 int main(void)
@@ -324,7 +378,15 @@ int main(void)
          over_a_network_collectives_leave_what_host_leaves},
         {"over_a_network_a_killed_process_ends_the_others",
          over_a_network_a_killed_process_ends_the_others},
-        {"over_a_network_runs_in_streams_are_refused", over_a_network_runs_in_streams_are_refused},
+        {"runs_in_streams_need_nobody_to_wait", runs_in_streams_need_nobody_to_wait},
+        {"over_a_network_runs_in_streams_need_nobody_to_wait",
+         over_a_network_runs_in_streams_need_nobody_to_wait},
+        {"over_a_network_a_killed_process_ends_runs_in_streams",
+         over_a_network_a_killed_process_ends_runs_in_streams},
+        {"over_both_runs_in_streams_need_nobody_to_wait",
+         over_both_runs_in_streams_need_nobody_to_wait},
+        {"over_both_a_killed_process_ends_runs_in_streams",
+         over_both_a_killed_process_ends_runs_in_streams},
         {"over_a_network_an_abort_is_heard_by_all", over_a_network_an_abort_is_heard_by_all},
         {"over_both_collectives_leave_what_host_leaves",
          over_both_collectives_leave_what_host_leaves},

@@ -50,6 +50,17 @@ struct device {
 /* What a turn of all blocks takes on the clock that runs are timed with. */
 #define TURN_NS 1e6
 
+/* What waits in a queue: a function of the host, or a run. */
+struct item {
+    void (*function)(void *self); /* NULL = a run */
+    void *self;
+    const struct ronde_job *job;
+    uint32_t blocks;
+};
+
+/* The most items that wait. */
+#define ITEMS_MAX 64u
+
 /* A queue: what was enqueued last. */
 struct queue {
     struct queue *next;
@@ -57,9 +68,10 @@ struct queue {
     struct emulated_block **blocks;
     uint32_t block_count;
     uint32_t words[2];
-    const struct ronde_job *job; /* of these blocks */
-    uint32_t pending;            /* runs of it that are to follow */
-    uint64_t turns;              /* of the blocks that were started last */
+    bool is_busy;                 /* these blocks are not over */
+    struct item items[ITEMS_MAX]; /* that follow, the next one first */
+    uint32_t item_count;
+    uint64_t turns; /* of the blocks that were started last */
 };
 
 static void protect_one(const struct device *device, int protection)
@@ -353,8 +365,8 @@ static bool open_blocks(struct queue *queue, const struct ronde_job *job, uint32
     queue->blocks = calloc(blocks, sizeof *queue->blocks);
     if (!queue->blocks)
         return false;
-    queue->job = job;
     queue->block_count = blocks;
+    queue->is_busy = true;
     queue->turns = 0;
     device->run++;
     enter(device);
@@ -369,26 +381,56 @@ static bool open_blocks(struct queue *queue, const struct ronde_job *job, uint32
     return is_open;
 }
 
-/* A run that follows one in the same stream begins when that is over. */
+/* Comes to what waits, up to the end of the next run; false if that is not over. */
+static bool advance(struct queue *queue)
+{
+    while (!queue->is_busy && queue->item_count > 0) {
+        const struct item item = queue->items[0];
+        queue->item_count--;
+        memmove(queue->items, queue->items + 1, queue->item_count * sizeof item);
+        if (item.function)
+            item.function(item.self);
+        else if (!open_blocks(queue, item.job, item.blocks))
+            return true;
+    }
+    return !queue->is_busy;
+}
+
+static enum ronde_status add_item(struct queue *queue, struct item item, struct ronde_error *error)
+{
+    if (queue->item_count == ITEMS_MAX)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no room for more than %u items", ITEMS_MAX);
+    queue->items[queue->item_count++] = item;
+    return RONDE_OK;
+}
+
+/* A run that follows something in the same stream begins when that is over. */
 static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error)
 {
     struct queue *queue = self;
     (void)dtype;
-    if (stream && queue->job == job) {
-        queue->pending++;
-        return RONDE_OK;
-    }
+    if (stream && (queue->is_busy || queue->item_count > 0))
+        return add_item(queue, (struct item){NULL, NULL, job, blocks}, error);
     return open_blocks(queue, job, blocks)
                ? RONDE_OK
                : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
+}
+
+static enum ronde_status call(void *self, void *stream, void (*function)(void *self),
+                              void *function_self, struct ronde_error *error)
+{
+    (void)stream;
+    return add_item(self, (struct item){function, function_self, NULL, 0}, error);
 }
 
 /* Every block has a turn, in an order of its own. */
 static bool drive(struct queue *queue)
 {
     bool is_over = true;
+    if (!queue->is_busy)
+        return advance(queue);
     enter(queue->device);
     for (uint32_t k = 0; k < queue->block_count; k++) {
         const uint64_t b = buffers_draw(&queue->device->random) % queue->block_count;
@@ -398,10 +440,8 @@ static bool drive(struct queue *queue)
         is_over = emulated_block_turn(queue->blocks[b]) && is_over;
     leave(queue->device);
     queue->turns++;
-    if (!is_over || queue->pending == 0)
-        return is_over;
-    queue->pending--;
-    return !open_blocks(queue, queue->job, queue->block_count);
+    queue->is_busy = !is_over;
+    return is_over && advance(queue);
 }
 
 /* Kernels of all devices wait for each other, so all of them go on, but some are faster than others. */
@@ -464,6 +504,7 @@ static const struct ronde_gpu *open_in(struct machine *machine,
                                      .clear = queue_clear,
                                      .words = words,
                                      .start = start,
+                                     .call = call,
                                      .is_over = is_over,
                                      .finish = finish};
     return &device->gpu;

@@ -24,8 +24,8 @@ ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem 
                 void **out_self, struct ronde_error *error);
 
 /**
- * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. All ranks
- * must be on it. load, unload, run and prepare are then collective, in the same order in all processes; of a launch's
+ * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. Ranks
+ * of one machine reach each other's devices, those of several go through memory of the host. load, unload, run and prepare are then collective, in the same order in all processes; of a launch's
  * arrays only this rank's entry is looked at. Slots and depth of launches are at most those of the communicator's plan.
  * After a failure, that of another process included, it only repeats its error, as communicators do.
  * Owner: the caller closes *out_self through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
@@ -61,8 +61,10 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_enqueue(void *program, v
 /**
  * After the streams were synchronised: whether all enqueued runs went through. Errors: TIMEOUT naming a rank, a lane and
  * what it waits for; the program must then be prepared again. DEVICE.
- * Where ranks are processes, runs in streams learn of a lost one by their time limit, or by this call, which may be made
- * while they are under way and then ends them.
+ * Where ranks are processes of one machine, runs in streams learn of a lost one by their time limit, or by this call, which
+ * may be made while they are under way and then ends them. Where they are on several, a thread of the program's moves
+ * their messages: from enqueue until this call has returned the communicator is that thread's, and no other call of it
+ * or of its programs is allowed; a lost rank ends the runs, and this call says so.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_check(void *program,
                                                               struct ronde_error *error);
