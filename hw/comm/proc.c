@@ -449,8 +449,8 @@ static void proc_withdraw(const struct ronde_comm *comm)
 static bool proc_has_withdrawn(const struct ronde_comm *comm, uint32_t rank)
 {
     const struct board *board = comm->wire_self;
-    /* Not before what was read of it. */
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    /* Not before what was read of it is there. */
+    __sync_synchronize();
     return __atomic_load_n(&board->bells[rank].has_withdrawn, __ATOMIC_RELAXED) != 0;
 }
 
