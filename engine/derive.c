@@ -177,6 +177,7 @@ static void make_sender(const struct derive *derive, const struct ronde_fact *fa
         proto->send_peer =
             ronde_group_add(schedule, transfer->to, ronde_group_negate(schedule, transfer->from));
         proto->send_tag = fact->tag;
+        proto->is_apart = transfer->is_apart;
     }
     proto->lane = transfer->from_lane;
     set_source(proto, transfer->source, transfer->source.first);

@@ -27,6 +27,7 @@ struct ronde_proto {
     uint32_t send_tag;                      /**< of its connection */
     uint32_t receive_peer;                  /**< offset */
     uint32_t receive_tag;                   /**< of its connection */
+    bool is_apart;      /**< a send that the receive before it must not take over */
     bool is_fused_away; /**< its work is done by the step before it in its lane */
 };
 

@@ -19,7 +19,7 @@ static bool can_fuse(const struct ronde_derivation *derivation, uint32_t receive
 {
     const struct ronde_proto *from = &derivation->protos[receiver];
     const struct ronde_proto *to = &derivation->protos[sender];
-    if ((from->step.op != RONDE_STEP_RECV && from->step.op != RONDE_STEP_RRC) ||
+    if (to->is_apart || (from->step.op != RONDE_STEP_RECV && from->step.op != RONDE_STEP_RRC) ||
         from->step.destination != to->step.source ||
         from->step.chunk_count != to->step.chunk_count || to->step.chunk_count == 0 ||
         memcmp(&from->destination, &to->source, sizeof to->source) != 0)

@@ -14,8 +14,9 @@
  *
  * Price (symbols in closed_form.h; M members, the largest power of two up to N; a chunk is 1/(C M)
  * of the block, rounded up to 16 bytes; w runs over M/2, M/4, .. 1, the chunks of a message):
- *   T = L + sum over p, w of 2 s(w b_p) + 2 (f(w b_p) + a) + r(w b_p) + s(w b_p),  less s(b_p)
- * since the last round of halving and the first of doubling are one step. Where N is folded, s + f +
+ *   T = L + sum over p, w of 3 s(w b_p) + r(w b_p) + 2 (f(w b_p) + a)
+ * The sum of the last round of halving is kept before it is sent back: both partners would else wait in
+ * one step for the other's slot, and connections need two slots for it. Where N is folded, s + f +
  * a + r of M b_p to hand in and s + f + a + s to hand out are added to every piece. Exact for equal
  * chunks, else an upper bound. N = 1: L + sum of s(b_p).
  *
@@ -69,6 +70,7 @@ static void double_up(struct ronde_fold fold, uint32_t width, struct ronde_build
             .to = ronde_fold_position(fold, member ^ width),
             .source = chunks,
             .target = chunks,
+            .is_apart = width == 1,
         };
         ronde_builder_transfer(builder, &transfer);
     }
@@ -120,12 +122,10 @@ struct ronde_price ronde_all_reduce_rabenseifner_price(const struct ronde_reques
     if (fold.extras > 0)
         ronde_work_add(&work, fold.members,
                        (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
-    for (uint32_t width = fold.members / 2; width > 1; width /= 2)
+    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
         ronde_work_add(&work, width,
                        (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
-    /* The turning point, or the copy of a lone rank. */
-    const struct ronde_lane_shape turn = {.steps = 2, .reducing = 1, .messages = 2};
-    const struct ronde_lane_shape copy = {.steps = 1};
-    ronde_work_add(&work, 1, request->ranks == 1 ? copy : turn);
+    if (request->ranks == 1)
+        ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
     return ronde_work_price(load, network, cut, &work);
 }

@@ -141,7 +141,6 @@ static struct figures doubling_all_reduce(uint32_t n)
     };
 }
 
-/* One step adds the last chunk and sends it back, each waiting for the other's slot: two are needed. */
 static struct figures rabenseifner_all_reduce(uint32_t n)
 {
     const struct fold fold = fold_of(n);
@@ -149,7 +148,7 @@ static struct figures rabenseifner_all_reduce(uint32_t n)
         .messages = (uint64_t)fold.members * 2 * fold.bits + 2 * fold.extras,
         .most_sent = 2 * (fold.members - 1) + (fold.extras > 0 ? fold.members : 0),
         .critical_path = 2 * fold.bits + (fold.extras > 0 ? 2 : 0),
-        .min_depth = n > 1 ? 2 : 1,
+        .min_depth = 1,
     };
 }
 

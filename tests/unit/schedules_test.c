@@ -72,8 +72,8 @@ static void programs_are_fused_to_what_the_files_say(void)
     check_program(RONDE_ALL_REDUCE, "recursive_doubling", 8, 5, "send rrcs rrcs rrc");
     check_program(RONDE_ALL_REDUCE, "recursive_doubling", 6, 0, "send recv");
     check_program(RONDE_ALL_REDUCE, "recursive_doubling", 6, 1, "rrcs rrcs rrcs");
-    check_program(RONDE_ALL_REDUCE, "rabenseifner", 4, 1, "send rrc send rrcs recv send recv");
-    check_program(RONDE_ALL_REDUCE, "rabenseifner", 3, 1, "rrc send rrcs recv send");
+    check_program(RONDE_ALL_REDUCE, "rabenseifner", 4, 1, "send rrc send rrc send recv send recv");
+    check_program(RONDE_ALL_REDUCE, "rabenseifner", 3, 1, "rrc send rrc send recv send");
     check_program(RONDE_ALL_REDUCE, "torus", 6, 0, "send rrc send rrs rrcs rcs recv send recv");
     check_program(RONDE_ALL_REDUCE, "hierarchical", 10, 0,
                   "send rrs rrs rrs rrc | send rrcs recv | send rcs rcs rcs recv");

@@ -56,6 +56,11 @@ struct ronde_transfer {
     struct ronde_operand with;   /**< reduce: the receiver's local operand; ignored for a copy */
     struct ronde_operand target; /**< where the receiver keeps the result */
     bool reduces;                /**< target <- with o message, else target <- message */
+    /**
+     * The send stays a step of its own even where the receive before it could pass on what came: of two positions that
+     * answer each other's messages, each would wait in one step for the slot that only the other's same step frees.
+     */
+    bool is_apart;
 };
 
 struct ronde_builder;
