@@ -293,5 +293,6 @@ void ronde_machine_line(const char *backend, char *out_line, size_t bytes)
     }
     if (file)
         fclose(file);
-    snprintf(out_line, bytes, "%s, %u usable cores", model, ronde_usable_cores());
+    snprintf(out_line, bytes, "%s, %u usable cores, sums with %s", model, ronde_usable_cores(),
+             ronde_level_text(ronde_level_widest()));
 }

@@ -18,7 +18,8 @@
 static const struct ronde_habits habits = {.slot_bytes = DEFAULT_SLOT_BYTES,
                                            .pull_from_bytes = {UINT64_MAX, UINT64_MAX},
                                            .farthest = RONDE_PROTOCOL_PUSH,
-                                           .stream_from_bytes = UINT64_MAX};
+                                           .stream_from_bytes = UINT64_MAX,
+                                           .level = RONDE_LEVEL_PLAIN};
 
 /* What consumed slots are filled with: no small integer and no plausible float has these bytes. */
 #define POISON 0xA5

@@ -1,5 +1,5 @@
 /* Single elements of any type. See ronde/collective.h; arrays of them are reduce.h's. */
-#include "engine/fp8.h"
+#include "engine/narrow.h"
 
 #include "ronde/collective.h"
 

@@ -9,7 +9,7 @@
 #ifndef RONDE_ENGINE_ELEMENTS_H
 #define RONDE_ENGINE_ELEMENTS_H
 
-#include "engine/fp8.h"
+#include "engine/narrow.h"
 
 #include <stdint.h>
 
@@ -97,11 +97,11 @@
     typedef type ronde_element_##dtype;                                                            \
     RONDE_INLINE type ronde_SUM_##dtype(type a, type b)                                            \
     {                                                                                              \
-        return round(widen(a) + widen(b));                                                         \
+        return (type)round(widen(a) + widen(b));                                                   \
     }                                                                                              \
     RONDE_INLINE type ronde_PROD_##dtype(type a, type b)                                           \
     {                                                                                              \
-        return round(widen(a) * widen(b));                                                         \
+        return (type)round(widen(a) * widen(b));                                                   \
     }                                                                                              \
     RONDE_INLINE type ronde_MIN_##dtype(type a, type b)                                            \
     {                                                                                              \
@@ -117,7 +117,7 @@
     }                                                                                              \
     RONDE_INLINE type ronde_QUOTIENT_##dtype(type a, uint32_t ranks)                               \
     {                                                                                              \
-        return round(widen(a) / (float)ranks);                                                     \
+        return (type)round(widen(a) / (float)ranks);                                               \
     }
 
 RONDE_INTEGER_ELEMENT(INT8, int8_t, uint32_t, float)

@@ -54,6 +54,13 @@ static enum ronde_status check_kind(const struct ronde_schedule *schedule,
     if ((unsigned)launch->protocol >= RONDE_PROTOCOL_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: protocol %u, there are %u",
                           (unsigned)launch->protocol, (unsigned)RONDE_PROTOCOL_COUNT);
+    if ((unsigned)launch->level >= RONDE_LEVEL_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: level %u, there are %u",
+                          (unsigned)launch->level, (unsigned)RONDE_LEVEL_COUNT);
+    if (!ronde_level_is_here(launch->level))
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "launch: level %s, this build and processor go up to %s",
+                          ronde_level_text(launch->level), ronde_level_text(ronde_level_widest()));
     if ((unsigned)launch->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: dtype %u, there are %u",
                           (unsigned)launch->dtype, (unsigned)RONDE_DTYPE_COUNT);

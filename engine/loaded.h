@@ -49,6 +49,7 @@ struct ronde_habits {
                                      the caches; UINT64_MAX = never */
     uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
                                      open and one piece is enough; 0 = never. The backend clears new lines */
+    enum ronde_level level; /**< of all runs; WIDEST = as their launches say */
 };
 
 /** A loaded schedule. Belongs to one thread between runs; during a run every lane belongs to whoever drives it. */
@@ -168,9 +169,6 @@ RONDE_API struct ronde_stretch ronde_launch_block(const struct ronde_schedule *s
 RONDE_API uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
                                               const struct ronde_launch *launch);
 
-/** What streams are made of on this processor. */
-RONDE_API const char *ronde_stream_text(void);
-
 /** Sets up the run that was prepared last once more: the same launch, the same buffers, the same factors. */
 RONDE_API void ronde_loaded_repeat(struct ronde_loaded *loaded);
 
@@ -179,8 +177,8 @@ static inline bool ronde_launch_is_alike(const struct ronde_launch *a, const str
 {
     return a->count == b->count && a->dtype == b->dtype && a->op == b->op &&
            a->slot_bytes == b->slot_bytes && a->depth == b->depth && a->protocol == b->protocol &&
-           a->stream_from_bytes == b->stream_from_bytes && !a->in_blocks && !a->out_blocks &&
-           !b->in_blocks && !b->out_blocks;
+           a->stream_from_bytes == b->stream_from_bytes && a->level == b->level && !a->in_blocks &&
+           !a->out_blocks && !b->in_blocks && !b->out_blocks;
 }
 
 /** The protocol of the run that was prepared last. */

@@ -1,6 +1,6 @@
 /* Preparing and ending runs of a loaded schedule. See loaded.h. */
 #include "engine/connect.h"
-#include "engine/reduce.h"
+#include "engine/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,17 +36,17 @@ static uint64_t piece_count(const struct ronde_loaded *loaded, const struct rond
 
 /* The operator's loops and the mark it heeds. Collectives that do not reduce may leave the operator unset. */
 static void fill_operator(struct ronde_frame *frame, const struct ronde_schedule *schedule,
-                          const struct ronde_launch *launch)
+                          const struct ronde_launch *launch, enum ronde_level level)
 {
     frame->ranks = schedule->ranks;
     frame->marks = 0;
     frame->dtype = launch->dtype;
     frame->op = RONDE_SUM;
-    frame->kernels = ronde_kernels_find(launch->dtype, RONDE_SUM);
+    frame->kernels = ronde_kernels_find(level, launch->dtype, RONDE_SUM);
     if (!ronde_collective_traits(schedule->collective)->reduces)
         return;
     frame->op = launch->op;
-    frame->kernels = ronde_kernels_find(launch->dtype, launch->op);
+    frame->kernels = ronde_kernels_find(level, launch->dtype, launch->op);
     if (launch->op == RONDE_PREMUL_SUM)
         frame->marks = RONDE_FLAG_RAW;
     else if (launch->op == RONDE_AVG)
@@ -201,7 +201,8 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->element_bytes = ronde_dtype_bytes(launch->dtype);
     frame->piece_elements = piece_bytes / frame->element_bytes;
     frame->piece_count = piece_count(loaded, launch, slot_bytes);
-    fill_operator(frame, schedule, launch);
+    const bool is_open = habits->level == RONDE_LEVEL_WIDEST;
+    fill_operator(frame, schedule, launch, is_open ? launch->level : habits->level);
     const uint64_t share_bytes = chunk_share(loaded, piece_bytes);
     choose_protocol(loaded, launch, habits, share_bytes);
     frame->streams = streams(loaded, launch, habits);
@@ -337,7 +338,7 @@ static bool are_same(const struct ronde_habits *a, const struct ronde_habits *b)
     return a->slot_bytes == b->slot_bytes && a->pull_from_bytes[0] == b->pull_from_bytes[0] &&
            a->pull_from_bytes[1] == b->pull_from_bytes[1] && a->farthest == b->farthest &&
            a->stream_from_bytes == b->stream_from_bytes &&
-           a->lines_up_to_bytes == b->lines_up_to_bytes;
+           a->lines_up_to_bytes == b->lines_up_to_bytes && a->level == b->level;
 }
 
 /* Whether a launch differs from the last one in its buffers only: then all else is prepared. */
@@ -404,13 +405,6 @@ enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded)
     if (loaded->frame.pushes)
         return RONDE_PROTOCOL_PUSH;
     return loaded->frame.no_pull != 0 ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED;
-}
-
-const char *ronde_stream_text(void)
-{
-    const char *text;
-    (void)ronde_stream_find(&text);
-    return text;
 }
 
 void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete)

@@ -93,8 +93,8 @@ static enum ronde_status cpu_probe(struct ronde_machine *out_machine, struct ron
     out_machine->default_slot_bytes = DEFAULT_SLOT_BYTES;
     out_machine->alone_bytes = ALONE_BYTES;
     snprintf(out_machine->description, sizeof out_machine->description,
-             "ranks share %u core%s of this process; streams: %s", out_machine->cores,
-             out_machine->cores == 1 ? "" : "s", ronde_stream_text());
+             "ranks share %u core%s of this process; sums with %s", out_machine->cores,
+             out_machine->cores == 1 ? "" : "s", ronde_level_text(ronde_level_widest()));
     return RONDE_OK;
 }
 

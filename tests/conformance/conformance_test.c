@@ -117,7 +117,7 @@ static void fail(const struct trial *trial, const struct bench *bench, const cha
     CU_FAIL("a launch went wrong");
     if (state.failures++ < FAILURES_SHOWN)
         suite_note("%s: %s %s ranks %u channels %u%s root %u count %llu %s %s%s blocks %u depth %u "
-                   "slot %u protocol %u stream %u: %s",
+                   "slot %u protocol %u stream %u level %u: %s",
                    bench->backend->name, ronde_collective_text(shape->collective),
                    trial->schedule->algorithm, shape->ranks, trial->schedule->channel_count,
                    trial->schedule->channels[0].order ? " ordered" : "", shape->root,
@@ -125,7 +125,7 @@ static void fail(const struct trial *trial, const struct bench *bench, const cha
                    ronde_op_text(shape->op), shape->in_place ? " in place" : "",
                    (unsigned)shape->blocks, trial->sample.at[SAMPLE_DEPTH],
                    trial->sample.at[SAMPLE_SLOT], trial->sample.at[SAMPLE_PROTOCOL],
-                   trial->sample.at[SAMPLE_STREAM], text);
+                   trial->sample.at[SAMPLE_STREAM], trial->sample.at[SAMPLE_LEVEL], text);
 }
 
 /* Runs a trial on a loaded backend into `into`, freshly filled. Returns whether it ran. */
@@ -143,6 +143,9 @@ static bool run_on(struct bench *bench, const struct trial *trial, uint64_t seed
     const bool is_plain = into == &trial->expected;
     launch.protocol = protocols[is_plain ? 0 : trial->sample.at[SAMPLE_PROTOCOL]];
     launch.stream_from_bytes = is_plain || trial->sample.at[SAMPLE_STREAM] == 0 ? UINT64_MAX : 1;
+    const enum ronde_level level =
+        (enum ronde_level)(RONDE_LEVEL_PLAIN + trial->sample.at[SAMPLE_LEVEL]);
+    launch.level = is_plain || !ronde_level_is_here(level) ? RONDE_LEVEL_PLAIN : level;
     launch.seed = seed;
     launch.timeout_ns = UINT64_C(60000000000);
     struct ronde_result result;

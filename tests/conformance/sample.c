@@ -19,6 +19,7 @@ uint32_t sample_values(enum sample_axis axis)
         [SAMPLE_SLOT] = 2,
         [SAMPLE_PROTOCOL] = 3,
         [SAMPLE_STREAM] = 2,
+        [SAMPLE_LEVEL] = RONDE_LEVEL_COUNT - RONDE_LEVEL_PLAIN,
         [SAMPLE_DATA] = 2,
         [SAMPLE_BLOCKS] = BUFFERS_BLOCKS_COUNT,
     };

@@ -21,6 +21,7 @@ enum sample_axis {
     SAMPLE_SLOT,      /**< 64 bytes, default */
     SAMPLE_PROTOCOL,  /**< staged, pull, push */
     SAMPLE_STREAM,    /**< never past the caches, always */
+    SAMPLE_LEVEL,     /**< enum ronde_level from PLAIN on */
     SAMPLE_DATA,      /**< enum buffers_data */
     SAMPLE_BLOCKS,    /**< enum buffers_blocks */
     SAMPLE_AXIS_COUNT /**< number of axes */

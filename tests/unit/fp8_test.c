@@ -16,8 +16,8 @@ static double widen(enum ronde_dtype dtype, uint8_t narrow)
 
 static uint8_t round_to(enum ronde_dtype dtype, float value)
 {
-    return dtype == RONDE_FLOAT8_E4M3 ? ronde_float8_e4m3_round(value)
-                                      : ronde_float8_e5m2_round(value);
+    return (uint8_t)(dtype == RONDE_FLOAT8_E4M3 ? ronde_float8_e4m3_round(value)
+                                                : ronde_float8_e5m2_round(value));
 }
 
 static void known_values(void)

@@ -1,5 +1,5 @@
 /* float16 and bfloat16: every value, every rounding case, and reductions of random ones by the written rules. */
-#include "engine/half.h"
+#include "engine/narrow.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 
@@ -18,7 +18,8 @@ static double widen(enum ronde_dtype dtype, uint16_t half)
 
 static uint16_t round_to(enum ronde_dtype dtype, float value)
 {
-    return dtype == RONDE_FLOAT16 ? ronde_float16_round(value) : ronde_bfloat16_round(value);
+    return (uint16_t)(dtype == RONDE_FLOAT16 ? ronde_float16_round(value)
+                                             : ronde_bfloat16_round(value));
 }
 
 static void every_half_widens_exactly_and_rounds_back(void)

@@ -46,6 +46,21 @@ enum ronde_protocol {
         RONDE_PROTOCOL_COUNT /**< number of protocols */
 };
 
+/** Instructions of the loops that reduce: enumerator, text. */
+#define RONDE_LEVEL_LIST(X)                                                                        \
+    X(WIDEST, "widest") /* the widest below that the processor has */                              \
+    X(PLAIN, "plain")   /* what every processor of the architecture has: SSE2, NEON */             \
+    X(AVX2, "avx2")                                                                                \
+    X(AVX512, "avx512") /* with its extensions for bytes, double words and short vectors */
+
+/** Levels of instructions. */
+enum ronde_level {
+#define RONDE_ENUMERATOR(name, text) RONDE_LEVEL_##name,
+    RONDE_LEVEL_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_LEVEL_COUNT /**< number of levels */
+};
+
 /** What is not part of the schedule. Buffers are arrays of one pointer per rank, promised to be dtype-aligned only. */
 struct ronde_launch {
     uint64_t count; /**< elements of a block; with counts, of the longest block of any rank, the same on all ranks
@@ -62,6 +77,7 @@ struct ronde_launch {
     enum ronde_protocol protocol; /**< never changes results */
     uint64_t stream_from_bytes; /**< bytes of all ranks' buffers from which on stores bypass the caches, where the
                                      backend has such stores; 0 = the backend's, UINT64_MAX = never; never changes results */
+    enum ronde_level level; /**< of the loops on processors; host stays with PLAIN; never changes results */
     uint64_t seed; /**< host: order of the random interleaving; 0 = in order. Results never depend on it */
     uint64_t timeout_ns; /**< a run that takes longer fails with TIMEOUT; 0 = no limit */
 };
@@ -148,6 +164,15 @@ static inline void ronde_group_pick(void *const *world, const uint32_t *members,
     for (uint32_t rank = 0; rank < ranks; rank++)
         out_picked[rank] = world[members[rank]];
 }
+
+/** Whether this build and this processor have a level; WIDEST always is. */
+RONDE_API bool ronde_level_is_here(enum ronde_level level);
+
+/** The level that WIDEST stands for. */
+RONDE_API enum ronde_level ronde_level_widest(void);
+
+/** Printed name of a level; "?" if out of range. */
+RONDE_API const char *ronde_level_text(enum ronde_level level);
 
 /** Printed name of a protocol; "?" if out of range. */
 RONDE_API const char *ronde_protocol_text(enum ronde_protocol protocol);
