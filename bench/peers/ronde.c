@@ -17,7 +17,7 @@
 /* A candidate races for about so long, or runs at least once. */
 #define RACE_NS 5e6
 #define RACE_RUNS 5000.0
-/* Whoever is so much slower in its first run does not race: long points would take minutes. */
+/* Whoever is so much slower in a first run that is a long one does not race: long points would take minutes. */
 #define HOPELESS 3.0
 /* Who comes later in the registry has to win by more than noise: with few ranks many algorithms are the same steps. */
 #define CLEARLY 0.97
@@ -146,7 +146,7 @@ static bool race(struct side *side, double best_ns, double *out_ns)
     double first_ns = 0.0;
     if (!time_runs(side, 1.0, &first_ns) || !time_runs(side, 1.0, out_ns))
         return false;
-    if (best_ns > 0.0 && *out_ns > HOPELESS * best_ns)
+    if (best_ns > 0.0 && *out_ns > HOPELESS * best_ns && *out_ns > RACE_NS)
         return true;
     const double runs = RACE_NS / *out_ns;
     return runs < 2.0 || time_runs(side, runs < RACE_RUNS ? runs : RACE_RUNS, out_ns);

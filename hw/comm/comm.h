@@ -123,16 +123,19 @@ struct ronde_comm {
     uint32_t ranks;
     const struct ronde_wire *wire;
     enum ronde_transport transport;
-    char host_id[RONDE_HOST_ID_BYTES]; /**< what options.host_id points to, if to anything */
-    uint32_t *leaders;                 /**< of each rank's host: its first rank */
-    struct ronde_bells *bells;         /**< of this host, where futexes will not do; else NULL */
-    void *wire_self;                   /**< the shared memory's */
-    void *net_self;                    /**< UCX's */
-    struct ronde_card *near_cards;     /**< ranks * RONDE_CARDS, as this host's ranks show them */
-    struct ronde_card *far_cards;      /**< the same of ranks of other hosts */
-    uint64_t sequence;                 /**< runs begun */
-    double checked_ns;                 /**< when the star was last looked at */
-    uint64_t loads;                    /**< programs ever loaded: the same number on all ranks */
+    char host_id[RONDE_HOST_ID_BYTES];   /**< what options.host_id points to, if to anything */
+    uint32_t *leaders;                   /**< of each rank's host: its first rank */
+    struct ronde_bells *bells;           /**< of this host, where futexes will not do; else NULL */
+    void *wire_self;                     /**< the shared memory's */
+    void *net_self;                      /**< UCX's */
+    struct ronde_card *near_cards;       /**< ranks * RONDE_CARDS, as this host's ranks show them */
+    struct ronde_card *far_cards;        /**< the same of ranks of other hosts */
+    uint64_t sequence;                   /**< runs begun */
+    struct ronde_comm_program *previous; /**< of the last run; NULL when it was unloaded */
+    struct ronde_comm_program *
+        debtor; /**< an earlier one, whose neighbours have not shown all cards of its runs, or NULL */
+    double checked_ns; /**< when the star was last looked at */
+    uint64_t loads;    /**< programs ever loaded: the same number on all ranks */
     bool is_running;
     bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
 };
@@ -141,7 +144,9 @@ struct ronde_comm {
 struct ronde_neighbour {
     uint32_t rank;
     bool is_source;   /**< messages come from it */
-    bool is_verified; /**< it runs the same as this rank does now */
+    bool is_verified; /**< it runs the same as this rank does now, as far as this run waits for */
+    uint64_t digest; /**< of its card for this run, unless the card says otherwise: as this rank's */
+    uint64_t verified; /**< of a rank that is no source: the last run of the communicator it is known to run the same in */
 };
 
 /** See ronde/comm.h. */
@@ -165,8 +170,9 @@ struct ronde_comm_program {
         *neighbour_of;    /**< by end; NULL where it only fills a line, or is this rank's own */
     bool has_letters;     /**< messages of the run are letters */
     uint64_t slot_stride; /**< of the frame, had the run no letters */
-    bool has_doubts;      /**< a letter's digest is not this rank's: its card has to be read */
-    uint64_t digest;      /**< of this rank's card for the run */
+    struct ronde_neighbour
+        *doubted;    /**< it sent a letter whose digest is not its own, as far as known; or NULL */
+    uint64_t digest; /**< of this rank's card for the run */
     uint64_t card_digest; /**< the same without the run's number */
     void *wire_self;      /**< the shared memory's */
     void *net_self;       /**< UCX's */
@@ -181,6 +187,8 @@ struct ronde_comm_program {
     bool is_rearranged;         /**< slots lie differently than in the run before */
     uint32_t sources_left;      /**< sources that have not been verified */
     uint32_t others_left;       /**< other neighbours that have not been verified */
+    uint64_t agreed_digest;     /**< card_digest of the run before */
+    uint32_t lead;              /**< runs that others may be behind when this one ends */
     uint32_t idle;              /**< fruitless sweeps in a row */
     uint32_t sweeps;            /**< since the clock was read */
     double start_ns;
@@ -188,6 +196,18 @@ struct ronde_comm_program {
     double deadline_ns;           /**< 0 = none */
     struct ronde_error unreached; /**< why an offer could not be read */
 };
+
+/** Sets out to agree with the neighbours about a run whose card is filled in. */
+void ronde_agreement_begin(struct ronde_comm_program *program);
+
+/** Looks for cards that have not been seen. Errors: REJECTED or DEVICE, naming ranks: the communicator is to be given up. */
+enum ronde_status ronde_agreement_seek(struct ronde_comm_program *program, struct ronde_error *why);
+
+/** Whether all has been seen that the run waits for. */
+bool ronde_agreement_is_reached(const struct ronde_comm_program *program);
+
+/** Forgets a program that is unloaded. */
+void ronde_agreement_drop(struct ronde_comm_program *program);
 
 /** Fills a card's part that the schedule decides. */
 void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *schedule);
@@ -203,6 +223,12 @@ enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
 
 /** A number that ranks with equal cards share, sequences aside, and others as good as never. */
 uint64_t ronde_card_digest(const struct ronde_card *card);
+
+/** What letters of one run of such ranks bear. */
+static inline uint64_t ronde_card_digest_in_run(uint64_t card_digest, uint64_t sequence)
+{
+    return card_digest + sequence * UINT64_C(0xd6e8feb86659fd93);
+}
 
 /** Writes a card where others may be reading. */
 void ronde_card_put(struct ronde_card *to, const struct ronde_card *card);

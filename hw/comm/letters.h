@@ -40,10 +40,7 @@ static inline struct ronde_letter *ronde_letters_head(const struct ronde_frame *
     return (struct ronde_letter *)data - 1;
 }
 
-/**
- * RONDE_POSTED. A letter counts only if its sender runs the same as this rank: by its digest, or, since digests also
- * tell what ranks decide for themselves, by its card, which is then read next.
- */
+/** RONDE_POSTED. A letter counts only if its digest says that its sender runs what this rank does, now. */
 static inline uint64_t ronde_letters_posted(const struct ronde_frame *frame,
                                             const struct ronde_end *end)
 {
@@ -54,12 +51,13 @@ static inline uint64_t ronde_letters_posted(const struct ronde_frame *frame,
     if (RONDE_ACQUIRE(frame, &head->number) != end->count + 1)
         return end->count;
     struct ronde_neighbour *sender = program->neighbour_of[end - program->loaded->ends];
-    if (!sender->is_verified && head->digest == program->digest) {
-        sender->is_verified = true;
-        program->sources_left--;
+    if (head->digest != sender->digest) {
+        program->doubted = sender;
+        return end->count;
     }
-    program->has_doubts |= !sender->is_verified;
-    return end->count + sender->is_verified;
+    program->sources_left -= !sender->is_verified;
+    sender->is_verified = true;
+    return end->count + 1;
 }
 
 /** RONDE_LENGTH. */

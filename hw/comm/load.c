@@ -62,6 +62,7 @@ void ronde_comm_unload(struct ronde_comm_program *program)
     struct ronde_comm *comm = program->comm;
     if (program->is_running)
         comm->is_running = false;
+    ronde_agreement_drop(program);
     comm->wire->unload(program);
     if (program->loaded) {
         ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,

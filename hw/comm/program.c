@@ -25,9 +25,6 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
 #define SWEEPS_PER_CLOCK 32u
 #define IDLE_SWEEPS 100u
 
-/* Fruitless sweeps before the cards of letters' senders are looked at: whoever disagrees may never send one. */
-#define PATIENCE 32u
-
 /* Between two looks at the star. */
 #define CHECK_NS 2e6
 
@@ -114,15 +111,8 @@ static void start_lanes(struct ronde_comm_program *program)
     program->lane_count = program->loaded->lane_count;
     for (uint32_t lane = 0; lane < program->lane_count; lane++)
         program->lanes[lane] = lane;
-    program->sources_left = 0;
-    program->has_doubts = false;
     /* Who sends letters that are believed by their digest offers exactly if this rank does. */
     program->loaded->frame.has_offers = program->has_letters && program->card.offers != 0;
-    for (uint32_t n = 0; n < program->neighbour_count; n++) {
-        program->neighbours[n].is_verified = false;
-        program->sources_left += program->neighbours[n].is_source;
-    }
-    program->others_left = program->neighbour_count - program->sources_left;
 }
 
 /* This rank's entry of an array by rank. */
@@ -221,7 +211,7 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
         return status;
     comm->is_running = true;
     program->card.sequence = ++comm->sequence;
-    program->digest = program->card_digest + comm->sequence * UINT64_C(0xd6e8feb86659fd93);
+    program->digest = ronde_card_digest_in_run(program->card_digest, comm->sequence);
     program->is_running = true;
     program->is_over = false;
     program->idle = 0;
@@ -229,6 +219,7 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
     program->start_ns = start_ns;
     program->deadline_ns = launch->timeout_ns > 0 ? start_ns + (double)launch->timeout_ns : 0;
     start_lanes(program);
+    ronde_agreement_begin(program);
     comm->wire->tell(program, &program->card);
     return RONDE_OK;
 }
@@ -250,44 +241,6 @@ static enum ronde_status give_up_late(struct ronde_comm_program *program,
 {
     const enum ronde_status status = ronde_star_linger(program->comm->star, GRACE_NS, error);
     return status == RONDE_OK ? give_up(program, why, error) : status;
-}
-
-/* Whether this rank waits for a neighbour's card: one that sends letters says the same in these. */
-static bool asks_for_card(const struct ronde_comm_program *program,
-                          const struct ronde_neighbour *neighbour)
-{
-    const bool is_believed = program->has_letters && !program->is_rearranged &&
-                             !program->has_doubts && program->idle < PATIENCE;
-    return !neighbour->is_verified && !(neighbour->is_source && is_believed);
-}
-
-/* Looks for the cards of the neighbours that have not shown theirs. */
-static enum ronde_status verify(struct ronde_comm_program *program, struct ronde_error *error)
-{
-    for (uint32_t n = 0; n < program->neighbour_count; n++) {
-        struct ronde_neighbour *at = &program->neighbours[n];
-        struct ronde_error why = {0};
-        bool has_offers = false;
-        if (!asks_for_card(program, at))
-            continue;
-        const enum ronde_card_state state =
-            ronde_card_check(program->comm, at->rank, &program->card, &has_offers, &why);
-        if (state == RONDE_CARD_OTHER)
-            return give_up(program, &why, error);
-        if (state == RONDE_CARD_ABSENT && ronde_star_has_left(program->comm->star, at->rank)) {
-            (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has left the communicator", at->rank);
-            return give_up(program, &why, error);
-        }
-        if (state == RONDE_CARD_ABSENT)
-            continue;
-        at->is_verified = true;
-        program->loaded->frame.has_offers |= has_offers;
-        if (at->is_source)
-            program->sources_left--;
-        else
-            program->others_left--;
-    }
-    return RONDE_OK;
 }
 
 static enum ronde_status fail_step(struct ronde_comm_program *program,
@@ -396,24 +349,23 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
 {
     bool has_moved = false;
     bool is_quiet = false;
+    struct ronde_error why;
     enum ronde_status status = RONDE_OK;
-    if (program->sources_left > 0 || program->others_left > 0)
-        status = verify(program, error);
+    /* The first failure counts, so this is empty; to clear all of it would take as long as a turn. */
+    why.status = RONDE_OK;
+    if (!ronde_agreement_is_reached(program) && ronde_agreement_seek(program, &why) != RONDE_OK)
+        status = give_up(program, &why, error);
     /* Slots that lie elsewhere than before: nobody may still be reading the old ones. */
-    const bool is_open =
-        !program->is_rearranged || (program->sources_left == 0 && program->others_left == 0);
+    const bool is_open = !program->is_rearranged || ronde_agreement_is_reached(program);
     if (status == RONDE_OK && is_open)
         status =
             program->drive ? drive(program, &has_moved, error) : sweep(program, &has_moved, error);
-    if (status == RONDE_OK) {
-        struct ronde_error why = {0};
-        status = program->comm->wire->poll(program, &has_moved, &is_quiet, &why);
-        if (status != RONDE_OK)
-            status = give_up_late(program, &why, error);
-    }
+    if (status == RONDE_OK &&
+        program->comm->wire->poll(program, &has_moved, &is_quiet, &why) != RONDE_OK)
+        status = give_up_late(program, &why, error);
     program->idle = has_moved ? 0 : program->idle + 1;
     *out_done = status == RONDE_OK && is_open && program->lane_count == 0 &&
-                program->sources_left == 0 && program->others_left == 0 && is_quiet;
+                ronde_agreement_is_reached(program) && is_quiet;
     return status == RONDE_OK && !*out_done ? watch(program, error) : status;
 }
 
