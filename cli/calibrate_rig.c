@@ -226,7 +226,9 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
     fit->time.lane_GBps = 1.0 / both;
     fit->packets.segment_bytes = raw->mtu_bytes - HEADER_BYTES;
     fit->packets.reverse_share = both / alone - 1.0;
-    fit->packets.burst_bytes = fmax(sooner_ns / alone, 0.0);
+    /* A bucket holds a packet, or there is none: less is what warm processors are faster than those that slept. */
+    const double burst_bytes = sooner_ns / alone;
+    fit->packets.burst_bytes = burst_bytes < fit->packets.segment_bytes ? 0.0 : burst_bytes;
     note(report, (struct ronde_constant){"lane_GBps", "GB/s", fit->time.lane_GBps,
                                          spread(raw, LONG_EXCHANGE),
                                          "exchange of 512 KiB and 2 MiB, each way"});
@@ -235,7 +237,9 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
                                          "exchange against stream: acknowledgements"});
     note(report, (struct ronde_constant){"burst_bytes", "B", fit->packets.burst_bytes,
                                          spread(raw, SHORT_STREAM),
-                                         "64 KiB stream after a pause, against the rate"});
+                                         fit->packets.burst_bytes > 0.0
+                                             ? "64 KiB stream after a pause, against the rate"
+                                             : "64 KiB stream after a pause: less than a packet"});
     note(report, (struct ronde_constant){"segment_bytes", "B", fit->packets.segment_bytes, 0.0,
                                          "MTU of the device, without headers"});
 }

@@ -60,11 +60,11 @@ static bool is_in(const struct ronde_point *point, enum ronde_subset subset)
     return false;
 }
 
-/* Signed relative error. */
+/* Signed relative error of a point that was measured. */
 static double error_of(const struct ronde_point *point, enum ronde_source source)
 {
     const double measured = point->time_ns[RONDE_SOURCE_MEASURED];
-    return measured > 0.0 ? (point->time_ns[source] - measured) / measured : 0.0;
+    return (point->time_ns[source] - measured) / measured;
 }
 
 /* Keeps where the worst error is, so that it can be looked at. */
@@ -87,7 +87,9 @@ struct ronde_errors ronde_validation_errors(const struct ronde_validation *valid
     const size_t total = ronde_validation_size(validation);
     struct ronde_errors errors = {0};
     for (size_t i = 0; i < total; i++) {
-        if (!is_in(&validation->points[i], subset))
+        /* A point whose repetitions were all thrown away has no time, and no error. */
+        if (!is_in(&validation->points[i], subset) ||
+            validation->points[i].time_ns[RONDE_SOURCE_MEASURED] <= 0.0)
             continue;
         const double error = error_of(&validation->points[i], source);
         scratch[errors.count++] = error;
@@ -106,7 +108,7 @@ int ronde_duel_winner(const struct ronde_duel *duel, size_t index)
 {
     const double lead = duel->second_ns[index] - duel->first_ns[index];
     const double noise = duel->noise_ns ? duel->noise_ns[index] : 0.0;
-    if (fabs(lead) <= noise)
+    if (fabs(lead) <= noise || duel->first_ns[index] <= 0.0 || duel->second_ns[index] <= 0.0)
         return 0;
     return lead > 0.0 ? -1 : 1;
 }

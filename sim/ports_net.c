@@ -70,6 +70,12 @@ static bool is_cable(const struct ronde_sim_net *net)
     return net->facts->burst_bytes == 0 || net->facts->burst_bytes < net->facts->segment_bytes;
 }
 
+/* What a link passes at once. */
+static double burst_of(const struct ronde_sim_net *net)
+{
+    return is_cable(net) ? 0.0 : net->facts->burst_bytes;
+}
+
 /*
  * When a packet whose end leaves a link of its way comes to the next: its beginning does at a cable, but not before this
  * link passed that on, nor so early that the next one would be done with it before its end is there.
@@ -95,7 +101,7 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
     struct ronde_sim_bucket *first = bucket_at(net, route, 0);
     for (uint32_t packet = 0; fits; packet++) {
         const double part = packet_bytes(net, bytes, packet);
-        const double leaves_ns = serve(first, at_ns, part, net->facts->burst_bytes);
+        const double leaves_ns = serve(first, at_ns, part, burst_of(net));
         const double next_ns = ronde_sim_later(at_ns, comes_ns(net, route, 1, part, leaves_ns));
         fits = ronde_sim_queue_push(&net->queue, next_ns + route->path.latency_ns,
                                     (struct ronde_sim_arrival){at_ns, op, packet, 1});
@@ -134,7 +140,7 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     const struct ronde_sim_route *route = route_of(net, packet->op);
     const uint64_t message_bytes = net->scene->dag->ops[packet->op].bytes;
     const double bytes = packet_bytes(net, message_bytes, packet->kind);
-    const double burst = is_cable(net) ? 0.0 : ronde_sim_later(bytes, net->facts->burst_bytes);
+    const double burst = is_cable(net) ? 0.0 : ronde_sim_later(bytes, burst_of(net));
     struct ronde_sim_arrival next = *packet;
     if (packet->hop == 1)
         at_ns = pass_switch(net, at_ns);
@@ -158,7 +164,7 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
 static double send_note(struct ronde_sim_net *net, const struct ronde_sim_route *way, double bytes,
                         double at_ns)
 {
-    const double burst = ronde_sim_later(bytes, net->facts->burst_bytes);
+    const double burst = ronde_sim_later(bytes, burst_of(net));
     const double leaves_ns =
         way->hop_count > 0 ? serve(bucket_at(net, way, 0), at_ns, bytes, burst) : at_ns;
     return leaves_ns + way->path.latency_ns;

@@ -106,6 +106,20 @@ static void a_port_that_was_idle_passes_a_burst(void)
     expect(&chain, 8000 - 3000 + 1000);
 }
 
+/* A bucket that holds no packet is a cable: what it holds is not saved. */
+static void less_than_a_packet_is_no_burst(void)
+{
+    const struct play chain = {BEGIN PROP("burst_bytes", "999") PROP("segment_bytes", "1000") END,
+                               RONDE_BROADCAST,
+                               "chain",
+                               2,
+                               8000,
+                               0};
+    if (!platform_text_can_read())
+        return;
+    expect(&chain, 8000 + 1000);
+}
+
 /*
  * Two messages of eight packets into one port: the first packets arrive after 1 us of sending, 1 us of way and the
  * cards' 1 us; the port then works 16 us, less the packet that it passes as it comes.
@@ -267,6 +281,7 @@ int main(void)
         {"alone_it_is_the_time_model", alone_it_is_the_time_model},
         {"cards_hold_up_no_sends", cards_hold_up_no_sends},
         {"a_port_that_was_idle_passes_a_burst", a_port_that_was_idle_passes_a_burst},
+        {"less_than_a_packet_is_no_burst", less_than_a_packet_is_no_burst},
         {"packets_of_two_senders_mix", packets_of_two_senders_mix},
         {"who_begins_to_arrive_first_goes_first", who_begins_to_arrive_first_goes_first},
         {"cards_go_before_messages", cards_go_before_messages},

@@ -190,6 +190,23 @@ static void measured_differences_below_the_floor_are_noise(void)
     CU_ASSERT(ronde_duel_winner(&predicted, 0) == -1);
 }
 
+/* Not a single quiet repetition: no error, and nobody wins. */
+static void a_point_without_a_time_says_nothing(void)
+{
+    struct ronde_point points[8];
+    double scratch[8];
+    fill(points);
+    points[1] = point(8, 0, 220, 100);
+    const struct ronde_validation grid = grid_of(points);
+    const struct ronde_errors fitting =
+        ronde_validation_errors(&grid, RONDE_SOURCE_SIMGRID, RONDE_SUBSET_FITTING, scratch);
+    CU_ASSERT(fitting.count == 3);
+    CU_ASSERT(fabs(fitting.median - 0.1) < 1e-9);
+    const struct ronde_agreement agreement =
+        ronde_validation_agreement(&grid, RONDE_SOURCE_SIMGRID, 0, 0, 1);
+    CU_ASSERT(agreement.decided == 1);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -205,6 +222,7 @@ int main(void)
          several_crossovers_are_counted_beyond_the_capacity},
         {"errors_name_the_worst_point_and_the_bias", errors_name_the_worst_point_and_the_bias},
         {"agreement_counts_decided_sizes_only", agreement_counts_decided_sizes_only},
+        {"a_point_without_a_time_says_nothing", a_point_without_a_time_says_nothing},
         {"measured_differences_below_the_floor_are_noise",
          measured_differences_below_the_floor_are_noise},
     };
