@@ -10,17 +10,30 @@
 
 #include "ronde/hw.h"
 
-/* Runs that a rank may be ahead of ranks it only sends to. Their cards, and its own, must not be gone when it looks. */
-#define LEAD (RONDE_CARDS - 2u)
+/*
+ * Runs that a rank may be ahead of ranks it only sends to, and these of others. Where they all do, one rank is ahead of
+ * another by so many, and one more, for every rank in between: their cards must not be gone by then.
+ */
+#define MOST_LEAD 6u
+
+/* Fruitless sweeps before the cards of letters' senders are looked at: whoever disagrees may never send one. */
+#define PATIENCE 32u
+
+static uint32_t most_lead(const struct ronde_comm *comm)
+{
+    const uint32_t cards = RONDE_CARDS / comm->ranks;
+    const uint32_t lead = cards > 0 ? cards - 1 : 0;
+    return lead < MOST_LEAD ? lead : MOST_LEAD;
+}
 
 /*
  * Of such ranks' cards it looks at one in so many: each is a line that travels. A rank that ran something else in between
  * has found that out itself, as it compares every run with those that send to it.
  */
-#define STRIDE (LEAD / 2u)
-
-/* Fruitless sweeps before the cards of letters' senders are looked at: whoever disagrees may never send one. */
-#define PATIENCE 32u
+static uint32_t stride_of(const struct ronde_comm *comm)
+{
+    return most_lead(comm) / 2 + 1;
+}
 
 /* Whether a rank that this one only sends to has come far enough. */
 static bool is_near_enough(const struct ronde_comm_program *program,
@@ -46,7 +59,7 @@ void ronde_agreement_begin(struct ronde_comm_program *program)
                           program->card_digest == program->agreed_digest;
     if (is_other)
         change_program(program);
-    program->lead = may_lead ? LEAD : 0;
+    program->lead = may_lead ? most_lead(program->comm) : 0;
     program->agreed_digest = program->card_digest;
     program->doubted = NULL;
     program->sources_left = 0;
@@ -73,7 +86,8 @@ static enum ronde_card_state catch_up(const struct ronde_comm_program *program,
     const struct ronde_comm *comm = program->comm;
     const struct ronde_card *cards = &comm->near_cards[(size_t)comm->rank * RONDE_CARDS];
     const uint64_t last = program->card.sequence;
-    const uint64_t next = last - at->verified < STRIDE ? last : at->verified + STRIDE;
+    const uint64_t far = at->verified + stride_of(comm);
+    const uint64_t next = far < last ? far : last;
     const struct ronde_card *mine = next == last ? &program->card : &cards[next % RONDE_CARDS];
     bool has_offers;
     if (at->verified == last)

@@ -12,7 +12,7 @@
 #include "hw/comm/star.h"
 
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
-#define RONDE_CARDS 8u
+#define RONDE_CARDS 64u
 
 /** A rank that sleeps on descriptors looks around for lost ranks and time limits after this long. */
 #define RONDE_NAP_MS 5
