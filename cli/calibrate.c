@@ -16,6 +16,7 @@
 #include "probes.h"
 #include "report.h"
 
+#include "ronde/caches.h"
 #include "ronde/hw.h"
 
 #include <math.h>
@@ -56,6 +57,7 @@ struct setup {
     uint32_t cores_each; /* 0 = all */
     uint32_t members;
     bool in_place;
+    uint32_t pairs; /* of RONDE_PROBE_PAIRS */
 };
 
 /* Raw measurements, ns unless said otherwise. */
@@ -64,6 +66,8 @@ struct raw {
     struct ronde_stats few_hops, many_hops;
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
+    struct ronde_stats few_near_hops, many_near_hops;
+    struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats crowd[STREAMS];              /* stream, every core */
     struct ronde_stats reduce[STREAMS];             /* reduce, one core */
@@ -81,7 +85,8 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
     const uint32_t channels = bench->is_device ? setup->members : 1;
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status =
-        ronde_probe_make(setup->probe, setup->length, channels, &schedule, error);
+        setup->pairs > 0 ? ronde_probe_make_pairs(2 * setup->pairs, setup->length, &schedule, error)
+                         : ronde_probe_make(setup->probe, setup->length, channels, &schedule, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_crowd crowd = {.backend = bench->options->backend,
@@ -104,19 +109,37 @@ static enum ronde_status measure_small(struct raw *raw, struct ronde_error *erro
         struct setup setup;
         struct ronde_stats *stats;
     } list[] = {
-        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 0, 1, true}, &raw->few_hops},
-        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 0, 1, true}, &raw->many_hops},
-        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 0, 1, true}, &raw->few_messages},
-        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 0, 1, true},
+        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 0, 1, true, 0}, &raw->few_hops},
+        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 0, 1, true, 0}, &raw->many_hops},
+        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 0, 1, true, 0},
+         &raw->few_messages},
+        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 0, 1, true, 0},
          &raw->many_messages},
-        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 1, 1, true}, &raw->few_near},
-        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 1, 1, true}, &raw->many_near},
+        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 1, 1, true, 0}, &raw->few_near},
+        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 1, 1, true, 0},
+         &raw->many_near},
+        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 1, 1, true, 0}, &raw->few_near_hops},
+        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 1, 1, true, 0}, &raw->many_near_hops},
     };
     enum ronde_status status = RONDE_OK;
     for (size_t i = 0; status == RONDE_OK && i < sizeof list / sizeof list[0]; i++) {
         ronde_progress("calibrate: latency and step costs, %zu of %zu", i + 1,
                        sizeof list / sizeof list[0]);
         status = measure(raw->bench, &list[i].setup, list[i].stats, error);
+    }
+    return status;
+}
+
+/* Pairs that stay within their core: what comes with ranks, and not with messages, is in what is left at no hop. */
+static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; status == RONDE_OK && k < 2; k++) {
+        struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 2, 1, false, 2 * (k + 1)};
+        status = measure(raw->bench, &setup, &raw->few_pairs[k], error);
+        setup.length = MANY_HOPS;
+        if (status == RONDE_OK)
+            status = measure(raw->bench, &setup, &raw->many_pairs[k], error);
     }
     return status;
 }
@@ -129,9 +152,9 @@ static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *er
     for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
         const uint64_t bytes = raw->bench->stream_bytes[i];
         /* In place, so that the sender's own copy moves nothing. */
-        const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true};
-        const struct setup crowd = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true};
-        const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false};
+        const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 0};
+        const struct setup crowd = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 0};
+        const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 0};
         ronde_progress("calibrate: copies and reductions, %zu of %zu sizes", i + 1, STREAMS);
         status = measure(raw->bench, &across, &raw->across[i], error);
         if (status == RONDE_OK)
@@ -258,6 +281,55 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
                                                    "what the streams were cut into"};
 }
 
+/* Where data lies: of processors only, and only where there are two for data to cross between. */
+static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibration_report *report,
+                                        struct ronde_error *error)
+{
+    const struct bench *bench = raw->bench;
+    if (bench->is_device || bench->cores < 2)
+        return RONDE_OK;
+    ronde_progress("calibrate: caches");
+    enum ronde_status status = measure_pairs(raw, error);
+    if (status == RONDE_OK)
+        status = ronde_caches_measure(ronde_mem_default(), &report->calibration.caches, error);
+    ronde_progress_end();
+    return status;
+}
+
+/* A hop within a core is a step, and a look at the lane that has just passed the message on. */
+static void fit_caches(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    struct ronde_cache_facts *caches = &fit->caches;
+    if (caches->read.count == 0)
+        return;
+    const double hop_ns = slope(&raw->few_near_hops, &raw->many_near_hops, MANY_HOPS - FEW_HOPS);
+    caches->poll_ns = fmax(hop_ns - fit->shared.core_step_ns, 0.0);
+    double rest_ns[2];
+    for (uint32_t k = 0; k < 2; k++)
+        rest_ns[k] = raw->few_pairs[k].median -
+                     FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
+    caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
+    const uint32_t last = caches->cross_copy.count - 1;
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"poll_ns", "ns", caches->poll_ns,
+                                ronde_stats_spread(&raw->many_near_hops),
+                                "ping-pong on one core, per hop, without the step"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"start_ns", "ns", caches->start_ns,
+                                ronde_stats_spread(&raw->few_pairs[1]),
+                                "two pairs a core and one, at no hop, per rank"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"combine_GBps", "GB/s", caches->combine_GBps, 0.0,
+                                "sums in the nearest cache, all cores"};
+    report->constants[report->constant_count++] = (struct ronde_constant){
+        "cross_copy", "GB/s", caches->cross_copy.GBps[last], 0.0,
+        "reading what another core wrote, 256 KiB (the file has all sizes)"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"cross_write", "GB/s", caches->cross_write.GBps[last], 0.0,
+                                "writing what another core has read, 256 KiB"};
+}
+
 void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
                                 const char *what)
 {
@@ -320,6 +392,10 @@ enum ronde_status ronde_calibrate(const struct ronde_options *options, uint32_t 
     fit_gamma(&raw, out_report);
     fit_memory(&raw, out_report);
     out_report->constant_count = 9;
+    status = measure_caches(&raw, out_report, error);
+    if (status != RONDE_OK)
+        return status;
+    fit_caches(&raw, out_report);
     char backend[48];
     snprintf(backend, sizeof backend, "backend %s", options->backend);
     ronde_calibration_describe(out_report, options->backend, backend);

@@ -36,6 +36,7 @@ static const struct ronde_column point_columns[POINT_COLUMNS] = {
 
 static const struct ronde_column source_columns[RONDE_SOURCE_COUNT] = {
     [RONDE_SOURCE_PORTS] = {"ports", "(us)", 10},
+    [RONDE_SOURCE_CORES] = {"cores", "(us)", 10},
     [RONDE_SOURCE_SIMGRID] = {"simgrid", "(us)", 10},
     [RONDE_SOURCE_CLOSED_FORM] = {"closed form", "(us)", 11},
 };
@@ -141,6 +142,7 @@ ronde_comparison_open(const struct ronde_options *options, struct ronde_platform
     if (status != RONDE_OK)
         return status;
     grid->has_ports = options->rig != NULL;
+    grid->has_cores = options->rig == NULL && ronde_platform_has_caches(platform);
     grid->algorithms = options->algorithms;
     grid->algorithm_count = options->algorithm_count;
     grid->ranks = options->ranks;
@@ -213,6 +215,9 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
     if (status == RONDE_OK && comparison->grid.has_ports)
         status = ronde_forecast_replay(&forecast, "ports", &out->records[RONDE_SOURCE_PORTS], NULL,
                                        error);
+    if (status == RONDE_OK && comparison->grid.has_cores)
+        status = ronde_forecast_replay(&forecast, "cores", &out->records[RONDE_SOURCE_CORES], NULL,
+                                       error);
     if (status == RONDE_OK)
         status = ronde_forecast_replay(&forecast, "simgrid", &out->records[RONDE_SOURCE_SIMGRID],
                                        NULL, error);
@@ -279,6 +284,9 @@ static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *err
     for (uint32_t a = 0; status == RONDE_OK && a < comparison->grid.algorithm_count; a++)
         status = ronde_trial_open(&lineup->target, lineup->schedules[a], &used, &lineup->trials[a],
                                   error);
+    /* Nor has it stores that go past the caches. */
+    for (uint32_t a = 0; status == RONDE_OK && a < comparison->grid.algorithm_count; a++)
+        lineup->trials[a].launch.stream_from_bytes = UINT64_MAX;
     return status == RONDE_OK ? make_memory(lineup, error) : status;
 }
 

@@ -8,16 +8,16 @@
 
 /* Errors of both predictions over a subset. */
 struct verdict {
-    struct ronde_errors simgrid;
+    struct ronde_errors replay;
     struct ronde_errors closed_form;
 };
 
-/* Both engines over one subset. */
+/* The replay and the closed form over one subset. */
 static struct verdict judge(const struct ronde_validation *grid, enum ronde_subset subset,
                             double *scratch)
 {
     struct verdict verdict;
-    verdict.simgrid = ronde_validation_errors(grid, RONDE_SOURCE_SIMGRID, subset, scratch);
+    verdict.replay = ronde_validation_errors(grid, ronde_validation_replay(grid), subset, scratch);
     verdict.closed_form = ronde_validation_errors(grid, RONDE_SOURCE_CLOSED_FORM, subset, scratch);
     return verdict;
 }
@@ -25,13 +25,13 @@ static struct verdict judge(const struct ronde_validation *grid, enum ronde_subs
 /* Says nothing about a subset nobody measured. */
 static void print_subset(FILE *file, const char *where, const struct verdict *verdict)
 {
-    if (verdict->simgrid.count == 0)
+    if (verdict->replay.count == 0)
         return;
     fprintf(file,
             "%s the replay is off by %.0f%% in the median and %.0f%% at worst (%zu points, "
             "usually too %s), the closed form by %.0f%% and %.0f%%. ",
-            where, 100.0 * verdict->simgrid.median, 100.0 * verdict->simgrid.worst,
-            verdict->simgrid.count, verdict->simgrid.bias < 0.0 ? "fast" : "slow",
+            where, 100.0 * verdict->replay.median, 100.0 * verdict->replay.worst,
+            verdict->replay.count, verdict->replay.bias < 0.0 ? "fast" : "slow",
             100.0 * verdict->closed_form.median, 100.0 * verdict->closed_form.worst);
 }
 
@@ -51,12 +51,12 @@ static struct ronde_agreement agree(const struct ronde_validation *grid, enum ro
 /* Ties are left out: naming the winner of a tie is no merit. */
 static void print_winners(FILE *file, const struct ronde_validation *grid)
 {
-    const struct ronde_agreement simgrid = agree(grid, RONDE_SOURCE_SIMGRID);
+    const struct ronde_agreement replay = agree(grid, ronde_validation_replay(grid));
     const struct ronde_agreement closed = agree(grid, RONDE_SOURCE_CLOSED_FORM);
     fprintf(file,
             "Where two algorithms differ by more than the noise, the replay names the faster one "
             "at %zu of %zu points, the closed form at %zu. ",
-            simgrid.agreed, simgrid.decided, closed.agreed);
+            replay.agreed, replay.decided, closed.agreed);
 }
 
 /*

@@ -10,6 +10,7 @@
 static const char *const styles[RONDE_SOURCE_COUNT] = {
     [RONDE_SOURCE_MEASURED] = "with linespoints pt 7 ps 0.5 lw 1.5 dt 1",
     [RONDE_SOURCE_PORTS] = "with lines lw 1.5 dt 4",
+    [RONDE_SOURCE_CORES] = "with lines lw 1.5 dt 4",
     [RONDE_SOURCE_SIMGRID] = "with lines lw 1.5 dt 2",
     [RONDE_SOURCE_CLOSED_FORM] = "with lines lw 1.5 dt 3",
 };
@@ -55,9 +56,9 @@ static void print_script(FILE *gnuplot, const struct ronde_validation *validatio
           "set format y '%g'\n",
           gnuplot);
     fprintf(gnuplot,
-            "set multiplot layout 1,%u title '%s: measured%s, simgrid, closed form' noenhanced\n",
+            "set multiplot layout 1,%u title '%s: measured%s%s, simgrid, closed form' noenhanced\n",
             validation->rank_counts, ronde_collective_text(validation->collective),
-            validation->has_ports ? ", ports" : "");
+            validation->has_ports ? ", ports" : "", validation->has_cores ? ", cores" : "");
     for (uint32_t r = 0; r < validation->rank_counts; r++)
         print_panel(gnuplot, validation, r);
     fputs("unset multiplot\n", gnuplot);

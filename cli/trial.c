@@ -228,6 +228,8 @@ struct series {
  * itself.
  */
 #define BURST_SETTLE_NS 1e6
+#define SHORT_RUN_NS 1e6
+#define SHORT_SETTLE_RUNS 8u
 #define BURST_NS 5e6
 #define BURST_RUNS 50u
 #define LONG_RUN_NS 5e6
@@ -263,7 +265,8 @@ static enum ronde_status burst(struct ronde_trial *trial, const struct ronde_eff
     double spent_ns = 0.0;
     enum ronde_status status = RONDE_OK;
     if (!is_alone && mean_ns < LONG_RUN_NS)
-        status = settle(trial, 1, BURST_SETTLE_NS, error);
+        status =
+            settle(trial, mean_ns < SHORT_RUN_NS ? SHORT_SETTLE_RUNS : 1, BURST_SETTLE_NS, error);
     for (uint32_t i = 0; status == RONDE_OK && i < BURST_RUNS && spent_ns < BURST_NS; i++) {
         double elapsed_ns = 0.0;
         if (is_enough(series, effort))

@@ -21,7 +21,16 @@ const char *ronde_source_text(enum ronde_source source)
 
 bool ronde_validation_has(const struct ronde_validation *validation, enum ronde_source source)
 {
-    return source != RONDE_SOURCE_PORTS || validation->has_ports;
+    if (source == RONDE_SOURCE_PORTS)
+        return validation->has_ports;
+    return source != RONDE_SOURCE_CORES || validation->has_cores;
+}
+
+enum ronde_source ronde_validation_replay(const struct ronde_validation *validation)
+{
+    if (validation->has_cores)
+        return RONDE_SOURCE_CORES;
+    return validation->has_ports ? RONDE_SOURCE_PORTS : RONDE_SOURCE_SIMGRID;
 }
 
 size_t ronde_validation_size(const struct ronde_validation *validation)

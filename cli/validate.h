@@ -14,6 +14,7 @@
 #define RONDE_SOURCE_LIST(X)                                                                       \
     X(MEASURED, "measured")                                                                        \
     X(PORTS, "ports")                                                                              \
+    X(CORES, "cores")                                                                              \
     X(SIMGRID, "simgrid")                                                                          \
     X(CLOSED_FORM, "closed form")
 
@@ -42,6 +43,7 @@ struct ronde_validation {
     uint32_t rank_counts;             /**< how many */
     uint32_t size_count;              /**< sizes per rank count */
     bool has_ports;                   /**< packets are part of the model; else PORTS is empty */
+    bool has_cores;                   /**< caches are part of the model; else CORES is empty */
     struct ronde_point *points;       /**< rank_counts * size_count * algorithm_count */
 };
 
@@ -50,6 +52,9 @@ const char *ronde_source_text(enum ronde_source source);
 
 /** Whether the grid has times of a source. */
 bool ronde_validation_has(const struct ronde_validation *validation, enum ronde_source source);
+
+/** The replay that knows most of the machine: CORES or PORTS where the grid has them, else SIMGRID. */
+enum ronde_source ronde_validation_replay(const struct ronde_validation *validation);
 
 /** Points of the grid. */
 size_t ronde_validation_size(const struct ronde_validation *validation);

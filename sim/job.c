@@ -71,11 +71,25 @@ static enum ronde_status run_fifo(struct run *run)
 }
 
 /* In whose turn a lane comes is the graph's to say: it needs names. */
+static enum ronde_status make_named(struct run *run)
+{
+    const struct ronde_sim_job *job = run->job;
+    return ronde_dag_create_named(job->schedule, job->load, job->params, run->mem, &run->dag,
+                                  run->error);
+}
+
+static enum ronde_status run_cores(struct run *run)
+{
+    const enum ronde_status status = make_named(run);
+    return status == RONDE_OK
+               ? ronde_sim_cores(run->job, run->dag, run->options, run->mem, run->result, run->error)
+               : status;
+}
+
 static enum ronde_status run_ports(struct run *run)
 {
     const struct ronde_sim_job *job = run->job;
-    const enum ronde_status status = ronde_dag_create_named(job->schedule, job->load, job->params,
-                                                            run->mem, &run->dag, run->error);
+    const enum ronde_status status = make_named(run);
     return status == RONDE_OK ? ronde_sim_ports(job->platform, run->dag, run->options, run->mem,
                                                 run->result, run->error)
                               : status;
@@ -175,9 +189,13 @@ static const struct engine {
     enum ronde_status (*run)(struct run *run);
     bool takes_flags; /* SimGrid's */
 } engines[] = {
-    {"auto", run_auto, true},       {"flat", run_flat, false},
-    {"simgrid", run_simgrid, true}, {"flat_fifo", run_fifo, false},
-    {"ports", run_ports, false},    {"extrapolate", run_extrapolate, true},
+    {"auto", run_auto, true},
+    {"flat", run_flat, false},
+    {"simgrid", run_simgrid, true},
+    {"flat_fifo", run_fifo, false},
+    {"ports", run_ports, false},
+    {"cores", run_cores, false},
+    {"extrapolate", run_extrapolate, true},
 };
 
 static const struct engine *find_engine(const char *name)
@@ -210,7 +228,7 @@ static const struct engine *choose_engine(const struct ronde_platform *platform,
     else if (!found)
         (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
                          "unknown engine \"%s\"; there are auto, flat, simgrid, flat_fifo, "
-                         "ports and extrapolate",
+                         "ports, cores and extrapolate",
                          engine);
     else if (ronde_sim_has_flags(platform, options) && !found->takes_flags)
         (void)ronde_fail(error, RONDE_BAD_ARGUMENT,

@@ -32,3 +32,12 @@ struct ronde_time_params ronde_platform_time(const struct ronde_platform *platfo
     time.gamma_GBps = ronde_curve_GBps(&facts->gamma_curve, bytes, time.gamma_GBps);
     return time;
 }
+
+bool ronde_platform_has_caches(const struct ronde_platform *platform)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    const struct ronde_cache_facts *caches = &facts->caches;
+    return facts->shared.cores > 0 && caches->core_bytes > 0 && caches->combine_GBps > 0 &&
+           caches->read.count > 0 && caches->write.count > 0 && caches->cross_copy.count > 0 &&
+           caches->cross_combine.count > 0 && caches->cross_write.count > 0;
+}

@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 14
+#define FACTS 18
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -60,8 +60,35 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"burst_bytes", calibration->packets.burst_bytes},
         {"switch_ns", calibration->packets.switch_ns},
         {"reverse_share", calibration->packets.reverse_share},
+        {"poll_ns", calibration->caches.poll_ns},
+        {"start_ns", calibration->caches.start_ns},
+        {"core_bytes", calibration->caches.core_bytes},
+        {"combine_GBps", calibration->caches.combine_GBps},
     };
     memcpy(facts, list, sizeof list);
+}
+
+/* A curve with its name; a list as of facts. */
+struct named_curve {
+    const char *name;
+    const struct ronde_curve *curve;
+};
+
+#define CURVES 7
+
+static void list_curves(const struct ronde_calibration *calibration, struct named_curve *curves)
+{
+    const struct ronde_cache_facts *caches = &calibration->caches;
+    const struct named_curve list[CURVES] = {
+        {"copy_curve", &calibration->copy_curve},
+        {"gamma_curve", &calibration->gamma_curve},
+        {"read_curve", &caches->read},
+        {"write_curve", &caches->write},
+        {"cross_copy_curve", &caches->cross_copy},
+        {"cross_combine_curve", &caches->cross_combine},
+        {"cross_write_curve", &caches->cross_write},
+    };
+    memcpy(curves, list, sizeof list);
 }
 
 static bool is_curve(const struct ronde_curve *curve)
@@ -82,10 +109,14 @@ static enum ronde_status check(const struct ronde_calibration *calibration,
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
                               "calibration: %s is %g, expected a finite number >= 0", facts[i].name,
                               facts[i].value);
-    if (!is_curve(&calibration->copy_curve) || !is_curve(&calibration->gamma_curve))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "calibration: a curve needs at most %u ascending points and rates > 0",
-                          RONDE_MAX_CURVE);
+    struct named_curve curves[CURVES];
+    list_curves(calibration, curves);
+    for (uint32_t i = 0; i < CURVES; i++)
+        if (!is_curve(curves[i].curve))
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "calibration: a curve needs at most %u ascending points and rates > "
+                              "0, %s has others",
+                              RONDE_MAX_CURVE, curves[i].name);
     if (calibration->max_ranks == 0 || calibration->max_ranks > RONDE_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "calibration: %u ranks, expected 1 to %u",
                           calibration->max_ranks, RONDE_MAX_RANKS);
@@ -131,8 +162,10 @@ static void put_facts(FILE *file, const struct ronde_calibration *calibration,
         if (strcmp(facts[i].name, "latency_ns") != 0)
             fprintf(file, "    <prop id=\"ronde.%s\" value=\"%.17g\"/>\n", facts[i].name,
                     facts[i].value);
-    put_curve(file, "copy_curve", &calibration->copy_curve);
-    put_curve(file, "gamma_curve", &calibration->gamma_curve);
+    struct named_curve curves[CURVES];
+    list_curves(calibration, curves);
+    for (uint32_t i = 0; i < CURVES; i++)
+        put_curve(file, curves[i].name, curves[i].curve);
     fprintf(file, "    <prop id=\"ronde.cores\" value=\"%u\"/>\n", calibration->shared.cores);
     fprintf(file, "    <prop id=\"ronde.slot_bytes\" value=\"%llu\"/>\n",
             (unsigned long long)calibration->slot_bytes);

@@ -29,7 +29,7 @@ struct ronde_sim_options {
 /** What a replay found. */
 struct ronde_sim_result {
     double time_ns;     /**< end of the run, launch included */
-    const char *engine; /**< "simgrid", "flat", "flat_fifo" or "ports" */
+    const char *engine; /**< "simgrid", "flat", "flat_fifo", "ports" or "cores" */
     bool is_contention_free; /**< flat: no link was asked for more than it has, so max-plus is exact; simgrid: true */
     bool is_symmetric; /**< replayed on the quotient, without a graph: start and finish times are not kept */
     uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
@@ -108,6 +108,17 @@ ronde_sim_symmetric(const struct ronde_sim_job *job, const struct ronde_sim_opti
                     struct ronde_error *error);
 
 /**
+ * Replays on the cores of one machine: workers poll the lanes of neighbouring ranks as the cpu backend does, out of
+ * place and staged, and a step takes as long as reaching its data does, which depends on the core that touched them last
+ * and on what was touched since. `dag` is the job's, with origins. Errors: UNSUPPORTED where the platform shares no cores
+ * or knows nothing of its caches (ronde_cache_facts); BAD_INPUT, BAD_ARGUMENT as ronde_sim_flat; NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_cores(const struct ronde_sim_job *job, const struct ronde_dag *dag,
+                const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                struct ronde_sim_result *out_result, struct ronde_error *error);
+
+/**
  * Replays windows of K, 2K and 3K periods of each phase and continues with their common slope, rank by rank. Chunks that
  * differ by a grain are made equal where that adds less than 2.5e-4 (size_difference). Errors: UNSUPPORTED
  * where nothing is periodic or the slopes differ by more than 1e-9 (names phase and difference); those of the engine
@@ -127,7 +138,7 @@ ronde_sim_check_engine(const struct ronde_platform *platform, const char *engine
                        const struct ronde_sim_options *options, struct ronde_error *error);
 
 /**
- * Replays a job with a named engine: auto, flat, simgrid, flat_fifo, ports or extrapolate. `auto` takes the cheapest that is
+ * Replays a job with a named engine: auto, flat, simgrid, flat_fifo, ports, cores or extrapolate. `auto` takes the cheapest that is
  * right: flat (on the quotient where there is one) if certified, simgrid where it can go, then extrapolate, then
  * flat_fifo; out_result says which. SimGrid's flags leave simgrid as the only one.
  * Errors: BAD_ARGUMENT for another name, or flags for an engine that has none; UNSUPPORTED for a graph of more than

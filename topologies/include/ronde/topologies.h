@@ -37,6 +37,25 @@ struct ronde_curve {
     double GBps[RONDE_MAX_CURVE];  /**< rate there, > 0 */
 };
 
+/**
+ * What its data costs a core, beyond a step's own time; zeroes where nobody has measured it. Costs of reading and of
+ * writing add up, and half of what the nearest cache takes belongs to each.
+ */
+struct ronde_cache_facts {
+    double poll_ns; /**< ronde.poll_ns: looking at a lane that cannot go on */
+    double start_ns; /**< ronde.start_ns: a core's first step in a channel of a rank that another core has prepared */
+    double core_bytes; /**< ronde.core_bytes: what a core caches for itself */
+    double combine_GBps; /**< ronde.combine_GBps: results of a reduction whose operands lie in the nearest cache */
+    struct ronde_curve
+        read; /**< ronde.read_curve: over the bytes the core touched since it last touched these */
+    struct ronde_curve write; /**< ronde.write_curve: the same */
+    struct ronde_curve
+        cross_copy; /**< ronde.cross_copy_curve: reading what another core has just written, to copy
+                                         it; over the bytes of the message */
+    struct ronde_curve cross_combine; /**< ronde.cross_combine_curve: the same, to combine it */
+    struct ronde_curve cross_write; /**< ronde.cross_write_curve: writing what another core has just read */
+};
+
 /** What a replay with packets knows of the network beyond its links; zeroes: one packet a message, no burst. */
 struct ronde_packet_facts {
     double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
@@ -53,6 +72,7 @@ struct ronde_platform_facts {
     struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
     struct ronde_shared_host shared;   /**< all zero where ports are the model */
     struct ronde_packet_facts packets; /**< of networks of packets */
+    struct ronde_cache_facts caches;   /**< of a shared host */
     struct ronde_curve copy_curve; /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
     struct ronde_curve gamma_curve; /**< ronde.gamma_curve: the same for gamma_GBps */
     uint32_t hosts;                 /**< hosts, in file order (or as ronde.rank_hosts lists them) */
@@ -88,6 +108,9 @@ RONDE_API void ronde_platform_destroy(struct ronde_platform *platform);
 /** Its facts; valid as long as the platform. */
 RONDE_API const struct ronde_platform_facts *
 ronde_platform_facts(const struct ronde_platform *platform);
+
+/** Whether ranks share cores there whose caches were measured, all of ronde_cache_facts. */
+RONDE_API bool ronde_platform_has_caches(const struct ronde_platform *platform);
 
 /** Path it was read from. */
 RONDE_API const char *ronde_platform_path(const struct ronde_platform *platform);
@@ -180,6 +203,7 @@ struct ronde_calibration {
     struct ronde_time_params time;     /**< costs */
     struct ronde_shared_host shared;   /**< sharing */
     struct ronde_packet_facts packets; /**< of a network between hosts, where shared.cores is 0 */
+    struct ronde_cache_facts caches;   /**< of one machine; zeroes = not measured */
     struct ronde_curve copy_curve;     /**< of copy_GBps over working sets; may be empty */
     struct ronde_curve gamma_curve;    /**< of gamma_GBps; may be empty */
     double latency_ns;                 /**< between two ranks */

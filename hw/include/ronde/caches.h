@@ -1,0 +1,26 @@
+/**
+ * What its data costs a core, measured by copying: near and far, alone with it and after another core.
+ */
+#ifndef RONDE_CACHES_H
+#define RONDE_CACHES_H
+
+#include "ronde/mem.h"
+#include "ronde/topologies.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Measures everything of ronde_cache_facts but poll_ns, on all processors of this process at once where they do not
+ * talk to each other, and between two where they do. Takes some seconds. Errors: UNAVAILABLE on fewer than two
+ * processors or in a build without threads; NO_MEMORY; DEVICE when the system refuses a thread.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_caches_measure(const struct ronde_mem *mem, struct ronde_cache_facts *out_facts,
+                     struct ronde_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

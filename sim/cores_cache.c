@@ -1,0 +1,150 @@
+/*
+ * Where data lies. A core finds what it touched itself in the nearer of its caches the less it has touched since; what
+ * another core wrote comes out of that core's cache, unless that core has touched so much since that it was pushed out.
+ *
+ * How much a core touched since is counted exactly, each byte once (the stack distance of Mattson, Gecsei, Slutz and
+ * Traiger, IBM Systems Journal 9(2), 1970). What a distance costs is not computed but measured: the curves of the
+ * platform file know how large the caches are and how they replace.
+ */
+#include "cores.h"
+
+#include <math.h>
+
+/* ns of so many bytes at a point of a curve. */
+static double cost_ns(const struct ronde_curve *curve, double at, double bytes)
+{
+    return bytes / ronde_curve_GBps(curve, at, INFINITY);
+}
+
+/*
+ * The same between cores. A message has at least the cost of the shortest that was measured, a line, however little is
+ * in it; a part of a message has that part of it.
+ */
+static double cross_ns(const struct ronde_curve *curve, const struct ronde_sim_access *access)
+{
+    const double message = fmax(access->message_bytes, curve->bytes[0]);
+    return cost_ns(curve, message, message) * access->bytes / access->message_bytes;
+}
+
+static void add(struct ronde_sim_touches *touches, uint32_t at, double bytes)
+{
+    touches->total += bytes;
+    for (uint32_t k = at + 1; k <= touches->capacity; k += k & (0u - k))
+        touches->sums[k - 1] += bytes;
+}
+
+/* Bytes touched after a touch. */
+static double bytes_since(const struct ronde_sim_touches *touches, uint32_t at)
+{
+    double until = 0;
+    for (uint32_t k = at + 1; k > 0; k &= k - 1)
+        until += touches->sums[k - 1];
+    return touches->total - until;
+}
+
+static void forget(struct ronde_sim_caches *caches, struct ronde_sim_holder *holder)
+{
+    if (holder->core != RONDE_SIM_NO_CORE)
+        add(&caches->touches[holder->core], holder->at, -holder->bytes);
+    holder->core = RONDE_SIM_NO_CORE;
+}
+
+/* A core touches something, and holds it from now on. */
+static void note(struct ronde_sim_caches *caches, struct ronde_sim_holder *holder,
+                 const struct ronde_sim_access *access)
+{
+    struct ronde_sim_touches *touches = &caches->touches[access->core];
+    forget(caches, holder);
+    *holder = (struct ronde_sim_holder){access->core, touches->count++, access->bytes};
+    add(touches, holder->at, holder->bytes);
+}
+
+/* What lies between a holder and what it holds; all there is where nobody holds it. */
+static double distance(const struct ronde_sim_caches *caches, const struct ronde_sim_holder *holder)
+{
+    return holder->core == RONDE_SIM_NO_CORE
+               ? INFINITY
+               : bytes_since(&caches->touches[holder->core], holder->at);
+}
+
+/*
+ * The share of what a core touched so long ago that its own cache has lost: as much as its own reads have become slower
+ * on the way from half of the cache to twice as much.
+ */
+static double lost_share(const struct ronde_sim_caches *caches, double bytes)
+{
+    const struct ronde_cache_facts *facts = &caches->facts->caches;
+    const double near = cost_ns(&facts->read, facts->core_bytes / 2.0, 1.0);
+    const double far = cost_ns(&facts->read, facts->core_bytes * 2.0, 1.0);
+    const double here = cost_ns(&facts->read, bytes, 1.0);
+    return far > near ? fmin(fmax((here - near) / (far - near), 0.0), 1.0) : 0.0;
+}
+
+double ronde_sim_caches_read(struct ronde_sim_caches *caches, const struct ronde_sim_access *access,
+                             bool combines)
+{
+    const struct ronde_cache_facts *facts = &caches->facts->caches;
+    struct ronde_sim_segment *segment = &caches->segments[access->segment];
+    const bool owns = segment->owner.core == access->core;
+    struct ronde_sim_holder *holder = owns ? &segment->owner : &segment->reader;
+    double ns;
+    if (holder->core == access->core) {
+        ns = cost_ns(&facts->read, distance(caches, holder), access->bytes);
+    } else {
+        const double apart = distance(caches, &segment->owner);
+        const double lost = lost_share(caches, apart);
+        const struct ronde_curve *cross = combines ? &facts->cross_combine : &facts->cross_copy;
+        ns = lost * cost_ns(&facts->read, apart, access->bytes) +
+             (1.0 - lost) * cross_ns(cross, access);
+    }
+    note(caches, holder, access);
+    return ns;
+}
+
+double ronde_sim_caches_write(struct ronde_sim_caches *caches, const struct ronde_sim_access *access)
+{
+    const struct ronde_cache_facts *facts = &caches->facts->caches;
+    struct ronde_sim_segment *segment = &caches->segments[access->segment];
+    const bool owns = segment->owner.core == access->core;
+    const struct ronde_sim_holder *own = owns ? &segment->owner : &segment->reader;
+    const struct ronde_sim_holder *other = owns ? &segment->reader : &segment->owner;
+    const double near = own->core == access->core ? distance(caches, own) : INFINITY;
+    double ns = cost_ns(&facts->write, fmin(near, distance(caches, other)), access->bytes);
+    if (other->core != RONDE_SIM_NO_CORE) {
+        const double lost = lost_share(caches, distance(caches, other));
+        ns = lost * ns + (1.0 - lost) * cross_ns(&facts->cross_write, access);
+    }
+    forget(caches, &segment->reader);
+    note(caches, &segment->owner, access);
+    return ns;
+}
+
+bool ronde_sim_caches_make(struct ronde_sim_caches *caches, size_t segments, uint32_t cores,
+                           const uint32_t *touches)
+{
+    caches->segments = ronde_mem_new(caches->mem, segments, sizeof *caches->segments);
+    caches->segment_count = caches->segments ? segments : 0;
+    caches->touches = ronde_mem_new(caches->mem, cores, sizeof *caches->touches);
+    caches->core_count = caches->touches ? cores : 0;
+    for (size_t s = 0; s < caches->segment_count; s++) {
+        caches->segments[s].owner.core = RONDE_SIM_NO_CORE;
+        caches->segments[s].reader.core = RONDE_SIM_NO_CORE;
+    }
+    bool fits = caches->segments && caches->touches;
+    for (uint32_t core = 0; fits && core < cores; core++) {
+        struct ronde_sim_touches *touched = &caches->touches[core];
+        touched->sums = ronde_mem_new(caches->mem, touches[core], sizeof *touched->sums);
+        touched->capacity = touched->sums ? touches[core] : 0;
+        fits = touched->sums != NULL;
+    }
+    return fits;
+}
+
+void ronde_sim_caches_free(struct ronde_sim_caches *caches)
+{
+    for (uint32_t core = 0; core < caches->core_count; core++)
+        ronde_mem_free(caches->mem, caches->touches[core].sums, caches->touches[core].capacity,
+                       sizeof *caches->touches[core].sums);
+    ronde_mem_free(caches->mem, caches->touches, caches->core_count, sizeof *caches->touches);
+    ronde_mem_free(caches->mem, caches->segments, caches->segment_count, sizeof *caches->segments);
+}
