@@ -11,6 +11,8 @@
  *                on one core, every core at once               per piece = 2 * (core_step +
  * b/copy), 4 b of memory
  *   reduce       the same into a reduction                     per piece = that + b/gamma
+ *   pairs        ping-pong both ways within cores, k hops       at no hop, a pair a core more: 2 * start
+ *   caches       copies by cores and between two of them        curves over distances and messages (ronde/caches.h)
  * Streams of several sizes give a curve of rates over the working set of a core. A copy between cores is slower than
  * one within a core, but the model has one rate per size: the geometric mean, whose spread covers both.
  */

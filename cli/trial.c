@@ -225,7 +225,8 @@ struct series {
  * have to be woken when it runs again; both would be charged to the neighbours in the round. So a
  * burst of short runs
  * begins with unmeasured ones until the others' threads are asleep; a long run drowns that by
- * itself.
+ * itself. A run with few messages uses few slots of a connection: until all have had their turn, some lie where the
+ * neighbours have left them.
  */
 #define BURST_SETTLE_NS 1e6
 #define SHORT_RUN_NS 1e6
