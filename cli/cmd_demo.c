@@ -117,7 +117,8 @@ static enum ronde_status show_examples(const struct ronde_options *options, cons
     if (show.ranks > RONDE_TOUR_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "world size %u is more than %u; see ronde run",
                           show.ranks, RONDE_TOUR_MAX_RANKS);
-    enum ronde_status status = ronde_target_open(options->backend, &target, error);
+    enum ronde_status status =
+        ronde_target_open(options->backend, options->is_unbound, &target, error);
     if (status == RONDE_OK)
         status = operation ? show_operation(&show, operation, error)
                            : ronde_tour(&show, RONDE_COLLECTIVE_COUNT, error);

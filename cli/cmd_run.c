@@ -6,7 +6,11 @@
 #include "team.h"
 #include "trial.h"
 
+#include "ronde/bind.h"
+#include "ronde/hw.h"
+
 #include <inttypes.h>
+#include <string.h>
 
 /* Columns: five of the request, then seven out of place and seven in place. */
 #define REQUEST_COLUMNS 5u
@@ -62,6 +66,26 @@ static bool has_registered(const struct session *session)
     return session->comm && own_memory(session) != ronde_mem_default();
 }
 
+/* Whether ranks could be kept to processors, and were not. */
+static bool is_unbound(const struct session *session)
+{
+    return session->options->is_unbound && session->target.machine.devices == 0;
+}
+
+/* Which processors this rank, or the threads of this process, may use. */
+static void print_binding(const struct session *session)
+{
+    char cpus[128];
+    ronde_bind_text(cpus, sizeof cpus);
+    if (is_unbound(session))
+        fprintf(session->sink.file, "# not bound\n");
+    else if (session->comm)
+        fprintf(session->sink.file, "# rank %u on processors %s\n", ronde_comm_rank(session->comm),
+                cpus);
+    else if (strcmp(session->engine, ronde_backend_cpu.name) == 0)
+        fprintf(session->sink.file, "# bound to cores\n");
+}
+
 /* Everything that is needed to run the same again. */
 static void print_head(const struct session *session)
 {
@@ -75,6 +99,7 @@ static void print_head(const struct session *session)
                 ? "; oversubscribed: more ranks than cores"
                 : "",
             has_registered(session) ? "; registered buffers" : "");
+    print_binding(session);
     fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against %s\n#\n",
             session->options->warmups, session->options->iterations, reference_text(session));
     fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
@@ -134,6 +159,8 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.reps = stats->count;
     if (ronde_target_is_crowded(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
+    if (is_unbound(session))
+        ronde_record_label(&record, "unbound");
     if (has_registered(session))
         ronde_record_label(&record, "registered");
     if (session->target.machine.devices > 0 && record.ranks > session->target.machine.devices)
@@ -255,7 +282,7 @@ static enum ronde_status open_target(struct session *session, struct ronde_error
     struct ronde_target *target = &session->target;
     session->engine = session->options->backend;
     if (!session->comm)
-        return ronde_target_open(session->engine, target, error);
+        return ronde_target_open(session->engine, session->options->is_unbound, target, error);
     const enum ronde_status status = ronde_backend_comm.probe(&target->machine, error);
     target->backend = &ronde_backend_comm;
     target->self = session->comm;

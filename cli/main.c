@@ -32,7 +32,7 @@ static const struct ronde_command commands[] = {
      "  ronde run all_reduce -N 4 --backend proc\n"
      "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                " join token buffers transport hosts launcher" PRINT,
+                " join token buffers bind transport hosts launcher" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"

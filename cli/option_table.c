@@ -45,6 +45,8 @@ static const struct argp_option all_options[] = {
      2},
     {"buffers", KEY_BUFFERS, "KIND", 0,
      "processes: registered buffers (default), which others read in place, or any the user has", 2},
+    {"bind", KEY_BIND, "WHAT", 0,
+     "core: ranks keep to cores of their own, where there are enough (default), or none", 2},
     {"transport", KEY_TRANSPORT, "NAME", 0,
      "ucx: hybrid (default; shared memory inside a host) or ucx everywhere", 2},
     {"hosts", KEY_HOSTS, "A,B,...", 0, "processes: start them there, in equal shares", 2},

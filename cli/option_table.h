@@ -63,6 +63,7 @@ enum key {
     KEY_HOSTS,
     KEY_LAUNCHER,
     KEY_BUFFERS,
+    KEY_BIND,
     KEY_NIC_RATE,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE

@@ -99,6 +99,18 @@ static enum ronde_status parse_buffers(const char *text, struct ronde_options *o
     return fail_name("kind of buffers", text, names, 2, error);
 }
 
+static enum ronde_status parse_bind(const char *text, struct ronde_options *options,
+                                    struct ronde_error *error)
+{
+    static const char *const names[] = {"core", "none"};
+    for (uint32_t i = 0; i < 2; i++)
+        if (strcmp(names[i], text) == 0) {
+            options->is_unbound = i == 1;
+            return RONDE_OK;
+        }
+    return fail_name("binding", text, names, 2, error);
+}
+
 static enum ronde_status parse_op(const char *text, struct ronde_options *options,
                                   struct ronde_error *error)
 {
@@ -320,6 +332,8 @@ static enum ronde_status take(struct parsing *parsing, int key, const char *text
         return parse_protocol(text, options, error);
     case KEY_BUFFERS:
         return parse_buffers(text, options, error);
+    case KEY_BIND:
+        return parse_bind(text, options, error);
     case KEY_SHAPE:
         return ronde_shape_parse(text, &options->shape, error);
     case KEY_PAIRS:

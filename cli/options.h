@@ -47,6 +47,7 @@ struct ronde_options {
     uint32_t depth;                         /**< --depth; 0 = default */
     enum ronde_protocol protocol;           /**< --protocol */
     bool has_user_buffers;                  /**< --buffers user */
+    bool is_unbound;                        /**< --bind none */
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
     const char *backend;                    /**< --backend */

@@ -4,6 +4,7 @@
 #include "common.h"
 #include "report.h"
 
+#include "ronde/bind.h"
 #include "ronde/hw.h"
 
 #include <arpa/inet.h>
@@ -23,7 +24,8 @@ struct meeting {
     uint32_t here;          /* ranks made here, or 1 */
     char host[256];
     char token[RONDE_TOKEN_BYTES];
-    bool is_made_here; /* by forking */
+    bool is_made_here;      /* by forking */
+    struct ronde_bind bind; /* what the ranks made here keep to */
 };
 
 bool ronde_team_is_wanted(const char *backend)
@@ -217,20 +219,11 @@ static enum ronde_status open_listener(struct meeting *meeting, struct ronde_err
  * Where every rank has processors of its own it keeps to them, as under mpirun: two ranks that poll each other on one
  * processor are a thousand times slower. Where there are more ranks than processors the system decides.
  */
-static void take_seat(uint32_t seat, uint32_t seats)
+static void take_seat(struct ronde_bind *bind, uint32_t seat, uint32_t seats)
 {
-    cpu_set_t usable;
-    cpu_set_t own;
-    uint32_t index = 0;
-    CPU_ZERO(&usable);
-    CPU_ZERO(&own);
-    const uint32_t cores = ronde_usable_cores();
-    if (seats > cores || sched_getaffinity(0, sizeof usable, &usable) != 0)
-        return;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &usable) && (uint64_t)index++ * seats / cores == seat)
-            CPU_SET(cpu, &own);
-    (void)sched_setaffinity(0, sizeof own, &own);
+    const uint32_t count = ronde_bind_usable(bind, bind->list);
+    (void)ronde_bind_take(bind->list, ronde_bind_group(bind->list, count, seats, seat));
+    ronde_bind_close(bind);
 }
 
 /* Never returns: a forked process ends with its part, and with its parent, whose list it has no use for. */
@@ -239,7 +232,7 @@ static void be_rank(const struct ronde_options *options, struct meeting *meeting
 {
     ronde_mem_free(ronde_mem_default(), list, meeting->here, sizeof *list);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    take_seat(index, meeting->here);
+    take_seat(&meeting->bind, index, meeting->here);
     meeting->join.rank += index;
     if (meeting->join.rank > 0 && meeting->join.listener > 0) {
         close(meeting->join.listener);
@@ -278,6 +271,9 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
     uint32_t started = 0;
     if (meeting->is_made_here && open_listener(meeting, &error) != RONDE_OK)
         return ronde_report(&error);
+    if (!options->is_unbound &&
+        ronde_bind_open(ronde_mem_default(), &meeting->bind, &error) != RONDE_OK)
+        return ronde_report(&error);
     pid_t *ranks = ronde_mem_new(ronde_mem_default(), count, sizeof *ranks);
     fflush(NULL);
     for (; ranks && started < count; started++) {
@@ -287,6 +283,7 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
         if (ranks[started] == 0)
             be_rank(options, meeting, ranks, started, body);
     }
+    ronde_bind_close(&meeting->bind);
     if (meeting->join.listener > 0)
         close(meeting->join.listener);
     if (started < count)

@@ -39,7 +39,7 @@ static const struct ronde_backend *find_backend(const char *name, struct ronde_e
 }
 
 /* Opens a target on a machine as it is, or as the time model has it. */
-static enum ronde_status open_target(const char *name, bool is_modelled,
+static enum ronde_status open_target(const char *name, bool is_modelled, bool is_unbound,
                                      struct ronde_target *out_target, struct ronde_error *error)
 {
     struct ronde_target target = {.backend = find_backend(name, error)};
@@ -48,6 +48,7 @@ static enum ronde_status open_target(const char *name, bool is_modelled,
     enum ronde_status status = target.backend->probe(&target.machine, error);
     if (is_modelled)
         target.machine.alone_bytes = 0;
+    target.machine.is_unbound = is_unbound;
     if (status == RONDE_OK)
         status = target.backend->open(&target.machine, ronde_mem_default(), &target.self, error);
     if (status == RONDE_OK)
@@ -55,16 +56,16 @@ static enum ronde_status open_target(const char *name, bool is_modelled,
     return status;
 }
 
-enum ronde_status ronde_target_open(const char *name, struct ronde_target *out_target,
-                                    struct ronde_error *error)
+enum ronde_status ronde_target_open(const char *name, bool is_unbound,
+                                    struct ronde_target *out_target, struct ronde_error *error)
 {
-    return open_target(name, false, out_target, error);
+    return open_target(name, false, is_unbound, out_target, error);
 }
 
 enum ronde_status ronde_target_open_modelled(const char *name, struct ronde_target *out_target,
                                              struct ronde_error *error)
 {
-    return open_target(name, true, out_target, error);
+    return open_target(name, true, false, out_target, error);
 }
 
 void ronde_target_close(struct ronde_target *target)

@@ -18,8 +18,9 @@ struct ronde_target {
 };
 
 /** Opens a backend by name. Errors: BAD_ARGUMENT naming the nearest; UNAVAILABLE; those of open. */
-RONDE_MUST_CHECK enum ronde_status
-ronde_target_open(const char *name, struct ronde_target *out_target, struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status ronde_target_open(const char *name, bool is_unbound,
+                                                     struct ronde_target *out_target,
+                                                     struct ronde_error *error);
 
 /**
  * The same on a machine as the time model has it: ranks have cores and wait for each other, however little there is to

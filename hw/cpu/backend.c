@@ -53,6 +53,7 @@ struct cpu {
     const struct ronde_mem *mem;
     uint32_t cores;
     uint64_t alone_bytes;
+    struct ronde_bind bind; /* without processors where threads are left to the system */
 };
 
 /* The lanes of one worker. */
@@ -108,6 +109,13 @@ static enum ronde_status cpu_open(const struct ronde_machine *machine, const str
     cpu->mem = mem;
     cpu->cores = machine->cores > 0 ? machine->cores : 1;
     cpu->alone_bytes = machine->alone_bytes;
+    cpu->bind.mem = mem;
+    const enum ronde_status status =
+        machine->is_unbound ? RONDE_OK : ronde_bind_open(mem, &cpu->bind, error);
+    if (status != RONDE_OK) {
+        ronde_mem_free(mem, cpu, 1, sizeof *cpu);
+        return status;
+    }
     *out_self = cpu;
     return RONDE_OK;
 }
@@ -255,7 +263,8 @@ static enum ronde_status load_parts(struct program *program, const struct ronde_
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     deal_lanes(program);
     choose_habits(program);
-    return ronde_gang_create(program->worker_count, work, program, mem, &program->gang, error);
+    return ronde_gang_create(program->worker_count, work, program, &program->cpu->bind,
+                             &program->gang, error);
 }
 
 static enum ronde_status cpu_load(void *self, const struct ronde_schedule *schedule,
@@ -386,8 +395,10 @@ static void cpu_abort(void *self)
 static void cpu_close(void *self)
 {
     struct cpu *cpu = self;
-    if (cpu)
-        ronde_mem_free(cpu->mem, cpu, 1, sizeof *cpu);
+    if (!cpu)
+        return;
+    ronde_bind_close(&cpu->bind);
+    ronde_mem_free(cpu->mem, cpu, 1, sizeof *cpu);
 }
 
 const struct ronde_backend ronde_backend_cpu = {

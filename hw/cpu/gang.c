@@ -152,9 +152,10 @@ static bool start_threads(struct ronde_gang *gang)
 }
 
 enum ronde_status ronde_gang_create(uint32_t workers, ronde_gang_work work, void *self,
-                                    const struct ronde_mem *mem, struct ronde_gang **out_gang,
+                                    const struct ronde_bind *bind, struct ronde_gang **out_gang,
                                     struct ronde_error *error)
 {
+    const struct ronde_mem *mem = bind->mem;
     *out_gang = NULL;
     struct ronde_gang *gang = ronde_mem_new(mem, 1, sizeof *gang);
     if (!gang)
@@ -165,7 +166,7 @@ enum ronde_status ronde_gang_create(uint32_t workers, ronde_gang_work work, void
     pthread_mutex_init(&gang->mutex, NULL);
     pthread_cond_init(&gang->wake, NULL);
     gang->workers = ronde_mem_new(mem, workers - 1, sizeof *gang->workers);
-    gang->seats = ronde_seats_create(mem, workers);
+    gang->seats = ronde_seats_create(bind, workers);
     gang->capacity = gang->workers ? workers - 1 : 0;
     if (!gang->workers || !gang->seats) {
         ronde_gang_destroy(gang);

@@ -7,7 +7,7 @@
 #ifndef RONDE_HW_CPU_GANG_H
 #define RONDE_HW_CPU_GANG_H
 
-#include "ronde/mem.h"
+#include "ronde/bind.h"
 
 /** One worker's share of a round; returns when it is done. */
 typedef void (*ronde_gang_work)(void *self, uint32_t worker);
@@ -15,11 +15,12 @@ typedef void (*ronde_gang_work)(void *self, uint32_t worker);
 struct ronde_gang;
 
 /**
- * Starts workers - 1 threads that wait for the first round. Owner: the caller destroys *out_gang.
+ * Starts workers - 1 threads that wait for the first round, on seats among the processors of `bind`; without any they
+ * are left to the system. Memory comes from where the list does. Owner: the caller destroys *out_gang.
  * Errors: NO_MEMORY; DEVICE when the system refuses a thread.
  */
 enum ronde_status ronde_gang_create(uint32_t workers, ronde_gang_work work, void *self,
-                                    const struct ronde_mem *mem, struct ronde_gang **out_gang,
+                                    const struct ronde_bind *bind, struct ronde_gang **out_gang,
                                     struct ronde_error *error);
 
 /** Starts a round; the last one must be over. Everything written before is visible to the workers. */

@@ -1,8 +1,8 @@
 /* Which processors the threads of a gang use. See seats.h. */
 #include "hw/cpu/seats.h"
 
-#include <pthread.h>
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What a server's processor has at least. */
@@ -11,70 +11,75 @@
 struct ronde_seats {
     const struct ronde_mem *mem;
     uint32_t workers;
-    uint32_t cpu_count;         /* usable processors; fewer than workers = nothing to arrange */
-    uint32_t first;             /* index of the processor the groups begin at */
-    uint64_t arrangement;       /* counts changes of first */
-    uint16_t cpus[CPU_SETSIZE]; /* the usable processors, ascending */
+    uint32_t capacity;              /* entries of each list */
+    uint32_t count;                 /* usable processors; fewer than workers = nothing to arrange */
+    struct ronde_processor *usable; /* near ones beside each other */
+    struct ronde_processor *turned; /* the same, beginning with the core that worker 0 was on */
+    uint32_t own;                   /* entries of turned up to which worker 0's group reaches */
+    uint64_t arrangement;           /* counts changes of turned */
 };
 
-struct ronde_seats *ronde_seats_create(const struct ronde_mem *mem, uint32_t workers)
+struct ronde_seats *ronde_seats_create(const struct ronde_bind *bind, uint32_t workers)
 {
+    const struct ronde_mem *mem = bind->mem;
     struct ronde_seats *seats = ronde_mem_new(mem, 1, sizeof *seats);
     if (!seats)
         return NULL;
     seats->mem = mem;
     seats->workers = workers;
-    cpu_set_t usable;
-    CPU_ZERO(&usable);
-    /* A machine with more processors than the set holds is left to its scheduler. */
-    if (sched_getaffinity(0, sizeof usable, &usable) != 0)
-        return seats;
-    for (uint16_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &usable))
-            seats->cpus[seats->cpu_count++] = cpu;
+    seats->capacity = bind->count;
+    seats->usable = ronde_mem_new(mem, seats->capacity, sizeof *seats->usable);
+    seats->turned = ronde_mem_new(mem, seats->capacity, sizeof *seats->turned);
+    if (seats->capacity > 0 && (!seats->usable || !seats->turned)) {
+        ronde_seats_destroy(seats);
+        return NULL;
+    }
+    seats->count = ronde_bind_usable(bind, seats->usable);
     return seats;
 }
 
 void ronde_seats_destroy(struct ronde_seats *seats)
 {
-    if (seats)
-        ronde_mem_free(seats->mem, seats, 1, sizeof *seats);
+    if (!seats)
+        return;
+    ronde_mem_free(seats->mem, seats->usable, seats->capacity, sizeof *seats->usable);
+    ronde_mem_free(seats->mem, seats->turned, seats->capacity, sizeof *seats->turned);
+    ronde_mem_free(seats->mem, seats, 1, sizeof *seats);
 }
 
-/* Index of the calling thread's processor among the usable ones; cpu_count if it is none of them. */
-static uint32_t current_index(const struct ronde_seats *seats)
+/* Index in a list of the processor the calling thread is on; `end` if it is none of them up to there. */
+static uint32_t current_index(const struct ronde_processor *list, uint32_t end)
 {
     const int cpu = sched_getcpu();
     uint32_t index = 0;
-    while (index < seats->cpu_count && seats->cpus[index] != cpu)
+    while (index < end && (int)list[index].cpu != cpu)
         index++;
     return index;
 }
 
 uint64_t ronde_seats_arrange(struct ronde_seats *seats)
 {
-    if (seats->cpu_count < seats->workers)
+    if (seats->count < seats->workers)
         return 0;
-    const uint32_t index = current_index(seats);
-    if (index == seats->cpu_count)
+    if (current_index(seats->turned, seats->own) < seats->own)
         return seats->arrangement;
-    const uint32_t offset = (index + seats->cpu_count - seats->first) % seats->cpu_count;
-    if (seats->arrangement == 0 || offset >= seats->cpu_count / seats->workers) {
-        seats->first = index;
-        seats->arrangement++;
-    }
-    return seats->arrangement;
+    uint32_t first = current_index(seats->usable, seats->count);
+    if (first == seats->count)
+        return seats->arrangement;
+    /* A core is never split between the end of the list and its beginning. */
+    while (first > 0 && seats->usable[first - 1].core == seats->usable[first].core)
+        first--;
+    const uint32_t rest = seats->count - first;
+    memcpy(seats->turned, seats->usable + first, rest * sizeof *seats->turned);
+    memcpy(seats->turned + rest, seats->usable, first * sizeof *seats->turned);
+    seats->own = ronde_bind_group(seats->turned, seats->count, seats->workers, 0).end;
+    return ++seats->arrangement;
 }
 
 void ronde_seats_settle(const struct ronde_seats *seats, uint32_t worker)
 {
-    const uint32_t begin = (uint32_t)((uint64_t)worker * seats->cpu_count / seats->workers);
-    const uint32_t end = (uint32_t)((uint64_t)(worker + 1) * seats->cpu_count / seats->workers);
-    cpu_set_t group;
-    CPU_ZERO(&group);
-    for (uint32_t k = begin; k < end; k++)
-        CPU_SET(seats->cpus[(seats->first + k) % seats->cpu_count], &group);
-    (void)pthread_setaffinity_np(pthread_self(), sizeof group, &group);
+    (void)ronde_bind_take(seats->turned,
+                          ronde_bind_group(seats->turned, seats->count, seats->workers, worker));
 }
 
 uint64_t ronde_seats_cache_bytes(void)

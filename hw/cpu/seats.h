@@ -2,18 +2,19 @@
  * Seats of a gang: which processors each of its threads may use.
  *
  * The kernel likes to wake a thread where its waker runs; two threads that then pass messages by polling share one core
- * while another idles, which is ten times slower. So the usable processors are cut into one group per worker, beginning
- * with the caller's, and every thread of the gang keeps to its group. The calling thread is never restricted.
+ * while another idles, which is ten times slower. So the usable processors are cut into one group per worker
+ * (ronde/bind.h), beginning with the caller's core, and every thread of the gang keeps to its group. The calling thread
+ * is never restricted.
  */
 #ifndef RONDE_HW_CPU_SEATS_H
 #define RONDE_HW_CPU_SEATS_H
 
-#include "ronde/mem.h"
+#include "ronde/bind.h"
 
 struct ronde_seats;
 
-/** Reads the usable processors. NULL when there is no memory. Owner: the caller destroys it. */
-struct ronde_seats *ronde_seats_create(const struct ronde_mem *mem, uint32_t workers);
+/** Reads which of the processors are usable. NULL when there is no memory. Owner: the caller destroys it. */
+struct ronde_seats *ronde_seats_create(const struct ronde_bind *bind, uint32_t workers);
 
 /** Frees it; NULL is allowed. */
 void ronde_seats_destroy(struct ronde_seats *seats);

@@ -270,7 +270,7 @@ static void launches_choose_a_level_and_get_the_same_bits(void)
     const struct ronde_backend *cpu = &ronde_backend_cpu;
     void *self;
     if (cpu->probe(&machine, &error) != RONDE_OK) {
-        suite_skip(error.message);
+        suite_skip("%s", error.message);
         return;
     }
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);

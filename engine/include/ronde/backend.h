@@ -96,6 +96,7 @@ struct ronde_machine {
     uint32_t max_ranks;          /**< ranks the backend can run here */
     uint64_t default_slot_bytes; /**< used when a launch leaves slot_bytes 0 */
     uint64_t alone_bytes; /**< cpu: bytes of all buffers, times workers, up to which a launch of few ranks wakes no thread */
+    bool is_unbound; /**< cpu: threads do not keep to processors; for the caller of open to set */
     uint32_t devices; /**< that ranks are spread over: more ranks than these share some, whose times say nothing about
                            links between devices; 0 = ranks are no devices */
 };

@@ -1,0 +1,92 @@
+/* Asking for processors and keeping to them. See ronde/bind.h. */
+#include "ronde/bind.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+/* What the calling thread may use; nothing on a machine with more processors than the set holds. */
+static void read_usable(cpu_set_t *usable)
+{
+    CPU_ZERO(usable);
+    if (sched_getaffinity(0, sizeof *usable, usable) != 0)
+        CPU_ZERO(usable);
+}
+
+/* Without hwloc every processor is a core, and all are near one memory. */
+static enum ronde_status list_numbers(struct ronde_bind *bind, struct ronde_error *error)
+{
+    cpu_set_t usable;
+    read_usable(&usable);
+    const size_t count = (size_t)CPU_COUNT(&usable);
+    bind->source = "numbers";
+    bind->list = ronde_mem_new(bind->mem, count, sizeof *bind->list);
+    if (!bind->list && count > 0)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu processors", count);
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &usable))
+            bind->list[bind->count++] = (struct ronde_processor){.cpu = cpu, .core = cpu};
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_bind_open(const struct ronde_mem *mem, struct ronde_bind *out_bind,
+                                  struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    *out_bind = (struct ronde_bind){.mem = mem, .source = "hwloc"};
+    const enum ronde_status status =
+        ronde_processors_list(NULL, mem, &out_bind->list, &out_bind->count, &why);
+    if (status == RONDE_NO_MEMORY)
+        return ronde_fail(error, status, "%s", why.message);
+    return status == RONDE_OK ? status : list_numbers(out_bind, error);
+}
+
+void ronde_bind_close(struct ronde_bind *bind)
+{
+    ronde_mem_free(bind->mem, bind->list, bind->count, sizeof *bind->list);
+    bind->list = NULL;
+    bind->count = 0;
+}
+
+uint32_t ronde_bind_usable(const struct ronde_bind *bind, struct ronde_processor *out_list)
+{
+    cpu_set_t usable;
+    uint32_t count = 0;
+    read_usable(&usable);
+    for (uint32_t k = 0; k < bind->count; k++)
+        if (bind->list[k].cpu < CPU_SETSIZE && CPU_ISSET(bind->list[k].cpu, &usable))
+            out_list[count++] = bind->list[k];
+    return count;
+}
+
+bool ronde_bind_take(const struct ronde_processor *list, struct ronde_bind_group group)
+{
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    for (uint32_t k = group.begin; k < group.end; k++)
+        CPU_SET(list[k].cpu, &own);
+    return group.begin < group.end && sched_setaffinity(0, sizeof own, &own) == 0;
+}
+
+void ronde_bind_text(char *out_text, size_t bytes)
+{
+    cpu_set_t usable;
+    size_t used = 0;
+    read_usable(&usable);
+    snprintf(out_text, bytes, "?");
+    for (size_t first = 0; first < CPU_SETSIZE; first++) {
+        size_t last = first;
+        if (!CPU_ISSET(first, &usable))
+            continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &usable))
+            last++;
+        char range[48];
+        const int length =
+            last > first ? snprintf(range, sizeof range, "%s%zu-%zu", used ? "," : "", first, last)
+                         : snprintf(range, sizeof range, "%s%zu", used ? "," : "", first);
+        if (used + (size_t)length >= bytes)
+            break;
+        snprintf(out_text + used, bytes - used, "%s", range);
+        used += (size_t)length;
+        first = last;
+    }
+}

@@ -1,0 +1,55 @@
+/**
+ * Which processors the workers of one machine keep to: threads of the cpu backend, ranks that are processes.
+ *
+ * The usable processors, near ones beside each other, are cut into one group per worker: whole cores while there are
+ * enough, and of one memory, so that what a worker touches first lies near it and stays so.
+ */
+#ifndef RONDE_BIND_H
+#define RONDE_BIND_H
+
+#include "ronde/processors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The processors of this machine. */
+struct ronde_bind {
+    const struct ronde_mem *mem;  /**< owns the list */
+    struct ronde_processor *list; /**< near ones beside each other */
+    uint32_t count;               /**< of list */
+    const char *source; /**< "hwloc", or "numbers": the system's, where hwloc cannot be asked */
+};
+
+/** A run of a list of processors. */
+struct ronde_bind_group {
+    uint32_t begin; /**< first entry */
+    uint32_t end;   /**< one past the last; begin = end: the worker is left to the system */
+};
+
+/** Lists the processors. Owner: the caller closes *out_bind. Errors: NO_MEMORY. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_bind_open(const struct ronde_mem *mem, struct ronde_bind *out_bind, struct ronde_error *error);
+
+/** Frees the list. */
+RONDE_API void ronde_bind_close(struct ronde_bind *bind);
+
+/** Keeps those processors that the calling thread may use now; `out_list` has room for all. Returns how many. */
+RONDE_API uint32_t ronde_bind_usable(const struct ronde_bind *bind,
+                                     struct ronde_processor *out_list);
+
+/** The group of a worker; empty for all where there are more workers than processors. Pure. */
+RONDE_API struct ronde_bind_group ronde_bind_group(const struct ronde_processor *list,
+                                                   uint32_t count, uint32_t workers,
+                                                   uint32_t worker);
+
+/** Restricts the calling thread to a group. False where it is empty, or the system refuses, which only costs speed. */
+RONDE_API bool ronde_bind_take(const struct ronde_processor *list, struct ronde_bind_group group);
+
+/** Writes which processors the calling thread may use: "0-3,8"; what does not fit is left out, "?" if unknown. */
+RONDE_API void ronde_bind_text(char *out_text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
