@@ -336,7 +336,7 @@ void ronde_calibration_describe(struct ronde_calibration_report *report, const c
     struct ronde_calibration *fit = &report->calibration;
     const time_t now = time(NULL);
     struct tm date;
-    ronde_machine_line(engine, report->machine, sizeof report->machine);
+    ronde_machine_line(engine, ronde_usable_cores(), report->machine, sizeof report->machine);
     snprintf(report->measured_by, sizeof report->measured_by, "ronde calibrate %s, %s",
              RONDE_VERSION, what);
     if (!gmtime_r(&now, &date) ||

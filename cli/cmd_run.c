@@ -83,7 +83,7 @@ static void print_binding(const struct session *session)
         fprintf(session->sink.file, "# rank %u on processors %s\n", ronde_comm_rank(session->comm),
                 cpus);
     else if (strcmp(session->engine, ronde_backend_cpu.name) == 0)
-        fprintf(session->sink.file, "# bound to cores\n");
+        fprintf(session->sink.file, "# threads bound to cores\n");
 }
 
 /* Everything that is needed to run the same again. */
@@ -340,7 +340,8 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
 {
     struct ronde_error error = {0};
     struct session session = {.options = options, .comm = comm};
-    ronde_machine_line(options->backend, session.machine, sizeof session.machine);
+    ronde_machine_line(options->backend, comm ? ronde_comm_processors(comm) : ronde_usable_cores(),
+                       session.machine, sizeof session.machine);
     enum ronde_status status = open_session(&session, &error);
     if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
         print_head(&session);

@@ -274,7 +274,7 @@ static bool find_devices(const char *backend_name, struct ronde_machine *out_mac
     return backend && backend->probe(out_machine, &ignored) == RONDE_OK && out_machine->devices > 0;
 }
 
-void ronde_machine_line(const char *backend, char *out_line, size_t bytes)
+void ronde_machine_line(const char *backend, uint32_t cores, char *out_line, size_t bytes)
 {
     struct ronde_machine machine;
     if (find_devices(backend, &machine)) {
@@ -293,6 +293,6 @@ void ronde_machine_line(const char *backend, char *out_line, size_t bytes)
     }
     if (file)
         fclose(file);
-    snprintf(out_line, bytes, "%s, %u usable cores, sums with %s", model, ronde_usable_cores(),
+    snprintf(out_line, bytes, "%s, %u usable cores, sums with %s", model, cores,
              ronde_level_text(ronde_level_widest()));
 }

@@ -92,7 +92,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,
 RONDE_MUST_CHECK enum ronde_status ronde_sink_close(struct ronde_sink *sink,
                                                     struct ronde_error *error);
 
-/** One line that names this machine: processor and usable cores, or the GPUs that the backend of this name runs on. */
-void ronde_machine_line(const char *backend, char *out_line, size_t bytes);
+/** One line that names this machine: processor and the cores that may be used, or the GPUs that the backend runs on. */
+void ronde_machine_line(const char *backend, uint32_t cores, char *out_line, size_t bytes);
 
 #endif

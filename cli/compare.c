@@ -151,7 +151,8 @@ ronde_comparison_open(const struct ronde_options *options, struct ronde_platform
         ronde_mem_new(ronde_mem_default(), ronde_validation_size(grid), sizeof *grid->points);
     if (!grid->points)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the points of a comparison");
-    ronde_machine_line(options->backend, comparison.machine, sizeof comparison.machine);
+    ronde_machine_line(options->backend, ronde_usable_cores(), comparison.machine,
+                       sizeof comparison.machine);
     *out_comparison = comparison;
     return RONDE_OK;
 }

@@ -213,6 +213,11 @@ uint32_t ronde_comm_ranks(const struct ronde_comm *comm)
     return comm->ranks;
 }
 
+uint32_t ronde_comm_processors(const struct ronde_comm *comm)
+{
+    return comm->processors;
+}
+
 bool ronde_comm_is_crowded(const struct ronde_comm *comm)
 {
     return comm->is_crowded;

@@ -136,7 +136,7 @@ static enum ronde_status choose_wire(struct ronde_comm *comm, struct ronde_error
 }
 
 /* Ranks of several hosts may be processes of one kernel, and compete for its processors all the same. */
-static bool is_crowded(const struct ronde_comm *comm, const struct site *sites)
+static void count_processors(struct ronde_comm *comm, const struct site *sites)
 {
     cpu_set_t cpus;
     uint32_t here = 0;
@@ -147,7 +147,8 @@ static bool is_crowded(const struct ronde_comm *comm, const struct site *sites)
         here++;
         CPU_OR(&cpus, &cpus, &sites[rank].cpus);
     }
-    return here > (uint32_t)CPU_COUNT(&cpus);
+    comm->processors = (uint32_t)CPU_COUNT(&cpus);
+    comm->is_crowded = here > comm->processors;
 }
 
 enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_error *error)
@@ -163,7 +164,7 @@ enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_er
     if (status == RONDE_OK)
         status = check_wishes(comm, sites, error);
     if (status == RONDE_OK) {
-        comm->is_crowded = is_crowded(comm, sites);
+        count_processors(comm, sites);
         find_leaders(comm, sites);
         status = try_leaders(comm, sites, error);
     }

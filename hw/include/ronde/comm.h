@@ -131,6 +131,9 @@ RONDE_API uint32_t ronde_comm_rank(const struct ronde_comm *comm);
 /** Number of ranks. */
 RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
 
+/** Processors of this machine that the communicator's ranks may use, all together. */
+RONDE_API uint32_t ronde_comm_processors(const struct ronde_comm *comm);
+
 /** Whether this machine has more ranks of the communicator than processors that they may use. */
 RONDE_API bool ronde_comm_is_crowded(const struct ronde_comm *comm);
 
