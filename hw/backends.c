@@ -1,6 +1,8 @@
 /* The table of executors. See ronde/hw.h. */
 #include "ronde/hw.h"
 
+#include "ronde/comm.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +26,10 @@ const struct ronde_backend *ronde_backend_find(const char *name, struct ronde_er
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", backends[b]->name);
     }
-    (void)ronde_fail(error, RONDE_BAD_ARGUMENT, "no backend \"%.64s\", there are: %s", name, names);
+    (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
+                     "no backend \"%.64s\", there are: %s; and %s and %s, whose ranks are "
+                     "processes (ronde/comm.h)",
+                     name, names, ronde_transport_text(RONDE_TRANSPORT_PROC),
+                     ronde_transport_text(RONDE_TRANSPORT_UCX));
     return NULL;
 }

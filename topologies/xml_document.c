@@ -3,6 +3,7 @@
 
 #include "platform.h"
 
+#include <errno.h>
 #include <libxml/parser.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ enum ronde_status ronde_document_read(const char *path, const struct ronde_mem *
     *out_document = NULL;
     FILE *file = fopen(path, "rb");
     if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be opened", path);
+        return ronde_fail(error, RONDE_IO, "%s: cannot be opened: %s", path, strerror(errno));
     enum ronde_status status = slurp(path, file, mem, &bytes, error);
     (void)fclose(file);
     if (status == RONDE_OK)

@@ -405,7 +405,8 @@ static void find_lists_the_backends_there_are(void)
         CU_ASSERT_PTR_EQUAL(ronde_backend_find(backends[b]->name, NULL), backends[b]);
     CU_ASSERT_PTR_NULL(ronde_backend_find("abacus", &error));
     CU_ASSERT_EQUAL(error.status, RONDE_BAD_ARGUMENT);
-    CU_ASSERT_STRING_EQUAL(error.message, "no backend \"abacus\", there are: host, cpu, cuda");
+    CU_ASSERT_STRING_EQUAL(error.message, "no backend \"abacus\", there are: host, cpu, cuda; and "
+                                          "proc and ucx, whose ranks are processes (ronde/comm.h)");
     CU_ASSERT(ronde_usable_cores() >= 1);
 }
 

@@ -115,7 +115,8 @@ static void read_refuses_absent_files_and_folders(void)
         return;
     CU_ASSERT_EQUAL(ronde_platform_read("/no/such/file.xml", ronde_mem_default(), &platform, &absent),
                     RONDE_IO);
-    CU_ASSERT_STRING_EQUAL(absent.message, "/no/such/file.xml: cannot be opened");
+    CU_ASSERT_STRING_EQUAL(absent.message,
+                           "/no/such/file.xml: cannot be opened: No such file or directory");
     CU_ASSERT_EQUAL(ronde_platform_read("/", ronde_mem_default(), &platform, &folder), RONDE_IO);
     CU_ASSERT_STRING_EQUAL(folder.message, "/: cannot be read");
 }
