@@ -6,13 +6,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* How a source is drawn. */
+/* How a source is drawn; the colour is the algorithm's. */
 static const char *const styles[RONDE_SOURCE_COUNT] = {
     [RONDE_SOURCE_MEASURED] = "with linespoints pt 7 ps 0.5 lw 1.5 dt 1",
     [RONDE_SOURCE_PORTS] = "with lines lw 1.5 dt 4",
     [RONDE_SOURCE_CORES] = "with lines lw 1.5 dt 4",
     [RONDE_SOURCE_SIMGRID] = "with lines lw 1.5 dt 2",
     [RONDE_SOURCE_CLOSED_FORM] = "with lines lw 1.5 dt 3",
+};
+
+/* What the styles look like, for the title. */
+static const char *const looks[RONDE_SOURCE_COUNT] = {
+    [RONDE_SOURCE_MEASURED] = "solid",        [RONDE_SOURCE_PORTS] = "dashes and dots",
+    [RONDE_SOURCE_CORES] = "dashes and dots", [RONDE_SOURCE_SIMGRID] = "dashes",
+    [RONDE_SOURCE_CLOSED_FORM] = "fine dots",
 };
 
 /* One plot command with inline data blocks that follow in the same order. */
@@ -26,10 +33,10 @@ static void print_panel(FILE *gnuplot, const struct ronde_validation *validation
     for (uint32_t i = 0; i < curves; i++) {
         if (!ronde_validation_has(validation, (enum ronde_source)(i % RONDE_SOURCE_COUNT)))
             continue;
-        const char *name = validation->algorithms[i / RONDE_SOURCE_COUNT];
-        fprintf(gnuplot, "%s'-' %s lc rgb '%s' title '%s %s'", comma,
-                styles[i % RONDE_SOURCE_COUNT], ronde_colour(i / RONDE_SOURCE_COUNT), name,
-                ronde_source_text((enum ronde_source)(i % RONDE_SOURCE_COUNT)));
+        const uint32_t algorithm = i / RONDE_SOURCE_COUNT;
+        const bool is_measured = i % RONDE_SOURCE_COUNT == RONDE_SOURCE_MEASURED;
+        fprintf(gnuplot, "%s'-' %s lc rgb '%s' title '%s'", comma, styles[i % RONDE_SOURCE_COUNT],
+                ronde_colour(algorithm), is_measured ? validation->algorithms[algorithm] : "");
         comma = ", ";
     }
     fputc('\n', gnuplot);
@@ -55,10 +62,13 @@ static void print_script(FILE *gnuplot, const struct ronde_validation *validatio
           "set xlabel 'bytes'\nset ylabel 'time (us)'\nset format x '%.0b%B'\n"
           "set format y '%g'\n",
           gnuplot);
-    fprintf(gnuplot,
-            "set multiplot layout 1,%u title '%s: measured%s%s, simgrid, closed form' noenhanced\n",
-            validation->rank_counts, ronde_collective_text(validation->collective),
-            validation->has_ports ? ", ports" : "", validation->has_cores ? ", cores" : "");
+    fprintf(gnuplot, "set multiplot layout 1,%u title '%s:", validation->rank_counts,
+            ronde_collective_text(validation->collective));
+    for (uint32_t source = 0; source < RONDE_SOURCE_COUNT; source++)
+        if (ronde_validation_has(validation, (enum ronde_source)source))
+            fprintf(gnuplot, "%s %s (%s)", source == RONDE_SOURCE_MEASURED ? "" : ",",
+                    ronde_source_text((enum ronde_source)source), looks[source]);
+    fputs("' noenhanced\n", gnuplot);
     for (uint32_t r = 0; r < validation->rank_counts; r++)
         print_panel(gnuplot, validation, r);
     fputs("unset multiplot\n", gnuplot);

@@ -1,4 +1,5 @@
 /* Platform files: what is read, how hosts are connected, what prices see of it, and what writing gives back. */
+#include "support/files.h"
 #include "support/suite.h"
 
 #include "platform.h"
@@ -201,6 +202,26 @@ static void library_files_are_what_they_say(void)
     ronde_platform_destroy(tree);
 }
 
+static void read_file(const char *path, void *context)
+{
+    struct ronde_platform *platform = NULL;
+    struct ronde_error error = {0};
+    (void)context;
+    const enum ronde_status status =
+        ronde_platform_read(path, ronde_mem_default(), &platform, &error);
+    CU_ASSERT_EQUAL(status, RONDE_OK);
+    if (status != RONDE_OK)
+        suite_note("%s", error.message);
+    ronde_platform_destroy(platform);
+}
+
+/* What was calibrated for the results is read by the ronde that stands beside them. */
+static void files_of_results_are_read(void)
+{
+    if (platform_text_can_read())
+        CU_ASSERT(files_walk("results", ".xml", read_file, NULL) > 0);
+}
+
 static const struct ronde_calibration calibration = {
     .time = {.alpha_ns = 1.0 / 3,
              .step_ns = 100.1,
@@ -354,6 +375,7 @@ int main(void)
         {"equally_short_routes_are_left_to_simgrid", equally_short_routes_are_left_to_simgrid},
         {"other_topologies_are_left_to_simgrid", other_topologies_are_left_to_simgrid},
         {"library_files_are_what_they_say", library_files_are_what_they_say},
+        {"files_of_results_are_read", files_of_results_are_read},
         {"written_calibration_reads_back_to_the_last_bit",
          written_calibration_reads_back_to_the_last_bit},
         {"write_refuses_numbers_that_are_none", write_refuses_numbers_that_are_none},
