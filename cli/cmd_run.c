@@ -313,9 +313,9 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
                                       error);
     if (status != RONDE_OK)
         return status;
-    if (session->comm) {
+    session->memory.near = &session->target.bind;
+    if (session->comm)
         session->target.machine.default_slot_bytes = ronde_comm_slot_bytes(session->trial.program);
-    }
     /* Asked on the largest count, before anything is printed. */
     ronde_trial_aim(&session->trial, &session->memory, shape.count, false);
     status = session->target.backend->supports(session->target.self, session->schedule,

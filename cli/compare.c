@@ -13,6 +13,8 @@
 #include "table.h"
 #include "trial.h"
 
+#include "ronde/hw.h"
+
 /* About 0.2 s a point, five repetitions at least. */
 static const struct ronde_effort effort = {1, 5, RONDE_MAX_SAMPLES, 2e8};
 
@@ -184,6 +186,7 @@ static enum ronde_status make_memory(struct lineup *lineup, struct ronde_error *
     shape.count = count_of(lineup, largest < CHECKED_BYTES ? largest : CHECKED_BYTES);
     if (status == RONDE_OK)
         status = ronde_memory_create(&shape, true, &lineup->checked, error);
+    lineup->memory.near = &lineup->target.bind;
     return status;
 }
 

@@ -234,25 +234,37 @@ static bool is_needed(const struct ronde_memory *memory, uint32_t rank)
 /* What no run may leave in an output that it writes. */
 #define POISON 0xA5
 
-static void poison(const struct ronde_memory *memory, void *const *buffers,
-                   const struct ronde_shape *shape)
+static void poison_rank(void *buffer, const struct ronde_shape *shape)
 {
-    const size_t bytes =
-        buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
-    for (uint32_t rank = 0; rank < shape->ranks; rank++)
-        if (is_needed(memory, rank))
-            memset(buffers[rank], POISON, bytes);
+    memset(buffer, POISON,
+           buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks)));
 }
 
+/* What is filled with what. */
+struct filling {
+    const struct ronde_memory *memory;
+    const struct ronde_shape *shape;
+    value_of value;
+};
+
 /* In place the poison comes first, and the input over it. */
+static void visit_rank(void *context, uint32_t rank)
+{
+    const struct filling *filling = context;
+    const struct ronde_memory *memory = filling->memory;
+    const struct ronde_shape *shape = filling->shape;
+    if (!is_needed(memory, rank))
+        return;
+    poison_rank(memory->out[rank], shape);
+    fill_rank(memory->in[rank], shape,
+              (size_t)shape->count * ronde_collective_in_blocks(shape->collective, shape->ranks),
+              rank, filling->value);
+}
+
 static void fill(const struct ronde_memory *memory, const struct ronde_shape *shape, value_of value)
 {
-    const size_t elements =
-        (size_t)shape->count * ronde_collective_in_blocks(shape->collective, shape->ranks);
-    poison(memory, memory->out, shape);
-    for (uint32_t rank = 0; rank < shape->ranks; rank++)
-        if (is_needed(memory, rank))
-            fill_rank(memory->in[rank], shape, elements, rank, value);
+    struct filling filling = {memory, shape, value};
+    ronde_bind_visit(memory->near, shape->ranks, visit_rank, &filling);
 }
 
 void ronde_memory_fill(const struct ronde_memory *memory, const struct ronde_shape *shape)
@@ -294,5 +306,7 @@ uint64_t ronde_memory_wrong(const struct ronde_memory *memory, const struct rond
 void ronde_memory_aim_at_expected(struct ronde_memory *memory, const struct ronde_shape *shape)
 {
     memcpy(memory->out, memory->expected, memory->ranks * sizeof *memory->out);
-    poison(memory, memory->out, shape);
+    for (uint32_t rank = 0; rank < shape->ranks; rank++)
+        if (is_needed(memory, rank))
+            poison_rank(memory->out[rank], shape);
 }

@@ -5,6 +5,7 @@
 #ifndef RONDE_CLI_MEMORY_H
 #define RONDE_CLI_MEMORY_H
 
+#include "ronde/bind.h"
 #include "ronde/collective.h"
 #include "ronde/ir.h"
 #include "ronde/mem.h"
@@ -32,7 +33,9 @@ struct ronde_memory {
     void **out;                  /**< view: what a launch writes */
     uint32_t only; /**< the one rank that runs here, the others elsewhere; RONDE_NONE = all run here */
     const struct ronde_mem *own; /**< where the buffers of that one come from */
-    void *factors;               /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
+    const struct ronde_bind
+        *near; /**< where ranks run, so that what they own is touched first near them; or NULL */
+    void *factors; /**< what premul_sum multiplies by: an element per rank, 1 or 2 */
 };
 
 /** Allocates for a shape, whose count is the largest that will be used. Errors: NO_MEMORY. */

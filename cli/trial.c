@@ -51,8 +51,12 @@ static enum ronde_status open_target(const char *name, bool is_modelled, bool is
     target.machine.is_unbound = is_unbound;
     if (status == RONDE_OK)
         status = target.backend->open(&target.machine, ronde_mem_default(), &target.self, error);
+    if (status == RONDE_OK && !is_unbound && target.backend == &ronde_backend_cpu)
+        status = ronde_bind_open(ronde_mem_default(), &target.bind, error);
     if (status == RONDE_OK)
         *out_target = target;
+    else if (target.self)
+        target.backend->close(target.self);
     return status;
 }
 
@@ -72,6 +76,8 @@ void ronde_target_close(struct ronde_target *target)
 {
     if (target->backend)
         target->backend->close(target->self);
+    if (target->bind.mem)
+        ronde_bind_close(&target->bind);
     *target = (struct ronde_target){0};
 }
 

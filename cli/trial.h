@@ -15,6 +15,7 @@ struct ronde_target {
     const struct ronde_backend *backend; /**< its vtable; NULL when not open */
     void *self;                          /**< its state */
     struct ronde_machine machine;        /**< what probe said */
+    struct ronde_bind bind; /**< cpu: where its ranks run; else, and where they are not bound, empty */
 };
 
 /** Opens a backend by name. Errors: BAD_ARGUMENT naming the nearest; UNAVAILABLE; those of open. */

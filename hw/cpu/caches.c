@@ -7,10 +7,11 @@
  *    counter change, and copies the message out or adds to it. The writer's part is what the message takes to be seen
  *    beyond the shortest message: stores wait in a buffer until their line is there, and a few are over before that.
  *
- * The kernels are those of the executor: memcpy, and the plain loop of engine/reduce.h.
+ * The kernels are those of the executor: memcpy, and the sum that this processor runs.
  */
 #include "ronde/caches.h"
 
+#include "engine/kernels.h"
 #include "hw/cpu/gang.h"
 #include "hw/cpu/seats.h"
 #include "ronde/hw.h"
@@ -77,6 +78,8 @@ struct counter {
 /* All of it. */
 struct caches {
     const struct ronde_mem *mem;
+    struct ronde_bind bind;
+    ronde_combine_kernel add; /* of float32 */
     struct ronde_gang *gang;
     struct bench *benches;
     uint32_t workers;
@@ -87,17 +90,6 @@ struct caches {
     struct counter posted;
     struct counter freed;
 };
-
-static void add(float *to, const float *a, const float *b, uint64_t count)
-{
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#else
-#pragma GCC ivdep
-#endif
-    for (uint64_t i = 0; i < count; i++)
-        to[i] = a[i] + b[i];
-}
 
 static int by_value(const void *left, const void *right)
 {
@@ -114,11 +106,11 @@ static double median_of(struct bench *bench, uint32_t skipped)
 }
 
 /* One round through a worker's block. */
-static void walk(const struct bench *bench, enum kind kind, uint64_t bytes)
+static void walk(const struct caches *caches, const struct bench *bench)
 {
     unsigned char *const far = bench->far.page;
-    for (uint64_t at = 0; at < bytes; at += PIECE_BYTES)
-        switch (kind) {
+    for (uint64_t at = 0; at < caches->bytes; at += PIECE_BYTES)
+        switch (caches->kind) {
         case READING:
             memcpy(bench->near[0].page, far + at, PIECE_BYTES);
             break;
@@ -126,8 +118,8 @@ static void walk(const struct bench *bench, enum kind kind, uint64_t bytes)
             memcpy(far + at, bench->near[0].page, PIECE_BYTES);
             break;
         case COMBINING:
-            add((float *)(void *)bench->near[1].page, (const float *)(const void *)(far + at),
-                (const float *)(const void *)bench->near[0].page, PIECE_BYTES / sizeof(float));
+            caches->add(bench->near[1].page, far + at, bench->near[0].page,
+                        PIECE_BYTES / sizeof(float));
             break;
         }
 }
@@ -137,13 +129,13 @@ static void walk_on(const struct caches *caches, struct bench *bench)
 {
     const uint64_t rounds = caches->bytes < TIMED_BYTES ? TIMED_BYTES / caches->bytes : 1;
     const double end_ns = ronde_clock_ns() + WINDOW_NS;
-    walk(bench, caches->kind, caches->bytes);
+    walk(caches, bench);
     for (bench->count = 0; bench->count < MOST_SAMPLES; bench->count++) {
         const double start_ns = ronde_clock_ns();
         if (start_ns > end_ns && bench->count >= LEAST_SAMPLES)
             break;
         for (uint64_t k = 0; k < rounds; k++)
-            walk(bench, caches->kind, caches->bytes);
+            walk(caches, bench);
         bench->samples[bench->count] =
             (ronde_clock_ns() - start_ns) / (double)(rounds * caches->bytes);
     }
@@ -184,8 +176,8 @@ static void take_all(struct caches *caches, struct bench *bench)
         await(&caches->posted, first + k + 1);
         const double seen_ns = ronde_clock_ns();
         if (caches->kind == COMBINING)
-            add((float *)(void *)bench->near[1].page, (const float *)(const void *)slot,
-                (const float *)(const void *)bench->near[0].page, caches->bytes / sizeof(float));
+            caches->add(bench->near[1].page, slot, bench->near[0].page,
+                        caches->bytes / sizeof(float));
         else
             memcpy(bench->near[0].page, slot, caches->bytes);
         bench->samples[k] = ronde_clock_ns() - seen_ns;
@@ -353,12 +345,16 @@ static enum ronde_status prepare(struct caches *caches, struct ronde_error *erro
     if (!caches->benches || !fits)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to measure caches on %u processors",
                           caches->workers);
-    return ronde_gang_create(caches->workers, work, caches, caches->mem, &caches->gang, error);
+    const enum ronde_status status = ronde_bind_open(caches->mem, &caches->bind, error);
+    return status == RONDE_OK ? ronde_gang_create(caches->workers, work, caches, &caches->bind,
+                                                  &caches->gang, error)
+                              : status;
 }
 
 static void release(struct caches *caches)
 {
     ronde_gang_destroy(caches->gang);
+    ronde_bind_close(&caches->bind);
     for (uint32_t w = 0; caches->benches && w < caches->workers; w++) {
         struct bench *bench = &caches->benches[w];
         ronde_mem_free(caches->mem, bench->far.start, bench->far.bytes, 1);
@@ -372,7 +368,12 @@ enum ronde_status ronde_caches_measure(const struct ronde_mem *mem,
                                        struct ronde_cache_facts *out_facts,
                                        struct ronde_error *error)
 {
-    struct caches caches = {.mem = mem, .workers = ronde_usable_cores(), .exchanges = 300};
+    struct caches caches = {
+        .mem = mem,
+        .bind = {.mem = mem},
+        .add = ronde_kernels_find(ronde_level_widest(), RONDE_FLOAT32, RONDE_SUM).combine,
+        .workers = ronde_usable_cores(),
+        .exchanges = 300};
     struct ronde_cache_facts facts = {.core_bytes = (double)ronde_seats_cache_bytes()};
     *out_facts = (struct ronde_cache_facts){.poll_ns = 0};
     if (caches.workers < 2)

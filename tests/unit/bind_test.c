@@ -232,6 +232,44 @@ static void workers_keep_to_their_group_unless_told_otherwise(void)
     CU_ASSERT_EQUAL(ronde_usable_cores(), machine.cores);
 }
 
+/* What visits have seen. */
+struct visits {
+    cpu_set_t before;
+    uint32_t ranks;
+    int most; /* processors that a visit might use */
+};
+
+static void see(void *context, uint32_t rank)
+{
+    struct visits *visits = context;
+    cpu_set_t mask;
+    CU_ASSERT_EQUAL(rank, visits->ranks++);
+    CU_ASSERT_EQUAL(sched_getaffinity(0, sizeof mask, &mask), 0);
+    visits->most = CPU_COUNT(&mask) > visits->most ? CPU_COUNT(&mask) : visits->most;
+}
+
+static void ranks_are_visited_where_they_run(void)
+{
+    struct ronde_bind bind;
+    cpu_set_t after;
+    CU_ASSERT_FATAL(ronde_bind_open(ronde_mem_default(), &bind, NULL) == RONDE_OK);
+    for (uint32_t ranks = 1; ranks < 40; ranks += 3) {
+        struct visits visits = {.ranks = 0};
+        CU_ASSERT_EQUAL(sched_getaffinity(0, sizeof visits.before, &visits.before), 0);
+        const int processors = CPU_COUNT(&visits.before);
+        ronde_bind_visit(&bind, ranks, see, &visits);
+        CU_ASSERT_EQUAL(visits.ranks, ranks);
+        CU_ASSERT(visits.most >= 1);
+        CU_ASSERT(ranks == 1 || processors == 1 || visits.most < processors);
+        CU_ASSERT_EQUAL(sched_getaffinity(0, sizeof after, &after), 0);
+        CU_ASSERT(CPU_EQUAL(&after, &visits.before));
+    }
+    ronde_bind_close(&bind);
+    struct visits alone = {.ranks = 0};
+    ronde_bind_visit(NULL, 3, see, &alone);
+    CU_ASSERT_EQUAL(alone.ranks, 3);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -245,6 +283,7 @@ int main(void)
         {"this_machine_has_what_the_system_says", this_machine_has_what_the_system_says},
         {"workers_keep_to_their_group_unless_told_otherwise",
          workers_keep_to_their_group_unless_told_otherwise},
+        {"ranks_are_visited_where_they_run", ranks_are_visited_where_they_run},
     };
     return suite_run("bind", cases, sizeof cases / sizeof cases[0]);
 }

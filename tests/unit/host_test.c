@@ -231,10 +231,12 @@ static struct ronde_schedule *scratch_relay(void)
     ronde_builder_rotate(builder, true, true, false);
     const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
     const struct ronde_transfer hops[] = {
-        {0, 1, 0, 0, ronde_chunks(RONDE_IN, 0, 1), ronde_chunks(RONDE_IN, 0, 1), scratch, true},
-        {0, 1, 0, 0, scratch, ronde_chunks(RONDE_IN, 2, 1), ronde_chunks(RONDE_OUT, 2, 1), true},
-        {0, 1, 0, 0, ronde_chunks(RONDE_OUT, 1, 1), scratch, scratch, false},
-        {0, 1, 0, 0, scratch, scratch, ronde_chunks(RONDE_OUT, 0, 1), false},
+        {0, 1, 0, 0, ronde_chunks(RONDE_IN, 0, 1), ronde_chunks(RONDE_IN, 0, 1), scratch, true,
+         false},
+        {0, 1, 0, 0, scratch, ronde_chunks(RONDE_IN, 2, 1), ronde_chunks(RONDE_OUT, 2, 1), true,
+         false},
+        {0, 1, 0, 0, ronde_chunks(RONDE_OUT, 1, 1), scratch, scratch, false, false},
+        {0, 1, 0, 0, scratch, scratch, ronde_chunks(RONDE_OUT, 0, 1), false, false},
     };
     for (size_t k = 0; k < sizeof hops / sizeof hops[0]; k++) {
         ronde_builder_transfer(builder, &hops[k]);

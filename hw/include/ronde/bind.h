@@ -46,6 +46,17 @@ RONDE_API struct ronde_bind_group ronde_bind_group(const struct ronde_processor 
 /** Restricts the calling thread to a group. False where it is empty, or the system refuses, which only costs speed. */
 RONDE_API bool ronde_bind_take(const struct ronde_processor *list, struct ronde_bind_group group);
 
+/** Called for a rank. */
+typedef void (*ronde_bind_visitor)(void *context, uint32_t rank);
+
+/**
+ * Visits ranks in order, each on the processors where the cpu backend will run it if this thread calls it, so that memory
+ * that the visit touches first lies near them. In the end the thread may use what it could before, and is where rank 0
+ * will run. Without processors (`bind` NULL or empty), memory, or the system's consent visits happen where the thread is.
+ */
+RONDE_API void ronde_bind_visit(const struct ronde_bind *bind, uint32_t ranks,
+                                ronde_bind_visitor visit, void *context);
+
 /** Writes which processors the calling thread may use: "0-3,8"; what does not fit is left out, "?" if unknown. */
 RONDE_API void ronde_bind_text(char *out_text, size_t bytes);
 
