@@ -7,7 +7,8 @@
  *  - A step takes its core's time, and what its bytes take (cores_steps.c). That depends on where they lie: which core
  *    touched them last, and what else it touched since (cores_cache.c).
  *  - News of a message or a freed slot reaches another core after the latency of the route, its own at once.
- *  - The same run comes before, as often as it takes to use all slots: buffers and slots lie where a run leaves them, as in whatever is run again and again.
+ *  - The same run comes before, as often as it takes to use all slots: buffers and slots lie where a run leaves them, as
+ *    in whatever is run again and again.
  *
  * Constants are those of the platform file, measured between two cores and within one; docs/validation.md.
  */
