@@ -154,10 +154,10 @@ struct ronde_stage {
 };
 
 /**
- * The price of stages one after another: their firsts add up, the longest period or the time the port
- * needs for all of them sets the pace. A lane whose flows share the port is held up by as much of their
- * time as others flow meanwhile: with x of its t flowing and y of others', T = t + x y / T. Exact for equal pieces whose flows share nothing; all
- * stages' flows may meet from the second piece on, those of `meeting` ones also in the first.
+ * The price of stages one after another: their firsts add up, the longest period or the time the port needs for all
+ * of them sets the pace. A lane whose flows share the port is held up by as much of their time as others flow
+ * meanwhile: with x of its t flowing and y of others', T = t + x y / T. Exact for equal pieces whose flows share
+ * nothing; all stages' flows may meet from the second piece on, those of `meeting` ones also in the first.
  */
 struct ronde_price
 ronde_stages_price(const struct ronde_pieces *pieces, const struct ronde_network *network,

@@ -6,11 +6,11 @@
  *
  *     all_reduce BYTES WARMUPS ITERATIONS row|apart
  *
- * where BYTES is nccl-tests' size: of a rank's larger buffer. Runs follow one another in a row, or apart: all ranks meet
- * before each, untimed. Rank 0 answers "TIME_NS WRONG COUNT ALGORITHM
- * PROTOCOL": the mean of ITERATIONS runs on the slowest rank, wrong elements (looked for when a point
- * is new; the worst process's), elements of a block. Elements are float32, all_reduce sums. Input and output are separate, but for broadcast, where MPI and
- * Gloo know no other form than in place.
+ * where BYTES is nccl-tests' size: of a rank's larger buffer. Runs follow one another in a row, or apart: all ranks
+ * meet before each, untimed. Rank 0 answers "TIME_NS WRONG COUNT ALGORITHM PROTOCOL": the mean of ITERATIONS runs on
+ * the slowest rank, wrong elements (looked for when a point is new; the worst process's), elements of a block.
+ * Elements are float32, all_reduce sums. Input and output are separate, but for broadcast, where MPI and Gloo know
+ * no other form than in place.
  */
 #ifndef BENCH_CONTENDER_H
 #define BENCH_CONTENDER_H

@@ -314,8 +314,9 @@ static void wake(const struct ronde_comm *comm, uint32_t rank, uint32_t *bell)
 }
 
 /*
- * Wakes the neighbours that sleep; the bells of other hosts' ranks never ask for it. What was posted must be visible before their bells are read: a rank that goes to
- * sleep says so first and then looks once more, so that one of the two sees the other.
+ * Wakes the neighbours that sleep; the bells of other hosts' ranks never ask for it. What was posted must be visible
+ * before their bells are read: a rank that goes to sleep says so first and then looks once more, so that one of the
+ * two sees the other.
  */
 static void ring(const struct ronde_comm_program *program)
 {

@@ -158,8 +158,8 @@ ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes, vo
 RONDE_API void ronde_comm_abort(struct ronde_comm *comm);
 
 /**
- * Loads a schedule, which must outlive the program; plan NULL takes the communicator's. Collective. Memory: this rank's steps and connections; on one
- * machine a slot's memory is taken when it is first used.
+ * Loads a schedule, which must outlive the program; plan NULL takes the communicator's. Collective. Memory: this
+ * rank's steps and connections; on one machine a slot's memory is taken when it is first used.
  *
  * Owner: the caller unloads *out_program. Errors: NO_MEMORY; BAD_ARGUMENT for another number of ranks than the
  * communicator's; REJECTED naming two ranks that load different things; the communicator's.

@@ -24,11 +24,12 @@ ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem 
                 void **out_self, struct ronde_error *error);
 
 /**
- * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. Ranks
- * of one machine reach each other's devices, those of several go through memory of the host. load, unload, run and prepare are then collective, in the same order in all processes; of a launch's
- * arrays only this rank's entry is looked at. Slots and depth of launches are at most those of the communicator's plan.
- * After a failure, that of another process included, it only repeats its error, as communicators do.
- * Owner: the caller closes *out_self through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
+ * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. Ranks of
+ * one machine reach each other's devices, those of several go through memory of the host. load, unload, run and
+ * prepare are then collective, in the same order in all processes; of a launch's arrays only this rank's entry is
+ * looked at. Slots and depth of launches are at most those of the communicator's plan. After a failure, that of
+ * another process included, it only repeats its error, as communicators do. Owner: the caller closes *out_self
+ * through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device, const struct ronde_mem *mem,
@@ -36,7 +37,8 @@ ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device, const struct rond
 
 /**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
- * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is captured. The launch's arrays may go afterwards, its buffers stay.
+ * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is
+ * captured. The launch's arrays may go afterwards, its buffers stay.
  *
  * Errors: as supports; BAD_ARGUMENT for a buffer the device cannot use, or while a run is under way; NO_MEMORY; DEVICE.
  */
