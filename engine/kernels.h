@@ -23,7 +23,7 @@ const struct ronde_kernel_set *ronde_kernels_avx2(void);
 const struct ronde_kernel_set *ronde_kernels_avx512(void);
 
 /** The kernels of an element type and operator, both in range, at a level that is here. */
-struct ronde_kernels ronde_kernels_find(enum ronde_level level, enum ronde_dtype dtype,
-                                        enum ronde_op op);
+RONDE_API struct ronde_kernels ronde_kernels_find(enum ronde_level level, enum ronde_dtype dtype,
+                                                  enum ronde_op op);
 
 #endif
