@@ -11,6 +11,7 @@
 #include "hw/comm/bells.h"
 #include "hw/comm/borrow.h"
 #include "hw/comm/reach.h"
+#include "hw/pause.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,15 +74,6 @@ struct board {
     struct ronde_heap heap;
     struct ronde_reach reach;
 };
-
-/* Tells the core that it is waiting; a core that runs two threads then gives the other one more. */
-#if defined(__x86_64__) || defined(__i386__)
-#define PAUSE_CORE() __builtin_ia32_pause()
-#elif defined(__aarch64__)
-#define PAUSE_CORE() __asm__ volatile("yield")
-#else
-#define PAUSE_CORE() ((void)0)
-#endif
 
 /* Through which of whose descriptors the memory is reached. */
 struct door {
@@ -388,7 +380,7 @@ static void proc_rest(struct ronde_comm_program *program, uint32_t idle)
     const struct timespec nap = {0, NAP_NS};
     if (idle < spins) {
         if (idle < PAUSES && !program->comm->is_crowded)
-            PAUSE_CORE();
+            ronde_pause_core();
         else
             sched_yield();
         return;

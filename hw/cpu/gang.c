@@ -2,6 +2,7 @@
 #include "hw/cpu/gang.h"
 
 #include "hw/cpu/seats.h"
+#include "hw/pause.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -40,19 +41,10 @@ struct ronde_gang {
     char padding_after[128];
 };
 
-/* Tells the core that it is waiting; a core that runs two threads then gives the other one more. */
-#if defined(__x86_64__) || defined(__i386__)
-#define PAUSE_CORE() __builtin_ia32_pause()
-#elif defined(__aarch64__)
-#define PAUSE_CORE() __asm__ volatile("yield")
-#else
-#define PAUSE_CORE() ((void)0)
-#endif
-
 void ronde_gang_relax(uint32_t idle)
 {
     if (idle < PAUSES_BEFORE_YIELD)
-        PAUSE_CORE();
+        ronde_pause_core();
     else
         sched_yield();
 }

@@ -1,0 +1,17 @@
+/**
+ * What a core that polls does between two looks.
+ */
+#ifndef RONDE_HW_PAUSE_H
+#define RONDE_HW_PAUSE_H
+
+/** Tells the core that it is waiting; a core that runs two threads then gives the other one more. */
+static inline void ronde_pause_core(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif
