@@ -87,28 +87,30 @@ static enum ronde_status parse_protocol(const char *text, struct ronde_options *
     return fail_name("protocol", text, protocol_names, RONDE_PROTOCOL_COUNT, error);
 }
 
+/* Which of two words it is: whether the second. */
+static enum ronde_status parse_either(const char *what, const char *text, const char *const names[2],
+                                      bool *out_is_second, struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if (strcmp(names[i], text) == 0) {
+            *out_is_second = i == 1;
+            return RONDE_OK;
+        }
+    return fail_name(what, text, names, 2, error);
+}
+
 static enum ronde_status parse_buffers(const char *text, struct ronde_options *options,
                                        struct ronde_error *error)
 {
     static const char *const names[] = {"registered", "user"};
-    for (uint32_t i = 0; i < 2; i++)
-        if (strcmp(names[i], text) == 0) {
-            options->has_user_buffers = i == 1;
-            return RONDE_OK;
-        }
-    return fail_name("kind of buffers", text, names, 2, error);
+    return parse_either("kind of buffers", text, names, &options->has_user_buffers, error);
 }
 
 static enum ronde_status parse_bind(const char *text, struct ronde_options *options,
                                     struct ronde_error *error)
 {
     static const char *const names[] = {"core", "none"};
-    for (uint32_t i = 0; i < 2; i++)
-        if (strcmp(names[i], text) == 0) {
-            options->is_unbound = i == 1;
-            return RONDE_OK;
-        }
-    return fail_name("binding", text, names, 2, error);
+    return parse_either("binding", text, names, &options->is_unbound, error);
 }
 
 static enum ronde_status parse_op(const char *text, struct ronde_options *options,
