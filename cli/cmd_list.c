@@ -195,7 +195,7 @@ static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *
     struct ronde_gpu_survey survey;
     struct ronde_error why = {0};
     char text[256], name[32], cuda[16];
-    const bool is_here = ronde_gpu_survey(&survey, &why) == RONDE_OK;
+    const bool is_here = ronde_gpu_survey(ronde_mem_default(), &survey, &why) == RONDE_OK;
     print_heading(sink, "gpus");
     write_cuda(cuda, sizeof cuda, survey.cuda);
     snprintf(text, sizeof text, "%.79s, for CUDA up to %s", survey.driver, cuda);

@@ -1,7 +1,5 @@
 /* Processors in hwloc's order. See ronde/processors.h. */
-#include "ronde/processors.h"
-
-#include <hwloc.h>
+#include "hwloc_collect.h"
 
 /* Looks at the machine, or makes one up; devices are left out, which spares most of the time that takes. */
 static enum ronde_status discover(hwloc_topology_t topology, const char *synthetic,
@@ -30,11 +28,11 @@ static uint32_t node_of(hwloc_obj_t processor)
     return object ? object->memory_first_child->logical_index : 0;
 }
 
-static enum ronde_status collect(hwloc_topology_t topology, const struct ronde_mem *mem,
-                                 struct ronde_processor **out_list, uint32_t *out_count,
-                                 struct ronde_error *error)
+enum ronde_status ronde_hwloc_collect(hwloc_topology_t topology, hwloc_const_bitmap_t among,
+                                      const struct ronde_mem *mem, struct ronde_processor **out_list,
+                                      uint32_t *out_count, struct ronde_error *error)
 {
-    const int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    const int count = hwloc_get_nbobjs_inside_cpuset_by_type(topology, among, HWLOC_OBJ_PU);
     if (count < 1)
         return ronde_fail(error, RONDE_DEVICE, "hwloc sees no processor");
     struct ronde_processor *list = ronde_mem_new(mem, (size_t)count, sizeof *list);
@@ -42,7 +40,8 @@ static enum ronde_status collect(hwloc_topology_t topology, const struct ronde_m
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %d processors", count);
     hwloc_obj_t processor = NULL;
     for (int k = 0; k < count; k++) {
-        processor = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, processor);
+        processor =
+            hwloc_get_next_obj_inside_cpuset_by_type(topology, among, HWLOC_OBJ_PU, processor);
         /* A machine that does not tell cores apart has a core for each processor. */
         const hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, processor);
         list[k] =
@@ -67,7 +66,8 @@ enum ronde_status ronde_processors_list(const char *synthetic, const struct rond
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for hwloc");
     enum ronde_status status = discover(topology, synthetic, error);
     if (status == RONDE_OK)
-        status = collect(topology, mem, out_list, out_count, error);
+        status = ronde_hwloc_collect(topology, hwloc_topology_get_topology_cpuset(topology), mem,
+                                     out_list, out_count, error);
     hwloc_topology_destroy(topology);
     return status;
 }

@@ -56,6 +56,7 @@ static enum ronde_status carry(struct ronde_cuda_courier *courier, uint64_t run)
 static void *work(void *self)
 {
     struct ronde_cuda_courier *courier = self;
+    ronde_cuda_near_stay(&courier->proxy->near);
     pthread_mutex_lock(&courier->mutex);
     while (!courier->is_closing && !courier->has_failed) {
         if (courier->begun == courier->carried) {

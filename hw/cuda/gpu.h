@@ -22,6 +22,8 @@ struct ronde_gpu {
     const struct ronde_mem *memory;
     /** Handed to what takes no queue. */
     void *self;
+    /** Writes where it is on PCIe ("0000:65:00.0"); nothing where it has no place there. */
+    void (*where)(void *self, char *out_bus, size_t bytes);
     /** Lets kernels here use all memory of another device of this process; twice is once. Errors: UNAVAILABLE, DEVICE. */
     enum ronde_status (*join)(void *self, void *other_self, struct ronde_error *error);
     /** Memory that other processes can be let into, to be given back with its length. Errors: NO_MEMORY, DEVICE. */

@@ -90,6 +90,8 @@ enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct r
         if (status == RONDE_OK)
             proxy->memory = memory;
     }
+    if (status == RONDE_OK)
+        status = ronde_cuda_near_find(part->gpu, comm->mem, &proxy->near, error);
     return ronde_comm_agree(comm, status, error);
 }
 
@@ -98,6 +100,7 @@ void ronde_cuda_proxy_unload(struct ronde_cuda_proxy *proxy)
     const struct ronde_gpu *gpu = proxy->part ? proxy->part->gpu : NULL;
     if (proxy->memory)
         gpu->unpin(gpu->self, proxy->memory, proxy->memory_bytes);
+    ronde_cuda_near_forget(&proxy->near);
     ronde_comm_unload(proxy->host);
 }
 

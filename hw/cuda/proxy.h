@@ -10,17 +10,19 @@
 #define RONDE_HW_CUDA_PROXY_H
 
 #include "hw/comm/comm.h"
+#include "hw/cuda/near.h"
 #include "hw/cuda/part.h"
 
 /** A rank's kernel behind a communicator's program. */
 struct ronde_cuda_proxy {
     struct ronde_comm_program *host; /**< NULL = there is no proxy */
     struct ronde_cuda_part *part;
-    uint32_t *words;       /**< abort and stop of the kernel */
-    unsigned char *memory; /**< of the connections, as it was pinned; NULL = it was not */
-    uint64_t memory_bytes; /**< of it */
-    bool is_running;       /**< between run and its end */
-    bool is_started;       /**< the kernel of that run */
+    uint32_t *words;             /**< abort and stop of the kernel */
+    unsigned char *memory;       /**< of the connections, as it was pinned; NULL = it was not */
+    uint64_t memory_bytes;       /**< of it */
+    struct ronde_cuda_near near; /**< where a thread that moves its messages is best */
+    bool is_running;             /**< between run and its end */
+    bool is_started;             /**< the kernel of that run */
     const uint64_t *
         ended; /**< atomic: kernels that a stream has been through; NULL = the run has one of its own */
     uint64_t awaited;           /**< this run's among them */

@@ -132,6 +132,13 @@ static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_b
     return block;
 }
 
+static void where(void *self, char *out_bus, size_t bytes)
+{
+    const struct device *device = self;
+    if (cudaDeviceGetPCIBusId(out_bus, (int)bytes, device->number) != cudaSuccess)
+        (void)cudaGetLastError();
+}
+
 /* Peer access is there, or is enabled now. */
 static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
 {
@@ -446,6 +453,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
     device->memory = (struct ronde_mem){device_resize, device};
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
+                                     .where = where,
                                      .join = join,
                                      .share = share,
                                      .unshare = unshare,

@@ -222,23 +222,64 @@ static void survey_gpus(struct nvml *nvml, struct ronde_gpu_survey *survey)
             survey_pair(nvml, from, to, survey);
 }
 
-enum ronde_status ronde_gpu_survey(struct ronde_gpu_survey *out_survey, struct ronde_error *error)
+/* All that the driver says; the library is gone afterwards. */
+static enum ronde_status ask_driver(struct ronde_gpu_survey *survey, struct ronde_error *error)
 {
     struct nvml nvml;
     memset(&nvml, 0, sizeof nvml);
-    memset(out_survey, 0, sizeof *out_survey);
     enum ronde_status status = open_library(&nvml, error);
     if (status == RONDE_OK) {
         const int result = nvml.start();
-        status = result == NVML_OK ? survey_driver(&nvml, out_survey, error)
-                                   : refuse_start(result, error);
+        status =
+            result == NVML_OK ? survey_driver(&nvml, survey, error) : refuse_start(result, error);
         if (status == RONDE_OK)
-            survey_gpus(&nvml, out_survey);
+            survey_gpus(&nvml, survey);
         if (result == NVML_OK)
             (void)nvml.stop();
     }
     if (nvml.library)
         (void)dlclose(nvml.library);
+    return status;
+}
+
+/* Each GPU's place; a virtual machine may hide some. */
+static void add_places(struct ronde_gpu_survey *survey, const struct ronde_gpu_place *places,
+                       uint32_t count)
+{
+    for (uint32_t g = 0; g < survey->count; g++)
+        for (uint32_t p = 0; p < count; p++)
+            if (ronde_bus_is_same(survey->gpus[g].bus, places[p].bus))
+                survey->gpus[g].place = places[p];
+}
+
+/* GPUs that nobody can use yet are worth a word: what is missing is only their driver. */
+static enum ronde_status refuse_survey(const struct ronde_error *why,
+                                       const struct ronde_gpu_place *places, uint32_t count,
+                                       struct ronde_error *error)
+{
+    if (count == 0)
+        return ronde_fail(error, why->status, "%s", why->message);
+    return ronde_fail(error, why->status, "%s; NVIDIA's devices on PCIe: %u, the first at %s",
+                      why->message, count, places[0].bus);
+}
+
+enum ronde_status ronde_gpu_survey(const struct ronde_mem *mem, struct ronde_gpu_survey *out_survey,
+                                   struct ronde_error *error)
+{
+    struct ronde_gpu_place *places = NULL;
+    struct ronde_error why = {0};
+    struct ronde_error unseen = {0};
+    uint32_t count = 0;
+    memset(out_survey, 0, sizeof *out_survey);
+    enum ronde_status status = ask_driver(out_survey, &why);
+    /* Without hwloc the driver's word has to do. */
+    if (ronde_gpu_places_list(NULL, mem, &places, &count, &unseen) == RONDE_NO_MEMORY)
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s", unseen.message);
+    if (status == RONDE_OK)
+        add_places(out_survey, places, count);
+    else
+        status = refuse_survey(&why, places, count, error);
+    ronde_mem_free(mem, places, count, sizeof *places);
     return status;
 }
 

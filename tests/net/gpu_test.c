@@ -3,14 +3,18 @@
  */
 #include "hw/cuda/backend.h"
 #include "net/run.h"
+#include "support/built_with.h"
 #include "support/emulated_gpu.h"
 #include "support/suite.h"
 
 #include "ronde/cuda.h"
 #include "ronde/hw.h"
 
+#include <dirent.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Collectives at 100 percent; RONDE_TEST_SCALE is their number in percent. */
@@ -30,14 +34,12 @@ struct rank {
     struct ronde_schedule *schedule;
 };
 
-/* reaches_host: buffers need not be copied to the device, as runs in streams want it. */
-static enum ronde_status open_on(struct rank *rank, const struct team_seat *seat, bool reaches_host,
-                                 struct ronde_error *error)
+static enum ronde_status open_on(struct rank *rank, const struct team_seat *seat,
+                                 const struct emulated_options *options, struct ronde_error *error)
 {
-    const struct emulated_options options = {.room_bytes = 2000, .reaches_host = reaches_host};
     const struct ronde_comm_options choices = team_options(30);
     memset(rank, 0, sizeof *rank);
-    rank->gpu = emulated_gpu_open(&options);
+    rank->gpu = emulated_gpu_open(options);
     if (!rank->gpu)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
     const enum ronde_status status =
@@ -50,7 +52,8 @@ static enum ronde_status open_on(struct rank *rank, const struct team_seat *seat
 static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat,
                                    struct ronde_error *error)
 {
-    return open_on(rank, seat, false, error);
+    const struct emulated_options options = {.room_bytes = 2000};
+    return open_on(rank, seat, &options, error);
 }
 
 static void unload(struct rank *rank)
@@ -288,16 +291,46 @@ static void over_both_an_abort_is_heard_by_all(void)
 /* Runs of one launch in a stream. */
 #define STREAM_RUNS 5u
 
-/* Sums in a stream, some at a time; the last rank may die when half of them are done. */
+/* What happens beside them. */
+struct stream_case {
+    bool dies; /* the last rank does when half of them are done */
+    bool is_near; /* devices are where a recorded machine has GPUs, each near another processor of this one */
+};
+
+/* Whether a thread of this process may use just what this rank's device is near to. */
+static bool has_thread_near(uint32_t rank)
+{
+    bool has_one = false;
+    cpu_set_t usable, its;
+    CPU_ZERO(&usable);
+    (void)sched_getaffinity(0, sizeof usable, &usable);
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (cpu != rank && cpu != rank + 2)
+            CPU_CLR(cpu, &usable);
+    DIR *const threads = opendir("/proc/self/task");
+    for (const struct dirent *thread; threads && (thread = readdir(threads));)
+        has_one |= sched_getaffinity((pid_t)atoi(thread->d_name), sizeof its, &its) == 0 &&
+                   atoi(thread->d_name) > 0 && CPU_EQUAL(&its, &usable);
+    if (threads)
+        closedir(threads);
+    return has_one;
+}
+
+/* Sums in a stream, some at a time. Buffers need not be copied to the device. */
 static enum ronde_status sum_in_stream(const struct team_seat *seat, struct ronde_error *error)
 {
-    const bool dies = *(const bool *)seat->self && seat->join.rank == seat->join.ranks - 1;
+    static const char *const places[] = {"0000:10:00.0", "0000:13:00.0"};
+    const struct stream_case *given = seat->self;
+    const bool dies = given->dies && seat->join.rank == seat->join.ranks - 1;
+    const struct emulated_options options = {.room_bytes = 2000,
+                                             .reaches_host = true,
+                                             .bus = given->is_near ? places[seat->join.rank] : NULL};
     const uint32_t ranks = seat->join.ranks;
     void *const streams[] = {&results};
     struct rank rank;
     struct run_sum sum;
     const struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
-    enum ronde_status status = open_on(&rank, seat, true, error);
+    enum ronde_status status = open_on(&rank, seat, &options, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", ranks, 0, &rank.schedule, error);
     if (status == RONDE_OK)
@@ -321,28 +354,53 @@ static enum ronde_status sum_in_stream(const struct team_seat *seat, struct rond
         if (status == RONDE_OK)
             status = ronde_comm_allgather(rank.comm, NULL, 0, NULL, error);
     }
+    (void)team_check(seat, !given->is_near || has_thread_near(seat->join.rank),
+                     "no thread is near the device");
     close_rank(&rank, seat);
     return status;
 }
 
 static void runs_in_streams_need_nobody_to_wait(void)
 {
-    const bool dies = false;
+    const struct stream_case alive = {.dies = false};
     for (uint32_t ranks = 2; ranks <= 4; ranks += 2) {
-        CU_ASSERT_FATAL(team_run(ranks, sum_in_stream, &dies, results));
+        CU_ASSERT_FATAL(team_run(ranks, sum_in_stream, &alive, results));
         team_expect(results, ranks, RONDE_OK);
-        CU_ASSERT_EQUAL(results[0].checks, 4 + 1);
+        CU_ASSERT_EQUAL(results[0].checks, 4 + 2);
     }
 }
 
 static void a_killed_process_ends_runs_in_streams(void)
 {
-    const bool dies = true;
-    CU_ASSERT_FATAL(team_run(3, sum_in_stream, &dies, results));
+    const struct stream_case mortal = {.dies = true};
+    CU_ASSERT_FATAL(team_run(3, sum_in_stream, &mortal, results));
     CU_ASSERT_EQUAL(results[2].signal, SIGKILL);
     team_expect(results, 2, RONDE_DEVICE);
     for (uint32_t rank = 0; rank < 2; rank++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 2 was lost"));
+}
+
+static void threads_stay_near_their_devices(void)
+{
+    const struct stream_case placed = {.is_near = true};
+    CU_ASSERT_FATAL(team_run(2, sum_in_stream, &placed, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+/* On a machine that hwloc is told to see; its first two processors are this one's. */
+static void over_a_network_threads_stay_near_their_devices(void)
+{
+    cpu_set_t usable;
+    CPU_ZERO(&usable);
+    (void)sched_getaffinity(0, sizeof usable, &usable);
+    if (!RONDE_ALL_COMPONENTS || !CPU_ISSET(0, &usable) || !CPU_ISSET(1, &usable)) {
+        suite_skip("this needs hwloc and processors 0 and 1");
+        return;
+    }
+    CU_ASSERT_FATAL(
+        setenv("HWLOC_XMLFILE", RONDE_SOURCE_DIR "/tests/data/hwloc/four-gpus.xml", 1) == 0);
+    over(RONDE_TRANSPORT_UCX, 0, threads_stay_near_their_devices);
+    unsetenv("HWLOC_XMLFILE");
 }
 
 static void over_a_network_runs_in_streams_need_nobody_to_wait(void)
@@ -379,6 +437,8 @@ int main(void)
         {"over_a_network_a_killed_process_ends_the_others",
          over_a_network_a_killed_process_ends_the_others},
         {"runs_in_streams_need_nobody_to_wait", runs_in_streams_need_nobody_to_wait},
+        {"over_a_network_threads_stay_near_their_devices",
+         over_a_network_threads_stay_near_their_devices},
         {"over_a_network_runs_in_streams_need_nobody_to_wait",
          over_a_network_runs_in_streams_need_nobody_to_wait},
         {"over_a_network_a_killed_process_ends_runs_in_streams",

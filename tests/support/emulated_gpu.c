@@ -109,6 +109,12 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
     return RONDE_OK;
 }
 
+static void where(void *self, char *out_bus, size_t bytes)
+{
+    const struct device *device = self;
+    snprintf(out_bus, bytes, "%s", device->options.bus ? device->options.bus : "");
+}
+
 static void *take_region(struct device *device, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -488,6 +494,7 @@ static const struct ronde_gpu *open_in(struct machine *machine,
     device->memory = (struct ronde_mem){device_resize, device};
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
+                                     .where = where,
                                      .join = join,
                                      .share = share,
                                      .unshare = unshare,

@@ -18,6 +18,7 @@ struct emulated_options {
     bool is_guarded; /**< a touch of the device's memory outside of its work, or of that of a device that was joined
                           with it, is a crash */
     bool forgets_to_join; /**< joining says that it went well and does nothing */
+    const char *bus;      /**< its place on PCIe; NULL = it has none */
 };
 
 /** What the device has done. */

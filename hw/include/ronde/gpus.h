@@ -1,14 +1,13 @@
 /**
- * The NVIDIA GPUs of this machine, as its driver describes them: what they are and how they reach each other.
+ * The NVIDIA GPUs of this machine, as its driver describes them: what they are and how they reach each other. hwloc, where
+ * it is there, adds what each of them is near to.
  *
  * Asked through the driver's management library (NVML), which is looked for when it is needed, so no build depends on it.
  */
 #ifndef RONDE_GPUS_H
 #define RONDE_GPUS_H
 
-#include "ronde/status.h"
-
-#include <stdint.h>
+#include "ronde/gpu_places.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,11 +38,12 @@ enum ronde_gpu_path {
 
 /** A GPU. */
 struct ronde_gpu_facts {
-    char name[64];         /**< the product's */
-    char bus[32];          /**< its place on PCIe */
-    uint64_t memory_bytes; /**< of its own */
-    uint32_t nvlinks;      /**< that are up */
-    uint32_t switch_links; /**< of these, those into switches */
+    char name[64];                /**< the product's */
+    char bus[32];                 /**< its place on PCIe */
+    uint64_t memory_bytes;        /**< of its own */
+    uint32_t nvlinks;             /**< that are up */
+    uint32_t switch_links;        /**< of these, those into switches */
+    struct ronde_gpu_place place; /**< as hwloc sees it; place.bus "" = it does not */
 };
 
 /** What there is. */
@@ -57,10 +57,12 @@ struct ronde_gpu_survey {
 };
 
 /**
- * Asks the driver. Time: some milliseconds, or seconds where the driver sleeps. Errors: UNAVAILABLE with what is missing:
- * the driver's library, the driver itself, a GPU, or the permission to ask.
+ * Asks the driver, and hwloc. Time: some milliseconds, or seconds where the driver sleeps. Errors: NO_MEMORY; UNAVAILABLE
+ * with what is missing: the driver's library, the driver itself, a GPU, or the permission to ask; and the GPUs that are
+ * there nevertheless.
  */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpu_survey(struct ronde_gpu_survey *out_survey,
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpu_survey(const struct ronde_mem *mem,
+                                                              struct ronde_gpu_survey *out_survey,
                                                               struct ronde_error *error);
 
 /** CUDA runtime in this build: 1000 * major + 10 * minor; 0 = none. */
