@@ -5,7 +5,7 @@
  * to allocate in a loop shows as a failure and not as a slow program years later.
  */
 #include "oom/operations.h"
-#include "oom/sweep.h"
+#include "support/sweep.h"
 
 #include "support/suite.h"
 

@@ -4,7 +4,7 @@
 #include "leaves.h"
 #include "platform_text.h"
 #include "ronde/sim.h"
-#include "support/heap.h"
+#include "support/sweep.h"
 
 #include <math.h>
 #include <string.h>
@@ -135,23 +135,20 @@ static void a_machine_without_caches_is_refused(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "ronde.cores"));
 }
 
-/* Each allocation fails once: the error says so, and nothing is lost. */
+static enum ronde_status replay_with(const void *text, const struct ronde_mem *mem,
+                                     struct ronde_error *error)
+{
+    struct ronde_sim_result result;
+    return replay(text, 6400, mem, &result, error);
+}
+
 static void allocation_failures_are_clean(void)
 {
-    enum ronde_status status = RONDE_NO_MEMORY;
-    size_t at = 0;
-    if (!platform_text_can_read())
-        return;
-    for (; status == RONDE_NO_MEMORY && at < 400; at++) {
-        struct heap heap = heap_start(at, true);
-        const struct ronde_mem mem = heap_mem(&heap);
-        struct ronde_sim_result result;
-        status = replay(BEGIN NEAR PROP("cores", "2") END, 6400, &mem, &result, NULL);
-        CU_ASSERT_EQUAL(heap.live_blocks, 0);
-        CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
-    }
-    CU_ASSERT_EQUAL(status, RONDE_OK);
-    CU_ASSERT(at > 10);
+    const struct sweep sweep = {.what = "cores",
+                                .operation = replay_with,
+                                .context = BEGIN NEAR PROP("cores", "2") END};
+    if (platform_text_can_read())
+        CU_ASSERT(sweep_run(&sweep) > 10);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include "ronde/schedules.h"
 #include "ronde/text.h"
 #include "support/built_with.h"
-#include "support/heap.h"
+#include "support/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -516,34 +516,26 @@ static void channel_orders_are_judged_by_the_algorithm(void)
 
 /* --- memory -------------------------------------------------------------------------------- */
 
-static enum ronde_status find_all(const struct stage *stage, const struct ronde_mem *mem)
+static enum ronde_status find_all(const void *platform, const struct ronde_mem *mem,
+                                  struct ronde_error *error)
 {
     uint32_t host_of[16] = {0}, orders[2 * 16];
     struct ronde_nodes nodes = {.count = 0};
     struct ronde_rings_found found;
     const struct ronde_rings rings = rings_of(host_of, 16, 2);
-    enum ronde_status status = ronde_nodes_find(stage->platform, mem, &nodes, NULL);
+    enum ronde_status status = ronde_nodes_find(platform, mem, &nodes, error);
     if (status == RONDE_OK)
-        status = ronde_place(&nodes, RONDE_PLACE_AUTO, 16, host_of, NULL);
+        status = ronde_place(&nodes, RONDE_PLACE_AUTO, 16, host_of, error);
     if (status == RONDE_OK)
-        status = ronde_place_rings(stage->platform, &nodes, &rings, mem, orders, &found, NULL);
+        status = ronde_place_rings(platform, &nodes, &rings, mem, orders, &found, error);
     ronde_nodes_free(&nodes, mem);
     return status;
 }
 
-/* Every allocation fails once: no memory each time, and nothing stays behind. */
 static void sweep(const struct stage *stage)
 {
-    enum ronde_status status = RONDE_NO_MEMORY;
-    size_t at = 0;
-    for (; status != RONDE_OK && at < 10000; at++) {
-        struct heap heap = heap_start(at, at % 2 == 0);
-        const struct ronde_mem mem = heap_mem(&heap);
-        status = find_all(stage, &mem);
-        CU_ASSERT(status == RONDE_OK || status == RONDE_NO_MEMORY);
-        CU_ASSERT(heap.live_blocks == 0 && heap.wrong_sizes == 0);
-    }
-    CU_ASSERT(status == RONDE_OK && at > 10);
+    const struct sweep sweep = {.what = "placing", .operation = find_all, .context = stage->platform};
+    CU_ASSERT(sweep_run(&sweep) > 10);
 }
 
 static void placing_survives_every_failing_allocation(void)

@@ -2,8 +2,8 @@
  * The replay on the quotient says what the replay of the whole graph says: the same time to the last bit, the same
  * certificate, the same busiest link.
  */
-#include "support/heap.h"
 #include "support/suite.h"
+#include "swept.h"
 
 #include "ronde/schedules.h"
 #include "ronde/sim.h"
@@ -286,27 +286,6 @@ static void what_it_cannot_do_is_refused(void)
     ronde_platform_destroy(platform);
 }
 
-/** Fails allocation after allocation until the replay gets through. */
-static void sweep_allocations(const struct ronde_sim_job *job)
-{
-    for (uint32_t once = 0; once < 2; once++) {
-        enum ronde_status status = RONDE_NO_MEMORY;
-        size_t refuse_at = 0;
-        for (; status == RONDE_NO_MEMORY && refuse_at < 1000; refuse_at++) {
-            struct heap heap = heap_start(refuse_at, once == 1);
-            const struct ronde_mem mem = heap_mem(&heap);
-            struct ronde_sim_result result;
-            struct ronde_error error = {0};
-            status = ronde_sim_symmetric(job, NULL, &mem, &result, &error);
-            CU_ASSERT_EQUAL(heap.live_blocks, 0);
-            CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
-            CU_ASSERT(status == RONDE_OK || error.message[0] != 0);
-        }
-        CU_ASSERT_EQUAL(status, RONDE_OK);
-        CU_ASSERT(refuse_at > 20);
-    }
-}
-
 static void every_failing_allocation_is_reported_and_leaks_nothing(void)
 {
     struct ronde_platform *platform = open_platform("topologies/fat-tree-2to1-64.xml");
@@ -315,8 +294,8 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void)
     const struct ronde_load load = {.count = 1237, .dtype = RONDE_FLOAT32};
     /* Unequal chunks on a ring, and links that only a sweep can judge. */
     struct ronde_schedule *ring = compile("ring", 24), *direct = compile("direct", 12);
-    sweep_allocations(&(struct ronde_sim_job){platform, ring, &load, &costs});
-    sweep_allocations(&(struct ronde_sim_job){platform, direct, &load, &costs});
+    swept_job(ronde_sim_symmetric, &(struct ronde_sim_job){platform, ring, &load, &costs}, 20);
+    swept_job(ronde_sim_symmetric, &(struct ronde_sim_job){platform, direct, &load, &costs}, 20);
     ronde_schedule_destroy(direct);
     ronde_schedule_destroy(ring);
     ronde_platform_destroy(platform);

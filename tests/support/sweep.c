@@ -1,4 +1,4 @@
-#include "oom/sweep.h"
+#include "support/sweep.h"
 
 #include "support/suite.h"
 
