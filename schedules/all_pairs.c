@@ -52,3 +52,23 @@ struct ronde_price ronde_pairs_round_price(const struct ronde_request *request,
     };
     return ronde_pairs_price(&pieces, network, cut, &pairs);
 }
+
+struct ronde_price ronde_pairs_root_price(const struct ronde_request *request,
+                                          const struct ronde_load *load,
+                                          const struct ronde_network *network)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = (n - 1) * send_ns + costs.alpha_ns + costs.step_ns,
+        .period_ns = (n - 1) * send_ns,
+        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}

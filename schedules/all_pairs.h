@@ -51,4 +51,9 @@ struct ronde_price ronde_pairs_round_price(const struct ronde_request *request,
                                            const struct ronde_load *load,
                                            const struct ronde_network *network, bool reduces);
 
+/** The price of a root that sends every other position a block, n-1 messages one after another in one lane. */
+struct ronde_price ronde_pairs_root_price(const struct ronde_request *request,
+                                          const struct ronde_load *load,
+                                          const struct ronde_network *network);
+
 #endif

@@ -159,6 +159,13 @@ struct ronde_price ronde_broadcast_chain_price(const struct ronde_request *reque
                                                const struct ronde_load *load,
                                                const struct ronde_network *network);
 
+/* broadcast_direct.c */
+void ronde_broadcast_direct_build(const struct ronde_request *request,
+                                  struct ronde_builder *builder);
+struct ronde_price ronde_broadcast_direct_price(const struct ronde_request *request,
+                                                const struct ronde_load *load,
+                                                const struct ronde_network *network);
+
 /* broadcast_double_tree.c */
 void ronde_broadcast_double_tree_build(const struct ronde_request *request,
                                        struct ronde_builder *builder);

@@ -85,6 +85,8 @@ static const struct ronde_algorithm table[] = {
     {RONDE_BROADCAST, "scatter_allgather",
      "a chunk to every rank, then all chunks to all; 2 log2 N messages", ronde_supports_any,
      ronde_broadcast_scatter_allgather_build, ronde_broadcast_scatter_allgather_price},
+    {RONDE_BROADCAST, "direct", "the root sends the whole block to everyone; one latency",
+     ronde_supports_any, ronde_broadcast_direct_build, ronde_broadcast_direct_price},
     {RONDE_REDUCE, "binomial",
      "the ranks with something to hand in halve every round; best for small blocks",
      ronde_supports_any, ronde_reduce_binomial_build, ronde_reduce_binomial_price},

@@ -17,8 +17,8 @@
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, the linear algorithm they measure against.
  */
+#include "all_pairs.h"
 #include "catalogue.h"
-#include "closed_form.h"
 
 /** Lane of the root's local copy, so that nobody waits for it. */
 enum { SEND_LANE, COPY_LANE };
@@ -44,18 +44,5 @@ struct ronde_price ronde_scatter_direct_price(const struct ronde_request *reques
                                               const struct ronde_load *load,
                                               const struct ronde_network *network)
 {
-    const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
-    if (n == 1)
-        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const double send_ns = costs.step_ns + costs.flow_ns;
-    const struct ronde_pipeline pipeline = {
-        .first_ns = (n - 1) * send_ns + costs.alpha_ns + costs.step_ns,
-        .period_ns = (n - 1) * send_ns,
-        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
-        .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
-    };
-    return ronde_pipeline_price(&pieces, network, &pipeline);
+    return ronde_pairs_root_price(request, load, network);
 }

@@ -388,6 +388,7 @@ static const struct {
     {RONDE_BROADCAST, "chain", chain},
     {RONDE_BROADCAST, "double_tree", double_tree_broadcast},
     {RONDE_BROADCAST, "scatter_allgather", scatter_allgather},
+    {RONDE_BROADCAST, "direct", root_to_all},
     {RONDE_REDUCE, "binomial", binomial_reduce},
     {RONDE_REDUCE, "chain", chain},
     {RONDE_REDUCE, "double_tree", double_tree_reduce},

@@ -112,6 +112,8 @@ static void programs_are_fused_to_what_the_files_say(void)
     check_program(RONDE_BROADCAST, "double_tree", 4, 2, "rcs | send");
     check_program(RONDE_BROADCAST, "scatter_allgather", 4, 0, "send send send send | copy");
     check_program(RONDE_BROADCAST, "scatter_allgather", 4, 3, "rcs recv send recv");
+    check_program(RONDE_BROADCAST, "direct", 4, 0, "send send send | copy");
+    check_program(RONDE_BROADCAST, "direct", 4, 3, "recv");
 }
 
 static void programs_that_bring_together_are_fused_too(void)
