@@ -165,7 +165,7 @@ RONDE_API struct ronde_stretch ronde_launch_block(const struct ronde_schedule *s
                                                   const struct ronde_launch *launch, uint32_t rank,
                                                   bool is_input, uint32_t block);
 
-/** Bytes of the input and output buffers of all ranks that are loaded; UINT64_MAX where that overflows. */
+/** Bytes of the input and output buffers of all ranks, loaded here or not; UINT64_MAX where that overflows. */
 RONDE_API uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
                                               const struct ronde_launch *launch);
 

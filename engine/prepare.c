@@ -157,7 +157,7 @@ uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
         (ronde_wide)ronde_collective_in_blocks(schedule->collective, schedule->ranks) +
         ronde_collective_out_blocks(schedule->collective, schedule->ranks);
     const ronde_wide bytes =
-        blocks * loaded->rank_count * launch->count * ronde_dtype_bytes(launch->dtype);
+        blocks * schedule->ranks * launch->count * ronde_dtype_bytes(launch->dtype);
     return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
 }
 

@@ -137,6 +137,7 @@ struct ronde_comm {
     double checked_ns; /**< when the star was last looked at */
     uint64_t loads;    /**< programs ever loaded: the same number on all ranks */
     bool is_running;
+    uint32_t ranks_here; /**< on this machine, whatever hosts they say they are on */
     uint32_t processors; /**< of this machine that its ranks may use, all together */
     bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
 };

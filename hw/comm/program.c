@@ -14,6 +14,7 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
 #define RONDE_REACH(act, offer, place) reach((act), (offer), (place))
 
 #include "hw/comm/letters.h"
+#include "hw/streams.h"
 #include "ronde/hw.h"
 
 #include <string.h>
@@ -159,6 +160,13 @@ static void choose_letters(struct ronde_comm_program *program)
     }
 }
 
+/* What this machine's ranks touch is their share of what all ranks do. */
+static uint64_t stream_from_bytes(const struct ronde_comm *comm)
+{
+    const uint32_t cores = comm->ranks_here < comm->processors ? comm->ranks_here : comm->processors;
+    return ronde_stream_from_bytes(cores) * comm->ranks / comm->ranks_here;
+}
+
 /* Gets a launch ready that differs from the last one. */
 static enum ronde_status prepare(struct ronde_comm_program *program,
                                  const struct ronde_launch *given, struct ronde_error *error)
@@ -166,7 +174,7 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     struct ronde_loaded *loaded = program->loaded;
     struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
                                   .farthest = RONDE_PROTOCOL_PULL,
-                                  .stream_from_bytes = UINT64_MAX};
+                                  .stream_from_bytes = stream_from_bytes(program->comm)};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;

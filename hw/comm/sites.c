@@ -139,16 +139,15 @@ static enum ronde_status choose_wire(struct ronde_comm *comm, struct ronde_error
 static void count_processors(struct ronde_comm *comm, const struct site *sites)
 {
     cpu_set_t cpus;
-    uint32_t here = 0;
     CPU_ZERO(&cpus);
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         if (!shares_kernel(&sites[rank], &sites[comm->rank]))
             continue;
-        here++;
+        comm->ranks_here++;
         CPU_OR(&cpus, &cpus, &sites[rank].cpus);
     }
     comm->processors = (uint32_t)CPU_COUNT(&cpus);
-    comm->is_crowded = here > comm->processors;
+    comm->is_crowded = comm->ranks_here > comm->processors;
 }
 
 enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_error *error)

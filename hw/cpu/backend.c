@@ -10,6 +10,7 @@
 #include "engine/loaded.h"
 #include "hw/cpu/gang.h"
 #include "hw/cpu/seats.h"
+#include "hw/streams.h"
 #include "ronde/hw.h"
 
 #include <stdio.h>
@@ -24,9 +25,6 @@
 
 /* From this share of a chunk on messages are read or written where they lie. */
 #define PULL_FROM_BYTES 16384u
-
-/* Streaming pays from so many times what the second-level caches of the workers hold. */
-#define STREAM_CACHES 2u
 
 /*
  * What the calling thread runs alone, since that takes less than waking others: up to so many bytes of all buffers times
@@ -243,8 +241,7 @@ static void choose_habits(struct program *program)
         (struct ronde_habits){.slot_bytes = slot_bytes,
                               .pull_from_bytes = {PULL_FROM_BYTES, PULL_FROM_BYTES},
                               .farthest = RONDE_PROTOCOL_PUSH,
-                              .stream_from_bytes = STREAM_CACHES * program->worker_count *
-                                                   ronde_seats_cache_bytes()};
+                              .stream_from_bytes = ronde_stream_from_bytes(program->worker_count)};
 }
 
 /* One worker per rank while there are cores for them, else one per core. */

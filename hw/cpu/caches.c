@@ -14,6 +14,7 @@
 #include "engine/kernels.h"
 #include "hw/cpu/gang.h"
 #include "hw/cpu/seats.h"
+#include "hw/streams.h"
 #include "ronde/hw.h"
 
 #include <math.h>
@@ -374,7 +375,7 @@ enum ronde_status ronde_caches_measure(const struct ronde_mem *mem,
         .add = ronde_kernels_find(ronde_level_widest(), RONDE_FLOAT32, RONDE_SUM).combine,
         .workers = ronde_usable_cores(),
         .exchanges = 300};
-    struct ronde_cache_facts facts = {.core_bytes = (double)ronde_seats_cache_bytes()};
+    struct ronde_cache_facts facts = {.core_bytes = (double)ronde_core_cache_bytes()};
     *out_facts = (struct ronde_cache_facts){.poll_ns = 0};
     if (caches.workers < 2)
         return ronde_fail(error, RONDE_UNAVAILABLE,

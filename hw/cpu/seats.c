@@ -3,10 +3,6 @@
 
 #include <sched.h>
 #include <string.h>
-#include <unistd.h>
-
-/* What a server's processor has at least. */
-#define CACHE_BYTES ((uint64_t)1 << 20)
 
 struct ronde_seats {
     const struct ronde_mem *mem;
@@ -80,10 +76,4 @@ void ronde_seats_settle(const struct ronde_seats *seats, uint32_t worker)
 {
     (void)ronde_bind_take(seats->turned,
                           ronde_bind_group(seats->turned, seats->count, seats->workers, worker));
-}
-
-uint64_t ronde_seats_cache_bytes(void)
-{
-    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return bytes > 0 ? (uint64_t)bytes : CACHE_BYTES;
 }

@@ -28,7 +28,4 @@ uint64_t ronde_seats_arrange(struct ronde_seats *seats);
 /** Restricts the calling thread to the group of `worker`. A refusal of the system only costs speed. */
 void ronde_seats_settle(const struct ronde_seats *seats, uint32_t worker);
 
-/** Bytes of a processor's second-level cache; 1 MiB where the system does not say. */
-uint64_t ronde_seats_cache_bytes(void);
-
 #endif
