@@ -7,16 +7,22 @@
  */
 #include "conformance/sample.h"
 #include "support/emulated_gpu.h"
+#include "support/files.h"
 #include "support/suite.h"
 
 #include "ronde/hw.h"
 #include "ronde/schedules.h"
+#include "ronde/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Launches drawn for all schedules together at 100 percent, in equal parts. */
 #define LAUNCHES 40000u
+
+/* And of each schedule that was written by hand. */
+#define LAUNCHES_OF_A_FILE 300u
 
 /* Below this percentage the sample is too small to meet all pairs. */
 #define PERCENT_FOR_PAIRS 40u
@@ -279,8 +285,9 @@ static void sample_schedule(const struct ronde_schedule *schedule)
     run_trial(&trial);
 }
 
-static void try_schedule(const struct ronde_schedule *schedule)
+static void try_schedule(const struct ronde_schedule *schedule, uint64_t launches)
 {
+    state.schedules++;
     for (uint32_t b = 0; b < state.bench_count; b++) {
         struct bench *bench = &state.benches[b];
         struct ronde_error error = {0};
@@ -290,7 +297,6 @@ static void try_schedule(const struct ronde_schedule *schedule)
             suite_note("%s: %s", bench->backend->name, error.message);
         CU_ASSERT_FATAL(status == RONDE_OK);
     }
-    const uint64_t launches = percentage() * LAUNCHES / 100 / state.planned + 1;
     for (uint64_t k = 0; k < launches && state.failures < FAILURES_SHOWN; k++)
         sample_schedule(schedule);
     for (uint32_t b = 0; b < state.bench_count; b++)
@@ -326,9 +332,27 @@ static void try_request(const struct ronde_algorithm *algorithm, const struct ro
                    request->channels, request->root, error.message);
         return;
     }
-    state.schedules++;
-    try_schedule(schedule);
+    try_schedule(schedule, percentage() * LAUNCHES / 100 / state.planned + 1);
     ronde_schedule_destroy(schedule);
+}
+
+/* What no algorithm asks for: messages passed on unread, peers by number, tags, runs between each other. */
+static void try_file(const char *path, void *context)
+{
+    char *text = files_read(path);
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    (void)context;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_EQUAL(ronde_schedule_read(text, strlen(text), path, ronde_mem_default(), NULL,
+                                        &schedule, &error),
+                    RONDE_OK);
+    if (schedule)
+        try_schedule(schedule, percentage() * LAUNCHES_OF_A_FILE / 100 + 1);
+    else
+        suite_note("%s", error.message);
+    ronde_schedule_destroy(schedule);
+    free(text);
 }
 
 /* An order far from the identity: ranks by threes, then the rest. Rooted collectives keep their root's place. */
@@ -384,6 +408,7 @@ static void backends_give_what_collectives_define(void)
         visit_algorithm(&algorithms[a], count_request);
     for (uint32_t a = 0; a < count; a++)
         visit_algorithm(&algorithms[a], try_request);
+    CU_ASSERT(files_walk("tests/data/schedules", ".ronde", try_file, NULL) > 0);
     suite_note(
         "%llu schedules, %llu refused with a reason; %llu launches, %llu left out as too large",
         (unsigned long long)state.schedules, (unsigned long long)state.unsupported,
