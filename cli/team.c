@@ -107,6 +107,9 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct m
         status = ronde_launcher_find(NULL, NULL, &launcher, error);
     if (status != RONDE_OK)
         return status;
+    /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of those it is told to make. */
+    if (launcher.ranks == 1 && wanted > 1)
+        memset(&launcher, 0, sizeof launcher);
     out->is_made_here = options->rank == RONDE_NONE && !launcher.name;
     out->join.rank = launcher.name ? launcher.rank : out->is_made_here ? 0 : options->rank;
     out->here = launcher.name ? 1 : options->rank_span;

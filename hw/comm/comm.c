@@ -14,9 +14,12 @@ struct invitation {
     uint32_t color;
     uint32_t key;
     uint16_t port;
-    char host[RONDE_ADDRESS_BYTES];
+    char host[RONDE_ADDRESSES_BYTES];
+    char network[RONDE_NETWORK_BYTES];
     char token[RONDE_TOKEN_BYTES];
 };
+
+_Static_assert(sizeof(struct invitation) <= 512, "ronde_bootstrap's callback is promised no more");
 
 static enum ronde_status check_options(const struct ronde_comm_options *options,
                                        struct ronde_error *error)
@@ -92,7 +95,7 @@ static enum ronde_status invite(struct invitation *out, int *out_listener, struc
 {
     enum ronde_status status = ronde_token_draw(out->token, error);
     if (status == RONDE_OK)
-        status = ronde_socket_listen("0.0.0.0", 0, out_listener, error);
+        status = ronde_socket_listen(NULL, 0, out_listener, error);
     if (status == RONDE_OK)
         out->port = ronde_socket_port(*out_listener);
     return status;
@@ -116,9 +119,9 @@ enum ronde_status ronde_comm_create(const struct ronde_bootstrap *bootstrap,
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", bootstrap->ranks);
     if (bootstrap->rank == 0)
         status = invite(&mine, &listener, error);
-    /* The machine's own name: the callback tells nothing about addresses. */
-    if (gethostname(mine.host, sizeof mine.host - 1) != 0)
-        snprintf(mine.host, sizeof mine.host, "127.0.0.1");
+    /* All names and addresses of the machine: the callback tells nothing about which of them the others reach. */
+    ronde_socket_own_hosts(mine.host);
+    ronde_comm_name_network(mine.network);
     /* Also after a failure: the others are waiting, and an invitation without a port tells them. */
     const enum ronde_status gathered =
         bootstrap->allgather(bootstrap->self, &mine, sizeof mine, all, error);
@@ -127,8 +130,8 @@ enum ronde_status ronde_comm_create(const struct ronde_bootstrap *bootstrap,
     if (status == RONDE_OK && all[0].port == 0)
         status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
     if (status == RONDE_OK) {
-        const bool is_here = strcmp(mine.host, all[0].host) == 0;
-        if (is_here)
+        /* Machines may bear each other's name, and name spaces of one kernel do. */
+        if (strcmp(mine.network, all[0].network) == 0 && strcmp(mine.host, all[0].host) == 0)
             snprintf(all[0].host, sizeof all[0].host, "127.0.0.1");
         const struct ronde_join join = join_of(&all[0], listener, bootstrap->rank, bootstrap->ranks);
         status = ronde_comm_join(&join, options, mem, out_comm, error);
@@ -143,6 +146,17 @@ enum ronde_status ronde_comm_create(const struct ronde_bootstrap *bootstrap,
 static bool is_before(const struct invitation *all, uint32_t left, uint32_t right)
 {
     return all[left].key != all[right].key ? all[left].key < all[right].key : left < right;
+}
+
+/*
+ * Whose connection to rank 0 is the loopback's sits on rank 0's machine: the others reach it where they reach rank 0.
+ * Where rank 0 itself knows no other address, all ranks are there.
+ */
+static void replace_loopbacks(struct invitation *all, uint32_t ranks)
+{
+    for (uint32_t rank = 1; rank < ranks; rank++)
+        if (ronde_socket_is_loopback(all[rank].host))
+            memcpy(all[rank].host, all[0].host, sizeof all[0].host);
 }
 
 /* This rank's place among those of its color. */
@@ -181,6 +195,7 @@ enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint
     if (status == RONDE_OK)
         status = ronde_star_allgather(comm->star, &mine, sizeof mine, all, error);
     if (status == RONDE_OK && color != RONDE_NONE) {
+        replace_loopbacks(all, comm->ranks);
         const struct ronde_join join = find_place(comm, all, listener);
         if (join.listener > 0)
             listener = 0;

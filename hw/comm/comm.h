@@ -244,6 +244,12 @@ enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t r
 enum ronde_status ronde_card_refuse(uint32_t rank, const struct ronde_card *card, uint32_t other,
                                     const struct ronde_card *other_card, struct ronde_error *error);
 
+/** Bytes of a network's name, the terminating zero included. */
+#define RONDE_NETWORK_BYTES 64
+
+/** Names this process's network: those of one name share its loopback. */
+void ronde_comm_name_network(char text[RONDE_NETWORK_BYTES]);
+
 /** Finds out which ranks share memory, and sets leaders, crowd, transport and wire. Collective. */
 enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_error *error);
 

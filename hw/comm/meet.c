@@ -48,6 +48,8 @@ struct hall {
     const struct ronde_join *join;
     const struct ronde_comm_options *options;
     int listener;
+    int spare;    /* a descriptor kept for the day when there is no other left; -1 = it has come */
+    bool is_full; /* there was none left to take a guest with */
     uint32_t guest_count;
     uint32_t arrived;
     struct ronde_error verdict; /* why it will not be, found in a member's greeting */
@@ -84,6 +86,16 @@ static void drop_guest(struct hall *hall, uint32_t index)
     memmove(&hall->guests[index], &hall->guests[index + 1],
             (hall->guest_count - index - 1) * sizeof hall->guests[0]);
     hall->guest_count--;
+    hall->is_full = false;
+}
+
+/* It will not be: the first reason counts. */
+static void decide(struct hall *hall, const struct ronde_error *why)
+{
+    if (hall->verdict.status != RONDE_OK)
+        return;
+    hall->verdict = *why;
+    hall->verdict_ns = ronde_clock_ns();
 }
 
 /* Refuses a guest who knows the token, and tells it why. */
@@ -146,10 +158,7 @@ static void judge(struct hall *hall, uint32_t index)
         ronde_frame_alarm(guest->fd, &why);
         drop_guest(hall, index);
         hall->arrived++;
-        if (hall->verdict.status == RONDE_OK) {
-            hall->verdict = why;
-            hall->verdict_ns = ronde_clock_ns();
-        }
+        decide(hall, &why);
         return;
     }
     if (rank == 0 || rank >= star->ranks || star->polls[rank].fd >= 0) {
@@ -159,9 +168,13 @@ static void judge(struct hall *hall, uint32_t index)
         drop_guest(hall, index);
         return;
     }
-    star->polls[rank].fd = guest->fd;
     hall->arrived++;
-    guest->fd = -1;
+    if (hall->verdict.status == RONDE_OK) {
+        star->polls[rank].fd = guest->fd;
+        guest->fd = -1;
+    } else {
+        ronde_frame_alarm(guest->fd, &hall->verdict);
+    }
     drop_guest(hall, index);
 }
 
@@ -183,10 +196,32 @@ static void listen_to(struct hall *hall, uint32_t index)
         judge(hall, index);
 }
 
+/*
+ * A guest is at the door and cannot be taken. Others may go soon and make room; where all descriptors are members', the
+ * last one serves to tell those that come, one after another, why it will not be.
+ */
+static void run_short(struct hall *hall, int reason)
+{
+    struct ronde_error why = {0};
+    hall->is_full = true;
+    if (hall->guest_count > 0 || hall->spare < 0)
+        return;
+    close(hall->spare);
+    hall->spare = -1;
+    hall->is_full = false;
+    (void)ronde_fail(&why, RONDE_DEVICE,
+                     "rank 0 cannot hold connections to %u ranks, after %u of them: %s (ulimit -n)",
+                     hall->star->ranks - 1, hall->arrived, strerror(reason));
+    decide(hall, &why);
+}
+
 static void welcome_guests(struct hall *hall)
 {
     while (hall->guest_count < MAX_GUESTS) {
         const int fd = ronde_socket_accept(hall->listener);
+        const int reason = errno;
+        if (fd < 0 && (reason == EMFILE || reason == ENFILE || reason == ENOBUFS || reason == ENOMEM))
+            run_short(hall, reason);
         if (fd < 0)
             return;
         struct guest *guest = &hall->guests[hall->guest_count++];
@@ -199,7 +234,7 @@ static void welcome_guests(struct hall *hall)
 /* How long a guest may take: a member's greeting is on its way already, so when places are short, not long. */
 static double patience_ns(const struct hall *hall)
 {
-    return hall->guest_count == MAX_GUESTS ? HURRY_NS : GREETING_NS;
+    return hall->guest_count == MAX_GUESTS || hall->is_full ? HURRY_NS : GREETING_NS;
 }
 
 /* One look at every guest, from the youngest, so that dropping one moves no other that is due, and at the door. */
@@ -210,7 +245,8 @@ static void take_turn(struct hall *hall, int wait_ms)
     for (uint32_t g = 0; g < count; g++)
         polls[g] = (struct pollfd){hall->guests[g].fd, POLLIN, 0};
     /* Without a free place whoever is at the door has to wait there. */
-    polls[count] = (struct pollfd){count < MAX_GUESTS ? hall->listener : -1, POLLIN, 0};
+    const bool has_room = count < MAX_GUESTS && !hall->is_full;
+    polls[count] = (struct pollfd){has_room ? hall->listener : -1, POLLIN, 0};
     if (poll(polls, count + 1, wait_ms) < 0)
         return;
     for (uint32_t g = count; g-- > 0;) {
@@ -312,7 +348,10 @@ static enum ronde_status host_star(struct ronde_star *star, const struct ronde_j
             hall->join = join;
             hall->options = options;
             hall->listener = listener;
+            hall->spare = dup(listener);
             status = host_all(hall, deadline_ns, error);
+            if (hall->spare >= 0)
+                close(hall->spare);
         } else {
             status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the rendezvous");
         }

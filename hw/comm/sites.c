@@ -18,9 +18,12 @@
 #define SPINS 400u
 #define SPINS_CROWDED 2u
 
+/* A number of 36 characters, and a line's end. */
+#define BOOT_BYTES 40
+
 /* What a rank tells of its place. */
 struct site {
-    char boot[40];                  /* the kernel's number of this boot */
+    char boot[BOOT_BYTES];          /* the kernel's number of this boot */
     char host[RONDE_HOST_ID_BYTES]; /* the caller's name of the host, or the network's */
     uint64_t processes;             /* the name space of process numbers */
     int32_t process;                /* its number there */
@@ -37,14 +40,30 @@ static uint64_t space_of(int32_t process, const char *kind)
     return stat(path, &about) == 0 ? about.st_ino : 0;
 }
 
+/* The kernel's number of this boot; nothing where it does not say. */
+static void read_boot(char boot[BOOT_BYTES])
+{
+    memset(boot, 0, BOOT_BYTES);
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, boot, BOOT_BYTES - 1) < 0)
+        memset(boot, 0, BOOT_BYTES);
+    if (fd >= 0)
+        close(fd);
+    boot[strcspn(boot, "\n")] = '\0';
+}
+
+void ronde_comm_name_network(char text[RONDE_NETWORK_BYTES])
+{
+    char boot[BOOT_BYTES];
+    read_boot(boot);
+    snprintf(text, RONDE_NETWORK_BYTES, "%s %llu", boot,
+             (unsigned long long)space_of((int32_t)getpid(), "net"));
+}
+
 static void fill_site(const struct ronde_comm *comm, struct site *out)
 {
     memset(out, 0, sizeof *out);
-    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, out->boot, sizeof out->boot - 1) < 0)
-        memset(out->boot, 0, sizeof out->boot);
-    if (fd >= 0)
-        close(fd);
+    read_boot(out->boot);
     out->process = (int32_t)getpid();
     out->processes = space_of(out->process, "pid");
     if (comm->options.host_id)

@@ -4,6 +4,9 @@
 #include "ronde/hw.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +19,12 @@
 
 /* Between two attempts to connect: a listener that is late by less is not noticed. */
 #define RETRY_NS 10000000L
+
+/* One address that lets packets vanish must not keep the next from its turn. */
+#define ATTEMPT_NS 2e9
+
+/* Names in a list of hosts, at most. */
+#define MAX_NAMES 8u
 
 /* A host that vanished without a word is noticed after about idle + count * interval seconds. */
 #define KEEPALIVE_IDLE_S 5
@@ -44,6 +53,35 @@ static struct addrinfo *resolve(const char *host, uint16_t port, int flags,
     return NULL;
 }
 
+bool ronde_socket_is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+/* An address in words; as one of version 4 where it is such a one in the form of version 6. */
+static bool write_address(const struct sockaddr *address, socklen_t length,
+                          char text[RONDE_ADDRESS_BYTES])
+{
+    static const char mapped[] = "::ffff:";
+    if (getnameinfo(address, length, text, RONDE_ADDRESS_BYTES, NULL, 0, NI_NUMERICHOST) != 0)
+        return false;
+    if (strncmp(text, mapped, sizeof mapped - 1) == 0 && strchr(text, '.'))
+        memmove(text, text + sizeof mapped - 1, strlen(text) - sizeof mapped + 2);
+    return true;
+}
+
+/* Whether a name means nothing but this machine to itself, and something else to others. */
+static bool is_own_name(const char *host, const struct addrinfo *found)
+{
+    char text[RONDE_ADDRESS_BYTES];
+    if (ronde_socket_is_loopback(host) || strncmp(host, "localhost", strlen("localhost")) == 0)
+        return false;
+    for (const struct addrinfo *at = found; at; at = at->ai_next)
+        if (!write_address(at->ai_addr, at->ai_addrlen, text) || !ronde_socket_is_loopback(text))
+            return false;
+    return true;
+}
+
 /* Small messages leave at once, and a silent host is noticed. Refusals only cost speed. */
 static void set_options(int fd)
 {
@@ -68,10 +106,13 @@ static int open_socket(const struct addrinfo *address)
 static int listen_at(const struct addrinfo *address)
 {
     const int on = 1;
+    const int off = 0;
     const int fd = open_socket(address);
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->ai_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     const int reason = errno;
@@ -80,23 +121,45 @@ static int listen_at(const struct addrinfo *address)
     return -1;
 }
 
+/* The first of some addresses that can be listened at; -1 with errno. */
+static int listen_at_any(const struct addrinfo *found)
+{
+    int fd = -1;
+    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+        fd = listen_at(at);
+    return fd;
+}
+
+/* At every address of this machine: of both versions where it knows both, else of version 4. */
+static int listen_everywhere(uint16_t port)
+{
+    int fd = -1;
+    for (int k = 0; k < 2 && fd < 0; k++) {
+        struct addrinfo *found = resolve(k == 0 ? "::" : "0.0.0.0", port, AI_PASSIVE, NULL);
+        fd = listen_at_any(found);
+        const int reason = errno;
+        if (found)
+            freeaddrinfo(found);
+        errno = reason;
+    }
+    return fd;
+}
+
 enum ronde_status ronde_socket_listen(const char *host, uint16_t port, int *out_fd,
                                       struct ronde_error *error)
 {
     *out_fd = -1;
-    struct addrinfo *found = resolve(host, port, AI_PASSIVE, error);
-    if (!found)
+    struct addrinfo *found = host ? resolve(host, port, AI_PASSIVE, error) : NULL;
+    if (host && !found)
         return RONDE_BAD_ARGUMENT;
-    int reason = 0;
-    for (const struct addrinfo *at = found; at && *out_fd < 0; at = at->ai_next) {
-        *out_fd = listen_at(at);
-        reason = errno;
-    }
-    freeaddrinfo(found);
+    *out_fd = !host || is_own_name(host, found) ? listen_everywhere(port) : listen_at_any(found);
+    const int reason = errno;
+    if (found)
+        freeaddrinfo(found);
     if (*out_fd >= 0)
         return RONDE_OK;
-    return ronde_fail(error, RONDE_IO, "cannot listen at %.100s:%u: %s", host, port,
-                      strerror(reason));
+    return ronde_fail(error, RONDE_IO, "cannot listen at %.100s:%u: %s",
+                      host ? host : "any address", port, strerror(reason));
 }
 
 int ronde_socket_left_ms(double deadline_ns, int most)
@@ -124,13 +187,14 @@ static bool await(int fd, short events, double deadline_ns)
 /* One attempt at one address; -1 with errno. */
 static int connect_at(const struct addrinfo *address, double deadline_ns)
 {
+    const double soon_ns = ronde_clock_ns() + ATTEMPT_NS;
     const int fd = open_socket(address);
     if (fd < 0)
         return -1;
     int reason = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
     if (reason == EINPROGRESS) {
         socklen_t length = sizeof reason;
-        if (!await(fd, POLLOUT, deadline_ns))
+        if (!await(fd, POLLOUT, soon_ns < deadline_ns ? soon_ns : deadline_ns))
             reason = ETIMEDOUT;
         else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &reason, &length) != 0)
             reason = errno;
@@ -144,28 +208,65 @@ static int connect_at(const struct addrinfo *address, double deadline_ns)
     return -1;
 }
 
+/* What the names of a list mean; how many are known. Errors: those of the last name, if none is. */
+static uint32_t resolve_all(const char *hosts, uint16_t port, struct addrinfo *out_found[MAX_NAMES],
+                            struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    uint32_t count = 0;
+    for (const char *at = hosts; count < MAX_NAMES;) {
+        char name[RONDE_ADDRESSES_BYTES];
+        const size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        out_found[count] = resolve(name, port, 0, count == 0 ? &why : NULL);
+        count += out_found[count] != NULL;
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
+    }
+    if (count == 0)
+        (void)ronde_fail(error, RONDE_BAD_ARGUMENT, "%s", why.message);
+    return count;
+}
+
+/* One attempt at every address of every name; -1 with errno. */
+static int connect_once(struct addrinfo *const *found, uint32_t count, double deadline_ns)
+{
+    int fd = -1;
+    for (uint32_t k = 0; k < count && fd < 0; k++)
+        for (const struct addrinfo *at = found[k]; at && fd < 0; at = at->ai_next)
+            fd = connect_at(at, deadline_ns);
+    return fd;
+}
+
+static bool is_short_of_files(int reason)
+{
+    return reason == EMFILE || reason == ENFILE;
+}
+
 enum ronde_status ronde_socket_connect(const char *host, uint16_t port, double deadline_ns,
                                        int *out_fd, struct ronde_error *error)
 {
     const struct timespec pause = {0, RETRY_NS};
+    struct addrinfo *found[MAX_NAMES];
     *out_fd = -1;
-    struct addrinfo *found = resolve(host, port, 0, error);
-    if (!found)
+    const uint32_t count = resolve_all(host, port, found, error);
+    if (count == 0)
         return RONDE_BAD_ARGUMENT;
     int reason = 0;
-    while (*out_fd < 0) {
-        for (const struct addrinfo *at = found; at && *out_fd < 0; at = at->ai_next) {
-            *out_fd = connect_at(at, deadline_ns);
-            reason = errno;
-        }
-        if (*out_fd < 0 && ronde_clock_ns() >= deadline_ns)
+    while ((*out_fd = connect_once(found, count, deadline_ns)) < 0) {
+        reason = errno;
+        if (is_short_of_files(reason) || ronde_clock_ns() >= deadline_ns)
             break;
-        if (*out_fd < 0)
-            (void)nanosleep(&pause, NULL);
+        (void)nanosleep(&pause, NULL);
     }
-    freeaddrinfo(found);
+    for (uint32_t k = 0; k < count; k++)
+        freeaddrinfo(found[k]);
     if (*out_fd >= 0)
         return RONDE_OK;
+    if (is_short_of_files(reason))
+        return ronde_fail(error, RONDE_DEVICE, "cannot connect to %.100s:%u: %s (ulimit -n)", host,
+                          port, strerror(reason));
     return ronde_fail(error, RONDE_TIMEOUT, "nobody answers at %.100s:%u: %s", host, port,
                       strerror(reason));
 }
@@ -244,7 +345,33 @@ void ronde_socket_host(int fd, bool is_peer, char text[RONDE_ADDRESS_BYTES])
     struct sockaddr_storage address;
     socklen_t length;
     if (!address_of(fd, is_peer, &address, &length) ||
-        getnameinfo((struct sockaddr *)&address, length, text, RONDE_ADDRESS_BYTES, NULL, 0,
-                    NI_NUMERICHOST) != 0)
+        !write_address((struct sockaddr *)&address, length, text))
         snprintf(text, RONDE_ADDRESS_BYTES, "an unknown address");
+}
+
+/* An address that other machines may reach: not the loopback, and not one that needs an interface's name with it. */
+static bool is_public(const struct ifaddrs *own, char text[RONDE_ADDRESS_BYTES])
+{
+    if (!own->ifa_addr || (own->ifa_flags & IFF_UP) == 0 || (own->ifa_flags & IFF_LOOPBACK) != 0)
+        return false;
+    const bool is_4 = own->ifa_addr->sa_family == AF_INET;
+    const bool is_6 = own->ifa_addr->sa_family == AF_INET6;
+    const socklen_t length = is_4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    return (is_4 || is_6) && write_address(own->ifa_addr, length, text) && !strchr(text, '%');
+}
+
+void ronde_socket_own_hosts(char text[RONDE_ADDRESSES_BYTES])
+{
+    struct ifaddrs *own = NULL;
+    char address[RONDE_ADDRESS_BYTES];
+    if (gethostname(text, HOST_NAME_MAX + 1) != 0)
+        snprintf(text, RONDE_ADDRESSES_BYTES, "localhost");
+    if (getifaddrs(&own) != 0)
+        return;
+    for (const struct ifaddrs *at = own; at; at = at->ifa_next) {
+        const size_t used = strlen(text);
+        if (is_public(at, address) && used + strlen(address) + 2 <= RONDE_ADDRESSES_BYTES)
+            snprintf(text + used, RONDE_ADDRESSES_BYTES - used, ",%s", address);
+    }
+    freeifaddrs(own);
 }

@@ -14,21 +14,28 @@
 /** Bytes of an address in words, "[::1]:65535" and longer. */
 #define RONDE_ADDRESS_BYTES 80
 
+/** Bytes of several addresses in words. */
+#define RONDE_ADDRESSES_BYTES 256
+
 /**
- * Listens at a name or address; port 0 lets the system choose one. Owner: the caller closes *out_fd.
+ * Listens at a name or address; port 0 lets the system choose one. Host NULL is every address of this machine, and so is
+ * a name other than localhost that means the loopback here: many systems know themselves as 127.0.1.1, others do not
+ * know them so. Owner: the caller closes *out_fd.
  * Errors: BAD_ARGUMENT for a name nobody knows; IO naming address and reason, e.g. a port already taken.
  */
 enum ronde_status ronde_socket_listen(const char *host, uint16_t port, int *out_fd,
                                       struct ronde_error *error);
 
 /**
- * Connects, again and again until the deadline: the listener may start later than those who join it.
- * Owner: the caller closes *out_fd. Errors: BAD_ARGUMENT for a name nobody knows; TIMEOUT naming the last reason.
+ * Connects, again and again until the deadline: the listener may start later than those who join it. `host` is a name or
+ * an address, or several with commas in between, which are tried in turns, as all addresses of a name are.
+ * Owner: the caller closes *out_fd. Errors: BAD_ARGUMENT for names nobody knows; TIMEOUT naming the last reason; DEVICE
+ * where the process may open no more files.
  */
 enum ronde_status ronde_socket_connect(const char *host, uint16_t port, double deadline_ns,
                                        int *out_fd, struct ronde_error *error);
 
-/** Takes a waiting connection; -1 if there is none (any more). */
+/** Takes a waiting connection; -1 with errno if there is none (any more), or nothing to take it with. */
 int ronde_socket_accept(int listener);
 
 /** Sends all bytes. OK; TIMEOUT; IO when the other side is gone. */
@@ -45,5 +52,11 @@ uint16_t ronde_socket_port(int fd);
 
 /** Writes the host part of the own or the other side's address, without port. */
 void ronde_socket_host(int fd, bool is_peer, char text[RONDE_ADDRESS_BYTES]);
+
+/** Whether an address that ronde_socket_host has written means the machine that reads it. */
+bool ronde_socket_is_loopback(const char *host);
+
+/** Writes what other machines may know this one as: its name, and its addresses, with commas in between. */
+void ronde_socket_own_hosts(char text[RONDE_ADDRESSES_BYTES]);
 
 #endif

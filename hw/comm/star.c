@@ -398,10 +398,9 @@ bool ronde_star_has_left(const struct ronde_star *star, uint32_t rank)
 void ronde_star_host(const struct ronde_star *star, char *text, size_t bytes)
 {
     char host[RONDE_ADDRESS_BYTES] = "127.0.0.1";
-    for (uint32_t p = 0; p < star->poll_count; p++)
-        if (star->polls[p].fd >= 0) {
+    /* Some ranks may have come through the loopback. */
+    for (uint32_t p = 0; p < star->poll_count && ronde_socket_is_loopback(host); p++)
+        if (star->polls[p].fd >= 0)
             ronde_socket_host(star->polls[p].fd, false, host);
-            break;
-        }
     snprintf(text, bytes, "%s", host);
 }

@@ -18,11 +18,13 @@ static const char *const c11[] = {"assert.h",    "complex.h", "ctype.h",       "
                                   NULL};
 
 /** What the outer folders may ask of the operating system. */
-static const char *const posix[] = {"argp.h",  "arpa/",    "dirent.h",      "dlfcn.h",
-                                    "fcntl.h", "getopt.h", "locale.h",      "netdb.h",
-                                    "net/",    "netinet/", "poll.h",        "pthread.h",
-                                    "sched.h", "signal.h", "strings.h",     "sys/",
-                                    "time.h",  "unistd.h", "linux/futex.h", "linux/membarrier.h",
+static const char *const posix[] = {"argp.h",    "arpa/",         "dirent.h",
+                                    "dlfcn.h",   "fcntl.h",       "getopt.h",
+                                    "ifaddrs.h", "locale.h",      "netdb.h",
+                                    "net/",      "netinet/",      "poll.h",
+                                    "pthread.h", "sched.h",       "signal.h",
+                                    "strings.h", "sys/",          "time.h",
+                                    "unistd.h",  "linux/futex.h", "linux/membarrier.h",
                                     NULL};
 
 static const char *const cxx[] = {"algorithm", "array",         "cmath",   "cstdint",

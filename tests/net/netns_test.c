@@ -28,8 +28,14 @@ struct rig {
     int owner; /* in the names, so that two tests do not meet */
     uint16_t port;
     uint32_t hosts;
-    uint32_t per_host; /* ranks */
+    uint32_t per_host;   /* ranks */
+    const char *address; /* of the hosts, without their numbers */
+    const char *mask;    /* of their network, and how an address is to be added */
 };
+
+/* The hosts' network, of either version. */
+#define NETWORK_4 "10.77.0.", "/24"
+#define NETWORK_6 "fd77::", "/64 nodad"
 
 static uint32_t ranks_of(const struct rig *rig)
 {
@@ -67,17 +73,17 @@ static bool add_host(const struct rig *rig, uint32_t host)
            shell(
                "ip -n ronde-%d-h%u link add eth0 type veth peer name port%u netns ronde-%d-bridge",
                owner, host, host, owner) &&
-           shell("ip -n ronde-%d-h%u addr add 10.77.0.%u/24 dev eth0", owner, host, host + 1) &&
+           shell("ip -n ronde-%d-h%u addr add %s%u%s dev eth0", owner, host, rig->address, host + 1,
+                 rig->mask) &&
            shell("ip -n ronde-%d-h%u link set lo up", owner, host) &&
            shell("ip -n ronde-%d-h%u link set eth0 up", owner, host) &&
            shell("ip -n ronde-%d-bridge link set port%u master bridge up", owner, host);
 }
 
 /* False, after a visible skip, where namespaces or UCX are not to be had. */
-static bool set_up(struct rig *rig, uint32_t hosts, uint32_t per_host)
+static bool set_up(struct rig *rig)
 {
     const char *reason = NULL;
-    *rig = (struct rig){(int)getpid(), 7700, hosts, per_host};
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
         suite_skip("%s", reason);
         return false;
@@ -85,7 +91,7 @@ static bool set_up(struct rig *rig, uint32_t hosts, uint32_t per_host)
     bool is_up = shell("ip netns add ronde-%d-bridge", rig->owner) &&
                  shell("ip -n ronde-%d-bridge link add bridge type bridge", rig->owner) &&
                  shell("ip -n ronde-%d-bridge link set bridge up", rig->owner);
-    for (uint32_t host = 0; host < hosts && is_up; host++)
+    for (uint32_t host = 0; host < rig->hosts && is_up; host++)
         is_up = add_host(rig, host);
     if (is_up)
         return true;
@@ -97,7 +103,9 @@ static bool set_up(struct rig *rig, uint32_t hosts, uint32_t per_host)
 /* Moves the process to its host, where it meets the others at rank 0's address. */
 static bool enter(const struct team_seat *seat, const struct rig *rig, struct ronde_join *out_join)
 {
+    static char first[32];
     char path[80];
+    snprintf(first, sizeof first, "%s1", rig->address);
     snprintf(path, sizeof path, "/run/netns/ronde-%d-h%u", rig->owner,
              seat->join.rank / rig->per_host);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -108,7 +116,7 @@ static bool enter(const struct team_seat *seat, const struct rig *rig, struct ro
         close(seat->join.listener);
     *out_join = seat->join;
     out_join->listener = 0;
-    out_join->host = "10.77.0.1";
+    out_join->host = first;
     out_join->port = rig->port;
     /* The hosts are one machine to UCX, too. */
     return is_there && setenv("UCX_TLS", "tcp,self", 1) == 0 &&
@@ -165,19 +173,79 @@ static enum ronde_status work_between_hosts(const struct team_seat *seat, struct
     return status;
 }
 
-static void expect_hosts(uint32_t hosts, uint32_t per_host)
+static void expect_hosts(struct rig rig, team_part part)
 {
-    struct rig rig;
-    if (!set_up(&rig, hosts, per_host))
+    if (!set_up(&rig))
         return;
-    CU_ASSERT(team_run(ranks_of(&rig), work_between_hosts, &rig, results));
+    CU_ASSERT(team_run(ranks_of(&rig), part, &rig, results));
     team_expect(results, ranks_of(&rig), RONDE_OK);
     tear_down(&rig);
 }
 
 static void hosts_leave_what_host_leaves(void)
 {
-    expect_hosts(HOSTS, 1);
+    expect_hosts((struct rig){(int)getpid(), 7700, HOSTS, 1, NETWORK_4}, work_between_hosts);
+}
+
+static void hosts_that_know_only_version_6_work_alike(void)
+{
+    expect_hosts((struct rig){(int)getpid(), 7700, HOSTS, 1, NETWORK_6}, work_between_hosts);
+}
+
+/* A callback over another communicator stands in for a launcher's, which knows no addresses. */
+static enum ronde_status gather_through(void *self, const void *mine, size_t bytes, void *out_all,
+                                        struct ronde_error *error)
+{
+    return ronde_comm_allgather(self, mine, bytes, out_all, error);
+}
+
+/*
+ * All hosts bear one name, which none of them knows but as its own. Ranks of the first host meet through the loopback;
+ * groups that one of them leads are met by ranks of the others all the same.
+ */
+static enum ronde_status come_by_callback(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(30);
+    const struct rig *rig = seat->self;
+    struct ronde_join join;
+    struct ronde_comm *helper = NULL;
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm *group = NULL;
+    if (!team_check(seat, enter(seat, rig, &join), "no way into the host"))
+        return RONDE_DEVICE;
+    enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &helper, error);
+    const struct ronde_bootstrap callback = {helper, join.rank, join.ranks, gather_through};
+    if (status == RONDE_OK)
+        status = ronde_comm_create(&callback, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        (void)team_check(seat, has_nearest_way(rig, comm), "the wrong transport");
+    if (status == RONDE_OK)
+        status = ronde_comm_split(comm, join.rank % rig->per_host, 0, &group, error);
+    if (status == RONDE_OK)
+        status = run_sums(seat, group, "ring", 3, error);
+    ronde_comm_destroy(group);
+    group = NULL;
+    /* The last host's last rank leads. */
+    if (status == RONDE_OK)
+        status = ronde_comm_split(comm, 0, join.ranks - join.rank, &group, error);
+    if (status == RONDE_OK)
+        status = run_sums(seat, group, "ring", 3, error);
+    ronde_comm_destroy(group);
+    ronde_comm_destroy(comm);
+    ronde_comm_destroy(helper);
+    return status;
+}
+
+static void a_callback_joins_hosts_that_bear_one_name(void)
+{
+    expect_hosts((struct rig){(int)getpid(), 7700, HOSTS, RANKS_PER_HOST, NETWORK_4},
+                 come_by_callback);
+}
+
+static void a_callback_joins_hosts_that_know_only_version_6(void)
+{
+    expect_hosts((struct rig){(int)getpid(), 7700, HOSTS, RANKS_PER_HOST, NETWORK_6},
+                 come_by_callback);
 }
 
 static uint32_t number_of(const char *variable, uint32_t otherwise)
@@ -191,7 +259,7 @@ static void ranks_of_a_host_share_memory_and_reach_the_others(void)
     const uint32_t hosts = number_of("RONDE_TEST_HOSTS", HOSTS);
     const uint32_t per_host = number_of("RONDE_TEST_RANKS_PER_HOST", RANKS_PER_HOST);
     CU_ASSERT_FATAL(hosts * per_host <= TEAM_MAX);
-    expect_hosts(hosts, per_host);
+    expect_hosts((struct rig){(int)getpid(), 7700, hosts, per_host, NETWORK_4}, work_between_hosts);
     suite_note("%u hosts of %u ranks", hosts, per_host);
 }
 
@@ -249,8 +317,8 @@ static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_
 
 static void expect_cut_and_mended(uint32_t per_host)
 {
-    struct rig rig;
-    if (!set_up(&rig, HOSTS, per_host))
+    struct rig rig = {(int)getpid(), 7700, HOSTS, per_host, NETWORK_4};
+    if (!set_up(&rig))
         return;
     CU_ASSERT(team_run(ranks_of(&rig), lose_a_link, &rig, results));
     for (uint32_t rank = 0; rank < ranks_of(&rig); rank++) {
@@ -280,6 +348,10 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"hosts_leave_what_host_leaves", hosts_leave_what_host_leaves},
+        {"hosts_that_know_only_version_6_work_alike", hosts_that_know_only_version_6_work_alike},
+        {"a_callback_joins_hosts_that_bear_one_name", a_callback_joins_hosts_that_bear_one_name},
+        {"a_callback_joins_hosts_that_know_only_version_6",
+         a_callback_joins_hosts_that_know_only_version_6},
         {"a_cut_link_is_an_error_and_a_mended_one_works",
          a_cut_link_is_an_error_and_a_mended_one_works},
         {"ranks_of_a_host_share_memory_and_reach_the_others",

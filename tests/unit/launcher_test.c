@@ -65,6 +65,62 @@ static void every_launcher_is_known_by_its_set(void)
     CU_ASSERT_EQUAL(launcher.rank, 5);
 }
 
+/* A step of Slurm's on some hosts. */
+static struct ronde_launcher find_step(const char *step, const char *hosts, const char *count)
+{
+    const char *const variables[] = {"SLURM_PROCID",
+                                     "0",
+                                     "SLURM_NTASKS",
+                                     "4",
+                                     "SLURM_STEP_ID",
+                                     step,
+                                     "SLURM_JOB_ID",
+                                     "99",
+                                     "SLURM_STEP_NODELIST",
+                                     hosts,
+                                     "SLURM_STEP_NUM_NODES",
+                                     count,
+                                     NULL};
+    return find(variables);
+}
+
+static void steps_of_a_slurm_job_are_told_apart(void)
+{
+    const struct ronde_launcher first = find_step("0", "n0", "1");
+    const struct ronde_launcher second = find_step("1", "n0", "1");
+    CU_ASSERT_STRING_EQUAL(first.token, "99.0");
+    CU_ASSERT_STRING_EQUAL(second.token, "99.1");
+    /* Ranks of one host need no address. */
+    CU_ASSERT_STRING_EQUAL(first.host, "");
+}
+
+static void ranks_of_several_slurm_hosts_meet_at_the_first(void)
+{
+    static const char *const lists[][2] = {
+        {"n[0-3]", "n0"},
+        {"node[003-005,007],login1", "node003"},
+        {"rack[1-2]n[7,9]-ib", "rack1n7-ib"},
+        {"alpha,beta", "alpha"},
+        {"10.0.0.[17-18]", "10.0.0.17"},
+        /* What Slurm never says does no harm. */
+        {"n[", "n"},
+        {"n[1", "n1"},
+        {"[]", ""},
+    };
+    for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
+        CU_ASSERT_STRING_EQUAL(find_step("0", lists[k][0], "2").host, lists[k][1]);
+    const struct ronde_launcher first = find_step("0", "n[0-1]", "2");
+    CU_ASSERT(first.port >= 20000 && first.port < 30000);
+    CU_ASSERT_EQUAL(first.port, find_step("0", "n[0-1]", "2").port);
+    CU_ASSERT_NOT_EQUAL(first.port, find_step("1", "n[0-1]", "2").port);
+    char longest[2000];
+    memset(longest, 'n', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    CU_ASSERT_EQUAL(strlen(find_step("0", longest, "2").host), sizeof first.host - 1);
+    longest[1] = '[';
+    CU_ASSERT_EQUAL(strlen(find_step("0", longest, "2").host), sizeof first.host - 1);
+}
+
 static void the_first_complete_set_counts_and_none_is_completed_by_another(void)
 {
     /* mpirun inside an allocation of Slurm. */
@@ -121,6 +177,9 @@ int main(void)
     static const struct suite_case cases[] = {
         {"nobody_started_a_process_without_variables", nobody_started_a_process_without_variables},
         {"every_launcher_is_known_by_its_set", every_launcher_is_known_by_its_set},
+        {"steps_of_a_slurm_job_are_told_apart", steps_of_a_slurm_job_are_told_apart},
+        {"ranks_of_several_slurm_hosts_meet_at_the_first",
+         ranks_of_several_slurm_hosts_meet_at_the_first},
         {"the_first_complete_set_counts_and_none_is_completed_by_another",
          the_first_complete_set_counts_and_none_is_completed_by_another},
         {"a_set_that_contradicts_itself_is_refused", a_set_that_contradicts_itself_is_refused},
