@@ -3,7 +3,8 @@
  *
  * The command is started once on each host, through ssh or whatever --launcher says, with the ranks it is to make there
  * and where they meet; the rest of the command line stays as it is. The job's secret goes through standard input, since
- * command lines are for everybody to read.
+ * command lines are for everybody to read. That input then stays open as long as this process lives: launchers such as
+ * ssh leave what they have started behind when they are ended, so the ranks watch their input and end with it.
  */
 #include "team.h"
 
@@ -13,6 +14,7 @@
 #include "ronde/hw.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,9 @@
 /* Hosts and words of a command line, at most. */
 #define MAX_HOSTS 256u
 #define MAX_WORDS 512u
+
+/* Tells a process on a host that its input is such a leash. */
+#define LEASH "RONDE_LEASH"
 
 /* Once a host has failed the others get this long to say why, and between two looks at them this. */
 #define FAREWELL_NS 2e9
@@ -50,6 +55,7 @@ struct errand {
     const char *words[MAX_WORDS];      /* the command line for a host, and NULL */
     uint32_t word_count;
     pid_t children[MAX_HOSTS];
+    int leashes[MAX_HOSTS]; /* the other ends of the children's inputs */
 };
 
 extern char **environ;
@@ -148,6 +154,8 @@ static enum ronde_status find_program(struct errand *errand, struct ronde_error 
 static enum ronde_status add_environment(struct errand *errand, struct ronde_error *error)
 {
     enum ronde_status status = add_word(errand, "env", error);
+    if (status == RONDE_OK)
+        status = add_word(errand, LEASH "=1", error);
     for (char **variable = environ; *variable && status == RONDE_OK; variable++)
         if (strncmp(*variable, "UCX_", 4) == 0)
             status = add_word(errand, *variable, error);
@@ -204,14 +212,12 @@ static enum ronde_status fill_words(struct errand *errand, uint32_t host, struct
     return status;
 }
 
-/* Never returns. The launcher's input is the token, and then ends. */
-static void be_launcher(struct errand *errand, const int *pipe_ends)
+/* Never returns. The launcher's input is the token, and then nothing until this process ends. */
+static void be_launcher(struct errand *errand, int input)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (dup2(pipe_ends[0], STDIN_FILENO) < 0)
+    if (dup2(input, STDIN_FILENO) < 0)
         _exit(RONDE_EXIT_FAILED);
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
     execvp(errand->words[0], (char *const *)(uintptr_t)errand->words);
     ronde_note("ronde: %s cannot be started: %s", errand->words[0], strerror(errno));
     _exit(RONDE_EXIT_FAILED);
@@ -223,20 +229,36 @@ static enum ronde_status start_host(struct errand *errand, uint32_t host, struct
     enum ronde_status status = fill_words(errand, host, error);
     if (status != RONDE_OK)
         return status;
-    if (pipe(ends) != 0)
+    /* No launcher may hold another's leash. */
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return ronde_fail(error, RONDE_DEVICE, "the system gives no pipe: %s", strerror(errno));
     fflush(NULL);
     errand->children[host] = fork();
     if (errand->children[host] == 0)
-        be_launcher(errand, ends);
+        be_launcher(errand, ends[0]);
     /* A few bytes: they fit into the pipe whether somebody reads or not. */
     const size_t bytes = strlen(errand->token);
     if (errand->children[host] < 0 || write(ends[1], errand->token, bytes) != (ssize_t)bytes)
         status = ronde_fail(error, RONDE_DEVICE, "the system refuses process %u of %u: %s",
                             host + 1, errand->host_count, strerror(errno));
     close(ends[0]);
-    close(ends[1]);
+    errand->leashes[host] = ends[1];
     return status;
+}
+
+void ronde_hosts_follow(void)
+{
+    const pid_t follower = getpid();
+    char nothing[64];
+    if (!getenv(LEASH) || fork() != 0)
+        return;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ssize_t got = 1;
+    while (got > 0 || (got < 0 && errno == EINTR))
+        got = read(STDIN_FILENO, nothing, sizeof nothing);
+    if (getppid() == follower)
+        (void)kill(follower, SIGTERM);
+    _exit(RONDE_EXIT_OK);
 }
 
 /* What the end of a host's command means; codes that are not ronde's are its launcher's. */
@@ -266,6 +288,7 @@ static uint32_t look_around(struct errand *errand, int *io_code)
             continue;
         }
         errand->children[host] = 0;
+        close(errand->leashes[host]);
         const int code = judge(errand, host, state);
         *io_code = host == 0 || *io_code == RONDE_EXIT_OK ? code : *io_code;
     }

@@ -306,6 +306,7 @@ int ronde_team_run(const struct ronde_options *options, ronde_team_body body)
         return ronde_hosts_run(options);
     if (find_meeting(options, &meeting, &error) != RONDE_OK)
         return ronde_report(&error);
+    ronde_hosts_follow();
     return meeting.is_made_here || meeting.here > 1 ? fork_all(options, &meeting, body)
                                                     : take_part(options, &meeting, body);
 }

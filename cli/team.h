@@ -28,6 +28,9 @@ int ronde_team_run(const struct ronde_options *options, ronde_team_body body);
  */
 int ronde_hosts_run(const struct ronde_options *options);
 
+/** hosts.c: where ronde_hosts_run has started this process, has it ended (SIGTERM) once that has, or its launcher has. */
+void ronde_hosts_follow(void);
+
 /** pmi.c: asks MPICH's launcher, where there is one, for the name of the job. Only for processes that do not use MPI. */
 bool ronde_pmi_job(char *token, size_t bytes);
 

@@ -151,6 +151,27 @@ static void a_host_that_cannot_be_reached_ends_the_others(void)
                  "host lost: its launcher ended with code 255");
 }
 
+/*
+ * A launcher that leaves what it has started behind when it is ended, as ssh does. Every process it starts holds the pipe
+ * "over" open for writing, whose reader so learns when the last of them has gone.
+ */
+static void ranks_on_hosts_end_with_the_command(void)
+{
+    char folder[400];
+    char words[1600];
+    snprintf(folder, sizeof folder, "%s/leash-%d", RONDE_SCRATCH_DIR, (int)getpid());
+    snprintf(words, sizeof words,
+             "mkdir %s; cd %s; mkfifo over said; "
+             "printf '#!/bin/sh\\nexec 9>over; export RONDE_HOST_ID=$1; shift; \"$@\"\\n' >launch; "
+             "chmod +x launch; timeout 100 cat over & READER=$!; "
+             "$RONDE run all_reduce -N 4 --backend proc --hosts localhost,b --launcher ./launch "
+             "-b 1M -e 1M -n 10000000 -c 0 >said & RUN=$!; "
+             "exec 8<said; read HEAD <&8; kill -TERM $RUN; wait $READER && echo all over; "
+             "cd ..; rm -r %s",
+             folder, folder, folder);
+    expect(words, 0, "all over");
+}
+
 static void hosts_that_make_no_sense_are_refused(void)
 {
     expect_hosts("-N 2 --hosts a,b -b 64 -e 64", 2, "--hosts needs --backend ucx");
@@ -235,6 +256,7 @@ int main(void)
         {"hosts_get_equal_shares_of_the_ranks", hosts_get_equal_shares_of_the_ranks},
         {"a_host_that_cannot_be_reached_ends_the_others",
          a_host_that_cannot_be_reached_ends_the_others},
+        {"ranks_on_hosts_end_with_the_command", ranks_on_hosts_end_with_the_command},
         {"hosts_that_make_no_sense_are_refused", hosts_that_make_no_sense_are_refused},
     };
     return suite_run("processes", cases, sizeof cases / sizeof cases[0]);

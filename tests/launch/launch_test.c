@@ -1,0 +1,206 @@
+/*
+ * Real launchers: srun under a Slurm of the test's own, ssh to a server of the test's own, mpirun. Absent ones are skipped.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A script ends so where what it needs is not here. */
+#define ABSENT 77
+
+/* What ranks do, in a shell, and what rank 0 says when all was right. */
+#define POINT " -b 4K -e 4K -n 3 -w 1"
+#define RIGHT "Out of bounds values : 0 OK"
+
+/* Where a script and all that it starts work. */
+static void name_folder(char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/launch-%d", RONDE_SCRATCH_DIR, (int)getpid());
+}
+
+/* Runs words of a shell under a script of this folder; what they say, or NULL after a visible skip. */
+static char *run_under(const char *script, const char *words, int *out_code)
+{
+    char folder[400];
+    char path[400];
+    char command[4096];
+    char *said = NULL;
+    name_folder(folder, sizeof folder);
+    if (!suite_source(path, sizeof path, script))
+        return NULL;
+    snprintf(command, sizeof command, "RONDE='%s' %s %s bash -c '%s' 2>&1", suite_ronde(), path,
+             folder, words);
+    *out_code = files_command(command, &said);
+    if (*out_code != ABSENT)
+        return said;
+    suite_skip("%.*s", said ? (int)strcspn(said, "\n") : 0, said ? said : "");
+    free(said);
+    return NULL;
+}
+
+static unsigned count_of(const char *text, const char *part)
+{
+    unsigned count = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+/* So many runs of the words must be right, and all of them together end with a code. */
+static void expect(const char *script, const char *words, int code, const char *part, unsigned times)
+{
+    int got = 0;
+    char *said = run_under(script, words, &got);
+    if (!said)
+        return;
+    CU_ASSERT_EQUAL(got, code);
+    CU_ASSERT_EQUAL(count_of(said, part), times);
+    if (got != code || count_of(said, part) != times)
+        suite_note("%s\nexit %d: %s", words, got, said);
+    free(said);
+}
+
+#define SLURM "tests/launch/with-slurm"
+#define SSHD "tests/launch/with-sshd"
+
+static void srun_starts_ranks_on_one_host(void)
+{
+    expect(SLURM, "srun -Q -N 1 -n 4 $RONDE run all_reduce --backend proc" POINT, 0, RIGHT, 1);
+}
+
+/* They are told apart, or one's ranks would wait at another's door. */
+static void steps_of_one_job_run_side_by_side(void)
+{
+    expect(SLURM,
+           "salloc -Q -N 1 bash -c \"for K in 1 2 3; do "
+           "srun -Q --overlap -n 2 $RONDE run all_reduce --backend proc --timeout 30" POINT
+           " & done; wait\"",
+           0, RIGHT, 3);
+}
+
+/* Nobody says where rank 0 is but Slurm's list of hosts. */
+static void srun_starts_ranks_on_several_hosts(void)
+{
+    expect(SLURM,
+           "srun -Q -N 3 -n 6 $RONDE run all_reduce --backend proc" POINT
+           " && srun -Q -N 3 -n 6 -m cyclic $RONDE run all_gather --backend proc" POINT,
+           0, RIGHT, 2);
+}
+
+static void hosts_of_slurm_reach_each_other_by_ucx(void)
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    expect(SLURM,
+           "export UCX_TLS=tcp,self; srun -Q -N 2 -n 4 bash -c "
+           "\"RONDE_HOST_ID=\\$SLURMD_NODENAME exec $RONDE run all_reduce --backend ucx" POINT
+           "\" && srun -Q -N 2 -n 4 $RONDE run all_reduce --backend ucx --transport ucx" POINT,
+           0, RIGHT, 2);
+}
+
+/* A shell of one task is no rank, whatever its environment says. */
+static void a_shell_of_srun_forks_ranks(void)
+{
+    expect(SLURM, "srun -Q -n 1 $RONDE run all_reduce -N 3 --backend proc" POINT, 0, RIGHT, 1);
+}
+
+/* Process managers that srun offers to MPI; what this Slurm lacks is left out. */
+static void what_srun_offers_mpi_is_in_nobodys_way(void)
+{
+    expect(SLURM,
+           "for KIND in none pmi2 pmix; do "
+           "if srun -Q --mpi=$KIND true 2>/dev/null; then "
+           "srun -Q -N 1 -n 3 --mpi=$KIND $RONDE run all_reduce --backend proc" POINT
+           " || exit 1; else echo \"" RIGHT "\"; fi; done",
+           0, RIGHT, 3);
+}
+
+/* Task 1 never becomes a rank. */
+static void a_task_that_ends_early_is_named(void)
+{
+    expect(SLURM,
+           "srun -Q -N 1 -n 3 bash -c \"[ \\$SLURM_PROCID = 1 ] || exec $RONDE run all_reduce "
+           "--backend proc --timeout 2" POINT "\"; [ $? = 4 ]",
+           0, "have not arrived at rank 0 within 2 s: 1", 2);
+}
+
+static void ssh_starts_ranks_on_hosts(void)
+{
+    expect(SSHD,
+           "$RONDE run all_reduce -N 4 --backend proc --hosts localhost,127.0.0.1 "
+           "--launcher \"$SSH\"" POINT
+           " && $RONDE run all_reduce -N 2 --backend proc --hosts ::1,127.0.0.1 "
+           "--launcher \"$SSH\"" POINT,
+           0, RIGHT, 2);
+}
+
+static void hosts_of_ssh_reach_each_other_by_ucx(void)
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    expect(SSHD,
+           "export UCX_TLS=tcp,self; $RONDE run all_reduce -N 4 --backend ucx --transport ucx "
+           "--hosts localhost,127.0.0.1 --launcher \"$SSH\"" POINT,
+           0, RIGHT, 1);
+}
+
+static void a_host_without_a_server_is_named(void)
+{
+    expect(SSHD,
+           "$RONDE run all_reduce -N 2 --backend proc --hosts localhost,no.such.host.invalid "
+           "--launcher \"$SSH\"" POINT,
+           4, "ronde: host no.such.host.invalid: its launcher ended with code 255", 1);
+}
+
+/*
+ * ssh ends with the command that started it; what it has started would not. Each rank's first file is a pipe whose reader
+ * learns when the last of them has gone.
+ */
+static void ranks_of_ssh_end_with_the_command(void)
+{
+    char folder[400];
+    char words[2048];
+    name_folder(folder, sizeof folder);
+    snprintf(
+        words, sizeof words,
+        "cd %s; mkfifo over said; printf \"#!/bin/bash\\nexec 9>%s/over; exec \\\"\\$@\\\"\\n\" "
+        ">held; chmod +x held; printf \"#!/bin/bash\\nHOST=\\$1; shift; "
+        "exec $SSH \\$HOST %s/held \\\"\\$@\\\"\\n\" >launch; chmod +x launch; "
+        "timeout 100 cat over & READER=$!; "
+        "$RONDE run all_reduce -N 4 --backend proc --hosts localhost,127.0.0.1 "
+        "--launcher ./launch -b 1M -e 1M -n 10000000 -c 0 >said & RUN=$!; "
+        "exec 8<said; read HEAD <&8; kill -TERM $RUN; wait $READER && echo all over",
+        folder, folder, folder);
+    expect(SSHD, words, 0, "all over", 1);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"srun_starts_ranks_on_one_host", srun_starts_ranks_on_one_host},
+        {"steps_of_one_job_run_side_by_side", steps_of_one_job_run_side_by_side},
+        {"srun_starts_ranks_on_several_hosts", srun_starts_ranks_on_several_hosts},
+        {"hosts_of_slurm_reach_each_other_by_ucx", hosts_of_slurm_reach_each_other_by_ucx},
+        {"a_shell_of_srun_forks_ranks", a_shell_of_srun_forks_ranks},
+        {"what_srun_offers_mpi_is_in_nobodys_way", what_srun_offers_mpi_is_in_nobodys_way},
+        {"a_task_that_ends_early_is_named", a_task_that_ends_early_is_named},
+        {"ssh_starts_ranks_on_hosts", ssh_starts_ranks_on_hosts},
+        {"hosts_of_ssh_reach_each_other_by_ucx", hosts_of_ssh_reach_each_other_by_ucx},
+        {"a_host_without_a_server_is_named", a_host_without_a_server_is_named},
+        {"ranks_of_ssh_end_with_the_command", ranks_of_ssh_end_with_the_command},
+    };
+    return suite_run("launch", cases, sizeof cases / sizeof cases[0]);
+}
