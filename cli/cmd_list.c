@@ -217,6 +217,17 @@ static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *
     return status;
 }
 
+/* Whether the network takes what GPUs send from their memory. */
+static enum ronde_status list_gpu_direct(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct ronde_error why_not = {0};
+    const bool is_here = ronde_gpu_direct_probe(&why_not) == RONDE_OK;
+    return print_gpu(sink, "gpudirect", is_here,
+                     is_here ? "UCX reads and writes memory of GPUs (built, never run)"
+                             : why_not.message,
+                     error);
+}
+
 /* How ranks that are processes reach each other. */
 static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_error *error)
 {
@@ -277,6 +288,8 @@ int ronde_cmd_list(const struct ronde_options *options)
         status = list_backends(&sink, &error);
     if (status == RONDE_OK)
         status = list_gpus(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_gpu_direct(&sink, &error);
     if (status == RONDE_OK)
         status = list_transports(&sink, &error);
     if (status == RONDE_OK)

@@ -55,6 +55,14 @@ struct ronde_letter {
 struct ronde_bells;
 struct ronde_comm_program;
 
+/** Slots of far connections in the memory of a device, which here only the transport reaches. */
+struct ronde_device_slots {
+    bool is_used;               /**< in this run; else they are in the host's memory */
+    bool is_held;               /**< the transport was unloaded and may access them all the same */
+    void (*settle)(void *self); /**< makes what has arrived in them visible to the device */
+    void *self;                 /**< handed to it */
+};
+
 /** How messages travel. Slots are called by the thread of the communicator. */
 struct ronde_wire {
     /** Prepares a communicator; sets its cards and its self. Collective. Errors: those of ronde_comm_create. */
@@ -98,6 +106,8 @@ struct ronde_wire {
     bool (*has_withdrawn)(const struct ronde_comm *comm, uint32_t rank);
     /** What ronde_comm_mem returns; NULL: the communicator's own. */
     const struct ronde_mem *(*memory)(struct ronde_comm *comm);
+    /** Whether it sends from and receives into memory of GPUs (program->device). NULL: never. */
+    bool (*reaches_devices)(const struct ronde_comm *comm);
     /** Where an end's letters lie (letters.h), data of the first. NULL: messages have no such form. */
     unsigned char *(*letters)(const struct ronde_comm_program *program, uint64_t end);
 };
@@ -162,8 +172,9 @@ struct ronde_comm_program {
      */
     enum ronde_status (*drive)(struct ronde_comm_program *program, bool *io_moved,
                                struct ronde_error *error);
-    void *driver; /**< its own */
-    uint64_t id;  /**< the same on all ranks */
+    void *driver;                      /**< its own */
+    struct ronde_device_slots *device; /**< the driver's, where it has some; else NULL */
+    uint64_t id;                       /**< the same on all ranks */
     uint64_t slot_bytes;
     uint32_t depth;
     struct ronde_neighbour *neighbours;

@@ -96,6 +96,11 @@ static bool hybrid_has_withdrawn(const struct ronde_comm *comm, uint32_t rank)
     return ronde_wire_proc.has_withdrawn(comm, rank);
 }
 
+static bool hybrid_reaches_devices(const struct ronde_comm *comm)
+{
+    return ronde_wire_ucx.reaches_devices(comm);
+}
+
 static const struct ronde_mem *hybrid_memory(struct ronde_comm *comm)
 {
     return ronde_wire_proc.memory(comm);
@@ -115,4 +120,5 @@ const struct ronde_wire ronde_wire_hybrid = {
     .withdraw = hybrid_withdraw,
     .has_withdrawn = hybrid_has_withdrawn,
     .memory = hybrid_memory,
+    .reaches_devices = hybrid_reaches_devices,
 };

@@ -40,6 +40,14 @@ struct ronde_gpu {
     enum ronde_status (*pin)(void *self, void *memory, uint64_t bytes, struct ronde_error *error);
     /** Ends that. */
     void (*unpin)(void *self, void *memory, uint64_t bytes);
+    /** Whether others, such as network cards, may write to its memory while a kernel runs, which then sees it. */
+    bool (*is_exposed)(void *self);
+    /** Makes what others have written to its memory until now visible to kernels. */
+    void (*settle)(void *self);
+    /** Makes it the device that libraries find current in this thread; returns what to leave with. */
+    int (*enter)(void *self);
+    /** Ends that. */
+    void (*leave)(void *self, int before);
     /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */

@@ -40,6 +40,20 @@ static enum ronde_status look(const struct ronde_cuda_proxy *proxy, bool *out_ov
     return RONDE_OK;
 }
 
+/* A transport that is given memory of the device has libraries of its own that look for the current device. */
+static int enter(const struct ronde_cuda_proxy *proxy)
+{
+    const struct ronde_gpu *gpu = proxy->part->gpu;
+    return proxy->direct.memory ? gpu->enter(gpu->self) : 0;
+}
+
+static void leave(const struct ronde_cuda_proxy *proxy, int before)
+{
+    const struct ronde_gpu *gpu = proxy->part->gpu;
+    if (proxy->direct.memory)
+        gpu->leave(gpu->self, before);
+}
+
 /* What a turn of the communicator does instead of polling lanes. */
 static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
                                struct ronde_error *error)
@@ -92,6 +106,7 @@ enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct r
     }
     if (status == RONDE_OK)
         status = ronde_cuda_near_find(part->gpu, comm->mem, &proxy->near, error);
+    status = ronde_cuda_direct_open(&proxy->direct, proxy->host, part->gpu, status, error);
     return ronde_comm_agree(comm, status, error);
 }
 
@@ -102,6 +117,7 @@ void ronde_cuda_proxy_unload(struct ronde_cuda_proxy *proxy)
         gpu->unpin(gpu->self, proxy->memory, proxy->memory_bytes);
     ronde_cuda_near_forget(&proxy->near);
     ronde_comm_unload(proxy->host);
+    ronde_cuda_direct_close(&proxy->direct);
 }
 
 struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy,
@@ -116,10 +132,11 @@ struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy
     return settled;
 }
 
-void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy)
+void ronde_cuda_proxy_place(struct ronde_cuda_proxy *proxy)
 {
     const struct ronde_loaded *from = proxy->host->loaded;
     struct ronde_loaded *to = proxy->part->loaded;
+    ronde_cuda_direct_place(&proxy->direct, proxy->host, to->frame.slot_stride);
     for (uint64_t e = 0; e < to->end_count; e++) {
         if (!is_mine(proxy->host, e))
             continue;
@@ -134,7 +151,9 @@ static enum ronde_status begin(struct ronde_cuda_proxy *proxy, const struct rond
                                const uint64_t *ended, struct ronde_error *error)
 {
     const struct ronde_launch settled = ronde_cuda_proxy_settle(proxy, launch);
+    const int before = enter(proxy);
     const enum ronde_status status = ronde_comm_run(proxy->host, &settled, error);
+    leave(proxy, before);
     proxy->is_running = status == RONDE_OK;
     proxy->is_started = ended != NULL;
     proxy->ended = ended;
@@ -167,7 +186,9 @@ enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *ou
     *out_done = true;
     if (!proxy->is_running)
         return RONDE_OK;
+    const int before = enter(proxy);
     const enum ronde_status status = ronde_comm_test(proxy->host, out_done, &proxy->failure);
+    leave(proxy, before);
     proxy->is_running = status == RONDE_OK && !*out_done;
     if (status == RONDE_OK)
         return RONDE_OK;

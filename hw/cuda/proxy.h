@@ -10,6 +10,7 @@
 #define RONDE_HW_CUDA_PROXY_H
 
 #include "hw/comm/comm.h"
+#include "hw/cuda/direct.h"
 #include "hw/cuda/near.h"
 #include "hw/cuda/part.h"
 
@@ -17,12 +18,13 @@
 struct ronde_cuda_proxy {
     struct ronde_comm_program *host; /**< NULL = there is no proxy */
     struct ronde_cuda_part *part;
-    uint32_t *words;             /**< abort and stop of the kernel */
-    unsigned char *memory;       /**< of the connections, as it was pinned; NULL = it was not */
-    uint64_t memory_bytes;       /**< of it */
-    struct ronde_cuda_near near; /**< where a thread that moves its messages is best */
-    bool is_running;             /**< between run and its end */
-    bool is_started;             /**< the kernel of that run */
+    uint32_t *words;                 /**< abort and stop of the kernel */
+    unsigned char *memory;           /**< of the connections, as it was pinned; NULL = it was not */
+    uint64_t memory_bytes;           /**< of it */
+    struct ronde_cuda_direct direct; /**< slots on the device, where all ranks can have them */
+    struct ronde_cuda_near near;     /**< where a thread that moves its messages is best */
+    bool is_running;                 /**< between run and its end */
+    bool is_started;                 /**< the kernel of that run */
     const uint64_t *
         ended; /**< atomic: kernels that a stream has been through; NULL = the run has one of its own */
     uint64_t awaited;           /**< this run's among them */
@@ -46,7 +48,7 @@ struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy
                                             const struct ronde_launch *launch);
 
 /** Points the part's ends at the connections' memory, after it was prepared. */
-void ronde_cuda_proxy_place(const struct ronde_cuda_proxy *proxy);
+void ronde_cuda_proxy_place(struct ronde_cuda_proxy *proxy);
 
 /** Begins a run of a part that was sent to the device; the kernel starts when the others agree. Errors: those of
  * ronde_comm_run. */

@@ -139,6 +139,46 @@ static void where(void *self, char *out_bus, size_t bytes)
         (void)cudaGetLastError();
 }
 
+static int attribute(const struct device *device, enum cudaDeviceAttr which)
+{
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, device->number) != cudaSuccess)
+        (void)cudaGetLastError();
+    return value;
+}
+
+/* What a network card has written may be seen by a kernel only after a flush, unless the device keeps all in order. */
+static bool is_exposed(void *self)
+{
+    const struct device *device = self;
+    const int order = attribute(device, cudaDevAttrGPUDirectRDMAWritesOrdering);
+    const int flushes = attribute(device, cudaDevAttrGPUDirectRDMAFlushWritesOptions);
+    return attribute(device, cudaDevAttrGPUDirectRDMASupported) != 0 &&
+           (order >= cudaGPUDirectRDMAWritesOrderingOwner ||
+            (flushes & cudaFlushGPUDirectRDMAWritesOptionHost) != 0);
+}
+
+/* Does nothing where the device keeps all in order. */
+static void settle(void *self)
+{
+    const struct device *device = self;
+    const int before = enter(device);
+    if (cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
+                                           cudaFlushGPUDirectRDMAWritesToOwner) != cudaSuccess)
+        (void)cudaGetLastError();
+    leave(device, before);
+}
+
+static int enter_device(void *self)
+{
+    return enter(self);
+}
+
+static void leave_device(void *self, int before)
+{
+    leave(self, before);
+}
+
 /* Peer access is there, or is enabled now. */
 static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
 {
@@ -461,6 +501,10 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .detach = detach,
                                      .pin = pin,
                                      .unpin = unpin,
+                                     .is_exposed = is_exposed,
+                                     .settle = settle,
+                                     .enter = enter_device,
+                                     .leave = leave_device,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .reaches = reaches,

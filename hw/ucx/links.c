@@ -180,6 +180,8 @@ void ronde_links_unload(struct ronde_comm_program *program)
         free_links(program->comm->mem, links);
         return;
     }
+    if (program->device)
+        program->device->is_held = true;
     links->program = NULL;
     links->next = net->orphans;
     net->orphans = links;

@@ -1,4 +1,5 @@
 /* A communicator's UCX worker and its endpoints. See net.h. */
+#include "hw/ucx/devices.h"
 #include "hw/ucx/links.h"
 
 #include "ronde/hw.h"
@@ -62,7 +63,8 @@ static ucs_status_t on_card(void *self, const void *head, size_t head_bytes, voi
     return UCS_OK;
 }
 
-static enum ronde_status open_context(struct ronde_net *net, struct ronde_error *error)
+static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context,
+                                      struct ronde_error *error)
 {
     ucp_config_t *config = NULL;
     ucp_params_t params;
@@ -70,14 +72,30 @@ static enum ronde_status open_context(struct ronde_net *net, struct ronde_error 
     params.field_mask =
         UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-    params.estimated_num_eps = net->comm->ranks;
+    params.estimated_num_eps = ranks;
     params.name = "ronde";
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return fail_ucx(status, "reading its configuration", error);
-    status = ucp_init(&params, config, &net->context);
+    status = ucp_init(&params, config, out_context);
     ucp_config_release(config);
     return status == UCS_OK ? RONDE_OK : fail_ucx(status, "starting", error);
+}
+
+enum ronde_status ronde_gpu_direct_probe(struct ronde_error *why_not)
+{
+    ucp_context_h context = NULL;
+    int type;
+    struct ronde_error why = {0};
+    if (open_context(1, &context, &why) != RONDE_OK)
+        return ronde_fail(why_not, RONDE_UNAVAILABLE, "%s", why.message);
+    const bool is_here = ronde_ucx_reaches_devices(context, &type);
+    ucp_cleanup(context);
+    return is_here ? RONDE_OK
+                   : ronde_fail(why_not, RONDE_UNAVAILABLE,
+                                "UCX %s reports no CUDA memory (its module for CUDA is not here): "
+                                "messages between machines go through the host's memory",
+                                ucp_get_version_string());
 }
 
 static ucs_status_t set_handler(struct ronde_net *net, enum ronde_net_kind kind,
@@ -128,8 +146,11 @@ static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error 
         net->remotes[rank].net = net;
         net->remotes[rank].rank = rank;
     }
-    const enum ronde_status status = open_context(net, error);
-    return status == RONDE_OK ? open_worker(net, error) : status;
+    const enum ronde_status status = open_context(comm->ranks, &net->context, error);
+    if (status != RONDE_OK)
+        return status;
+    net->reaches_devices = ronde_ucx_reaches_devices(net->context, &net->device_memory);
+    return open_worker(net, error);
 }
 
 /* Addresses differ in length: first their lengths, then all of them padded to the longest. */

@@ -60,6 +60,8 @@ struct ronde_net {
     struct ronde_comm *comm;
     ucp_context_h context;
     ucp_worker_h worker;
+    bool reaches_devices;         /**< it sends from and receives into memory of GPUs */
+    int device_memory;            /**< as it calls such memory */
     int event_fd;                 /**< readable when there may be something to do */
     unsigned char *addresses;     /**< of all ranks' workers */
     size_t address_bytes;         /**< of each */

@@ -44,6 +44,21 @@ static struct ronde_link *find_link(const struct ronde_net *net, const struct ro
     return loaded->ports[end].is_send || !links->links[end].places ? NULL : &links->links[end];
 }
 
+/* Whether messages lie in the memory of a device. */
+static bool are_on_device(const struct ronde_links *links)
+{
+    return links->program->device && links->program->device->is_used;
+}
+
+/* Tells UCX what memory it is given, which it would otherwise have to find out. */
+static void describe_memory(const struct ronde_links *links, ucp_request_param_t *params)
+{
+    if (!are_on_device(links))
+        return;
+    params->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    params->memory_type = (ucs_memory_type_t)links->net->device_memory;
+}
+
 /* Shows the lanes what has come without a gap. */
 static void publish(struct ronde_link *link)
 {
@@ -57,6 +72,8 @@ static void publish(struct ronde_link *link)
         count++;
         place = &link->places[(count - link->base) % depth];
     }
+    if (count != *posted && are_on_device(link->links))
+        program->device->settle(program->device->self);
     RONDE_RELEASE(&program->loaded->frame, posted, count);
 }
 
@@ -93,6 +110,7 @@ static ucs_status_t fetch(struct ronde_net *net, struct ronde_link_slot *place, 
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.cb.recv_am = on_fetched;
     params.user_data = place;
+    describe_memory(place->link->links, &params);
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(net->worker, handle, slot, bytes, &params);
     if (UCS_PTR_IS_ERR(request))
         return UCS_PTR_STATUS(request);
@@ -129,7 +147,14 @@ ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes,
     struct ronde_link_slot *place = &link->places[slot];
     link->sender = head.end;
     end->lengths[slot] = bytes;
-    if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
+    const bool is_fetched = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    /* Ranks that run the same send in the same way. */
+    if (!is_fetched && bytes > 0 && are_on_device(link->links)) {
+        ronde_net_fail(net, link->links->program->loaded->ports[link->end].peer,
+                       UCS_ERR_UNSUPPORTED);
+        return UCS_OK;
+    }
+    if (is_fetched)
         return fetch(net, place, data, end->slots + slot * frame->slot_stride, bytes);
     if (bytes > 0)
         memcpy(end->slots + slot * frame->slot_stride, data, bytes);
@@ -214,6 +239,12 @@ static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parc
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.cb.send = parcel->on_sent;
     params.user_data = parcel->self;
+    if (parcel->kind == RONDE_NET_DATA && parcel->bytes > 0 && are_on_device(links)) {
+        /* The other side's memory is a device's too: it has to say where the data is to go. */
+        params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        params.flags = UCP_AM_SEND_FLAG_RNDV;
+        describe_memory(links, &params);
+    }
     links->is_flushed = false;
     ucs_status_ptr_t request =
         ucp_am_send_nbx(remote->endpoint, (unsigned)parcel->kind, parcel->head, parcel->head_bytes,
@@ -384,6 +415,12 @@ static uint64_t ucx_default_slot_bytes(const struct ronde_schedule *schedule, ui
     return DEFAULT_SLOT_BYTES;
 }
 
+static bool ucx_reaches_devices(const struct ronde_comm *comm)
+{
+    const struct ronde_net *net = comm->net_self;
+    return net->reaches_devices;
+}
+
 const struct ronde_wire ronde_wire_ucx = {
     .open = ronde_net_open,
     .close = ronde_net_close,
@@ -394,4 +431,5 @@ const struct ronde_wire ronde_wire_ucx = {
     .poll = ucx_poll,
     .rest = ucx_rest,
     .doze = ucx_doze,
+    .reaches_devices = ucx_reaches_devices,
 };

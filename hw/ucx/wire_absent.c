@@ -60,6 +60,17 @@ static int absent_doze(struct ronde_comm_program *program)
     return -1;
 }
 
+static bool absent_reaches_devices(const struct ronde_comm *comm)
+{
+    (void)comm;
+    return false;
+}
+
+enum ronde_status ronde_gpu_direct_probe(struct ronde_error *why_not)
+{
+    return ronde_fail(why_not, RONDE_UNAVAILABLE, "%s", ronde_wire_ucx_missing);
+}
+
 const struct ronde_wire ronde_wire_ucx = {
     .open = absent_open,
     .close = absent_close,
@@ -70,4 +81,5 @@ const struct ronde_wire ronde_wire_ucx = {
     .poll = absent_poll,
     .rest = absent_rest,
     .doze = absent_doze,
+    .reaches_devices = absent_reaches_devices,
 };

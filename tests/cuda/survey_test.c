@@ -79,6 +79,18 @@ static void what_is_missing_is_said(void)
     free(said);
 }
 
+/* This UCX may be any, or none: in every case one line says how messages of GPUs reach other machines. */
+static void gpudirect_is_listed(void)
+{
+    char *said = run(NULL, "list", 0);
+    const char *line = strstr(said, "\n  gpudirect ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT(strstr(line, "UCX reads and writes memory of GPUs (built, never run)") ||
+              strstr(line, "MISSING: UCX ") || strstr(line, "MISSING: ucx: built without UCX"));
+    suite_note("%.150s", line + 1);
+    free(said);
+}
+
 static void the_matrix_shows_what_joins_gpus(void)
 {
     if (!build_library())
@@ -143,6 +155,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"list_names_driver_and_gpus", list_names_driver_and_gpus},
         {"what_is_missing_is_said", what_is_missing_is_said},
+        {"gpudirect_is_listed", gpudirect_is_listed},
         {"the_matrix_shows_what_joins_gpus", the_matrix_shows_what_joins_gpus},
         {"what_gpus_are_near_to_is_shown", what_gpus_are_near_to_is_shown},
         {"gpus_that_cannot_be_used_are_mentioned", gpus_that_cannot_be_used_are_mentioned},

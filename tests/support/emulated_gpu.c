@@ -115,6 +115,31 @@ static void where(void *self, char *out_bus, size_t bytes)
     snprintf(out_bus, bytes, "%s", device->options.bus ? device->options.bus : "");
 }
 
+static bool is_exposed(void *self)
+{
+    const struct device *device = self;
+    return !device->options.is_hidden;
+}
+
+static void settle(void *self)
+{
+    struct device *device = self;
+    device->counts.settled++;
+}
+
+/* Threads have no current device here. */
+static int enter_thread(void *self)
+{
+    (void)self;
+    return 0;
+}
+
+static void leave_thread(void *self, int before)
+{
+    (void)self;
+    (void)before;
+}
+
 static void *take_region(struct device *device, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -495,6 +520,10 @@ static const struct ronde_gpu *open_in(struct machine *machine,
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
                                      .self = device,
                                      .where = where,
+                                     .is_exposed = is_exposed,
+                                     .settle = settle,
+                                     .enter = enter_thread,
+                                     .leave = leave_thread,
                                      .join = join,
                                      .share = share,
                                      .unshare = unshare,

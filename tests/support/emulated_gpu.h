@@ -18,6 +18,7 @@ struct emulated_options {
     bool is_guarded; /**< a touch of the device's memory outside of its work, or of that of a device that was joined
                           with it, is a crash */
     bool forgets_to_join; /**< joining says that it went well and does nothing */
+    bool is_hidden;       /**< kernels are not sure to see what others write to its memory */
     const char *bus;      /**< its place on PCIe; NULL = it has none */
 };
 
@@ -30,6 +31,7 @@ struct emulated_counts {
     uint64_t writes;         /**< copies to the device */
     uint64_t pins;           /**< times that memory of the host was pinned */
     uint64_t attached;       /**< blocks of other processes that were mapped */
+    uint64_t settled;        /**< times that writes of others were made visible */
 };
 
 /** Opens the only device of a machine; NULL when there is no memory. */

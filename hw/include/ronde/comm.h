@@ -48,6 +48,13 @@ enum ronde_transport {
         RONDE_TRANSPORT_COUNT /**< number of transports */
 };
 
+/** Whether messages between GPUs of different machines leave and arrive in the memory of the GPUs, not in the host's. */
+enum ronde_gpu_direct {
+    RONDE_GPU_DIRECT_AUTO, /**< where all ranks' UCX and GPUs can */
+    RONDE_GPU_DIRECT_ON,   /**< loading on GPUs is refused where one of them cannot */
+    RONDE_GPU_DIRECT_OFF   /**< never */
+};
+
 /** Bytes of a host's name, the terminating zero included. */
 #define RONDE_HOST_ID_BYTES 64u
 
@@ -64,8 +71,9 @@ struct ronde_comm_options {
     struct ronde_comm_plan plan; /**< of schedules that are loaded without one */
     const char *host_id; /**< name of this rank's host: ranks that share memory do so only under one name; NULL = by
                               the network's name space */
-    ronde_on_note note; /**< told about what was refused; NULL = nobody */
-    void *note_self;    /**< handed to it */
+    ronde_on_note note;               /**< told about what was refused; NULL = nobody */
+    void *note_self;                  /**< handed to it */
+    enum ronde_gpu_direct gpu_direct; /**< of ronde_cuda_open_rank; a rank that says OFF says so for all */
 };
 
 /** The caller's way to gather bytes before there is a communicator. */
@@ -206,6 +214,12 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_wait(struct ronde_comm_p
  * refuses), programs are loaded with its plan, buffers of other ranks are not looked at.
  */
 extern RONDE_API const struct ronde_backend ronde_backend_comm;
+
+/**
+ * Whether UCX, as it is here, reads and writes the memory of GPUs (GPUDirect): whether it does where ranks run on GPUs
+ * their own drivers decide as well. Errors: UNAVAILABLE with what is missing.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpu_direct_probe(struct ronde_error *why_not);
 
 /** Whether a transport is in this build; the reason is NULL or a sentence. */
 RONDE_API bool ronde_transport_available(enum ronde_transport transport, const char **out_reason);

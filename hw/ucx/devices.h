@@ -1,0 +1,14 @@
+/**
+ * Whether UCX, as it is here, sends from and receives into the memory of GPUs.
+ */
+#ifndef RONDE_HW_UCX_DEVICES_H
+#define RONDE_HW_UCX_DEVICES_H
+
+#include <stdbool.h>
+
+struct ucp_context;
+
+/** Asks a context. *out_type: its ucs_memory_type_t of such memory. Alone in its file: tests have another answer. */
+bool ronde_ucx_reaches_devices(struct ucp_context *context, int *out_type);
+
+#endif
