@@ -103,8 +103,9 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
         if (segment.elements > 0)
             ronde_act_apply(act, &segment);
         if (act->offered) {
-            act->offered[item].start =
+            const unsigned char *const start =
                 act->step->op == RONDE_STEP_SEND ? segment.source : segment.destination;
+            act->offered[item].start = RONDE_KEEP(act, start, bytes);
             act->offered[item].bytes = bytes;
         }
         const uint64_t stride = RONDE_ITEM_STRIDE(frame, bytes);
@@ -213,11 +214,17 @@ RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *
     }
 }
 
+/** Whether readers hold anybody up: messages are read where they lie, and not from copies. */
+RONDE_INTERP bool ronde_frame_awaits_readers(const struct ronde_frame *frame)
+{
+    return frame->no_pull != 0 && !frame->keeps;
+}
+
 /** A lane is done once all its messages were read: until then their memory is not the caller's again. */
 RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
 {
     const struct ronde_task *task = lane->task;
-    for (uint32_t k = lane->first; task->frame->no_pull != 0 && k < lane->end; k++) {
+    for (uint32_t k = lane->first; ronde_frame_awaits_readers(task->frame) && k < lane->end; k++) {
         const uint32_t send = ronde_act_send(&task->view.program->steps[k]);
         struct ronde_end *end = send == RONDE_NONE ? 0 : &task->ends[send];
         if (!end || end->is_copied)
@@ -247,7 +254,7 @@ RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, receive);
     if (to && !ronde_end_has_slot(task->frame, to))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, send);
-    if (task->frame->no_pull != 0 && !ronde_lane_may_overwrite(lane))
+    if (ronde_frame_awaits_readers(task->frame) && !ronde_lane_may_overwrite(lane))
         return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, lane->about);
     const enum ronde_reason wrong = ronde_lane_act(lane, step, from, to);
     if (wrong != RONDE_REASON_NONE)

@@ -75,6 +75,11 @@
 #define RONDE_REACH(act, offer, place) ((offer)->start)
 #endif
 
+#ifndef RONDE_KEEP
+/** What an offer of an item that lies at `start` tells: with `keeps` a machine makes a copy there is no hurry to read. */
+#define RONDE_KEEP(act, start, bytes) (start)
+#endif
+
 /** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
 typedef void (*ronde_combine_kernel)(void *to, const void *local, const void *received,
                                      uint64_t count);
@@ -205,6 +210,7 @@ struct ronde_frame {
     uint32_t ranks;          /**< what avg divides by */
     uint32_t marks; /**< the mark the operator heeds: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
     uint32_t no_pull; /**< step flag that forbids reading a send in place, under this placement; 0 = all are copied */
+    bool keeps; /**< what is offered are copies that stay: nobody waits for readers; only with no_pull */
     bool has_offers; /**< ranks that are not loaded here offer messages: they decide for themselves */
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
     bool pushes; /**< messages are written where they are kept, where that is free; only with no_pull */

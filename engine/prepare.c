@@ -404,7 +404,7 @@ enum ronde_protocol ronde_loaded_protocol(const struct ronde_loaded *loaded)
 {
     if (loaded->frame.pushes)
         return RONDE_PROTOCOL_PUSH;
-    return loaded->frame.no_pull != 0 ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED;
+    return ronde_frame_awaits_readers(&loaded->frame) ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED;
 }
 
 void ronde_loaded_finish(struct ronde_loaded *loaded, bool is_complete)

@@ -19,10 +19,17 @@
 /* Fruitless sweeps before the cards of letters' senders are looked at: whoever disagrees may never send one. */
 #define PATIENCE 32u
 
-static uint32_t most_lead(const struct ronde_comm *comm)
+_Static_assert(MOST_LEAD + 2 <= RONDE_KEEP_RUNS, "copies last until all readers have read them");
+
+/* Whose own buffers are read waits for its readers in every run. Messages of other hosts are not counted in runs. */
+static uint32_t most_lead(const struct ronde_comm_program *program)
 {
+    const struct ronde_comm *comm = program->comm;
     const uint32_t cards = RONDE_CARDS / comm->ranks;
     const uint32_t lead = cards > 0 ? cards - 1 : 0;
+    if (comm->transport != RONDE_TRANSPORT_PROC ||
+        ronde_frame_awaits_readers(&program->loaded->frame))
+        return 0;
     return lead < MOST_LEAD ? lead : MOST_LEAD;
 }
 
@@ -30,9 +37,9 @@ static uint32_t most_lead(const struct ronde_comm *comm)
  * Of such ranks' cards it looks at one in so many: each is a line that travels. A rank that ran something else in between
  * has found that out itself, as it compares every run with those that send to it.
  */
-static uint32_t stride_of(const struct ronde_comm *comm)
+static uint32_t stride_of(const struct ronde_comm_program *program)
 {
-    return most_lead(comm) / 2 + 1;
+    return program->lead / 2 + 1;
 }
 
 /* Whether a rank that this one only sends to has come far enough. */
@@ -55,11 +62,11 @@ static void change_program(struct ronde_comm_program *program)
 void ronde_agreement_begin(struct ronde_comm_program *program)
 {
     const bool is_other = program->comm->previous != program;
-    const bool may_lead = !is_other && program->has_letters && !program->is_rearranged &&
-                          program->card_digest == program->agreed_digest;
+    const bool may_lead =
+        !is_other && !program->is_rearranged && program->card_digest == program->agreed_digest;
     if (is_other)
         change_program(program);
-    program->lead = may_lead ? most_lead(program->comm) : 0;
+    program->lead = may_lead ? most_lead(program) : 0;
     program->agreed_digest = program->card_digest;
     program->doubted = NULL;
     program->sources_left = 0;
@@ -86,7 +93,7 @@ static enum ronde_card_state catch_up(const struct ronde_comm_program *program,
     const struct ronde_comm *comm = program->comm;
     const struct ronde_card *cards = &comm->near_cards[(size_t)comm->rank * RONDE_CARDS];
     const uint64_t last = program->card.sequence;
-    const uint64_t far = at->verified + stride_of(comm);
+    const uint64_t far = at->verified + stride_of(program);
     const uint64_t next = far < last ? far : last;
     const struct ronde_card *mine = next == last ? &program->card : &cards[next % RONDE_CARDS];
     bool has_offers;

@@ -9,6 +9,7 @@
 #define RONDE_HW_COMM_COMM_H
 
 #include "engine/loaded.h"
+#include "hw/comm/keep.h"
 #include "hw/comm/star.h"
 
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
@@ -184,8 +185,9 @@ struct ronde_comm_program {
     bool has_letters;     /**< messages of the run are letters */
     uint64_t slot_stride; /**< of the frame, had the run no letters */
     struct ronde_neighbour
-        *doubted;    /**< it sent a letter whose digest is not its own, as far as known; or NULL */
-    uint64_t digest; /**< of this rank's card for the run */
+        *doubted; /**< it sent a letter whose digest is not its own, as far as known; or NULL */
+    struct ronde_keep keep;
+    uint64_t digest;      /**< of this rank's card for the run */
     uint64_t card_digest; /**< the same without the run's number */
     void *wire_self;      /**< the shared memory's */
     void *net_self;       /**< UCX's */

@@ -64,6 +64,7 @@ void ronde_comm_unload(struct ronde_comm_program *program)
         comm->is_running = false;
     ronde_agreement_drop(program);
     comm->wire->unload(program);
+    ronde_keep_close(program);
     if (program->loaded) {
         ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
                        sizeof *program->lanes);

@@ -39,6 +39,9 @@
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
 #define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
 
+/* Copies begin at a page, so that they do not lie on lines of a connection. */
+#define ROOM_ALIGNMENT 4096u
+
 /* Pauses before the processor is offered to others: longer than a message takes between processors. */
 #define PAUSES 100u
 
@@ -47,7 +50,7 @@
  * of all ranks, which costs less than sleeping and being woken, whoever is waited for has its turn.
  */
 #define SPINS 600u
-#define SPINS_CROWDED 100u
+#define SPINS_CROWDED 400u
 
 /* A sleeping rank looks around for lost ranks and time limits after this long. */
 #define NAP_NS 5000000L
@@ -259,6 +262,15 @@ static void place_scratch(const struct ronde_comm_program *program)
             loaded->data = &board->heap.own;
 }
 
+/* Copies lie behind the boxes. */
+static enum ronde_status open_rooms(struct ronde_comm_program *program, uint64_t offset,
+                                    struct ronde_error *error)
+{
+    const struct shared *shared = program->wire_self;
+    const bool has_rooms = ronde_keep_bytes(program->comm, program->loaded->schedule) > 0;
+    return ronde_keep_open(program, has_rooms ? shared->start + offset : NULL, error);
+}
+
 static enum ronde_status proc_load(struct ronde_comm_program *program, struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
@@ -275,8 +287,12 @@ static enum ronde_status proc_load(struct ronde_comm_program *program, struct ro
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK) {
         const uint64_t boxes = count_boxes(schedule, firsts);
+        const uint64_t rooms = ronde_round_up(boxes * box_bytes, ROOM_ALIGNMENT);
         /* A schedule for one rank has no connection, and nothing can be mapped that has no bytes. */
-        status = share_memory(comm, boxes * box_bytes + 1, program->wire_self, error);
+        status = share_memory(comm, rooms + ronde_keep_bytes(comm, schedule) + 1,
+                              program->wire_self, error);
+        if (status == RONDE_OK)
+            status = open_rooms(program, rooms, error);
     }
     if (status == RONDE_OK) {
         place_ends(program, firsts, box_bytes);

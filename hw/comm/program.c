@@ -5,6 +5,8 @@
  * have shown the same. It ends when the lanes are done and every neighbour has shown the same. So no rank ever consumes a
  * message of a run it disagrees with, and every rank of a disagreement learns of it in that run.
  */
+#include <stdint.h>
+
 struct ronde_act;
 struct ronde_offer;
 
@@ -12,6 +14,11 @@ struct ronde_offer;
 static const unsigned char *reach(const struct ronde_act *act, const struct ronde_offer *offer,
                                   unsigned char *place);
 #define RONDE_REACH(act, offer, place) reach((act), (offer), (place))
+
+/* What this process offers may be a copy. */
+static const unsigned char *keep(const struct ronde_act *act, const unsigned char *start,
+                                 uint64_t bytes);
+#define RONDE_KEEP(act, start, bytes) keep((act), (start), (bytes))
 
 #include "hw/comm/letters.h"
 #include "hw/streams.h"
@@ -39,8 +46,17 @@ static const unsigned char *reach(const struct ronde_act *act, const struct rond
     struct ronde_comm_program *program = task->frame->driver;
     const struct ronde_end *end = &task->ends[ronde_act_receive(act->step)];
     const uint32_t rank = program->loaded->ports[end - program->loaded->ends].peer;
+    const uint64_t start = (uint64_t)(uintptr_t)offer->start;
+    if ((start & RONDE_KEPT_BIT) != 0)
+        return program->keep.rooms + (start ^ RONDE_KEPT_BIT);
     act->lane->about = act->step->receive;
     return program->comm->wire->find(program->comm, rank, offer, place, &program->unreached);
+}
+
+static const unsigned char *keep(const struct ronde_act *act, const unsigned char *start,
+                                 uint64_t bytes)
+{
+    return act->lane->task->frame->keeps ? ronde_keep_copy(act, start, bytes) : start;
 }
 
 enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
@@ -184,8 +200,10 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     enum ronde_status status = settle_launch(program, &launch, &habits, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK) {
         choose_letters(program);
+        program->is_rearranged |= ronde_keep_choose(program, &launch);
+    }
     /* Also when there was no memory for more than the slots: the next run must not forget it. */
     program->is_rearranged |=
         old_stride != loaded->frame.slot_stride || old_depth != loaded->frame.depth;
@@ -226,6 +244,7 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
     program->sweeps = 0;
     program->start_ns = start_ns;
     program->deadline_ns = launch->timeout_ns > 0 ? start_ns + (double)launch->timeout_ns : 0;
+    ronde_keep_turn(program);
     start_lanes(program);
     ronde_agreement_begin(program);
     comm->wire->tell(program, &program->card);
