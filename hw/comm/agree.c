@@ -27,7 +27,7 @@ static uint32_t most_lead(const struct ronde_comm_program *program)
     const struct ronde_comm *comm = program->comm;
     const uint32_t cards = RONDE_CARDS / comm->ranks;
     const uint32_t lead = cards > 0 ? cards - 1 : 0;
-    if (comm->transport != RONDE_TRANSPORT_PROC ||
+    if (comm->transport != RONDE_TRANSPORT_PROC || program->drive ||
         ronde_frame_awaits_readers(&program->loaded->frame))
         return 0;
     return lead < MOST_LEAD ? lead : MOST_LEAD;

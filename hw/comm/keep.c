@@ -107,8 +107,9 @@ bool ronde_keep_choose(struct ronde_comm_program *program, const struct ronde_la
     struct ronde_frame *frame = &loaded->frame;
     const uint64_t copies = (uint64_t)loaded->task_count * keep->most;
     frame->keeps = false;
-    if (!keep->rooms || program->has_letters || launch->protocol != RONDE_PROTOCOL_AUTO ||
-        frame->piece_count > RUN_BYTES || frame->slot_stride > RUN_BYTES / (copies + !copies) ||
+    if (!keep->rooms || program->has_letters || program->drive ||
+        launch->protocol != RONDE_PROTOCOL_AUTO || frame->piece_count > RUN_BYTES ||
+        frame->slot_stride > RUN_BYTES / (copies + !copies) ||
         frame->piece_count * frame->slot_stride * copies > RUN_BYTES)
         return false;
     const uint64_t run_bytes = frame->piece_count * frame->slot_stride * copies;
