@@ -298,11 +298,13 @@ static void make_canonical(struct ronde_operand *operand)
 static void add_fact(struct ronde_builder *builder, const struct ronde_fact *fact)
 {
     const struct ronde_transfer *transfer = &fact->transfer;
+    const uint32_t count = transfer->target.count;
+    const bool is_source_right = transfer->source.count == count;
     if (!is_signal(builder) &&
-        (transfer->source.count != transfer->target.count ||
-         (transfer->reduces && transfer->with.count != transfer->target.count))) {
+        (!is_source_right || (transfer->reduces && transfer->with.count != count))) {
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: operands of %u and %u chunks",
-                           builder->fact_count, transfer->source.count, transfer->target.count);
+                           builder->fact_count,
+                           is_source_right ? transfer->with.count : transfer->source.count, count);
         return;
     }
     void *facts = builder->facts;

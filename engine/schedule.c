@@ -9,10 +9,13 @@ uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
 {
     if (buffer == RONDE_SCRATCH)
         return program->scratch_chunks;
+    /* A caller of the builder may have meant any number. */
+    if ((unsigned)buffer >= RONDE_BUFFER_COUNT)
+        return 0;
     const uint32_t blocks =
         buffer == RONDE_IN ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
                            : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    return buffer == RONDE_BUFFER_COUNT ? 0 : blocks * schedule->chunks_per_block;
+    return blocks * schedule->chunks_per_block;
 }
 
 uint32_t ronde_schedule_source(const struct ronde_schedule *schedule, uint32_t rank)

@@ -185,12 +185,126 @@ static void facts_that_do_not_fit_are_refused(void)
     expect_error(builder, RONDE_UNSUPPORTED, "not today");
 }
 
+static void operands_name_a_buffer(void)
+{
+    static const unsigned buffers[] = {RONDE_BUFFER_COUNT, 7, UINT32_MAX};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+        const struct ronde_operand none = {.buffer = (enum ronde_buffer)buffers[i], .count = 1};
+        struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
+        state(builder, 0, 1, none, out);
+        expect_error(builder, RONDE_BAD_ARGUMENT, "source chunks 0+1 do not fit the 0");
+    }
+}
+
+static void requests_are_checked_before_anything_is_built(void)
+{
+    const struct ronde_request good = {.collective = RONDE_BROADCAST, .ranks = 4};
+    struct ronde_request bad[5] = {good, good, good, good, good};
+    static const char *const texts[5] = {"ranks 0 is outside 1 .. 1048576",
+                                         "ranks 1048577 is outside", "collective 10 does not exist",
+                                         "root 4 is not below ranks 4",
+                                         "a shape of 5 digits multiplies to"};
+    bad[0].ranks = 0;
+    bad[1].ranks = RONDE_MAX_RANKS + 1;
+    bad[2].collective = RONDE_COLLECTIVE_COUNT;
+    bad[3].root = 4;
+    bad[4].shape_count = RONDE_MAX_SHAPE + 1;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct ronde_builder *builder = (struct ronde_builder *)&good;
+        struct ronde_error error = {0};
+        CU_ASSERT_EQUAL(ronde_builder_create(&bad[i], ronde_mem_default(), &builder, &error),
+                        RONDE_BAD_ARGUMENT);
+        CU_ASSERT(builder == NULL);
+        CU_ASSERT(strstr(error.message, texts[i]) != NULL);
+    }
+}
+
+static void what_holds_for_all_facts_is_declared_before_them(void)
+{
+    static const uint32_t radices[2] = {1, 2};
+    for (unsigned which = 0; which < 6; which++) {
+        struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
+        state(builder, 0, 1, in, out);
+        if (which == 0)
+            ronde_builder_scratch(builder, 1);
+        else if (which == 1)
+            ronde_builder_rotate(builder, false, false, false);
+        else if (which == 2)
+            ronde_builder_xor(builder, false, false, false);
+        else if (which == 3)
+            ronde_builder_rotate_shape(builder, radices, 2);
+        else if (which == 4)
+            ronde_builder_channel(builder, 1, NULL);
+        else
+            ronde_builder_chunks(builder, 1);
+        expect_error(builder, RONDE_BAD_ARGUMENT, "must be declared before any fact");
+    }
+}
+
+static void symmetries_must_fit_the_ranks(void)
+{
+    static const uint32_t radices[5] = {1, 1, 1, 3, 2}, huge[2] = {UINT32_MAX, UINT32_MAX};
+    struct ronde_builder *builder = begin(RONDE_ALL_REDUCE, 6, 0);
+    ronde_builder_xor(builder, false, false, false);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "xor symmetry needs a power of two, 6 ranks");
+    builder = begin(RONDE_ALL_REDUCE, 6, 0);
+    ronde_builder_rotate_shape(builder, radices, 5);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "a shape of 5 digits does not multiply to 6");
+    builder = begin(RONDE_ALL_REDUCE, 6, 0);
+    ronde_builder_rotate_shape(builder, radices, 0);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "a shape of 0 digits does not multiply to 6");
+    builder = begin(RONDE_ALL_REDUCE, 6, 0);
+    ronde_builder_rotate_shape(builder, huge, 2);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "a shape of 2 digits does not multiply to 6");
+    builder = begin(RONDE_ALL_REDUCE, 6, 0);
+    ronde_builder_rotate(builder, false, false, false);
+    state(builder, 1, 2, in, out);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "no message can go from position 1 to 2 of 6");
+    builder = begin(RONDE_ALL_REDUCE, 6, 0);
+    ronde_builder_rotate(builder, false, false, false);
+    ronde_builder_copy(builder, 1, 0, in, out);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "there is no position 1");
+}
+
+static void rounds_neither_nest_nor_end_twice(void)
+{
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
+    ronde_builder_round_begin(builder);
+    ronde_builder_round_begin(builder);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "fact 0: rounds do not nest");
+    builder = begin(RONDE_BROADCAST, 2, 0);
+    ronde_builder_round_begin(builder);
+    ronde_builder_round_end(builder);
+    ronde_builder_round_end(builder);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "fact 0: there is no round to end");
+}
+
+static void lanes_have_a_bound(void)
+{
+    static const uint32_t lanes[] = {1u << 21, UINT32_MAX};
+    for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+        struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
+        ronde_builder_copy(builder, 0, lanes[i], in, out);
+        state(builder, 0, 1, in, out);
+        expect_error(builder, RONDE_BAD_ARGUMENT, "is not below 2097152");
+    }
+}
+
 static void operands_of_one_fact_have_one_size(void)
 {
     struct ronde_builder *builder = begin(RONDE_BROADCAST, 2, 0);
     ronde_builder_chunks(builder, 4);
     state(builder, 0, 1, ronde_chunks(RONDE_IN, 0, 2), ronde_chunks(RONDE_OUT, 0, 3));
     expect_error(builder, RONDE_BAD_ARGUMENT, "operands of 2 and 3 chunks");
+    builder = begin(RONDE_ALL_REDUCE, 2, 0);
+    ronde_builder_chunks(builder, 4);
+    const struct ronde_transfer transfer = {.to = 1,
+                                            .source = ronde_chunks(RONDE_IN, 0, 2),
+                                            .with = ronde_chunks(RONDE_IN, 0, 1),
+                                            .target = ronde_chunks(RONDE_OUT, 0, 2),
+                                            .reduces = true};
+    ronde_builder_transfer(builder, &transfer);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "operands of 1 and 2 chunks");
 }
 
 /** Two ranks, a block of 8 chunks: the even ones travel in one message, the odd ones in another. */
@@ -358,6 +472,12 @@ int main(void)
         CASE(the_first_error_is_kept),
         CASE(facts_that_do_not_fit_are_refused),
         CASE(operands_of_one_fact_have_one_size),
+        CASE(operands_name_a_buffer),
+        CASE(requests_are_checked_before_anything_is_built),
+        CASE(what_holds_for_all_facts_is_declared_before_them),
+        CASE(symmetries_must_fit_the_ranks),
+        CASE(rounds_neither_nest_nor_end_twice),
+        CASE(lanes_have_a_bound),
         CASE(strided_operands_become_ranges),
         CASE(ranges_tell_programs_apart),
         CASE(runs_that_touch_are_contiguous),

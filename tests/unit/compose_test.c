@@ -106,6 +106,76 @@ static void halves_that_do_not_meet_are_refused(void)
     CU_ASSERT(strstr(error.message, "outputs 3 chunks") != NULL);
 }
 
+/** Two collectives that make a third. */
+struct recipe {
+    enum ronde_collective first, second, whole;
+};
+
+/** What came of all pairs of algorithms of a recipe. */
+struct tally {
+    uint32_t proved, refused;
+};
+
+/** A pair is proved, or refused with a reason that does not come from the proof. */
+static void try_pair(const struct recipe *recipe, const char *const names[2], uint32_t ranks,
+                     struct tally *tally)
+{
+    struct ronde_schedule *whole = NULL;
+    struct ronde_error error = {0};
+    const enum ronde_status status =
+        compose(compile(recipe->first, names[0], ranks, 1),
+                compile(recipe->second, names[1], ranks, 1), recipe->whole, &whole, &error);
+    CU_ASSERT(status == RONDE_OK || status == RONDE_UNSUPPORTED || status == RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(status == RONDE_OK, whole != NULL);
+    if (status == RONDE_REJECTED)
+        suite_note("%s;%s on %u: %s", names[0], names[1], ranks, error.message);
+    tally->proved += status == RONDE_OK;
+    tally->refused += status != RONDE_OK;
+    ronde_schedule_destroy(whole);
+}
+
+static bool is_supported(const struct ronde_algorithm *algorithm, uint32_t ranks)
+{
+    const struct ronde_request request = {.collective = algorithm->collective,
+                                          .algorithm = algorithm->name,
+                                          .ranks = ranks,
+                                          .channels = 1};
+    return algorithm->supports(&request, NULL) == RONDE_OK;
+}
+
+static void try_recipe(const struct recipe *recipe, uint32_t ranks, struct tally *tally)
+{
+    uint32_t count;
+    const struct ronde_algorithm *all = ronde_algorithms(&count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < count; k++) {
+            const char *const names[2] = {all[i].name, all[k].name};
+            if (all[i].collective == recipe->first && all[k].collective == recipe->second &&
+                is_supported(&all[i], ranks) && is_supported(&all[k], ranks))
+                try_pair(recipe, names, ranks, tally);
+        }
+}
+
+static void all_pairs_of_algorithms_are_proved_or_refused(void)
+{
+    static const struct recipe recipes[] = {
+        {RONDE_REDUCE_SCATTER, RONDE_ALL_GATHER, RONDE_ALL_REDUCE},
+        {RONDE_REDUCE, RONDE_BROADCAST, RONDE_ALL_REDUCE},
+        {RONDE_SCATTER, RONDE_ALL_GATHER, RONDE_BROADCAST},
+        {RONDE_REDUCE_SCATTER, RONDE_GATHER, RONDE_REDUCE},
+        {RONDE_REDUCE, RONDE_SCATTER, RONDE_REDUCE_SCATTER},
+        {RONDE_GATHER, RONDE_BROADCAST, RONDE_ALL_GATHER},
+    };
+    for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++) {
+        struct tally tally = {0, 0};
+        for (uint32_t ranks = 1; ranks <= 9; ranks++)
+            try_recipe(&recipes[r], ranks, &tally);
+        suite_note("%s;%s: %u proved, %u refused", ronde_collective_text(recipes[r].first),
+                   ronde_collective_text(recipes[r].second), tally.proved, tally.refused);
+        CU_ASSERT(tally.proved > 0);
+    }
+}
+
 static void broadcasting_twice_is_dead_work(void)
 {
     struct ronde_schedule *whole = NULL;
@@ -126,6 +196,7 @@ int main(void)
         CASE(the_seam_is_fused),
         CASE(composing_twice_moves_data_twice),
         CASE(halves_that_do_not_meet_are_refused),
+        CASE(all_pairs_of_algorithms_are_proved_or_refused),
         CASE(broadcasting_twice_is_dead_work),
     };
     return suite_run("compose", cases, sizeof cases / sizeof cases[0]);
