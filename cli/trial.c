@@ -49,14 +49,18 @@ static enum ronde_status open_target(const char *name, bool is_modelled, bool is
     if (is_modelled)
         target.machine.alone_bytes = 0;
     target.machine.is_unbound = is_unbound;
+    const bool is_bound = !is_unbound && target.backend == &ronde_backend_cpu;
+    if (status == RONDE_OK && is_bound)
+        status = ronde_bind_open(ronde_mem_default(), &target.bind, error);
+    /* To look at the machine takes longer than most runs: the backend uses the list that buffers are touched by. */
+    target.machine.bind = is_bound ? &target.bind : NULL;
     if (status == RONDE_OK)
         status = target.backend->open(&target.machine, ronde_mem_default(), &target.self, error);
-    if (status == RONDE_OK && !is_unbound && target.backend == &ronde_backend_cpu)
-        status = ronde_bind_open(ronde_mem_default(), &target.bind, error);
+    target.machine.bind = NULL;
     if (status == RONDE_OK)
         *out_target = target;
-    else if (target.self)
-        target.backend->close(target.self);
+    else if (target.bind.mem)
+        ronde_bind_close(&target.bind);
     return status;
 }
 

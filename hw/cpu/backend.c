@@ -52,6 +52,7 @@ struct cpu {
     uint32_t cores;
     uint64_t alone_bytes;
     struct ronde_bind bind; /* without processors where threads are left to the system */
+    bool is_guest;          /* the list of processors is the caller's */
 };
 
 /* The lanes of one worker. */
@@ -107,9 +108,12 @@ static enum ronde_status cpu_open(const struct ronde_machine *machine, const str
     cpu->mem = mem;
     cpu->cores = machine->cores > 0 ? machine->cores : 1;
     cpu->alone_bytes = machine->alone_bytes;
+    cpu->is_guest = machine->bind != NULL && !machine->is_unbound;
+    if (cpu->is_guest)
+        cpu->bind = *machine->bind;
     cpu->bind.mem = mem;
     const enum ronde_status status =
-        machine->is_unbound ? RONDE_OK : ronde_bind_open(mem, &cpu->bind, error);
+        cpu->is_guest || machine->is_unbound ? RONDE_OK : ronde_bind_open(mem, &cpu->bind, error);
     if (status != RONDE_OK) {
         ronde_mem_free(mem, cpu, 1, sizeof *cpu);
         return status;
@@ -394,7 +398,8 @@ static void cpu_close(void *self)
     struct cpu *cpu = self;
     if (!cpu)
         return;
-    ronde_bind_close(&cpu->bind);
+    if (!cpu->is_guest)
+        ronde_bind_close(&cpu->bind);
     ronde_mem_free(cpu->mem, cpu, 1, sizeof *cpu);
 }
 

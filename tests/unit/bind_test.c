@@ -179,7 +179,7 @@ static uint32_t masks_of_others(cpu_set_t masks[8])
 }
 
 /* Runs two ranks on two threads; the smallest mask of the other thread afterwards, or 0 if there is none. */
-static int processors_of_the_worker(bool is_unbound)
+static int processors_of_the_worker(bool is_unbound, const struct ronde_bind *listed)
 {
     const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
                                           .algorithm = "ring",
@@ -202,6 +202,7 @@ static int processors_of_the_worker(bool is_unbound)
     CU_ASSERT_FATAL(cpu->probe(&machine, NULL) == RONDE_OK);
     machine.alone_bytes = 0;
     machine.is_unbound = is_unbound;
+    machine.bind = listed;
     CU_ASSERT_FATAL(cpu->open(&machine, ronde_mem_default(), &self, NULL) == RONDE_OK);
     CU_ASSERT_FATAL(cpu->load(self, schedule, &program, NULL) == RONDE_OK);
     CU_ASSERT_FATAL(buffers_create(&shape, &buffers));
@@ -227,8 +228,15 @@ static void workers_keep_to_their_group_unless_told_otherwise(void)
         return;
     }
     const int cores = (int)machine.cores;
-    CU_ASSERT(processors_of_the_worker(false) <= cores / 2);
-    CU_ASSERT_EQUAL(processors_of_the_worker(true), cores);
+    CU_ASSERT(processors_of_the_worker(false, NULL) <= cores / 2);
+    CU_ASSERT_EQUAL(processors_of_the_worker(true, NULL), cores);
+    /* A list that was handed over is the one that counts: one processor is too few for two seats. */
+    struct ronde_bind bind;
+    CU_ASSERT_FATAL(ronde_bind_open(ronde_mem_default(), &bind, NULL) == RONDE_OK);
+    const struct ronde_bind one = {.mem = bind.mem, .list = bind.list, .count = 1};
+    CU_ASSERT(processors_of_the_worker(false, &bind) <= cores / 2);
+    CU_ASSERT_EQUAL(processors_of_the_worker(false, &one), cores);
+    ronde_bind_close(&bind);
     /* The calling thread is nobody's to restrict. */
     CU_ASSERT_EQUAL(ronde_usable_cores(), machine.cores);
 }

@@ -97,6 +97,8 @@ struct ronde_machine {
     uint64_t default_slot_bytes; /**< used when a launch leaves slot_bytes 0 */
     uint64_t alone_bytes; /**< cpu: bytes of all buffers, times workers, up to which a launch of few ranks wakes no thread */
     bool is_unbound; /**< cpu: threads do not keep to processors; for the caller of open to set */
+    /** cpu: the processors (ronde/bind.h), listed by the caller of open and kept until close; NULL = open lists them. */
+    const struct ronde_bind *bind;
     uint32_t devices; /**< that ranks are spread over: more ranks than these share some, whose times say nothing about
                            links between devices; 0 = ranks are no devices */
 };
