@@ -95,6 +95,9 @@ struct ronde_vector {
  * memory has to have in flight. */
 #define RONDE_VECTORS_AT_ONCE 4u
 
+/** Lines of each operand a mover looks at together: 4 KiB of data are 512 lines, a mover and a bit more. */
+#define RONDE_LINES_AT_ONCE 2u
+
 /** A block at work. */
 struct ronde_block {
     struct ronde_frame frame; /**< must stand first: the interpreter knows its block by it */

@@ -79,43 +79,72 @@ RONDE_INTERP struct ronde_vector MOVE(move_vector)(enum ronde_move move, struct 
     return x;
 }
 
-/* Elements first .. end-1, one by one. */
+/* Elements first .. end-1, one by one; as many loads under way as with vectors. */
 RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_command *command,
                                     uint64_t first, uint64_t end, struct ronde_mover mover)
 {
     ELEMENT *const to = (ELEMENT *)(void *)command->to;
     const ELEMENT *const a = (const ELEMENT *)(const void *)command->a;
     const ELEMENT *const b = (const ELEMENT *)(const void *)command->b;
-    for (uint64_t i = first + mover.thread; i < end; i += mover.threads)
-        to[i] = MOVE(move_element)(move, a[i], MOVE(move_has_b)(move) ? b[i] : a[i], command);
-}
-
-/* `count` vectors from these places on, RONDE_VECTORS_AT_ONCE loads of each operand under way at a time. */
-RONDE_INTERP void MOVE(move_vectors)(enum ronde_move move, const struct ronde_command *command,
-                                     uint64_t skip, uint64_t count, struct ronde_mover mover)
-{
-    unsigned char *const to = command->to + skip;
-    const unsigned char *const a = command->a + skip;
-    const unsigned char *const b = MOVE(move_has_b)(move) ? command->b + skip : a;
     const uint64_t stride = mover.threads;
-    uint64_t i = mover.thread;
-    for (; i + (RONDE_VECTORS_AT_ONCE - 1) * stride < count; i += RONDE_VECTORS_AT_ONCE * stride) {
-        struct ronde_vector x[RONDE_VECTORS_AT_ONCE], y[RONDE_VECTORS_AT_ONCE];
+    for (uint64_t i = first + mover.thread; i < end; i += RONDE_VECTORS_AT_ONCE * stride) {
+        ELEMENT x[RONDE_VECTORS_AT_ONCE], y[RONDE_VECTORS_AT_ONCE];
         RONDE_UNROLL
         for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
-            x[k] = RONDE_PORT_LOAD(a + (i + k * stride) * 16);
-            y[k] = MOVE(move_has_b)(move) ? RONDE_PORT_LOAD(b + (i + k * stride) * 16) : x[k];
+            const uint64_t at = i + k * stride;
+            x[k] = at < end ? a[at] : (ELEMENT)0;
+            y[k] = at < end && MOVE(move_has_b)(move) ? b[at] : x[k];
         }
         RONDE_UNROLL
         for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
-            RONDE_PORT_STORE(to + (i + k * stride) * 16,
+            if (i + k * stride < end)
+                to[i + k * stride] = MOVE(move_element)(move, x[k], y[k], command);
+    }
+}
+
+/* The vectors of a command from a place on. */
+struct MOVE(row) {
+    unsigned char *to;
+    const unsigned char *a;
+    const unsigned char *b; /* a again, where there is no second operand */
+    uint64_t count;
+};
+
+/* Vectors i, i + stride, ... of a row: all loads are under way before the first store. A part of them may lie beyond it. */
+RONDE_INTERP void MOVE(move_some)(enum ronde_move move, const struct ronde_command *command,
+                                  const struct MOVE(row) * row, uint64_t i, uint64_t stride,
+                                  bool is_whole)
+{
+    struct ronde_vector x[RONDE_VECTORS_AT_ONCE] = {{{0}}};
+    struct ronde_vector y[RONDE_VECTORS_AT_ONCE] = {{{0}}};
+    RONDE_UNROLL
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
+        const uint64_t at = i + k * stride;
+        if (!is_whole && at >= row->count)
+            continue;
+        x[k] = RONDE_PORT_LOAD(row->a + at * 16);
+        y[k] = MOVE(move_has_b)(move) ? RONDE_PORT_LOAD(row->b + at * 16) : x[k];
+    }
+    RONDE_UNROLL
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+        if (is_whole || i + k * stride < row->count)
+            RONDE_PORT_STORE(row->to + (i + k * stride) * 16,
                              MOVE(move_vector)(move, x[k], y[k], command));
-    }
-    for (; i < count; i += stride) {
-        const struct ronde_vector x = RONDE_PORT_LOAD(a + i * 16);
-        const struct ronde_vector y = MOVE(move_has_b)(move) ? RONDE_PORT_LOAD(b + i * 16) : x;
-        RONDE_PORT_STORE(to + i * 16, MOVE(move_vector)(move, x, y, command));
-    }
+}
+
+/* `count` vectors from these places on. The last of them go together as well: one by one each would cost a way to memory. */
+RONDE_INTERP void MOVE(move_vectors)(enum ronde_move move, const struct ronde_command *command,
+                                     uint64_t skip, uint64_t count, struct ronde_mover mover)
+{
+    const struct MOVE(row)
+        row = {command->to + skip, command->a + skip,
+               MOVE(move_has_b)(move) ? command->b + skip : command->a + skip, count};
+    const uint64_t stride = mover.threads;
+    uint64_t i = mover.thread;
+    for (; i + (RONDE_VECTORS_AT_ONCE - 1) * stride < count; i += RONDE_VECTORS_AT_ONCE * stride)
+        MOVE(move_some)(move, command, &row, i, stride, true);
+    if (i < count)
+        MOVE(move_some)(move, command, &row, i, stride, false);
 }
 
 /* Plain memory: singly up to the first vector, vectors, and the rest singly. */
@@ -133,36 +162,39 @@ RONDE_INTERP void MOVE(move_plain)(enum ronde_move move, const struct ronde_comm
     MOVE(move_singly)(move, command, head + vectors * PER_VECTOR, command->elements, mover);
 }
 
-/* Waits for a line that is still under way; one whose sender is gone never comes, and then the run has to stop. */
-RONDE_INTERP struct ronde_line MOVE(await_line)(const struct ronde_command *command,
-                                                const unsigned char *address)
-{
-    const uint32_t flag = command->flags[0];
-    struct ronde_line line = RONDE_PORT_LOAD_LINE(address);
-    for (uint32_t k = 1; line.flag[0] != flag || line.flag[1] != flag; k++) {
-        if (k % RONDE_TURNS_PER_LOOK == 0 && ronde_block_must_stop(ronde_command_block(command)))
-            break;
-        line = RONDE_PORT_LOAD_LINE(address);
-    }
-    return line;
-}
-
-/* The elements of an operand that a line holds, or would hold. */
-RONDE_INTERP struct MOVE(cell) MOVE(load_cell)(const struct ronde_command *command,
+/* The line of an operand as it is now; of plain memory one that has arrived. */
+RONDE_INTERP struct ronde_line MOVE(peek_line)(const struct ronde_command *command,
                                                const unsigned char *operand, uint64_t cell)
 {
-    struct MOVE(cell) out;
-    if (ronde_place_has_lines(operand)) {
-        const struct ronde_line line =
-            MOVE(await_line)(command, ronde_line_address(operand + cell * RONDE_LINE_DATA_BYTES));
-        RONDE_BYTES(&out, line.data, sizeof out);
-        return out;
-    }
+    if (ronde_place_has_lines(operand))
+        return RONDE_PORT_LOAD_LINE(ronde_line_address(operand + cell * RONDE_LINE_DATA_BYTES));
+    struct ronde_line line = {{0, 0}, {command->flags[0], command->flags[0]}};
+    struct MOVE(cell) plain;
     const ELEMENT *const from = (const ELEMENT *)(const void *)operand + cell * PER_LINE;
     const uint64_t rest = command->elements - cell * PER_LINE;
     RONDE_UNROLL
     for (uint32_t e = 0; e < PER_LINE; e++)
-        out.at[e] = e < rest ? from[e] : (ELEMENT)0;
+        plain.at[e] = e < rest ? from[e] : (ELEMENT)0;
+    RONDE_BYTES(line.data, &plain, sizeof plain);
+    return line;
+}
+
+/*
+ * The elements of a line, when it has come: it may still be under way. One whose sender is gone never comes, and then the
+ * run has to stop.
+ */
+RONDE_INTERP struct MOVE(cell)
+    MOVE(await_cell)(const struct ronde_command *command, const unsigned char *operand,
+                     uint64_t cell, struct ronde_line line)
+{
+    struct MOVE(cell) out;
+    const uint32_t flag = command->flags[0];
+    for (uint32_t k = 1; line.flag[0] != flag || line.flag[1] != flag; k++) {
+        if (k % RONDE_TURNS_PER_LOOK == 0 && ronde_block_must_stop(ronde_command_block(command)))
+            break;
+        line = MOVE(peek_line)(command, operand, cell);
+    }
+    RONDE_BYTES(&out, line.data, sizeof out);
     return out;
 }
 
@@ -184,21 +216,47 @@ RONDE_INTERP void MOVE(store_cell)(unsigned char *to, uint64_t cell, uint64_t el
             out[e] = in.at[e];
 }
 
-/* One or several of result and operands lie in lines. */
+/* The element function on a whole line. */
+RONDE_INTERP struct MOVE(cell)
+    MOVE(move_cell)(enum ronde_move move, const struct ronde_command *command, struct MOVE(cell) x,
+                    struct MOVE(cell) y)
+{
+    RONDE_UNROLL
+    for (uint32_t e = 0; e < PER_LINE; e++)
+        x.at[e] = MOVE(move_element)(move, x.at[e], y.at[e], command);
+    return x;
+}
+
+/* One or several of result and operands lie in lines. Some are looked at together, then waited for one by one. */
 RONDE_INTERP void MOVE(move_lines)(enum ronde_move move, const struct ronde_command *command,
                                    struct ronde_mover mover)
 {
-    const uint64_t elements = command->elements;
-    const uint64_t cells = (elements + PER_LINE - 1) / PER_LINE;
-    for (uint64_t c = mover.thread; c < cells; c += mover.threads) {
-        struct MOVE(cell) x = MOVE(load_cell)(command, command->a, c);
-        struct MOVE(cell) y = x;
-        if (MOVE(move_has_b)(move))
-            y = MOVE(load_cell)(command, command->b, c);
+    const unsigned char *const b = MOVE(move_has_b)(move) ? command->b : command->a;
+    const uint64_t cells = (command->elements + PER_LINE - 1) / PER_LINE;
+    const uint64_t stride = mover.threads;
+    for (uint64_t c = mover.thread; c < cells; c += RONDE_LINES_AT_ONCE * stride) {
+        struct ronde_line x[RONDE_LINES_AT_ONCE] = {{{0}, {0}}};
+        struct ronde_line y[RONDE_LINES_AT_ONCE] = {{{0}, {0}}};
         RONDE_UNROLL
-        for (uint32_t e = 0; e < PER_LINE; e++)
-            x.at[e] = MOVE(move_element)(move, x.at[e], y.at[e], command);
-        MOVE(store_cell)(command->to, c, elements, x, command->flags[1]);
+        for (uint32_t k = 0; k < RONDE_LINES_AT_ONCE; k++) {
+            const uint64_t at = c + k * stride;
+            if (at >= cells)
+                continue;
+            x[k] = MOVE(peek_line)(command, command->a, at);
+            y[k] = MOVE(move_has_b)(move) ? MOVE(peek_line)(command, b, at) : x[k];
+        }
+        RONDE_UNROLL
+        for (uint32_t k = 0; k < RONDE_LINES_AT_ONCE; k++) {
+            const uint64_t at = c + k * stride;
+            if (at >= cells)
+                continue;
+            const struct MOVE(cell) one = MOVE(await_cell)(command, command->a, at, x[k]);
+            const struct MOVE(cell) two =
+                MOVE(move_has_b)(move) ? MOVE(await_cell)(command, b, at, y[k]) : one;
+            MOVE(store_cell)
+            (command->to, at, command->elements, MOVE(move_cell)(move, command, one, two),
+             command->flags[1]);
+        }
     }
 }
 

@@ -3,9 +3,12 @@
  *
  * The floor is a copy from device to device, measured first: bytes read and written per second. A schedule's traffic is
  * what its steps read and write if nothing is found in a cache; a share of the floor above 1 means that much was. Beside
- * it stands the least that any algorithm moves. Small runs are timed as nodes of a CUDA graph, so that the host has no
+ * it stands the least that any algorithm moves. stderr gets the floors of all algorithms, `--floors` prints these alone.
+ * Small runs are timed as nodes of a CUDA graph, so that the host has no
  * part in it.
  */
+#include "cuda/traffic.h"
+
 #include "ronde/cuda.h"
 #include "ronde/engine.h"
 #include "ronde/hw.h"
@@ -101,64 +104,10 @@ static void enqueue_graph(void *executable)
     must(cudaGraphLaunch((cudaGraphExec_t)executable, bench.stream) == cudaSuccess, "graph");
 }
 
-/*
- * Bytes that a step of one chunk reads and writes for each byte of it, where messages are read in place: what is sent is
- * read by who receives it, unless it has to be kept in a slot.
- */
-static double step_traffic(const struct ronde_step *step)
-{
-    const bool is_buffered = (step->flags & RONDE_FLAG_BUFFERED) != 0;
-    switch ((enum ronde_step_op)step->op) {
-    case RONDE_STEP_SEND:
-        return is_buffered ? 2 : 0;
-    case RONDE_STEP_RECV:
-    case RONDE_STEP_RCS:
-    case RONDE_STEP_RS:
-    case RONDE_STEP_COPY:
-        return 2;
-    case RONDE_STEP_RRC:
-    case RONDE_STEP_RRS:
-    case RONDE_STEP_RRCS:
-    case RONDE_STEP_REDUCE:
-        return 3;
-    case RONDE_STEP_NOP:
-    case RONDE_STEP_OP_COUNT:
-        break;
-    }
-    return 0;
-}
-
-/* The fewest bytes that the memory moves for a schedule's steps, all ranks together, if no cache holds anything. */
-static double traffic_of(const struct ronde_schedule *schedule, uint64_t block_bytes)
-{
-    const double chunk_bytes =
-        (double)block_bytes / schedule->channel_count / schedule->chunks_per_block;
-    double bytes = 0;
-    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
-        for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
-            const struct ronde_program *program = ronde_view_open(schedule, channel, rank).program;
-            for (uint32_t s = 0; s < program->step_count; s++)
-                bytes += step_traffic(&program->steps[s]) * program->steps[s].chunk_count;
-        }
-    return bytes * chunk_bytes;
-}
-
-/*
- * The fewest bytes that any algorithm moves on one device: every input is read once and every output written once. The
- * inputs of broadcast and all_gather are as much as one output, all ranks together.
- */
-static double least_bytes(const struct point *point)
-{
-    const double n = point->ranks;
-    const double bytes = (double)point->bytes;
-    return point->collective == RONDE_ALL_REDUCE ? 2 * n * bytes : (1 + n) * bytes;
-}
-
 /* Elements of a block. */
 static uint64_t count_of(const struct point *point)
 {
-    const uint64_t elements = point->bytes / sizeof(float);
-    return point->collective == RONDE_ALL_GATHER ? elements / point->ranks : elements;
+    return traffic_block_bytes(point->collective, point->ranks, point->bytes) / sizeof(float);
 }
 
 static struct ronde_schedule *compile(const struct point *point)
@@ -190,7 +139,7 @@ static void *prepare(const struct point *point, const struct ronde_schedule *sch
 static void print_point(const struct point *point, const struct ronde_schedule *schedule,
                         double time_ns, const char *how)
 {
-    const double traffic = traffic_of(schedule, count_of(point) * sizeof(float));
+    const double traffic = traffic_of(schedule, point->bytes);
     const double floor_ns = traffic / bench.copy_GBps;
     printf("{\"kind\": \"measured\", \"engine\": \"cuda\", \"collective\": \"%s\", "
            "\"algorithm\": \"%s\", \"ranks\": %u, \"bytes\": %llu, \"dtype\": \"float32\", "
@@ -199,7 +148,8 @@ static void print_point(const struct point *point, const struct ronde_schedule *
            "\"how\": \"%s\", \"labels\": [\"virtual_ranks\"]}\n",
            ronde_collective_text(point->collective), point->algorithm, point->ranks,
            (unsigned long long)point->bytes, point->channels, time_ns,
-           (double)point->bytes / time_ns, traffic, least_bytes(point), bench.copy_GBps,
+           (double)point->bytes / time_ns, traffic,
+           traffic_least(point->collective, point->ranks, point->bytes), bench.copy_GBps,
            floor_ns / time_ns, how);
     fflush(stdout);
 }
@@ -273,6 +223,9 @@ static void open_bench(uint64_t buffer_bytes)
     bench.copy_GBps = 2 * (double)bytes / time_of(enqueue_copy, &bytes);
     printf("{\"kind\": \"measured\", \"engine\": \"copy\", \"bytes\": %zu, \"copy_GBps\": %.1f}\n",
            bytes, bench.copy_GBps);
+    fprintf(stderr, "bytes that must move, in sizes; by any algorithm; and at %.0f GB/s\n",
+            bench.copy_GBps);
+    must(traffic_print(stderr, bench.copy_GBps), "floors");
 }
 
 int main(int argc, char **argv)
@@ -286,6 +239,9 @@ int main(int argc, char **argv)
                  {RONDE_ALL_GATHER, "ring"}};
     static const char *const small[] = {"ring", "recursive_doubling", "double_tree",
                                         "direct_one_step"};
+    /* The table alone needs no GPU. */
+    if (argc > 1 && strcmp(argv[1], "--floors") == 0)
+        return traffic_print(stdout, 0) ? 0 : 4;
     const uint64_t most_MiB = argc > 1 ? strtoull(argv[1], NULL, 10) : 1024;
     open_bench(most_MiB << 20);
     for (uint32_t c = 0; c < sizeof large / sizeof large[0]; c++)
