@@ -4,7 +4,6 @@
 #include "ronde/hw.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,25 +26,18 @@ static double read_busy_ns(void)
     return ticks_to_ns(user + nice + system + stolen);
 }
 
-/* Fields 14 and 15, counted from behind the name, which may hold anything. */
-static double read_process_ns(pid_t process)
+double ronde_process_ns(pid_t process)
 {
     char path[48];
-    char text[512];
-    unsigned long long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    double running_ns = 0.0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)process);
     FILE *file = fopen(path, "r");
     if (!file)
         return 0.0;
-    const size_t length = fread(text, 1, sizeof text - 1, file);
+    if (fscanf(file, "%lf", &running_ns) != 1)
+        running_ns = 0.0;
     fclose(file);
-    text[length] = '\0';
-    const char *after_name = strrchr(text, ')');
-    if (!after_name ||
-        sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-               &system) != 2)
-        return 0.0;
-    return ticks_to_ns(user + system);
+    return running_ns;
 }
 
 double ronde_own_ns(void)
@@ -63,7 +55,7 @@ struct ronde_bystander ronde_bystander_read(pid_t helper)
                                       .busy_ns = read_busy_ns(),
                                       .own_ns = ronde_own_ns()};
     if (helper > 0)
-        reading.own_ns += read_process_ns(helper);
+        reading.own_ns += ronde_process_ns(helper);
     return reading;
 }
 

@@ -10,6 +10,9 @@
 /** Processor time of this process, ns. */
 double ronde_own_ns(void);
 
+/** Processor time of a process of one thread, ns; 0 where the system does not say. */
+double ronde_process_ns(pid_t process);
+
 /** A reading; the difference of two says what happened in between. */
 struct ronde_bystander {
     double at_ns;   /**< of the clock */

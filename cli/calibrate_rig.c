@@ -26,6 +26,7 @@ enum item {
 
 #define HOPS 3u
 #define MORE_HOPS 43u
+#define MORE_LONG_HOPS 13u
 #define MESSAGES 8u
 #define MORE_MESSAGES 56u
 
@@ -77,7 +78,7 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
         const uint64_t count = probes[i].bytes / sizeof(float);
         status = ronde_probe_make(probes[i].probe, probes[i].length, 1, &raw->schedules[i], error);
         raw->jobs[i] = (struct ronde_crew_job){raw->schedules[i], count, 0};
-        raw->runs[i] = (struct ronde_crew_run){i, count, probes[i].in_place};
+        raw->runs[i] = (struct ronde_crew_run){i, count, probes[i].in_place, false};
     }
     return status;
 }
@@ -124,66 +125,98 @@ static double spread(const struct raw *raw, enum item item)
     return stats->median > 0.0 ? stats->notch / stats->median : 0.0;
 }
 
-/* A hop of 4 bytes thrown both ways in all pairs of some hosts at once. */
-static enum ronde_status measure_pairs(const struct ronde_options *options, uint32_t ranks,
-                                       bool is_crowded, struct ronde_constant *out_hop,
+/* Messages of 4 bytes, and of a piece. */
+enum { SHORT, LONG };
+
+/* What hosts that share processors are found to do with all of them at work. */
+struct crowd {
+    double work_ns;      /* processor time of a message of 4 bytes */
+    double jitter_ns[2]; /* per hop: SHORT and LONG messages */
+    double spread;       /* of the times they are found from */
+};
+
+/* A length and a size of what is thrown; in the order of `throws`. */
+enum throw { FEW, MANY, FEW_LONG, MANY_LONG, THROW_COUNT };
+
+static const struct {
+    uint32_t hops;
+    uint64_t bytes;
+} throws[THROW_COUNT] = {
+    [FEW] = {HOPS, 4},
+    [MANY] = {MORE_HOPS, 4},
+    [FEW_LONG] = {HOPS, SHORT_BYTES},
+    [MANY_LONG] = {MORE_LONG_HOPS, SHORT_BYTES},
+};
+
+/* Runs of one kind by the clock of one pair, and the processor time that all of them took. */
+static enum ronde_status measure_throw(struct ronde_crew *crew, enum throw which,
+                                       struct ronde_stats *out_stats, double *out_work_ns,
                                        struct ronde_error *error)
 {
-    static const uint32_t lengths[2] = {HOPS, MORE_HOPS};
     static const struct ronde_crew_effort effort = {9, 3};
-    struct ronde_schedule *schedules[2] = {NULL, NULL};
-    struct ronde_crew_job jobs[2];
-    const struct ronde_crew_run runs[2] = {{0, 1, false}, {1, 1, false}};
-    const struct ronde_crew_plan plan = {.rig = options->rig,
-                                         .ranks = ranks,
-                                         .is_crowded = is_crowded,
-                                         .options = options,
-                                         .jobs = jobs,
-                                         .job_count = 2};
-    struct ronde_stats stats[2];
+    const struct ronde_crew_run run = {which, throws[which].bytes / sizeof(float), false, true};
     struct ronde_crew_tally tally = {0, 0};
-    struct ronde_crew *crew = NULL;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < 2; i++) {
-        status = ronde_probe_make_pairs(ranks, lengths[i], &schedules[i], error);
-        jobs[i] = (struct ronde_crew_job){schedules[i], 1, 0};
-    }
-    if (status == RONDE_OK)
-        status = ronde_crew_open(&plan, &crew, error);
-    if (status == RONDE_OK)
-        status = ronde_crew_measure(crew, runs, 2, &effort, stats, &tally, error);
-    ronde_crew_close(crew);
-    for (uint32_t i = 0; i < 2; i++)
-        ronde_schedule_destroy(schedules[i]);
-    if (status == RONDE_OK && (stats[0].count == 0 || stats[1].count == 0))
-        status = ronde_fail(error, RONDE_REJECTED, "too many repetitions were disturbed");
-    if (status == RONDE_OK)
-        *out_hop = (struct ronde_constant){.value = (stats[1].median - stats[0].median) /
-                                                    (MORE_HOPS - HOPS),
-                                           .spread = stats[1].notch / stats[1].median};
-    return status;
+    const struct ronde_crew_work before = ronde_crew_work(crew);
+    const enum ronde_status status =
+        ronde_crew_measure(crew, &run, 1, &effort, out_stats, &tally, error);
+    const struct ronde_crew_work after = ronde_crew_work(crew);
+    if (status != RONDE_OK)
+        return status;
+    *out_work_ns = (after.processor_ns - before.processor_ns) / (after.runs - before.runs);
+    return out_stats->count > 0
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_REJECTED, "too many repetitions were disturbed");
 }
 
 /*
- * What carries everybody's packets: with all pairs at it, a packet waits for those of all other hosts instead of one.
- * Fewer than four hosts, or an odd number, cannot tell.
+ * Hops scatter each by itself, so that their variances add up. What scatters whole runs (which processor a host happens to
+ * be on) looks like more than that, the shorter the hops the more: short messages are taken to scatter no more than long.
  */
-static enum ronde_status measure_switch(const struct ronde_options *options, uint32_t hosts,
-                                        struct ronde_constant *out, struct ronde_error *error)
+static double jitter(const struct ronde_stats *few, const struct ronde_stats *many, double hops)
 {
-    const bool is_crowded = hosts > ronde_usable_cores();
-    struct ronde_constant one, all;
-    *out = (struct ronde_constant){"switch_ns", "ns", 0.0, 0.0, "fewer than two pairs of hosts"};
-    if (hosts < 4 || hosts % 2 != 0 || hosts > RONDE_PROBE_RANKS)
-        return RONDE_OK;
-    enum ronde_status status = measure_pairs(options, 2, is_crowded, &one, error);
+    const double more = many->scatter * many->scatter - few->scatter * few->scatter;
+    return sqrt(fmax(more, 0.0) / hops);
+}
+
+/*
+ * Balls thrown both ways in all pairs at once, so that caches and processors are as awake, and as much in demand, as in a
+ * collective.
+ */
+static enum ronde_status measure_crowd(const struct ronde_options *options, uint32_t hosts,
+                                       struct crowd *out, struct ronde_error *error)
+{
+    const uint32_t even = hosts - hosts % 2;
+    const uint32_t ranks = even < RONDE_PROBE_RANKS ? even : RONDE_PROBE_RANKS;
+    struct ronde_schedule *schedules[THROW_COUNT] = {NULL};
+    struct ronde_crew_job jobs[THROW_COUNT];
+    const struct ronde_crew_plan plan = {.rig = options->rig,
+                                         .ranks = ranks,
+                                         .is_crowded = hosts > ronde_usable_cores(),
+                                         .options = options,
+                                         .jobs = jobs,
+                                         .job_count = THROW_COUNT};
+    struct ronde_stats stats[THROW_COUNT];
+    double work_ns[THROW_COUNT];
+    struct ronde_crew *crew = NULL;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < THROW_COUNT; i++) {
+        status = ronde_probe_make_pairs(ranks, throws[i].hops, &schedules[i], error);
+        jobs[i] = (struct ronde_crew_job){schedules[i], throws[i].bytes / sizeof(float), 0};
+    }
     if (status == RONDE_OK)
-        status = measure_pairs(options, hosts, is_crowded, &all, error);
+        status = ronde_crew_open(&plan, &crew, error);
+    for (enum throw i = FEW; status == RONDE_OK && i < THROW_COUNT; i++)
+        status = measure_throw(crew, i, &stats[i], &work_ns[i], error);
+    ronde_crew_close(crew);
+    for (uint32_t i = 0; i < THROW_COUNT; i++)
+        ronde_schedule_destroy(schedules[i]);
     if (status != RONDE_OK)
         return status;
-    out->value = fmax((all.value - one.value) / (hosts - 2), 0.0);
-    out->spread = fmax(one.spread, all.spread);
-    out->how = "4-byte ping-pong both ways, one pair against all pairs at once";
+    out->work_ns = fmax(work_ns[MANY] - work_ns[FEW], 0.0) / ((MORE_HOPS - HOPS) * ranks);
+    out->jitter_ns[LONG] = jitter(&stats[FEW_LONG], &stats[MANY_LONG], MORE_LONG_HOPS - HOPS);
+    out->jitter_ns[SHORT] =
+        fmin(jitter(&stats[FEW], &stats[MANY], MORE_HOPS - HOPS), out->jitter_ns[LONG]);
+    out->spread = stats[MANY].notch / stats[MANY].median;
     return RONDE_OK;
 }
 
@@ -244,6 +277,29 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
                                          "MTU of the device, without headers"});
 }
 
+/* Hosts that share processors wait for them and, asleep, for their turn. */
+static void fit_crowd(const struct crowd *crowd, struct ronde_calibration_report *report)
+{
+    struct ronde_packet_facts *packets = &report->calibration.packets;
+    /* To wake is a part of the latency. */
+    const double short_ns = fmin(crowd->jitter_ns[SHORT], report->calibration.latency_ns);
+    const double more_ns = fmin(crowd->jitter_ns[LONG], report->calibration.latency_ns) - short_ns;
+    packets->processors = ronde_usable_cores();
+    packets->switch_ns = crowd->work_ns;
+    packets->jitter_ns = short_ns;
+    packets->jitter_GBps = more_ns > 0.0 ? SHORT_BYTES / more_ns : 0.0;
+    note(report, (struct ronde_constant){
+                     "switch_ns", "ns", packets->switch_ns, crowd->spread,
+                     "processor time of a message: 4-byte ping-pong, all pairs at once"});
+    note(report, (struct ronde_constant){"jitter_ns", "ns", packets->jitter_ns, crowd->spread,
+                                         "the same, one pair's: how far a hop scatters"});
+    note(report, (struct ronde_constant){
+                     "jitter_GBps", "GB/s", packets->jitter_GBps, crowd->spread,
+                     packets->jitter_GBps > 0.0
+                         ? "64 KiB ping-pong, all pairs at once: what it scatters beyond"
+                         : "64 KiB ping-pong, all pairs at once: scatters no more"});
+}
+
 /* A sum that cannot be told from the stream beside it costs nothing: most networks are slower than any processor. */
 static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *report)
 {
@@ -272,10 +328,10 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     used.depth = DEPTH;
     used.protocol = RONDE_PROTOCOL_STAGED;
     used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
-    struct ronde_constant through = {.name = NULL};
+    struct crowd crowd = {0};
     enum ronde_status status = measure(&used, hosts, &raw, error);
     if (status == RONDE_OK)
-        status = measure_switch(&used, hosts, &through, error);
+        status = measure_crowd(&used, hosts, &crowd, error);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,
                             "a long stream took no longer than a shorter one: there is no rate");
@@ -289,8 +345,7 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     fit_small(&raw, out_report);
     fit_ports(&raw, out_report);
     fit_gamma(&raw, out_report);
-    out_report->calibration.packets.switch_ns = through.value;
-    note(out_report, through);
+    fit_crowd(&crowd, out_report);
     ronde_calibration_describe(out_report, "ucx", "between two hosts of a rig, ucx");
     return RONDE_OK;
 }

@@ -337,7 +337,7 @@ static enum ronde_status check_size(struct lineup *lineup, uint64_t bytes, uint6
         wrong[a] = RONDE_NOT_CHECKED;
         if (bytes > CHECKED_BYTES)
             continue;
-        const struct ronde_crew_run run = {a, count_of(lineup, bytes), false};
+        const struct ronde_crew_run run = {.job = a, .count = count_of(lineup, bytes)};
         status = lineup->crew ? ronde_crew_check(lineup->crew, &run, found, error)
                               : ronde_trial_check(&lineup->trials[a], &lineup->checked, run.count,
                                                   found, error);
@@ -453,7 +453,7 @@ static enum ronde_status measure_size(struct lineup *lineup, uint64_t count,
     const uint32_t algorithms = lineup->comparison->grid.algorithm_count;
     struct ronde_crew_run runs[RONDE_MAX_NAMES];
     for (uint32_t a = 0; a < algorithms; a++) {
-        runs[a] = (struct ronde_crew_run){a, count, false};
+        runs[a] = (struct ronde_crew_run){.job = a, .count = count};
         if (!lineup->crew)
             ronde_trial_aim(&lineup->trials[a], &lineup->memory, count, false);
     }

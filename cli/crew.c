@@ -33,6 +33,7 @@ struct ronde_crew {
     uint32_t ranks; /* started */
     pid_t helper;   /* the switch of the rig, or 0 */
     double own_ns;  /* processor time of the ranks, all runs */
+    uint32_t runs;
     double mtu_bytes;
 };
 
@@ -171,10 +172,18 @@ enum ronde_status ronde_crew_time(struct ronde_crew *crew, const struct ronde_cr
     const enum ronde_status status = order_all(crew, &order, replies, error);
     for (uint32_t rank = 0; status == RONDE_OK && rank < crew->ranks; rank++) {
         start_ns = replies[rank].start_ns > start_ns ? replies[rank].start_ns : start_ns;
-        end_ns = replies[rank].end_ns > end_ns ? replies[rank].end_ns : end_ns;
+        if ((!run->until_first || rank == 0) && replies[rank].end_ns > end_ns)
+            end_ns = replies[rank].end_ns;
     }
+    crew->runs++;
     *out_ns = end_ns - start_ns;
     return status;
+}
+
+struct ronde_crew_work ronde_crew_work(const struct ronde_crew *crew)
+{
+    const double helper_ns = crew->helper > 0 ? ronde_process_ns(crew->helper) : 0.0;
+    return (struct ronde_crew_work){crew->own_ns + helper_ns, crew->runs};
 }
 
 enum ronde_status ronde_crew_check(struct ronde_crew *crew, const struct ronde_crew_run *run,

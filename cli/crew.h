@@ -34,9 +34,10 @@ struct ronde_crew;
 
 /** One run. */
 struct ronde_crew_run {
-    uint32_t job;   /**< index into the jobs */
-    uint64_t count; /**< elements of a block */
-    bool in_place;  /**< input and output share memory */
+    uint32_t job;     /**< index into the jobs */
+    uint64_t count;   /**< elements of a block */
+    bool in_place;    /**< input and output share memory */
+    bool until_first; /**< it is over for the clock when rank 0 is done, not the last */
 };
 
 /**
@@ -62,6 +63,15 @@ RONDE_MUST_CHECK enum ronde_status ronde_crew_time(struct ronde_crew *crew,
 RONDE_MUST_CHECK enum ronde_status ronde_crew_check(struct ronde_crew *crew,
                                                     const struct ronde_crew_run *run,
                                                     uint64_t *out_wrong, struct ronde_error *error);
+
+/** What a crew has taken since it was opened. */
+struct ronde_crew_work {
+    double processor_ns; /**< processor time of its ranks, and of the rig's switch */
+    uint32_t runs;       /**< how often it ran */
+};
+
+/** The difference of two says what the runs in between took. */
+struct ronde_crew_work ronde_crew_work(const struct ronde_crew *crew);
 
 /** How a crew measures. */
 struct ronde_crew_effort {

@@ -25,11 +25,25 @@ static double middle(const double *sorted, size_t count)
     return count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]);
 }
 
+/* From one sample to the next, before they are sorted; as many differences as fit decide. */
+static double scatter_of(const double *samples, size_t count)
+{
+    double differences[RONDE_MAX_SAMPLES];
+    const size_t pairs = count - 1 < RONDE_MAX_SAMPLES ? count - 1 : RONDE_MAX_SAMPLES;
+    if (pairs == 0)
+        return 0.0;
+    for (size_t i = 0; i < pairs; i++)
+        differences[i] = fabs(samples[i + 1] - samples[i]);
+    qsort(differences, pairs, sizeof differences[0], by_value);
+    return middle(differences, pairs) / 0.954;
+}
+
 struct ronde_stats ronde_stats_of(double *samples, size_t count)
 {
     struct ronde_stats stats = {0};
     if (count == 0)
         return stats;
+    stats.scatter = scatter_of(samples, count);
     qsort(samples, count, sizeof samples[0], by_value);
     const double quartiles =
         ronde_percentile(samples, count, 75.0) - ronde_percentile(samples, count, 25.0);

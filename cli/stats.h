@@ -12,18 +12,19 @@
 
 /** What a set of samples says. Zeroed for an empty set. */
 struct ronde_stats {
-    double median; /**< middle; mean of the middle two */
-    double min;    /**< smallest */
-    double p95;    /**< nearest-rank 95th percentile */
-    double notch;  /**< half-width of the median's confidence interval, see ronde_stats_of */
-    size_t count;  /**< samples */
+    double median;  /**< middle; mean of the middle two */
+    double min;     /**< smallest */
+    double p95;     /**< nearest-rank 95th percentile */
+    double notch;   /**< half-width of the median's confidence interval, see ronde_stats_of */
+    double scatter; /**< standard deviation from one sample to the next: slow drifts are not in it */
+    size_t count;   /**< samples */
 };
 
 /**
- * Sorts the samples and describes them. notch = 1.57 * (q3 - q1) / sqrt(n): two medians further
+ * Sorts the samples, which come in the order in which they were taken, and describes them. notch = 1.57 * (q3 - q1) / sqrt(n): two medians further
  * apart than the sum of
  * their notches differ at about the 5 % level (McGill, Tukey, Larsen: Variations of Box Plots,
- * 1978).
+ * 1978). scatter is the median of |x[i + 1] - x[i]| over 0.954, what that is of a normal distribution's deviation.
  */
 struct ronde_stats ronde_stats_of(double *samples, size_t count);
 

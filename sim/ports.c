@@ -19,10 +19,14 @@
 
 #include "check.h"
 
+#include <math.h>
 #include <string.h>
 
 /* As the communicator polls its lanes (hw/comm/program.c). */
 #define BURST 8u
+
+/* Replays whose median is told where hosts wake by chance: odd, and as many as a point of a measurement has in a round. */
+#define CHANCES 9u
 
 /* Kinds of a successor, beside its index. */
 #define MESSAGE 0x80000000u
@@ -46,6 +50,7 @@ struct host {
     bool is_to_wake; /* an event says so */
     bool is_sweeping;
     bool has_shown; /* its first card */
+    bool has_begun; /* where processors are shared: it has got one */
 };
 
 /* A lane: its operations in order. */
@@ -69,6 +74,8 @@ struct ports {
     struct posted *posted;
     size_t posted_capacity;
     uint32_t posted_count;
+    uint64_t chance; /* state of what says how long a host takes to wake */
+    double begun_ns; /* when the last host began, where they share processors */
     double end_ns;
 };
 
@@ -90,10 +97,30 @@ static bool wake(struct ports *ports, uint32_t rank, double at_ns)
                                 (struct ronde_sim_arrival){when_ns, rank, 0, RONDE_SIM_WAKING});
 }
 
-/* One predecessor less. */
-static bool satisfy(struct ports *ports, uint32_t op, double at_ns)
+/*
+ * How long a host that sleeps takes to wake this time: exponential, so that the mean, which is in the latency, is the
+ * standard deviation. Bits are splitmix64's (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+ */
+static double draw_waking(struct ports *ports, double bytes)
 {
-    return --ports->waits[op] > 0 || wake(ports, op_at(ports, op)->src, at_ns);
+    const double mean_ns = ronde_sim_net_waking_ns(&ports->net, bytes);
+    if (mean_ns == 0)
+        return 0.0;
+    uint64_t bits = ports->chance += 0x9e3779b97f4a7c15u;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    bits ^= bits >> 31;
+    return -log(((double)(bits >> 11) + 0.5) * 0x1p-53) * mean_ns;
+}
+
+/* One predecessor less: what came over the network, if `bytes` says so. A host that is awake sees that by itself. */
+static bool satisfy(struct ports *ports, uint32_t op, double bytes, double at_ns)
+{
+    const uint32_t rank = op_at(ports, op)->src;
+    if (--ports->waits[op] > 0 || ports->hosts[rank].is_sweeping)
+        return true;
+    return wake(ports, rank,
+                ports->hosts[rank].is_to_wake ? at_ns : at_ns + draw_waking(ports, bytes));
 }
 
 /* What follows an operation on its own host may go on; who waits for its slot will be told. */
@@ -105,7 +132,7 @@ static bool finish(struct ports *ports, uint32_t op, double at_ns)
     for (uint32_t k = ports->first_next[op]; k < ports->first_next[op + 1] && fits; k++) {
         frees_slot |= (ports->next[k] & CREDIT) != 0;
         if ((ports->next[k] & (MESSAGE | CREDIT)) == 0)
-            fits = satisfy(ports, ports->next[k], at_ns);
+            fits = satisfy(ports, ports->next[k], 0.0, at_ns);
     }
     if (frees_slot) {
         ports->next_news[op] = host->news;
@@ -204,15 +231,38 @@ static bool tell_news(struct ports *ports, struct host *host, double at_ns)
     return fits;
 }
 
+/* Where hosts share processors, the one that a host works on next; NULL where each has its own. */
+static double *processor_of(const struct ports *ports)
+{
+    return ports->net.facts->processors > 0 ? ronde_sim_net_processor(&ports->net) : NULL;
+}
+
+/*
+ * A host takes up the processor it has got. Launches take processors, too, so that some hosts have sent before others
+ * begin; a run is timed from when the last one does.
+ */
+static void take_up(struct ports *ports, struct host *host, double *processor_ns)
+{
+    host->busy_ns = ronde_sim_later(host->busy_ns, *processor_ns);
+    if (host->has_begun)
+        return;
+    host->has_begun = true;
+    ports->begun_ns = ronde_sim_later(ports->begun_ns, host->busy_ns);
+    *processor_ns = host->busy_ns += ports->scene.dag->launch_ns;
+}
+
 /* One look around. A host that found something to do looks again when it has done it. */
 static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
 {
     struct host *host = &ports->hosts[rank];
+    double *processor_ns = processor_of(ports);
     bool has_moved = false;
     bool fits = true;
     host->is_to_wake = false;
     host->is_sweeping = true;
     host->busy_ns = at_ns;
+    if (processor_ns)
+        take_up(ports, host, processor_ns);
     for (uint32_t l = host->lane; l < host[1].lane && fits; l++) {
         struct lane *lane = &ports->lanes[l];
         for (uint32_t step = 0; step < BURST && fits && can_run(ports, host, lane); step++) {
@@ -221,6 +271,8 @@ static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
         }
     }
     host->is_sweeping = false;
+    if (processor_ns && has_moved)
+        *processor_ns = host->busy_ns;
     fits = fits && post_all(ports, host->busy_ns);
     if (has_moved)
         return fits && wake(ports, rank, host->busy_ns);
@@ -235,7 +287,7 @@ static bool deliver(struct ports *ports, uint32_t op, double at_ns)
     bool fits = true;
     for (uint32_t k = ports->first_next[op]; k < ports->first_next[op + 1] && fits; k++)
         if ((ports->next[k] & MESSAGE) != 0)
-            fits = satisfy(ports, ports->next[k] & INDEX, at_ns);
+            fits = satisfy(ports, ports->next[k] & INDEX, (double)op_at(ports, op)->bytes, at_ns);
     return fits;
 }
 
@@ -253,7 +305,7 @@ static bool happen(struct ports *ports, double at_ns, const struct ronde_sim_arr
     case RONDE_SIM_DELIVERY:
         return deliver(ports, event->op, at_ns);
     case RONDE_SIM_CREDIT:
-        return satisfy(ports, event->op, at_ns);
+        return satisfy(ports, event->op, 0.0, at_ns);
     default:
         return ronde_sim_net_pass(&ports->net, at_ns, event);
     }
@@ -296,8 +348,11 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     uint32_t count = 1;
     bool fits = true;
     show_cards(ports);
+    /* Where processors are shared, chance says who gets one first: the roots of trees are nobody special. */
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
-        fits = wake(ports, rank, ports->hosts[rank].open_ns);
+        fits =
+            wake(ports, rank,
+                 ports->hosts[rank].open_ns + (processor_of(ports) ? draw_waking(ports, 0.0) : 0.0));
     while (fits && count > 0) {
         fits = ronde_sim_queue_pop(&ports->net.queue, &at_ns, &batch, &count);
         for (uint32_t i = 0; fits && i < count; i++)
@@ -306,7 +361,8 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     if (!fits)
         return ronde_sim_no_memory(scene);
     out_result->engine = "ports";
-    out_result->time_ns = ports->end_ns + scene->dag->launch_ns;
+    out_result->time_ns = ports->net.facts->processors > 0 ? ports->end_ns - ports->begun_ns
+                                                           : ports->end_ns + scene->dag->launch_ns;
     out_result->is_contention_free = true;
     return RONDE_OK;
 }
@@ -400,13 +456,48 @@ static void release(struct ports *ports)
     ronde_mem_free(mem, ports->posted, ports->posted_capacity, sizeof *ports->posted);
 }
 
+/* One replay, as one chance has it. */
+static enum ronde_status replay_once(const struct ronde_sim_scene *scene, uint64_t chance,
+                                     struct ronde_sim_result *out_result)
+{
+    struct ports ports = {.scene = *scene, .chance = chance << 32};
+    enum ronde_status status = prepare(&ports);
+    if (status == RONDE_OK)
+        status = replay(&ports, out_result);
+    release(&ports);
+    return status;
+}
+
+/* The replay whose time is in the middle of several, each by its own chance; without jitter all of them are one. */
+static enum ronde_status replay_median(const struct ronde_sim_scene *scene,
+                                       struct ronde_sim_result *out_result)
+{
+    double sorted_ns[CHANCES];
+    uint64_t sorted[CHANCES];
+    enum ronde_status status = RONDE_OK;
+    if (ronde_platform_facts(scene->platform)->packets.jitter_ns == 0)
+        return replay_once(scene, 0, out_result);
+    for (uint32_t i = 0; status == RONDE_OK && i < CHANCES; i++) {
+        uint32_t to = i;
+        status = replay_once(scene, i, out_result);
+        for (; to > 0 && sorted_ns[to - 1] > out_result->time_ns; to--) {
+            sorted_ns[to] = sorted_ns[to - 1];
+            sorted[to] = sorted[to - 1];
+        }
+        sorted_ns[to] = out_result->time_ns;
+        sorted[to] = i;
+    }
+    /* Once more, so that the times of its operations are the ones that are kept. */
+    return status == RONDE_OK ? replay_once(scene, sorted[CHANCES / 2], out_result) : status;
+}
+
 enum ronde_status ronde_sim_ports(const struct ronde_platform *platform, const struct ronde_dag *dag,
                                   const struct ronde_sim_options *options,
                                   const struct ronde_mem *mem, struct ronde_sim_result *out_result,
                                   struct ronde_error *error)
 {
     options = options ? options : &ronde_sim_defaults;
-    struct ports ports = {.scene = {platform, dag, options, mem, error}};
+    const struct ronde_sim_scene scene = {platform, dag, options, mem, error};
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_check(platform, dag, options, error);
     if (status == RONDE_OK)
@@ -417,9 +508,5 @@ enum ronde_status ronde_sim_ports(const struct ronde_platform *platform, const s
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "ports replays named graphs of up to %u operations (%u given)", INDEX,
                           dag->op_count);
-    status = prepare(&ports);
-    if (status == RONDE_OK)
-        status = replay(&ports, out_result);
-    release(&ports);
-    return status;
+    return replay_median(&scene, out_result);
 }

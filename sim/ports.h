@@ -29,13 +29,20 @@ struct ronde_sim_net {
     uint32_t *back_of;                /**< per route, its way back among those */
     struct ronde_sim_bucket *buckets; /**< per link of the platform */
     uint32_t bucket_count;            /**< its entries */
-    double switched_ns;               /**< when the last packet went through the switch */
-    struct ronde_sim_queue queue;     /**< everything that will happen */
+    double *processors;       /**< per processor that carries packets, when it can take another */
+    uint32_t processor_count; /**< its entries */
+    struct ronde_sim_queue queue; /**< everything that will happen */
 };
 
 /** Finds routes and sets up links. Errors: those of the routes, NO_MEMORY; free in every case. */
 enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
                                      struct ronde_sim_net *out_net);
+
+/** The processor that is free first: from when on it is. */
+double *ronde_sim_net_processor(const struct ronde_sim_net *net);
+
+/** The time in which a host that sleeps wakes by a message of so many bytes, in the mean. */
+double ronde_sim_net_waking_ns(const struct ronde_sim_net *net, double bytes);
 
 /** Frees what it holds. */
 void ronde_sim_net_free(struct ronde_sim_net *net);

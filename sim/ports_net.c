@@ -31,6 +31,19 @@ static double serve(struct ronde_sim_bucket *bucket, double at_ns, double bytes,
     return ronde_sim_later(at_ns, begin_ns + (bytes - burst) / bucket->rate_GBps);
 }
 
+double ronde_sim_net_waking_ns(const struct ronde_sim_net *net, double bytes)
+{
+    const double more_ns = net->facts->jitter_GBps > 0 ? bytes / net->facts->jitter_GBps : 0.0;
+    return net->facts->jitter_ns + more_ns;
+}
+
+/* The way of what wakes its receiver: the rest of its latency is what it takes that to wake, in the mean. */
+static double way_ns(const struct ronde_sim_net *net, const struct ronde_sim_route *way,
+                     double bytes)
+{
+    return fmax(way->path.latency_ns - ronde_sim_net_waking_ns(net, bytes), 0.0);
+}
+
 /* A link of a way. */
 static struct ronde_sim_bucket *bucket_at(const struct ronde_sim_net *net,
                                           const struct ronde_sim_route *way, uint32_t hop)
@@ -96,14 +109,14 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
     const uint64_t bytes = net->scene->dag->ops[op].bytes;
     bool fits = true;
     if (route->hop_count == 0)
-        return ronde_sim_queue_push(&net->queue, at_ns + route->path.latency_ns,
+        return ronde_sim_queue_push(&net->queue, at_ns + way_ns(net, route, (double)bytes),
                                     (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_DELIVERY});
     struct ronde_sim_bucket *first = bucket_at(net, route, 0);
     for (uint32_t packet = 0; fits; packet++) {
         const double part = packet_bytes(net, bytes, packet);
         const double leaves_ns = serve(first, at_ns, part, burst_of(net));
         const double next_ns = ronde_sim_later(at_ns, comes_ns(net, route, 1, part, leaves_ns));
-        fits = ronde_sim_queue_push(&net->queue, next_ns + route->path.latency_ns,
+        fits = ronde_sim_queue_push(&net->queue, next_ns + way_ns(net, route, (double)bytes),
                                     (struct ronde_sim_arrival){at_ns, op, packet, 1});
         if (is_last(net, bytes, packet))
             break;
@@ -123,14 +136,26 @@ static void acknowledge(struct ronde_sim_net *net, uint32_t op, double at_ns, do
         (void)serve(bucket_at(net, back, back->hop_count - 1), at_ns, share, share);
 }
 
+double *ronde_sim_net_processor(const struct ronde_sim_net *net)
+{
+    double *free_ns = net->processors;
+    for (uint32_t i = 1; i < net->processor_count; i++)
+        if (net->processors[i] < *free_ns)
+            free_ns = &net->processors[i];
+    return free_ns;
+}
+
 /*
- * What carries the packets of all hosts (a switch that is a program, the kernel they share) takes them one by one: none
- * follows another sooner than that takes. Who comes alone is not delayed; that is part of the latency.
+ * What carries the packets of all hosts (a switch that is a program, the kernel they share) does so on the processors
+ * that there are. Who comes alone is not delayed; that is part of the latency.
  */
 static double pass_switch(struct ronde_sim_net *net, double at_ns)
 {
-    if (net->facts->switch_ns > 0)
-        net->switched_ns = at_ns = ronde_sim_later(at_ns, net->switched_ns + net->facts->switch_ns);
+    double *free_ns = ronde_sim_net_processor(net);
+    if (net->facts->switch_ns == 0)
+        return at_ns;
+    at_ns = ronde_sim_later(at_ns, *free_ns);
+    *free_ns = at_ns + net->facts->switch_ns;
     return at_ns;
 }
 
@@ -177,7 +202,8 @@ double ronde_sim_net_card(struct ronde_sim_net *net, uint32_t way, double at_ns)
 
 bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns)
 {
-    return ronde_sim_queue_push(&net->queue, send_note(net, back_of(net, op), CREDIT_BYTES, at_ns),
+    const double there_ns = send_note(net, back_of(net, op), CREDIT_BYTES, at_ns);
+    return ronde_sim_queue_push(&net->queue, fmax(there_ns - net->facts->jitter_ns, at_ns),
                                 (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_CREDIT});
 }
 
@@ -209,7 +235,7 @@ enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
     net->scene = scene;
     net->facts = &ronde_platform_facts(scene->platform)->packets;
     net->queue.mem = scene->mem;
-    net->switched_ns = -INFINITY;
+    net->processor_count = net->facts->processors > 0 ? net->facts->processors : 1;
     enum ronde_status status = ronde_sim_routes_make(scene, &net->routes);
     if (status == RONDE_OK)
         status = find_ways(net);
@@ -217,7 +243,8 @@ enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
         return status;
     net->bucket_count = ronde_platform_link_count(scene->platform);
     net->buckets = ronde_mem_new(scene->mem, net->bucket_count, sizeof *net->buckets);
-    if (!net->buckets)
+    net->processors = ronde_mem_new(scene->mem, net->processor_count, sizeof *net->processors);
+    if (!net->buckets || !net->processors)
         return ronde_sim_no_memory(scene);
     for (uint32_t l = 0; l < net->bucket_count; l++) {
         const struct ronde_link *link = ronde_platform_link(scene->platform, l);
@@ -233,6 +260,7 @@ void ronde_sim_net_free(struct ronde_sim_net *net)
     if (!net->scene)
         return;
     const struct ronde_mem *mem = net->scene->mem;
+    ronde_mem_free(mem, net->processors, net->processor_count, sizeof *net->processors);
     ronde_mem_free(mem, net->buckets, net->bucket_count, sizeof *net->buckets);
     ronde_mem_free(mem, net->back_of, net->routes.count, sizeof *net->back_of);
     ronde_sim_routes_free(&net->routes, mem);

@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 18
+#define FACTS 21
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -59,6 +59,9 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"segment_bytes", calibration->packets.segment_bytes},
         {"burst_bytes", calibration->packets.burst_bytes},
         {"switch_ns", calibration->packets.switch_ns},
+        {"processors", (double)calibration->packets.processors},
+        {"jitter_ns", calibration->packets.jitter_ns},
+        {"jitter_GBps", calibration->packets.jitter_GBps},
         {"reverse_share", calibration->packets.reverse_share},
         {"poll_ns", calibration->caches.poll_ns},
         {"start_ns", calibration->caches.start_ns},

@@ -187,6 +187,57 @@ static void packets_take_turns_in_the_switch(void)
     expect(&ring, 8000 + 1000);
 }
 
+/*
+ * Hosts that share one processor take turns: rank 1 begins when rank 0 has sent, which is when the clock starts, and rank
+ * 0 takes its message when rank 1 has taken the other one.
+ */
+static void hosts_take_turns_on_a_processor(void)
+{
+    struct play ring = {BEGIN PROP("step_ns", "20000") PROP("processors", "2") END,
+                        RONDE_ALL_GATHER,
+                        "ring",
+                        2,
+                        8000,
+                        0};
+    if (!platform_text_can_read())
+        return;
+    expect(&ring, 2 * 20000 + 9000 + 20000);
+    ring.text = BEGIN PROP("step_ns", "20000") PROP("processors", "1") END;
+    expect(&ring, 2 * 20000 + 20000 + 20000);
+}
+
+/* A launch is what each host takes before it sends; the last to begin starts the clock. */
+static void a_launch_takes_a_processor(void)
+{
+    struct play chain = {BEGIN PROP("launch_ns", "500") PROP("processors", "2") END,
+                         RONDE_BROADCAST,
+                         "chain",
+                         2,
+                         8000,
+                         0};
+    if (!platform_text_can_read())
+        return;
+    expect(&chain, 500 + 9000);
+    chain.text = BEGIN PROP("launch_ns", "500") PROP("processors", "1") END;
+    expect(&chain, 9000);
+}
+
+/* Chance decides how long a host takes to wake, the same whenever it is asked; the mean is in the latency. */
+static void waking_by_chance_is_the_same_every_time(void)
+{
+    struct play ring = {BEGIN PROP("jitter_ns", "400") END, RONDE_ALL_GATHER, "ring", 8, 8000, 0};
+    if (!platform_text_can_read())
+        return;
+    const double some_ns = replay(&ring, "ports");
+    CU_ASSERT_DOUBLE_EQUAL(replay(&ring, "ports"), some_ns, 0.0);
+    ring.text = BEGIN END;
+    const double none_ns = replay(&ring, "ports");
+    CU_ASSERT(some_ns > none_ns - 7 * 400 && some_ns < none_ns + 7 * 4 * 400);
+    CU_ASSERT(fabs(some_ns - none_ns) > 1.0);
+    ring.text = BEGIN PROP("jitter_ns", "0") PROP("jitter_GBps", "20") END;
+    CU_ASSERT(fabs(replay(&ring, "ports") - none_ns) > 1.0);
+}
+
 /* What a byte costs each way while both are busy is the file's rate; alone it is faster by the acknowledgements. */
 static void acknowledgements_take_their_share(void)
 {
@@ -249,7 +300,8 @@ static void allocation_failures_are_clean(void)
 {
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *platform = platform_text_good(BEGIN PROP("segment_bytes", "512") END);
+    struct ronde_platform *platform = platform_text_good(
+        BEGIN PROP("segment_bytes", "512") PROP("processors", "2") PROP("jitter_ns", "100") END);
     struct ronde_schedule *schedule = leaves_compile(RONDE_ALL_REDUCE, "double_tree", 8);
     const struct ronde_load load = leaves_load(schedule, 12, 4096);
     const struct ronde_time_params params = {0};
@@ -275,6 +327,9 @@ int main(void)
         {"cards_go_before_messages", cards_go_before_messages},
         {"sends_do_not_hold_up_their_lane", sends_do_not_hold_up_their_lane},
         {"packets_take_turns_in_the_switch", packets_take_turns_in_the_switch},
+        {"hosts_take_turns_on_a_processor", hosts_take_turns_on_a_processor},
+        {"a_launch_takes_a_processor", a_launch_takes_a_processor},
+        {"waking_by_chance_is_the_same_every_time", waking_by_chance_is_the_same_every_time},
         {"acknowledgements_take_their_share", acknowledgements_take_their_share},
         {"pieces_await_credit", pieces_await_credit},
         {"what_it_cannot_replay_is_refused", what_it_cannot_replay_is_refused},

@@ -27,6 +27,21 @@ static void stats_sort_and_describe(void)
     /* Quartiles by nearest rank are 3 and 7. */
     CU_ASSERT(fabs(stats.notch - 1.57 * 4.0 / sqrt(5.0)) < 1e-12);
     CU_ASSERT(fabs(ronde_stats_spread(&stats) - 0.8) < 1e-12);
+    /* From one to the next they differ by 8, 4, 2 and 4. */
+    CU_ASSERT(fabs(stats.scatter - 4.0 / 0.954) < 1e-12);
+}
+
+/* A machine that gets slower by and by scatters as little as one that does not. */
+static void scatter_leaves_out_drifts(void)
+{
+    double steady[100], drifting[100];
+    for (size_t i = 0; i < 100; i++) {
+        steady[i] = 1000.0 + 2.0 * (double)(i % 2);
+        drifting[i] = steady[i] + 0.01 * (double)i;
+    }
+    const double scatter = ronde_stats_of(steady, 100).scatter;
+    CU_ASSERT(fabs(ronde_stats_of(drifting, 100).scatter - scatter) < 0.02);
+    CU_ASSERT(fabs(scatter - 2.0 / 0.954) < 1e-9);
 }
 
 static void median_of_an_even_number_is_the_mean_of_the_middle(void)
@@ -212,6 +227,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"percentile_is_nearest_rank", percentile_is_nearest_rank},
         {"stats_sort_and_describe", stats_sort_and_describe},
+        {"scatter_leaves_out_drifts", scatter_leaves_out_drifts},
         {"median_of_an_even_number_is_the_mean_of_the_middle",
          median_of_an_even_number_is_the_mean_of_the_middle},
         {"stats_of_nothing_are_zero", stats_of_nothing_are_zero},

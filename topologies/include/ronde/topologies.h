@@ -60,7 +60,10 @@ struct ronde_cache_facts {
 struct ronde_packet_facts {
     double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
     double burst_bytes;   /**< ronde.burst_bytes: a port that was idle passes so many at once */
-    double switch_ns; /**< ronde.switch_ns: between two packets, whatever their ports, in what carries all of them */
+    double switch_ns; /**< ronde.switch_ns: of a packet, whatever its ports, in what carries all of them */
+    uint32_t processors; /**< ronde.processors: what the hosts, and what carries their packets, share; 0 = a host has its own */
+    double jitter_ns; /**< ronde.jitter_ns: standard deviation of the time in which a host that sleeps wakes */
+    double jitter_GBps; /**< ronde.jitter_GBps: it grows with what wakes the host, by its bytes over this; 0 = not */
     double reverse_share; /**< ronde.reverse_share: acknowledgements, per byte, on the way back */
 };
 
