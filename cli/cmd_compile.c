@@ -1,9 +1,13 @@
 /* ronde compile: the text of a schedule. */
+#include "chooser.h"
 #include "commands.h"
 #include "given.h"
 #include "report.h"
 
+#include "ronde/hw.h"
 #include "ronde/text.h"
+
+#include <string.h>
 
 /* The canonical text; reading it back gives the same schedule. */
 static enum ronde_status print_schedule(const struct ronde_schedule *schedule, FILE *file,
@@ -20,12 +24,44 @@ static enum ronde_status print_schedule(const struct ronde_schedule *schedule, F
     return is_short ? ronde_fail(error, RONDE_IO, "schedule could not be written") : RONDE_OK;
 }
 
+/* The algorithm that is fastest for the size of -b, on the machine or the backend of the options. */
+static enum ronde_status choose(const struct ronde_options *options,
+                                struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    struct ronde_request request;
+    struct ronde_chooser chooser = {.options = NULL};
+    struct ronde_decision decision;
+    char text[160];
+    enum ronde_status status = ronde_open_request(options, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_chooser_open(options, &request, &chooser, error);
+    if (status == RONDE_OK)
+        status = ronde_chooser_rely(&chooser, NULL, options->backend, ronde_usable_cores(), error);
+    if (status == RONDE_OK)
+        status = ronde_chooser_decide(&chooser,
+                                      ronde_record_count(request.collective, request.ranks,
+                                                         options->min_bytes, options->dtype),
+                                      &decision, error);
+    if (status == RONDE_OK) {
+        ronde_chooser_say(&chooser, &decision, text, sizeof text);
+        ronde_note("algorithm %s, by %s", text, chooser.basis);
+        status = ronde_request_compile(&chooser.choice.candidates[decision.best].request,
+                                       out_schedule, error);
+    }
+    ronde_chooser_close(&chooser);
+    return status;
+}
+
 int ronde_cmd_compile(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_schedule *schedule = NULL;
     struct ronde_sink sink = {0};
-    enum ronde_status status = ronde_given_or_compiled(options, &schedule, &error);
+    /* Without -a it is the registry's first: a text that did not change with a table's numbers is what files are kept for. */
+    const bool is_auto =
+        options->algorithm_count == 1 && strcmp(options->algorithms[0], "auto") == 0;
+    enum ronde_status status = is_auto ? choose(options, &schedule, &error)
+                                       : ronde_given_or_compiled(options, &schedule, &error);
     /* Opened last, so that a refused request leaves an existing file alone. */
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);

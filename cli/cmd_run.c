@@ -1,5 +1,6 @@
 /* ronde run: execute, check against host, measure; nccl-tests' table. */
 #include "commands.h"
+#include "contest.h"
 #include "given.h"
 #include "report.h"
 #include "table.h"
@@ -35,8 +36,12 @@ struct session {
     struct ronde_comm *comm; /* of the processes, or NULL; the target's */
     const char *engine;      /* what executes, in words */
     struct ronde_target target;
-    struct ronde_schedule *schedule;
-    struct ronde_trial trial;
+    struct ronde_request request; /* its algorithm is the one that was named, or NULL */
+    bool is_contest;              /* none was: the contest's trials run */
+    struct ronde_contest contest; /* with no candidates otherwise */
+    struct ronde_schedule *given; /* what was named; NULL in a contest */
+    struct ronde_trial named;     /* of that */
+    struct ronde_trial *trial;    /* of the size that is run; NULL before the first */
     struct ronde_memory memory;
     struct ronde_sink sink;
     char machine[160];
@@ -50,8 +55,8 @@ static const char *reference_text(const struct session *session)
 {
     if (!session->options->check)
         return "nothing (-c 0)";
-    return ronde_trial_is_specification(&session->trial) ? "the collective's definition"
-                                                         : "host, bit for bit";
+    return session->target.backend == &ronde_backend_host ? "the collective's definition"
+                                                          : "host, bit for bit";
 }
 
 /* Buffers of a process: such as other ranks read in place, unless they are to be any memory. */
@@ -86,20 +91,32 @@ static void print_binding(const struct session *session)
         fprintf(session->sink.file, "# threads bound to cores\n");
 }
 
+/* The first line: what runs. In a contest every size may have another schedule. */
+static void print_subject(const struct session *session)
+{
+    FILE *file = session->sink.file;
+    const struct ronde_request *request = &session->request;
+    fprintf(file, "# ronde %s: %s %s, %u ranks, backend %s", RONDE_VERSION,
+            ronde_collective_text(request->collective),
+            session->is_contest ? "auto" : request->algorithm, request->ranks, session->engine);
+    if (!session->is_contest)
+        fprintf(file, ", schedule %016" PRIx64, session->given->hash);
+    fputc('\n', file);
+}
+
 /* Everything that is needed to run the same again. */
 static void print_head(const struct session *session)
 {
     FILE *file = session->sink.file;
-    const struct ronde_schedule *schedule = session->schedule;
-    fprintf(file, "# ronde %s: %s %s, %u ranks, backend %s, schedule %016" PRIx64 "\n",
-            RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
-            schedule->ranks, session->engine, schedule->hash);
+    print_subject(session);
     fprintf(file, "# %s%s%s\n", session->machine,
-            ronde_target_is_crowded(&session->target, schedule->ranks)
+            ronde_target_is_crowded(&session->target, session->request.ranks)
                 ? "; oversubscribed: more ranks than cores"
                 : "",
             has_registered(session) ? "; registered buffers" : "");
     print_binding(session);
+    if (session->is_contest)
+        fprintf(file, "# algorithms by %s\n", session->contest.chooser.basis);
     fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against %s\n#\n",
             session->options->warmups, session->options->iterations, reference_text(session));
     fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
@@ -139,6 +156,13 @@ static void print_table_row(const struct session *session, const struct ronde_re
     ronde_table_row(session->sink.file, columns, COLUMNS, cells);
 }
 
+/* A communicator's slot is known when something is loaded. */
+static void note_slot(struct session *session)
+{
+    if (session->comm)
+        session->target.machine.default_slot_bytes = ronde_comm_slot_bytes(session->trial->program);
+}
+
 /* The record of a measurement, before the placement's own fields. */
 static struct ronde_record record_of(const struct session *session, uint64_t count,
                                      const struct ronde_stats *stats)
@@ -147,7 +171,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     const uint64_t slot_bytes =
         options->slot_bytes ? options->slot_bytes : session->target.machine.default_slot_bytes;
     const struct ronde_load load = {count, options->dtype, slot_bytes, options->depth};
-    struct ronde_record record = ronde_record_of(session->schedule, &load);
+    struct ronde_record record = ronde_record_of(session->trial->schedule, &load);
     record.kind = RONDE_RECORD_MEASURED;
     record.engine = session->engine;
     record.op = options->op;
@@ -155,7 +179,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.time_ns = stats->median;
     record.min_ns = stats->min;
     record.p95_ns = stats->p95;
-    record.protocol = session->trial.protocol;
+    record.protocol = session->trial->protocol;
     record.reps = stats->count;
     if (ronde_target_is_crowded(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
@@ -166,26 +190,6 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     if (session->target.machine.devices > 0 && record.ranks > session->target.machine.devices)
         ronde_record_label(&record, "virtual_ranks");
     return record;
-}
-
-/* The slowest rank's times: a collective is over when it is over everywhere. */
-static enum ronde_status join_stats(const struct session *session, struct ronde_stats *io_stats,
-                                    struct ronde_error *error)
-{
-    const struct ronde_mem *mem = ronde_mem_default();
-    const uint32_t ranks = session->comm ? ronde_comm_ranks(session->comm) : 0;
-    if (ranks == 0)
-        return RONDE_OK;
-    struct ronde_stats *all = ronde_mem_new(mem, ranks, sizeof *all);
-    if (!all)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the times of %u ranks", ranks);
-    const enum ronde_status status =
-        ronde_comm_allgather(session->comm, io_stats, sizeof *io_stats, all, error);
-    for (uint32_t rank = 0; rank < ranks && status == RONDE_OK; rank++)
-        if (all[rank].median > io_stats->median)
-            *io_stats = all[rank];
-    ronde_mem_free(mem, all, ranks, sizeof *all);
-    return status;
 }
 
 /* Wrong elements of all processes. */
@@ -216,13 +220,13 @@ static enum ronde_status run_placement(struct session *session, bool in_place, u
 {
     const struct ronde_effort effort = {session->options->warmups, session->options->iterations,
                                         session->options->iterations, 0.0};
-    const uint64_t count = session->trial.shape.count;
+    const uint64_t count = session->trial->shape.count;
     struct ronde_stats stats = {0};
-    ronde_trial_aim(&session->trial, &session->memory, count, in_place);
-    ronde_memory_fill(&session->memory, &session->trial.shape);
-    enum ronde_status status = ronde_trials_measure(&session->trial, 1, &effort, &stats, error);
+    ronde_trial_aim(session->trial, &session->memory, count, in_place);
+    ronde_memory_fill(&session->memory, &session->trial->shape);
+    enum ronde_status status = ronde_trials_measure(session->trial, 1, &effort, &stats, error);
     if (status == RONDE_OK)
-        status = join_stats(session, &stats, error);
+        status = ronde_stats_join(session->comm, &stats, error);
     if (status != RONDE_OK)
         return status;
     struct ronde_record record = record_of(session, count, &stats);
@@ -241,13 +245,12 @@ static enum ronde_status run_size(struct session *session, uint64_t count, struc
 {
     struct ronde_record records[2];
     uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
-    const bool has_in_place = ronde_trial_has_placement(&session->trial, true);
+    const bool has_in_place = ronde_trial_has_placement(session->trial, true);
     enum ronde_status status = RONDE_OK;
     if (session->options->check)
-        status = ronde_trial_check(&session->trial, &session->memory, count, wrong, error);
+        status = ronde_trial_check(session->trial, &session->memory, count, wrong, error);
     if (status == RONDE_OK && session->options->check)
         status = join_wrong(session, wrong, error);
-    ronde_trial_aim(&session->trial, &session->memory, count, false);
     if (status == RONDE_OK)
         status = run_placement(session, false, wrong[0], &records[0], error);
     if (status == RONDE_OK && has_in_place)
@@ -257,18 +260,68 @@ static enum ronde_status run_size(struct session *session, uint64_t count, struc
     return status;
 }
 
+/* Where programs read: what everybody who raced took. People read who won. */
+static enum ronde_status print_race(struct session *session, uint64_t count,
+                                    struct ronde_error *error)
+{
+    const struct ronde_chooser *chooser = &session->contest.chooser;
+    struct ronde_trial *winner = session->trial;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < chooser->choice.count && status == RONDE_OK; i++) {
+        const double time_ns = chooser->quotes[i].time_ns;
+        const struct ronde_stats stats = {.median = time_ns,
+                                          .min = time_ns,
+                                          .p95 = time_ns,
+                                          .count = 1};
+        if (!chooser->choice.candidates[i].is_eligible)
+            continue;
+        session->trial = &session->contest.trials[i];
+        struct ronde_record record = record_of(session, count, &stats);
+        record.wrong = RONDE_NOT_CHECKED;
+        ronde_record_label(&record, "race");
+        status = ronde_sink_record(&session->sink, &record, error);
+    }
+    session->trial = winner;
+    return status;
+}
+
+/* Who runs this size, and a line where that changes. */
+static enum ronde_status pick(struct session *session, uint64_t count, struct ronde_error *error)
+{
+    const struct ronde_trial *last = session->trial;
+    struct ronde_decision decision;
+    char text[160];
+    if (!session->is_contest)
+        return RONDE_OK;
+    const enum ronde_status status =
+        ronde_contest_pick(&session->contest, count, &decision, &session->trial, error);
+    if (status != RONDE_OK)
+        return status;
+    note_slot(session);
+    if (!ronde_sink_is_table(&session->sink))
+        return session->contest.is_race ? print_race(session, count, error) : RONDE_OK;
+    if (session->trial != last) {
+        ronde_chooser_say(&session->contest.chooser, &decision, text, sizeof text);
+        fprintf(session->sink.file, "# algorithm %s; schedule %016" PRIx64 "\n", text,
+                session->trial->schedule->hash);
+    }
+    return RONDE_OK;
+}
+
 /* The sweep. Buffers are those of the largest size. */
 static enum ronde_status run_sizes(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    const struct ronde_schedule *schedule = session->schedule;
+    const struct ronde_request *request = &session->request;
     uint64_t last = UINT64_MAX, bytes = options->min_bytes;
     enum ronde_status status = RONDE_OK;
     do {
         const uint64_t count =
-            ronde_record_count(schedule->collective, schedule->ranks, bytes, options->dtype);
+            ronde_record_count(request->collective, request->ranks, bytes, options->dtype);
         /* Several small sizes can mean the same count when every rank has a block of its own. */
         if (count != last)
+            status = pick(session, count, error);
+        if (count != last && status == RONDE_OK)
             status = run_size(session, count, error);
         last = count;
         bytes = ronde_options_next_size(options, bytes);
@@ -293,33 +346,79 @@ static enum ronde_status open_target(struct session *session, struct ronde_error
     return status;
 }
 
-/* Everything that can be refused is refused here, before the first row. */
+/* What runs: a schedule that was named or given, or whoever serves the request. */
+static enum ronde_status open_subject(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    enum ronde_status status = RONDE_OK;
+    session->is_contest = ronde_is_auto(options) || ronde_is_race(options);
+    if (!session->is_contest) {
+        status = ronde_given_or_compiled(options, &session->given, error);
+        if (status != RONDE_OK)
+            return status;
+        session->request = ronde_given_request(session->given);
+        session->request.algorithm = session->given->algorithm;
+        return RONDE_OK;
+    }
+    status = ronde_open_request(options, &session->request, error);
+    return status == RONDE_OK
+               ? ronde_contest_open(options, &session->request, &session->contest, error)
+               : status;
+}
+
+/* Buffers of the largest size. */
+static enum ronde_status open_memory(struct session *session, uint64_t count,
+                                     struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    const struct ronde_shape shape = {.collective = session->request.collective,
+                                      .ranks = session->request.ranks,
+                                      .root = session->request.root,
+                                      .count = count,
+                                      .dtype = options->dtype,
+                                      .op = options->op};
+    const enum ronde_status status =
+        ronde_memory_create_only(&shape, options->check,
+                                 session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
+                                 session->comm ? own_memory(session) : NULL, &session->memory,
+                                 error);
+    if (status == RONDE_OK)
+        session->memory.near = &session->target.bind;
+    return status;
+}
+
+/* Loads what was named, and asks whether it runs. */
+static enum ronde_status open_named(struct session *session, uint64_t count,
+                                    struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_trial_open(&session->target, session->given,
+                                                      session->options, &session->named, error);
+    if (status != RONDE_OK)
+        return status;
+    session->trial = &session->named;
+    note_slot(session);
+    ronde_trial_aim(session->trial, &session->memory, count, false);
+    return session->target.backend->supports(session->target.self, session->given,
+                                             &session->trial->launch, error);
+}
+
+/* Everything that can be refused is refused here, on the largest count, before the first row. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = ronde_given_or_compiled(options, &session->schedule, error);
+    enum ronde_status status = open_subject(session, error);
     if (status == RONDE_OK)
         status = open_target(session, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint64_t count = ronde_record_count(session->request.collective, session->request.ranks,
+                                              options->max_bytes, options->dtype);
+    status = open_memory(session, count, error);
     if (status == RONDE_OK)
-        status =
-            ronde_trial_open(&session->target, session->schedule, options, &session->trial, error);
-    if (status != RONDE_OK)
-        return status;
-    struct ronde_shape shape = session->trial.shape;
-    shape.count = ronde_record_count(shape.collective, shape.ranks, options->max_bytes, shape.dtype);
-    status = ronde_memory_create_only(&shape, options->check,
-                                      session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
-                                      session->comm ? own_memory(session) : NULL, &session->memory,
-                                      error);
-    if (status != RONDE_OK)
-        return status;
-    session->memory.near = &session->target.bind;
-    if (session->comm)
-        session->target.machine.default_slot_bytes = ronde_comm_slot_bytes(session->trial.program);
-    /* Asked on the largest count, before anything is printed. */
-    ronde_trial_aim(&session->trial, &session->memory, shape.count, false);
-    status = session->target.backend->supports(session->target.self, session->schedule,
-                                               &session->trial.launch, error);
+        status = session->is_contest
+                     ? ronde_contest_enter(&session->contest, &session->target, &session->memory,
+                                           session->engine, count, error)
+                     : open_named(session, count, error);
     return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
 }
 
@@ -351,9 +450,10 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
         print_verdict(&session);
     if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
         status = error.status;
-    ronde_trial_close(&session.trial);
+    ronde_trial_close(&session.named);
+    ronde_contest_close(&session.contest);
     ronde_memory_destroy(&session.memory);
-    ronde_schedule_destroy(session.schedule);
+    ronde_schedule_destroy(session.given);
     /* The target owns the communicator from the moment it has it. */
     if (comm && !session.target.self)
         ronde_comm_destroy(comm);

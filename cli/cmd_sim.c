@@ -1,4 +1,5 @@
 /* ronde sim and ronde price: predictions of one schedule, size by size. */
+#include "chooser.h"
 #include "commands.h"
 #include "given.h"
 #include "placement.h"
@@ -20,7 +21,11 @@ struct session {
     bool has_scenario;
     struct ronde_sink sink;
 
+    struct ronde_placed seats;    /* of the chooser: of no algorithm in particular */
+    struct ronde_chooser chooser; /* where no algorithm was named; made anew for each placement */
+    enum ronde_placement placement;
     struct ronde_placed placed;
+    const char *algorithm; /* what the schedule was compiled from; NULL before the first */
     struct ronde_schedule *schedule;
     struct ronde_forecast forecast;
     struct ronde_together together;
@@ -96,17 +101,24 @@ static void print_head(const struct session *session)
     const struct ronde_schedule *schedule = session->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
     const uint64_t slot_bytes = session->forecast.load.slot_bytes;
-    fprintf(session->sink.file,
-            "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s, schedule %016" PRIx64 "\n#\n",
-            RONDE_VERSION, ronde_collective_text(schedule->collective), schedule->algorithm,
-            schedule->ranks, facts->name, ronde_platform_path(session->platform),
-            slot_bytes ? ronde_cell_size(slot_bytes).text : "unlimited", schedule->hash);
-    ronde_view_head(session->sink.file);
+    FILE *file = session->sink.file;
+    fprintf(file, "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s", RONDE_VERSION,
+            ronde_collective_text(schedule->collective),
+            ronde_is_auto(session->options) ? "auto" : schedule->algorithm, schedule->ranks,
+            facts->name, ronde_platform_path(session->platform),
+            slot_bytes ? ronde_cell_size(slot_bytes).text : "unlimited");
+    /* Of a choice every size may have another schedule. */
+    if (!ronde_is_auto(session->options))
+        fprintf(file, ", schedule %016" PRIx64, schedule->hash);
+    fputs("\n#\n", file);
+    ronde_view_head(file);
 }
 
 /* What is asked for, by name or as a file. */
 static enum ronde_status find_request(struct session *session, struct ronde_error *error)
 {
+    if (ronde_is_auto(session->options))
+        return ronde_open_request(session->options, &session->request, error);
     if (!ronde_is_given(session->options))
         return ronde_single_request(session->options, &session->request, error);
     const enum ronde_status status =
@@ -136,13 +148,15 @@ static void close_session(struct session *session)
     ronde_schedule_destroy(session->given);
 }
 
-/* Places the ranks, compiles for them, and makes ready what else happens. */
-static enum ronde_status open_placement(struct session *session, enum ronde_placement placement,
+/* Places the ranks of an algorithm, compiles for them, and makes ready what else happens. */
+static enum ronde_status open_algorithm(struct session *session, const char *algorithm,
                                         struct ronde_error *error)
 {
     struct ronde_request request = session->request;
+    request.algorithm = algorithm;
+    session->algorithm = algorithm;
     enum ronde_status status =
-        ronde_placed_find(session->platform, placement, &request, &session->placed, error);
+        ronde_placed_find(session->platform, session->placement, &request, &session->placed, error);
     session->schedule = session->given;
     if (status == RONDE_OK && !session->given)
         status = ronde_request_compile(&request, &session->schedule, error);
@@ -161,13 +175,37 @@ static enum ronde_status open_placement(struct session *session, enum ronde_plac
     return status;
 }
 
-static void close_placement(struct session *session)
+static void close_algorithm(struct session *session)
 {
     ronde_together_close(&session->together);
     if (session->schedule != session->given)
         ronde_schedule_destroy(session->schedule);
     ronde_placed_free(&session->placed);
     session->schedule = NULL;
+    session->algorithm = NULL;
+}
+
+/* Where the ranks sit while algorithms are compared; ring orders come with the algorithm that is chosen. */
+static enum ronde_status open_chooser(struct session *session, struct ronde_error *error)
+{
+    struct ronde_request plain = session->request;
+    enum ronde_status status =
+        ronde_chooser_open(session->options, &plain, &session->chooser, error);
+    if (status == RONDE_OK)
+        status = ronde_chooser_rely(&session->chooser, session->platform, NULL, 0, error);
+    if (status == RONDE_OK)
+        status = ronde_placed_find(session->platform, session->placement, &plain, &session->seats,
+                                   error);
+    session->chooser.appraiser.host_of = session->seats.host_of;
+    /* The engine asked for replays what is chosen; comparing a dozen algorithms is for what suits the platform. */
+    session->chooser.appraiser.engine = NULL;
+    return status;
+}
+
+static void close_chooser(struct session *session)
+{
+    ronde_chooser_close(&session->chooser);
+    ronde_placed_free(&session->seats);
 }
 
 /* Results are opened when nothing can be refused any more: what stood in the file is then gone. */
@@ -179,9 +217,32 @@ static enum ronde_status open_sink(struct session *session, struct ronde_error *
     return status;
 }
 
+/* The algorithm of a size, compiled; what was chosen is said where it changes. */
+static enum ronde_status choose(struct session *session, uint64_t count, struct ronde_error *error)
+{
+    struct ronde_decision decision;
+    char text[160];
+    enum ronde_status status = ronde_chooser_decide(&session->chooser, count, &decision, error);
+    if (status != RONDE_OK)
+        return status;
+    const char *name = session->chooser.choice.candidates[decision.best].request.algorithm;
+    const bool is_other = !session->algorithm || strcmp(session->algorithm, name) != 0;
+    if (is_other) {
+        close_algorithm(session);
+        status = open_algorithm(session, name, error);
+    }
+    if (status == RONDE_OK && !session->sink.file)
+        status = open_sink(session, error);
+    if (status == RONDE_OK && is_other && ronde_sink_is_table(&session->sink)) {
+        ronde_chooser_say(&session->chooser, &decision, text, sizeof text);
+        fprintf(session->sink.file, "# algorithm %s\n", text);
+    }
+    return status;
+}
+
 static uint64_t count_of(const struct session *session, uint64_t bytes)
 {
-    return ronde_record_count(session->schedule->collective, session->schedule->ranks, bytes,
+    return ronde_record_count(session->request.collective, session->request.ranks, bytes,
                               session->options->dtype);
 }
 
@@ -203,12 +264,26 @@ walk_sizes(struct session *session,
     uint64_t bytes = session->options->min_bytes;
     enum ronde_status status = RONDE_OK;
     do {
-        const uint64_t next = next_bytes(session, bytes);
-        session->forecast.load.count = count_of(session, bytes);
+        const uint64_t next = next_bytes(session, bytes), count = count_of(session, bytes);
         session->is_last = next == 0 && session->is_last_placement;
-        status = one_size(session, error);
+        if (ronde_is_auto(session->options))
+            status = choose(session, count, error);
+        session->forecast.load.count = count;
+        if (status == RONDE_OK)
+            status = one_size(session, error);
         bytes = next;
     } while (status == RONDE_OK && bytes != 0);
+    return status;
+}
+
+/* Where nobody chooses size by size, everything that can be refused is refused before anything is printed. */
+static enum ronde_status open_placement(struct session *session, struct ronde_error *error)
+{
+    if (ronde_is_auto(session->options))
+        return open_chooser(session, error);
+    enum ronde_status status = open_algorithm(session, session->request.algorithm, error);
+    if (status == RONDE_OK && !session->sink.file)
+        status = open_sink(session, error);
     return status;
 }
 
@@ -221,12 +296,12 @@ walk_placements(struct session *session,
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < session->placements.count && status == RONDE_OK; i++) {
         session->is_last_placement = i + 1 == session->placements.count;
-        status = open_placement(session, session->placements.list[i], error);
-        if (status == RONDE_OK && !session->sink.file)
-            status = open_sink(session, error);
+        session->placement = session->placements.list[i];
+        status = open_placement(session, error);
         if (status == RONDE_OK)
             status = walk_sizes(session, one_size, error);
-        close_placement(session);
+        close_algorithm(session);
+        close_chooser(session);
     }
     return status;
 }

@@ -122,14 +122,21 @@ enum ronde_status ronde_request_of(const struct ronde_options *options,
     return status;
 }
 
+enum ronde_status ronde_open_request(const struct ronde_options *options,
+                                     struct ronde_request *out_request, struct ronde_error *error)
+{
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+    const enum ronde_status status = check_single(options, &collective, error);
+    return status == RONDE_OK
+               ? ronde_request_of(options, collective, options->ranks[0], out_request, error)
+               : status;
+}
+
 enum ronde_status ronde_single_request(const struct ronde_options *options,
                                        struct ronde_request *out_request, struct ronde_error *error)
 {
     struct ronde_request request;
-    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    enum ronde_status status = check_single(options, &collective, error);
-    if (status == RONDE_OK)
-        status = ronde_request_of(options, collective, options->ranks[0], &request, error);
+    const enum ronde_status status = ronde_open_request(options, &request, error);
     if (status != RONDE_OK)
         return status;
     if (options->algorithm_count == 0 && !ronde_first_algorithm(&request))

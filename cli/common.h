@@ -35,6 +35,14 @@ ronde_request_of(const struct ronde_options *options, enum ronde_collective coll
                  uint32_t ranks, struct ronde_request *out_request, struct ronde_error *error);
 
 /**
+ * What a command asks that takes one collective and one -N; no algorithm yet. Errors: BAD_ARGUMENT for anything missing,
+ * unknown or plural.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_open_request(const struct ronde_options *options,
+                                                      struct ronde_request *out_request,
+                                                      struct ronde_error *error);
+
+/**
  * The request of a command that takes one collective, one -a and one -N. Without -a the first
  * algorithm that serves
  * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.

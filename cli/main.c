@@ -20,8 +20,9 @@ static const struct ronde_command commands[] = {
      "  ronde list\n  ronde list --json\n", PRINT, 0, false, ronde_cmd_list},
     {"compile", "FILE|COLLECTIVE", "print or store a schedule",
      "  ronde compile all_reduce -a ring -N 8\n"
-     "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n",
-     WHAT "output", 1, false, ronde_cmd_compile},
+     "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n"
+     "  ronde compile all_reduce -a auto -b 64M -N 8 --topo dgx-h100\n",
+     WHAT "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
@@ -32,7 +33,7 @@ static const struct ronde_command commands[] = {
      "  ronde run all_reduce -N 4 --backend proc\n"
      "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                " join token buffers bind transport hosts launcher" PRINT,
+                " join token buffers bind transport hosts launcher topo" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
@@ -56,6 +57,11 @@ static const struct ronde_command commands[] = {
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
      WHAT SWEEP "slot depth topo" PRINT, 1, false, ronde_cmd_price},
+    {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
+     "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
+     "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
+     "  ronde plan all_reduce -N 4 --backend cpu\n",
+     WHAT SWEEP "slot depth topo engine backend plot" PRINT, 1, false, ronde_cmd_plan},
     {"calibrate", "", "measure this machine and write it as a platform file",
      "  ronde calibrate -o machine.xml\n  ronde calibrate -N 64 --json\n",
      " ranks slot depth timeout backend rig json csv output ", 0, false, ronde_cmd_calibrate},

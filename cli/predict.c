@@ -56,8 +56,7 @@ static struct ronde_record record_of(const struct ronde_forecast *forecast, cons
     return record;
 }
 
-/* Bytes of a rank's input and output: what decides from which memory they come. */
-static uint64_t footprint_of(const struct ronde_forecast *forecast)
+uint64_t ronde_forecast_footprint(const struct ronde_forecast *forecast)
 {
     const struct ronde_schedule *schedule = forecast->schedule;
     const uint64_t blocks =
@@ -69,7 +68,7 @@ static uint64_t footprint_of(const struct ronde_forecast *forecast)
 static struct ronde_time_params params_of(const struct ronde_forecast *forecast)
 {
     return ronde_platform_time(forecast->platform, forecast->schedule->ranks,
-                               footprint_of(forecast));
+                               ronde_forecast_footprint(forecast));
 }
 
 /* SimGrid's own model of the network instead of bytes over rate: right for TCP, and not what the file says. */
@@ -239,7 +238,7 @@ static enum ronde_status network_of(const struct ronde_forecast *forecast,
     bool is_uniform = false;
     const enum ronde_status status =
         ronde_platform_network(forecast->platform, forecast->schedule->ranks,
-                               footprint_of(forecast), out_network, &is_uniform, error);
+                               ronde_forecast_footprint(forecast), out_network, &is_uniform, error);
     /* One network for all pairs: a fair share of what they share, or the slowest pair's. */
     const struct ronde_shared_host *shared = &ronde_platform_facts(forecast->platform)->shared;
     const bool is_shared = shared->cores > 0 || shared->memory_GBps > 0.0;

@@ -45,6 +45,9 @@ ronde_forecast_of(const struct ronde_platform *platform, const struct ronde_sche
 uint64_t ronde_forecast_slot(const struct ronde_platform *platform,
                              const struct ronde_options *options);
 
+/** Bytes of a rank's input and output: what decides from which memory they come. */
+uint64_t ronde_forecast_footprint(const struct ronde_forecast *forecast);
+
 /** Refuses more ranks than the platform has hosts. Errors: BAD_INPUT with the file's name and both numbers. */
 RONDE_MUST_CHECK enum ronde_status ronde_forecast_check(const struct ronde_forecast *forecast,
                                                         struct ronde_error *error);

@@ -90,10 +90,9 @@ bool ronde_target_is_crowded(const struct ronde_target *target, uint32_t ranks)
     return target->machine.cores > 0 && ranks > target->machine.cores;
 }
 
-enum ronde_status ronde_trial_open(const struct ronde_target *target,
-                                   const struct ronde_schedule *schedule,
-                                   const struct ronde_options *options,
-                                   struct ronde_trial *out_trial, struct ronde_error *error)
+struct ronde_trial ronde_trial_describe(const struct ronde_target *target,
+                                        const struct ronde_schedule *schedule,
+                                        const struct ronde_options *options)
 {
     struct ronde_trial trial = {.target = target, .schedule = schedule};
     const double timeout_s = options->timeout_s > 0.0 ? options->timeout_s : DEFAULT_TIMEOUT_S;
@@ -109,6 +108,15 @@ enum ronde_status ronde_trial_open(const struct ronde_target *target,
                                          .protocol = options->protocol,
                                          .seed = options->seed,
                                          .timeout_ns = (uint64_t)(timeout_s * 1e9)};
+    return trial;
+}
+
+enum ronde_status ronde_trial_open(const struct ronde_target *target,
+                                   const struct ronde_schedule *schedule,
+                                   const struct ronde_options *options,
+                                   struct ronde_trial *out_trial, struct ronde_error *error)
+{
+    struct ronde_trial trial = ronde_trial_describe(target, schedule, options);
     const enum ronde_status status =
         target->backend->load(target->self, schedule, &trial.program, error);
     if (status == RONDE_OK)

@@ -48,7 +48,12 @@ struct ronde_trial {
     enum ronde_protocol protocol; /**< what the last run used */
 };
 
-/** Loads a schedule; slot, depth, protocol, seed, dtype, op and timeout are those of the options. Errors: those of load. */
+/** A trial that is not loaded: slot, depth, protocol, seed, dtype, op and timeout are those of the options. */
+struct ronde_trial ronde_trial_describe(const struct ronde_target *target,
+                                        const struct ronde_schedule *schedule,
+                                        const struct ronde_options *options);
+
+/** Loads a schedule, launched as ronde_trial_describe says. Errors: those of load. */
 RONDE_MUST_CHECK enum ronde_status
 ronde_trial_open(const struct ronde_target *target, const struct ronde_schedule *schedule,
                  const struct ronde_options *options, struct ronde_trial *out_trial,

@@ -144,7 +144,7 @@ uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde
     uint32_t best = RONDE_NONE;
     for (uint32_t i = 0; i < choice->count; i++) {
         const struct ronde_candidate *candidates = choice->candidates;
-        if (i == without || !candidates[i].is_eligible)
+        if (i == without || !candidates[i].is_eligible || !isfinite(quotes[i].time_ns))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
         const double least_ns = best == RONDE_NONE ? INFINITY : quotes[best].time_ns;
@@ -210,17 +210,4 @@ static enum ronde_status price_on_network(const void *self, const struct ronde_c
 struct ronde_pricer ronde_network_pricer(const struct ronde_network *network)
 {
     return (struct ronde_pricer){.self = network, .price = price_on_network};
-}
-
-double ronde_candidate_latency_ns(const struct ronde_candidate *candidate,
-                                  const struct ronde_load *load, const struct ronde_network *network)
-{
-    struct ronde_network instant = *network;
-    if (!candidate->algorithm)
-        return 0.0;
-    instant.port_GBps = 0;
-    instant.time.lane_GBps = 0;
-    instant.time.copy_GBps = 0;
-    instant.time.gamma_GBps = 0;
-    return candidate->algorithm->price(&candidate->request, load, &instant).time_ns;
 }

@@ -38,7 +38,7 @@ struct ronde_choice {
 
 /** What a candidate takes for a load. */
 struct ronde_quote {
-    double time_ns;     /**< launch included */
+    double time_ns; /**< launch included; INFINITY where nobody knows: it is then never chosen */
     const char *engine; /**< who says so: closed_form, dag, or a pricer of another kind */
     bool is_exact;      /**< the time of the model; else approximate */
 };
@@ -86,7 +86,7 @@ ronde_choice_price(const struct ronde_choice *choice, const struct ronde_load *l
                    struct ronde_error *error);
 
 /**
- * The cheapest eligible candidate but `without` (RONDE_NONE: of all); of equals the one of fewer steps, then of
+ * The cheapest eligible candidate with a finite time but `without` (RONDE_NONE: of all); of equals the one of fewer steps, then of
  * fewer lanes, then the first. RONDE_NONE if there is none.
  * Asked again without the winner it names the runner-up.
  */
@@ -104,14 +104,6 @@ RONDE_API uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate
  * approximate. An offered schedule has its longest path, exact on a network without port limits.
  */
 RONDE_API struct ronde_pricer ronde_network_pricer(const struct ronde_network *network);
-
-/**
- * What is left of a candidate's closed form when bytes take no time: launch, steps and latencies, ns. 0 for an offered
- * schedule.
- */
-RONDE_API double ronde_candidate_latency_ns(const struct ronde_candidate *candidate,
-                                            const struct ronde_load *load,
-                                            const struct ronde_network *network);
 
 #ifdef __cplusplus
 }

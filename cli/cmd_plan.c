@@ -1,0 +1,296 @@
+/* ronde plan: which algorithm for which size, by how much, and why. */
+#include "commands.h"
+#include "gnuplot.h"
+#include "plan.h"
+#include "report.h"
+#include "table.h"
+
+#include "ronde/hw.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define COLUMNS 13u
+
+static const struct ronde_column columns[COLUMNS] = {
+    {"size", "(B)", 12},         {"count", "(elements)", 12},  {"type", "", 8},
+    {"algorithm", "", 24},       {"time", "(us)", 11},         {"engine", "", 11},
+    {"runner-up", "", 24},       {"time", "(us)", 11},         {"slower", "(times)", 7},
+    {"messages", "in a row", 8}, {"busiest", "sends (B)", 12}, {"latency", "(share)", 7},
+    {"price", "", 11},
+};
+
+/* Of the winner's time what one element takes too. Measured times may say that it takes longer than many. */
+static double latency_share(const struct ronde_plan_row *row)
+{
+    const double time_ns = row->quotes[row->decision.best].time_ns;
+    return time_ns > 0.0 ? fmin(1.0, row->latency_ns / time_ns) : 0.0;
+}
+
+static const char *name_of(const struct ronde_plan *plan, uint32_t candidate)
+{
+    return plan->chooser->choice.candidates[candidate].request.algorithm;
+}
+
+static void print_table_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
+                            FILE *file)
+{
+    const struct ronde_decision *decision = &row->decision;
+    const struct ronde_quote *best = &row->quotes[decision->best];
+    const struct ronde_schedule *schedule =
+        plan->chooser->choice.candidates[decision->best].schedule;
+    struct ronde_cell cells[COLUMNS] = {{""}};
+    cells[0] = ronde_cell_integer(row->bytes);
+    cells[1] = ronde_cell_integer(decision->load.count);
+    cells[2] = ronde_cell_text(ronde_dtype_text(decision->load.dtype));
+    cells[3] = ronde_cell_text(name_of(plan, decision->best));
+    cells[4] = ronde_cell_us(best->time_ns);
+    cells[5] = ronde_cell_text(best->engine);
+    if (decision->second != RONDE_NONE) {
+        const double second_ns = row->quotes[decision->second].time_ns;
+        cells[6] = ronde_cell_text(name_of(plan, decision->second));
+        cells[7] = ronde_cell_us(second_ns);
+        if (best->time_ns > 0.0)
+            cells[8] = ronde_cell_rate(second_ns / best->time_ns);
+    }
+    cells[9] = ronde_cell_integer(schedule->proof.critical_path);
+    cells[10] = ronde_cell_integer((uint64_t)llround(row->sent_bytes));
+    snprintf(cells[11].text, sizeof cells[11].text, "%.0f%%", 100.0 * latency_share(row));
+    cells[12] = ronde_cell_text(best->is_exact ? "exact" : "approximate");
+    ronde_table_row(file, columns, COLUMNS, cells);
+}
+
+/* The changes in one line each, since a size between two rows belongs to somebody too. */
+static void print_changes(const struct ronde_plan *plan, FILE *file)
+{
+    if (plan->row_count > 0 && plan->change_count == 0)
+        fprintf(file, "# %s at every size\n", name_of(plan, plan->rows[0].decision.best));
+    for (uint32_t i = 0; i < plan->change_count; i++)
+        fprintf(file, "# from %" PRIu64 " B on %s, %s below\n", plan->changes[i].bytes,
+                name_of(plan, plan->changes[i].above), name_of(plan, plan->changes[i].below));
+}
+
+static void print_head(const struct ronde_plan *plan, FILE *file)
+{
+    const struct ronde_request *request = &plan->chooser->choice.candidates[0].request;
+    const uint64_t slot_bytes = plan->row_count > 0 ? plan->rows[0].decision.load.slot_bytes : 0;
+    fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms, slot bytes %s\n", RONDE_VERSION,
+            ronde_collective_text(request->collective), request->ranks, plan->chooser->choice.count,
+            slot_bytes                          ? ronde_cell_size(slot_bytes).text
+            : plan->chooser->appraiser.platform ? "unlimited"
+                                                : "the backend's");
+    fprintf(file, "# by %s\n#\n", plan->chooser->basis);
+    ronde_table_head(file, columns, COLUMNS);
+}
+
+static void print_table(const struct ronde_plan *plan, FILE *file)
+{
+    print_head(plan, file);
+    for (uint32_t i = 0; i < plan->row_count; i++)
+        print_table_row(plan, &plan->rows[i], file);
+    print_changes(plan, file);
+}
+
+/* ---- For programs ----------------------------------------------------------------------------------------------- */
+
+#define QUOTE_FIELDS 5u
+#define ROW_FIELDS 22u
+
+/* A printed row; it points into itself. */
+struct sheet {
+    struct ronde_field (*quotes)[QUOTE_FIELDS]; /* per candidate */
+    struct ronde_row *candidates;
+    struct ronde_field fields[ROW_FIELDS];
+    char hash[20];
+};
+
+static struct ronde_field time_field(const char *name, double ns)
+{
+    return isfinite(ns) ? ronde_field_real(name, ns) : ronde_field_null(name);
+}
+
+/* All candidates with their prices, for whoever wants more than the best two. */
+static void layout_candidates(const struct ronde_plan *plan, const struct ronde_plan_row *row,
+                              struct sheet *sheet)
+{
+    for (uint32_t i = 0; i < plan->chooser->choice.count; i++) {
+        const struct ronde_quote *quote = &row->quotes[i];
+        struct ronde_field *field = sheet->quotes[i];
+        field[0] = ronde_field_text("algorithm", name_of(plan, i));
+        field[1] = time_field("time_ns", quote->time_ns);
+        field[2] = ronde_field_text("engine", quote->engine);
+        field[3] = ronde_field_boolean("exact", quote->is_exact);
+        field[4] = ronde_field_boolean("eligible", plan->chooser->choice.candidates[i].is_eligible);
+        sheet->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
+    }
+}
+
+static size_t layout_request(const struct ronde_plan *plan, const struct ronde_plan_row *row,
+                             struct ronde_field *field)
+{
+    const struct ronde_request *request = &plan->chooser->choice.candidates[0].request;
+    const bool has_root = ronde_collective_traits(request->collective)->has_root;
+    size_t at = 0;
+    field[at++] = ronde_field_text("kind", "plan");
+    field[at++] = ronde_field_text("collective", ronde_collective_text(request->collective));
+    field[at++] = ronde_field_integer("ranks", request->ranks);
+    field[at++] = ronde_field_integer("bytes", row->bytes);
+    field[at++] = ronde_field_integer("count", row->decision.load.count);
+    field[at++] = ronde_field_text("dtype", ronde_dtype_text(row->decision.load.dtype));
+    field[at++] = has_root ? ronde_field_integer("root", request->root) : ronde_field_null("root");
+    field[at++] = ronde_field_integer("slot_bytes", row->decision.load.slot_bytes);
+    return at;
+}
+
+static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_plan_row *row,
+                            struct sheet *sheet, struct ronde_field *field)
+{
+    const struct ronde_decision *decision = &row->decision;
+    const struct ronde_quote *best = &row->quotes[decision->best];
+    const bool has_second = decision->second != RONDE_NONE;
+    const struct ronde_schedule *schedule =
+        plan->chooser->choice.candidates[decision->best].schedule;
+    size_t at = 0;
+    snprintf(sheet->hash, sizeof sheet->hash, "%016" PRIx64, schedule->hash);
+    field[at++] = ronde_field_text("algorithm", name_of(plan, decision->best));
+    field[at++] = ronde_field_real("time_ns", best->time_ns);
+    field[at++] = ronde_field_text("engine", best->engine);
+    field[at++] = ronde_field_boolean("exact", best->is_exact);
+    field[at++] = ronde_field_text("runner_up", has_second ? name_of(plan, decision->second) : NULL);
+    field[at++] = has_second
+                      ? ronde_field_real("runner_up_ns", row->quotes[decision->second].time_ns)
+                      : ronde_field_null("runner_up_ns");
+    field[at++] = ronde_field_integer("messages", schedule->proof.critical_path);
+    field[at++] = ronde_field_real("sent_bytes", row->sent_bytes);
+    field[at++] = ronde_field_real("latency_share", latency_share(row));
+    field[at++] = ronde_field_text("basis", plan->chooser->basis);
+    field[at++] = ronde_field_text("schedule", sheet->hash);
+    field[at++] = ronde_field_text("version", RONDE_VERSION);
+    return at;
+}
+
+static enum ronde_status print_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
+                                   struct sheet *sheet, struct ronde_sink *sink,
+                                   struct ronde_error *error)
+{
+    layout_candidates(plan, row, sheet);
+    size_t count = layout_request(plan, row, sheet->fields);
+    count += layout_answer(plan, row, sheet, sheet->fields + count);
+    sheet->fields[count++] = (struct ronde_field){.name = "candidates",
+                                                  .kind = RONDE_FIELD_ROWS,
+                                                  .rows = sheet->candidates,
+                                                  .count = plan->chooser->choice.count};
+    const struct ronde_row printed = {sheet->fields, count};
+    return ronde_sink_row(sink, &printed, error);
+}
+
+/* Objects of another kind behind the rows; a CSV has one kind only. */
+static enum ronde_status print_change_rows(const struct ronde_plan *plan, struct ronde_sink *sink,
+                                           struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; sink->json && status == RONDE_OK && i < plan->change_count; i++) {
+        const struct ronde_field fields[] = {
+            ronde_field_text("kind", "change"),
+            ronde_field_integer("bytes", plan->changes[i].bytes),
+            ronde_field_text("below", name_of(plan, plan->changes[i].below)),
+            ronde_field_text("above", name_of(plan, plan->changes[i].above)),
+        };
+        const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+        status = ronde_sink_row(sink, &row, error);
+    }
+    return status;
+}
+
+static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_sink *sink,
+                                    struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t candidates = plan->chooser->choice.count;
+    struct sheet sheet = {
+        .quotes = ronde_mem_new(mem, candidates, sizeof *sheet.quotes),
+        .candidates = ronde_mem_new(mem, candidates, sizeof *sheet.candidates),
+    };
+    enum ronde_status status = RONDE_OK;
+    if (!sheet.quotes || !sheet.candidates)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to print %u candidates", candidates);
+    for (uint32_t i = 0; status == RONDE_OK && i < plan->row_count; i++)
+        status = print_row(plan, &plan->rows[i], &sheet, sink, error);
+    if (status == RONDE_OK)
+        status = print_change_rows(plan, sink, error);
+    ronde_mem_free(mem, sheet.candidates, candidates, sizeof *sheet.candidates);
+    ronde_mem_free(mem, sheet.quotes, candidates, sizeof *sheet.quotes);
+    return status;
+}
+
+/* ---- The command ------------------------------------------------------------------------------------------------ */
+
+/* -N may be left to the machine: all its hosts. */
+static enum ronde_status find_request(const struct ronde_options *options,
+                                      const struct ronde_platform *platform,
+                                      struct ronde_request *out_request, struct ronde_error *error)
+{
+    struct ronde_options used = *options;
+    if (options->algorithm_count > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "plan compares all algorithms: leave out -a; price takes one");
+    if (platform && options->rank_counts == 0) {
+        used.ranks[0] = ronde_platform_facts(platform)->hosts;
+        used.rank_counts = 1;
+    }
+    return ronde_open_request(&used, out_request, error);
+}
+
+/* What is missing is said before anything is priced. */
+static enum ronde_status check_plot(const struct ronde_options *options, struct ronde_error *error)
+{
+    const char *text = NULL;
+    if (options->plot && !ronde_plot_available(&text))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
+    return RONDE_OK;
+}
+
+static enum ronde_status print_plan(const struct ronde_plan *plan, struct ronde_sink *sink,
+                                    struct ronde_error *error)
+{
+    const struct ronde_options *options = plan->chooser->options;
+    enum ronde_status status = ronde_sink_open(options, sink, error);
+    if (status == RONDE_OK && ronde_sink_is_table(sink))
+        print_table(plan, sink->file);
+    else if (status == RONDE_OK)
+        status = print_rows(plan, sink, error);
+    if (status == RONDE_OK && options->plot)
+        status = ronde_plan_plot(plan, options->plot, error);
+    if (sink->file && ronde_sink_close(sink, error) != RONDE_OK)
+        status = error->status;
+    return status;
+}
+
+int ronde_cmd_plan(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_platform *platform = NULL;
+    struct ronde_request request;
+    struct ronde_chooser chooser = {.options = NULL};
+    struct ronde_plan plan = {.chooser = NULL};
+    struct ronde_sink sink = {0};
+    enum ronde_status status = check_plot(options, &error);
+    if (status == RONDE_OK && options->topo)
+        status = ronde_open_platform(options, &platform, &error);
+    if (status == RONDE_OK)
+        status = find_request(options, platform, &request, &error);
+    if (status == RONDE_OK)
+        status = ronde_chooser_open(options, &request, &chooser, &error);
+    if (status == RONDE_OK)
+        status =
+            ronde_chooser_rely(&chooser, platform, options->backend, ronde_usable_cores(), &error);
+    if (status == RONDE_OK)
+        status = ronde_plan_make(&chooser, &plan, &error);
+    if (status == RONDE_OK)
+        status = print_plan(&plan, &sink, &error);
+    ronde_plan_free(&plan);
+    ronde_chooser_close(&chooser);
+    ronde_platform_destroy(platform);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

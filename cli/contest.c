@@ -1,0 +1,229 @@
+/* Who runs. See contest.h. */
+#include "contest.h"
+
+#include "report.h"
+
+#include <string.h>
+
+/* A candidate of a race is measured for about so long, and at least so often. */
+#define RACE_NS 5e6
+#define LEAST_RUNS 3u
+#define MOST_RUNS 1000u
+
+/* Bytes of a name that rank 0 tells the others, its NUL included; the registry's are shorter. */
+#define NAME_BYTES 32u
+
+bool ronde_is_race(const struct ronde_options *options)
+{
+    return options->algorithm_count == 1 && strcmp(options->algorithms[0], "race") == 0;
+}
+
+enum ronde_status ronde_contest_open(const struct ronde_options *options,
+                                     const struct ronde_request *request,
+                                     struct ronde_contest *out_contest, struct ronde_error *error)
+{
+    *out_contest = (struct ronde_contest){.options = options, .is_race = ronde_is_race(options)};
+    const enum ronde_status status =
+        ronde_chooser_open(options, request, &out_contest->chooser, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t count = out_contest->chooser.choice.count;
+    out_contest->trials = ronde_mem_new(ronde_mem_default(), count, sizeof *out_contest->trials);
+    return out_contest->trials
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u algorithms", count);
+}
+
+/* What a backend cannot run is not chosen there. */
+static enum ronde_status leave_out(struct ronde_contest *contest, uint64_t count,
+                                   struct ronde_error *error)
+{
+    struct ronde_choice *choice = &contest->chooser.choice;
+    struct ronde_error why_not = {RONDE_OK, 0, ""};
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        struct ronde_trial trial =
+            ronde_trial_describe(contest->target, choice->candidates[i].schedule, contest->options);
+        ronde_trial_aim(&trial, contest->memory, count, false);
+        why_not = (struct ronde_error){RONDE_OK, 0, ""};
+        const enum ronde_status status =
+            contest->target->backend->supports(contest->target->self, trial.schedule, &trial.launch,
+                                               &why_not);
+        choice->candidates[i].is_eligible = choice->candidates[i].is_eligible && status == RONDE_OK;
+        left += choice->candidates[i].is_eligible;
+    }
+    return left > 0 ? RONDE_OK
+                    : ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm runs there: %s",
+                                 why_not.message);
+}
+
+/* Whether this process is the one that decides. */
+static bool decides(const struct ronde_contest *contest)
+{
+    return !contest->comm || ronde_comm_rank(contest->comm) == 0;
+}
+
+enum ronde_status ronde_contest_enter(struct ronde_contest *contest,
+                                      const struct ronde_target *target, struct ronde_memory *memory,
+                                      const char *engine, uint64_t count, struct ronde_error *error)
+{
+    contest->target = target;
+    contest->memory = memory;
+    contest->comm = target->backend == &ronde_backend_comm ? target->self : NULL;
+    /* A machine without such a number has a core for every rank. */
+    const uint32_t cores = target->machine.cores ? target->machine.cores : UINT32_MAX;
+    if (!contest->is_race && decides(contest)) {
+        const enum ronde_status status =
+            ronde_chooser_rely(&contest->chooser, NULL, engine, cores, error);
+        if (status != RONDE_OK)
+            return status;
+    }
+    if (contest->is_race)
+        snprintf(contest->chooser.basis, sizeof contest->chooser.basis,
+                 "a race before each size, out of place");
+    return leave_out(contest, count, error);
+}
+
+static enum ronde_status load(struct ronde_contest *contest, uint32_t candidate,
+                              struct ronde_error *error)
+{
+    struct ronde_trial *trial = &contest->trials[candidate];
+    if (trial->target)
+        return RONDE_OK;
+    return ronde_trial_open(contest->target, contest->chooser.choice.candidates[candidate].schedule,
+                            contest->options, trial, error);
+}
+
+enum ronde_status ronde_stats_join(struct ronde_comm *comm, struct ronde_stats *io_stats,
+                                   struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t ranks = comm ? ronde_comm_ranks(comm) : 0;
+    if (ranks == 0)
+        return RONDE_OK;
+    struct ronde_stats *all = ronde_mem_new(mem, ranks, sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the times of %u ranks", ranks);
+    const enum ronde_status status =
+        ronde_comm_allgather(comm, io_stats, sizeof *io_stats, all, error);
+    for (uint32_t rank = 0; rank < ranks && status == RONDE_OK; rank++)
+        if (rank == 0 || all[rank].median > io_stats->median)
+            *io_stats = all[rank];
+    ronde_mem_free(mem, all, ranks, sizeof *all);
+    return status;
+}
+
+/* Some runs in a row, as many on all ranks. */
+static enum ronde_status time_runs(struct ronde_contest *contest, struct ronde_trial *trial,
+                                   uint32_t runs, double *out_ns, struct ronde_error *error)
+{
+    const struct ronde_effort effort = {1, runs, runs, 0.0};
+    struct ronde_stats stats = {0};
+    enum ronde_status status = ronde_trials_measure(trial, 1, &effort, &stats, error);
+    if (status == RONDE_OK)
+        status = ronde_stats_join(contest->comm, &stats, error);
+    *out_ns = stats.median;
+    return status;
+}
+
+/* A few runs say how many make up the window: the same number everywhere, since the times have been joined. */
+static enum ronde_status race_one(struct ronde_contest *contest, uint32_t candidate, uint64_t count,
+                                  double *out_ns, struct ronde_error *error)
+{
+    struct ronde_trial *trial = &contest->trials[candidate];
+    enum ronde_status status = load(contest, candidate, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_trial_aim(trial, contest->memory, count, false);
+    ronde_memory_fill(contest->memory, &trial->shape);
+    status = time_runs(contest, trial, LEAST_RUNS, out_ns, error);
+    const double runs = *out_ns > 0.0 ? RACE_NS / *out_ns : MOST_RUNS;
+    if (status != RONDE_OK || runs <= LEAST_RUNS)
+        return status;
+    return time_runs(contest, trial, runs < MOST_RUNS ? (uint32_t)runs : MOST_RUNS, out_ns, error);
+}
+
+static enum ronde_status race(struct ronde_contest *contest, uint64_t count,
+                              struct ronde_decision *out_decision, struct ronde_error *error)
+{
+    struct ronde_chooser *chooser = &contest->chooser;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < chooser->choice.count && status == RONDE_OK; i++) {
+        const char *name = chooser->choice.candidates[i].request.algorithm;
+        chooser->quotes[i] = (struct ronde_quote){0.0, "race", false};
+        if (!chooser->choice.candidates[i].is_eligible)
+            continue;
+        if (decides(contest))
+            ronde_progress("racing %s", name);
+        status = race_one(contest, i, count, &chooser->quotes[i].time_ns, error);
+    }
+    if (decides(contest))
+        ronde_progress_end();
+    out_decision->best = ronde_choice_best(&chooser->choice, chooser->quotes, RONDE_NONE);
+    out_decision->second = ronde_choice_best(&chooser->choice, chooser->quotes, out_decision->best);
+    return status;
+}
+
+/* By name, as builds may differ in what else they have. A rank 0 that could not decide says "". */
+static enum ronde_status hear_rank_0(struct ronde_contest *contest,
+                                     struct ronde_decision *io_decision, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const struct ronde_choice *choice = &contest->chooser.choice;
+    const uint32_t ranks = ronde_comm_ranks(contest->comm);
+    char mine[NAME_BYTES] = "";
+    if (decides(contest) && io_decision->best != RONDE_NONE)
+        snprintf(mine, sizeof mine, "%s", choice->candidates[io_decision->best].request.algorithm);
+    char *all = ronde_mem_new(mem, ranks, NAME_BYTES);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the choices of %u ranks", ranks);
+    const enum ronde_status status =
+        ronde_comm_allgather(contest->comm, mine, sizeof mine, all, error);
+    if (status == RONDE_OK)
+        io_decision->best = ronde_choice_find(choice, all);
+    memcpy(mine, all, sizeof mine);
+    ronde_mem_free(mem, all, ranks, NAME_BYTES);
+    if (status != RONDE_OK || io_decision->best != RONDE_NONE)
+        return status;
+    if (mine[0])
+        return ronde_fail(error, RONDE_UNSUPPORTED, "rank 0 chose %s, which this build lacks", mine);
+    return ronde_fail(error, RONDE_UNSUPPORTED, "rank 0 could not choose an algorithm");
+}
+
+/* A failure of rank 0 is told to the others before it is reported here. */
+static enum ronde_status decide(struct ronde_contest *contest, uint64_t count,
+                                struct ronde_decision *out_decision, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    *out_decision = (struct ronde_decision){.best = RONDE_NONE, .second = RONDE_NONE};
+    if (decides(contest))
+        status = ronde_chooser_decide(&contest->chooser, count, out_decision, error);
+    if (contest->comm) {
+        const enum ronde_status heard = hear_rank_0(contest, out_decision, error);
+        status = status == RONDE_OK ? heard : status;
+    }
+    return status;
+}
+
+enum ronde_status ronde_contest_pick(struct ronde_contest *contest, uint64_t count,
+                                     struct ronde_decision *out_decision,
+                                     struct ronde_trial **out_trial, struct ronde_error *error)
+{
+    enum ronde_status status = contest->is_race ? race(contest, count, out_decision, error)
+                                                : decide(contest, count, out_decision, error);
+    if (status == RONDE_OK)
+        status = load(contest, out_decision->best, error);
+    if (status == RONDE_OK)
+        *out_trial = &contest->trials[out_decision->best];
+    return status;
+}
+
+void ronde_contest_close(struct ronde_contest *contest)
+{
+    const uint32_t count = contest->chooser.choice.count;
+    for (uint32_t i = 0; contest->trials && i < count; i++)
+        ronde_trial_close(&contest->trials[i]);
+    ronde_mem_free(ronde_mem_default(), contest->trials, count, sizeof *contest->trials);
+    ronde_chooser_close(&contest->chooser);
+    *contest = (struct ronde_contest){.options = NULL};
+}
