@@ -25,6 +25,8 @@
 #define HEATS 5u
 #define CLOSE 1.6
 #define LONG_NS 2e7
+/* Short runs so many times touch every slot of every connection, twice: pages that are new cost more than a run. */
+#define SLOTS 16.0
 /* Whoever is so much slower in a first run that is a long one does not race: long points would take minutes. */
 #define HOPELESS 3.0
 /* Who comes later in the registry has to win by more than noise: with few ranks many algorithms are the same steps. */
@@ -148,7 +150,7 @@ static bool time_runs(struct side *side, double runs, double *out_ns)
     return true;
 }
 
-/* One candidate's time. The first run brings memory and threads up and does not count, unless it is hopeless. */
+/* One candidate's time. Its first runs bring memory and threads up and do not count, unless it is hopeless. */
 static bool race(struct side *side, double best_ns, double *out_ns)
 {
     double first_ns = 0.0;
@@ -156,6 +158,8 @@ static bool race(struct side *side, double best_ns, double *out_ns)
         return false;
     if (best_ns > 0.0 && *out_ns > HOPELESS * best_ns && *out_ns > RACE_NS)
         return true;
+    if (*out_ns * SLOTS < RACE_NS && !time_runs(side, SLOTS, out_ns))
+        return false;
     const double runs = RACE_NS / *out_ns;
     return runs < 2.0 || time_runs(side, runs < RACE_RUNS ? runs : RACE_RUNS, out_ns);
 }
