@@ -7,6 +7,7 @@
  */
 #include "hw/cuda/backend.h"
 
+#include "hw/comm/comm.h"
 #include "hw/cuda/program.h"
 #include "ronde/cuda.h"
 #include "ronde/hw.h"
@@ -18,18 +19,39 @@ struct cuda {
     const struct ronde_mem *mem;
     const struct ronde_gpu **gpus;
     uint32_t gpu_count;
-    struct ronde_comm *comm; /* whose ranks are processes, or NULL */
+    struct ronde_comm *comm;  /* of the processes that ranks are in, or NULL */
+    struct ronde_crew *crews; /* what each of these brings */
+    bool *strangers; /* per pair of devices: the first does not reach the second's memory */
+    struct ronde_cuda_place place;
 };
 
-/* Every device may write to every other. */
+/* Every device may write to every other, but for those that a bridge may join. */
 static enum ronde_status join_all(const struct cuda *cuda, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     for (uint32_t a = 0; a < cuda->gpu_count; a++)
-        for (uint32_t b = 0; b < cuda->gpu_count && status == RONDE_OK; b++)
-            if (a != b)
-                status = cuda->gpus[a]->join(cuda->gpus[a]->self, cuda->gpus[b]->self, error);
-    return status;
+        for (uint32_t b = 0; b < cuda->gpu_count; b++) {
+            struct ronde_error why = {0};
+            if (a == b)
+                continue;
+            const enum ronde_status status =
+                cuda->gpus[a]->join(cuda->gpus[a]->self, cuda->gpus[b]->self, &why);
+            cuda->strangers[a * cuda->gpu_count + b] = status != RONDE_OK;
+            if (status != RONDE_OK && (status != RONDE_UNAVAILABLE || !cuda->place.may_bridge))
+                return ronde_fail(error, status, "%s", why.message);
+        }
+    return RONDE_OK;
+}
+
+/* Every process hears what the others bring, and whether they could open their devices. */
+static enum ronde_status gather_crews(const struct cuda *cuda, enum ronde_status status,
+                                      struct ronde_error *error)
+{
+    const struct ronde_crew own = {cuda->place.ranks ? cuda->place.ranks : cuda->gpu_count,
+                                   cuda->gpu_count};
+    status = ronde_comm_agree(cuda->comm, status, error);
+    return status == RONDE_OK
+               ? ronde_star_allgather(cuda->comm->star, &own, sizeof own, cuda->crews, error)
+               : status;
 }
 
 void ronde_cuda_close_on(void *self)
@@ -38,28 +60,48 @@ void ronde_cuda_close_on(void *self)
     if (!cuda)
         return;
     ronde_mem_free(cuda->mem, cuda->gpus, cuda->gpu_count, sizeof *cuda->gpus);
+    ronde_mem_free(cuda->mem, cuda->strangers, (size_t)cuda->gpu_count * cuda->gpu_count,
+                   sizeof *cuda->strangers);
+    ronde_mem_free(cuda->mem, cuda->crews, cuda->comm ? cuda->comm->ranks : 1, sizeof *cuda->crews);
     ronde_mem_free(cuda->mem, cuda, 1, sizeof *cuda);
 }
 
-enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
-                                     struct ronde_comm *comm, const struct ronde_mem *mem,
-                                     void **out_self, struct ronde_error *error)
+/* Tables of devices and processes. */
+static enum ronde_status make_tables(struct cuda *cuda, struct ronde_error *error)
+{
+    const uint32_t count = cuda->gpu_count;
+    cuda->gpus = ronde_mem_new(cuda->mem, count, sizeof *cuda->gpus);
+    cuda->strangers = ronde_mem_new(cuda->mem, (size_t)count * count, sizeof *cuda->strangers);
+    cuda->crews = ronde_mem_new(cuda->mem, cuda->comm ? cuda->comm->ranks : 1, sizeof *cuda->crews);
+    if (!cuda->gpus || !cuda->strangers || !cuda->crews)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", count);
+    memcpy(cuda->gpus, cuda->place.gpus, count * sizeof *cuda->gpus);
+    cuda->place.gpus = cuda->gpus;
+    cuda->place.strangers = cuda->strangers;
+    cuda->place.crews = cuda->crews;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, void **out_self,
+                                        struct ronde_error *error)
 {
     *out_self = NULL;
-    struct cuda *cuda = ronde_mem_new(mem, 1, sizeof *cuda);
-    if (!cuda)
+    struct cuda *cuda = ronde_mem_new(place->mem, 1, sizeof *cuda);
+    if (!cuda) {
+        /* The others wait for what this process cannot say. */
+        if (place->comm)
+            ronde_star_abort(place->comm->star);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the cuda backend");
-    cuda->mem = mem;
-    cuda->gpu_count = gpu_count;
-    cuda->comm = comm;
-    cuda->gpus = ronde_mem_new(mem, gpu_count, sizeof *cuda->gpus);
-    enum ronde_status status = RONDE_OK;
-    if (cuda->gpus) {
-        memcpy(cuda->gpus, gpus, gpu_count * sizeof *cuda->gpus);
-        status = join_all(cuda, error);
-    } else {
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", gpu_count);
     }
+    cuda->mem = place->mem;
+    cuda->gpu_count = place->gpu_count;
+    cuda->comm = place->comm;
+    cuda->place = *place;
+    enum ronde_status status = make_tables(cuda, error);
+    if (status == RONDE_OK)
+        status = join_all(cuda, error);
+    if (cuda->comm)
+        status = gather_crews(cuda, status, error);
     if (status != RONDE_OK) {
         ronde_cuda_close_on(cuda);
         return status;
@@ -68,26 +110,67 @@ enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32
     return RONDE_OK;
 }
 
+enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
+                                     struct ronde_comm *comm, const struct ronde_mem *mem,
+                                     void **out_self, struct ronde_error *error)
+{
+    const struct ronde_cuda_place place = {.mem = mem,
+                                           .gpus = gpus,
+                                           .gpu_count = gpu_count,
+                                           .comm = comm};
+    return ronde_cuda_open_place(&place, out_self, error);
+}
+
 const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index)
 {
     const struct cuda *cuda = self;
     return index < cuda->gpu_count ? cuda->gpus[index] : NULL;
 }
 
-/* Of a process's own launch, where ranks are processes; else of all ranks'. */
-static enum ronde_status check_launch(const struct ronde_comm *comm,
+/* Of a process's own launch, where ranks are in several: so many ranks from the first on; else of all ranks'. */
+static enum ronde_status check_launch(bool is_part, uint32_t first, uint32_t count,
                                       const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch, struct ronde_error *error)
 {
-    return comm ? ronde_launch_check_rank(schedule, launch, comm->rank, error)
-                : ronde_launch_check(schedule, launch, error);
+    enum ronde_status status = RONDE_OK;
+    if (!is_part)
+        return ronde_launch_check(schedule, launch, error);
+    for (uint32_t rank = first; rank - first < count && status == RONDE_OK; rank++)
+        status = ronde_launch_check_rank(schedule, launch, rank, error);
+    return status;
+}
+
+/* The same of a loaded program. */
+static enum ronde_status check_run(const struct ronde_cuda_program *program,
+                                   const struct ronde_launch *launch, struct ronde_error *error)
+{
+    const uint32_t *firsts = program->roster.firsts + program->roster.own;
+    return check_launch(program->peers.comm != NULL, firsts[0],
+                        firsts[program->part_count] - firsts[0], program->schedule, launch, error);
+}
+
+/* This process's first rank, and how many it has. */
+static struct ronde_crew find_own(const struct cuda *cuda, uint32_t *out_first)
+{
+    const uint32_t process = cuda->comm ? cuda->comm->rank : 0;
+    *out_first = 0;
+    for (uint32_t p = 0; p < process; p++)
+        *out_first += cuda->crews[p].ranks;
+    return cuda->crews[process];
 }
 
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch, struct ronde_error *why_not)
 {
     const struct cuda *cuda = self;
-    enum ronde_status status = check_launch(cuda->comm, schedule, launch, why_not);
+    uint32_t first;
+    const struct ronde_crew own = find_own(cuda, &first);
+    if (cuda->comm && (uint64_t)first + own.ranks > schedule->ranks)
+        return ronde_fail(why_not, RONDE_BAD_ARGUMENT,
+                          "the schedule is for %u ranks, this process has the %u from rank %u on",
+                          schedule->ranks, own.ranks, first);
+    enum ronde_status status =
+        check_launch(cuda->comm != NULL, first, own.ranks, schedule, launch, why_not);
     for (uint32_t g = 0; g < cuda->gpu_count && status == RONDE_OK; g++) {
         uint32_t resident;
         const struct ronde_gpu *gpu = cuda->gpus[g];
@@ -118,8 +201,7 @@ enum ronde_status ronde_cuda_load(void *self, const struct ronde_schedule *sched
     struct ronde_cuda_program *program = ronde_mem_new(cuda->mem, 1, sizeof *program);
     if (!program)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
-    const struct ronde_cuda_place place = {cuda->mem, cuda->gpus, cuda->gpu_count, cuda->comm};
-    const enum ronde_status status = ronde_cuda_program_init(program, &place, schedule, error);
+    const enum ronde_status status = ronde_cuda_program_init(program, &cuda->place, schedule, error);
     if (status != RONDE_OK) {
         ronde_cuda_unload(program);
         return status;
@@ -135,7 +217,7 @@ enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, 
     *out_run = NULL;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = check_launch(program->peers.comm, program->schedule, launch, error);
+    enum ronde_status status = check_run(program, launch, error);
     if (status == RONDE_OK)
         status = ronde_cuda_program_prepare(program, launch, error);
     program->launch = *launch;
@@ -187,7 +269,7 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
     struct ronde_cuda_program *program = self;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = check_launch(program->peers.comm, program->schedule, launch, error);
+    enum ronde_status status = check_run(program, launch, error);
     if (status == RONDE_OK)
         status = ronde_cuda_program_prepare(program, launch, error);
     if (status == RONDE_OK && ronde_cuda_program_staged_bytes(program) > 0) {
@@ -211,8 +293,9 @@ uint32_t ronde_cuda_parts(const void *program)
 
 uint32_t ronde_cuda_part_of(const void *program, uint32_t rank)
 {
-    const struct ronde_cuda_program *loaded = program;
-    return loaded->peers.comm ? 0 : loaded->depot_of[rank];
+    const struct ronde_roster *roster = &((const struct ronde_cuda_program *)program)->roster;
+    const uint32_t site = ronde_roster_site_of(roster, rank);
+    return ronde_roster_is_here(roster, site) ? site - roster->own : RONDE_NONE;
 }
 
 enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
@@ -238,24 +321,18 @@ static void close_devices(const struct ronde_mem *mem, const struct ronde_gpu **
 }
 
 /* Opens the devices of a list, or the first so many. */
-static enum ronde_status open_devices(const uint32_t *devices, uint32_t count,
-                                      struct ronde_comm *comm, const struct ronde_mem *mem,
-                                      void **out_self, struct ronde_error *error)
+static enum ronde_status open_devices(const struct ronde_cuda_choices *choices, uint32_t count,
+                                      const struct ronde_mem *mem,
+                                      const struct ronde_gpu ***out_gpus, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     const struct ronde_gpu **gpus = ronde_mem_new(mem, count, sizeof *gpus);
+    *out_gpus = gpus;
     if (!gpus)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", count);
     for (uint32_t g = 0; g < count && status == RONDE_OK; g++)
-        status = ronde_gpu_open(mem, devices ? devices[g] : g, &gpus[g], error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_open_on(gpus, count, comm, mem, out_self, error);
-    if (status != RONDE_OK) {
-        close_devices(mem, gpus, count);
-        return status;
-    }
-    ronde_mem_free(mem, gpus, count, sizeof *gpus);
-    return RONDE_OK;
+        status = ronde_gpu_open(mem, choices->devices ? choices->devices[g] : g, &gpus[g], error);
+    return status;
 }
 
 /* Whether there are devices, and those of a list are among them. */
@@ -272,26 +349,65 @@ static enum ronde_status check_devices(const uint32_t *devices, uint32_t count,
     return status;
 }
 
+/* What cannot be opened is told to the other processes, who wait to hear of it. */
+static enum ronde_status open_chosen(const struct ronde_cuda_choices *choices, uint32_t count,
+                                     enum ronde_status status, const struct ronde_mem *mem,
+                                     void **out_self, struct ronde_error *error)
+{
+    const struct ronde_gpu **gpus = NULL;
+    if (status == RONDE_OK)
+        status = open_devices(choices, count, mem, &gpus, error);
+    if (status != RONDE_OK && choices->comm)
+        status = ronde_comm_agree(choices->comm, status, error);
+    const struct ronde_cuda_place place = {.mem = mem,
+                                           .gpus = gpus,
+                                           .gpu_count = count,
+                                           .comm = choices->comm,
+                                           .ranks = choices->ranks,
+                                           .sharing = choices->sharing,
+                                           .may_bridge = choices->may_bridge};
+    if (status == RONDE_OK)
+        status = ronde_cuda_open_place(&place, out_self, error);
+    if (status != RONDE_OK)
+        close_devices(mem, gpus, count);
+    else
+        ronde_mem_free(mem, gpus, count, sizeof *gpus);
+    return status;
+}
+
+enum ronde_status ronde_cuda_open_with(const struct ronde_cuda_choices *choices,
+                                       const struct ronde_mem *mem, void **out_self,
+                                       struct ronde_error *error)
+{
+    uint32_t visible = 0;
+    *out_self = NULL;
+    enum ronde_status status =
+        check_devices(choices->devices, choices->device_count, &visible, error);
+    if (status == RONDE_OK && choices->device_count > visible)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: %u devices, %u are visible",
+                            choices->device_count, visible);
+    if (status == RONDE_OK && (unsigned)choices->sharing >= RONDE_SHARING_COUNT)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: sharing %u, there are %u",
+                            (unsigned)choices->sharing, (unsigned)RONDE_SHARING_COUNT);
+    return open_chosen(choices, choices->device_count ? choices->device_count : visible, status,
+                       mem, out_self, error);
+}
+
 enum ronde_status ronde_cuda_open(const uint32_t *devices, uint32_t count,
                                   const struct ronde_mem *mem, void **out_self,
                                   struct ronde_error *error)
 {
-    uint32_t visible;
-    *out_self = NULL;
-    const enum ronde_status status = check_devices(devices, count, &visible, error);
-    return status == RONDE_OK
-               ? open_devices(devices, devices ? count : visible, NULL, mem, out_self, error)
-               : status;
+    const struct ronde_cuda_choices choices = {.devices = devices,
+                                               .device_count = devices ? count : 0};
+    return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
 enum ronde_status ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device,
                                        const struct ronde_mem *mem, void **out_self,
                                        struct ronde_error *error)
 {
-    uint32_t visible;
-    *out_self = NULL;
-    const enum ronde_status status = check_devices(&device, 1, &visible, error);
-    return status == RONDE_OK ? open_devices(&device, 1, comm, mem, out_self, error) : status;
+    const struct ronde_cuda_choices choices = {.devices = &device, .device_count = 1, .comm = comm};
+    return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
 /* Probe has said what there is; devices are opened again, since they belong to the open backend. */

@@ -5,6 +5,7 @@
 #define RONDE_HW_CUDA_BACKEND_H
 
 #include "hw/cuda/gpu.h"
+#include "hw/cuda/roster.h"
 
 /** Where messages stop to travel in lines, and start to be read where they lie. */
 #define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
@@ -16,7 +17,26 @@
  */
 #define RONDE_CUDA_SLOT_BYTES 262144u
 
-struct ronde_comm;
+/** What the backend is opened on: what outlives it, but for the tables. */
+struct ronde_cuda_place {
+    const struct ronde_mem *mem;
+    const struct ronde_gpu *const *gpus; /**< of this process */
+    uint32_t gpu_count;                  /**< of these */
+    struct ronde_comm *comm;             /**< of the processes that ranks are in, or NULL */
+    uint32_t ranks;             /**< with a communicator: in this process; 0 = as many as devices */
+    enum ronde_sharing sharing; /**< with a communicator */
+    bool may_bridge;            /**< between devices that do not reach each other */
+    const struct ronde_crew *crews; /**< of all processes, with a communicator; filled in by opening, */
+    const bool *strangers; /**< and so: per pair of devices, the first does not reach the second's; NULL = all do */
+};
+
+/**
+ * Opens the backend. With a communicator collective: it succeeds in all processes or fails in all.
+ * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices that do not reach each other, where there
+ * may be no bridge; DEVICE; the communicator's.
+ */
+enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, void **out_self,
+                                        struct ronde_error *error);
 
 /**
  * Opens the backend on devices that all reach each other's memory; they must outlive it, the array need not. With a

@@ -7,13 +7,15 @@
 #ifndef RONDE_HW_CUDA_GPU_H
 #define RONDE_HW_CUDA_GPU_H
 
-#include "ronde/backend.h"
+#include "ronde/cuda.h"
 
 struct ronde_job;
 
 /** How another process of the machine finds memory of a device; sent as bytes. */
 struct ronde_share {
-    uint64_t words[12]; /**< of the device's own making */
+    enum ronde_sharing sharing; /**< never AUTO */
+    int32_t descriptor; /**< of the process that looks at it: another's has to be passed (door.h); -1 = it takes none */
+    uint64_t words[8]; /**< of the device's own making */
 };
 
 /** A device. Calls that take a queue act in its order. */
@@ -26,16 +28,21 @@ struct ronde_gpu {
     void (*where)(void *self, char *out_bus, size_t bytes);
     /** Lets kernels here use all memory of another device of this process; twice is once. Errors: UNAVAILABLE, DEVICE. */
     enum ronde_status (*join)(void *self, void *other_self, struct ronde_error *error);
-    /** Memory that other processes can be let into, to be given back with its length. Errors: NO_MEMORY, DEVICE. */
-    enum ronde_status (*share)(void *self, uint64_t bytes, void **out_block,
-                               struct ronde_share *out_share, struct ronde_error *error);
-    /** Frees it, after all others are out of it. */
-    void (*unshare)(void *self, void *block, uint64_t bytes);
+    /**
+     * Memory that other processes can be let into, for kernels here and on devices of this process that were joined with
+     * this one. Given back with its length; out_share->descriptor, if it is one, is the caller's to close.
+     * Errors: NO_MEMORY; DEVICE; UNAVAILABLE for a way to share that is not there.
+     */
+    enum ronde_status (*share)(void *self, enum ronde_sharing sharing, uint64_t bytes,
+                               void **out_block, struct ronde_share *out_share,
+                               struct ronde_error *error);
+    /** Frees it, after all others are out of it. `sharing`: as the share says. */
+    void (*unshare)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
     /** Maps what another process has shared, for kernels here. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*attach)(void *self, const struct ronde_share *share, uint64_t bytes,
                                 void **out_block, struct ronde_error *error);
     /** Leaves it. */
-    void (*detach)(void *self, void *block, uint64_t bytes);
+    void (*detach)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
     /** Lets kernels here use memory of the host, under its address. Errors: DEVICE. */
     enum ronde_status (*pin)(void *self, void *memory, uint64_t bytes, struct ronde_error *error);
     /** Ends that. */

@@ -147,16 +147,30 @@ static void place_end(const struct ronde_frame *frame, const struct ronde_port *
         place_slots(end, receiver->slots + box, frame->depth);
 }
 
+/* The depots of this rank and of the other end; both ends of a bridged connection lie with its receiver's bridge. */
+static void find_depots(const struct ronde_links *links, const struct ronde_port *port,
+                        uint32_t rank, const struct ronde_depot *out_pair[2])
+{
+    const uint32_t here = ronde_roster_site_of(links->roster, rank);
+    const uint32_t there = ronde_roster_site_of(links->roster, port->peer);
+    out_pair[0] = &links->depots[here];
+    out_pair[1] = &links->depots[there];
+    if (links->bridges && ronde_roster_is_here(links->roster, there) &&
+        links->is_bridged[there - links->roster->own])
+        out_pair[0] = out_pair[1] =
+            &links->bridges[(port->is_send ? there : here) - links->roster->own];
+}
+
 void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering *numbering,
-                       const struct ronde_depot *depots, const uint32_t *depot_of)
+                       const struct ronde_links *links)
 {
     for (uint32_t t = 0; t < loaded->task_count; t++) {
         const struct ronde_task *task = &loaded->tasks[t];
         const struct ronde_port *ports = loaded->ports + (task->ends - loaded->ends);
         for (uint32_t c = 0; c < task->view.program->connection_count; c++) {
             const uint32_t rank = task->view.rank;
-            const struct ronde_depot *const pair[2] = {&depots[depot_of[rank]],
-                                                       &depots[depot_of[ports[c].peer]]};
+            const struct ronde_depot *pair[2];
+            find_depots(links, &ports[c], rank, pair);
             /* Memory that is not shared: such connections lie elsewhere. */
             if (!pair[1]->counters)
                 continue;

@@ -9,6 +9,7 @@
 #define RONDE_HW_CUDA_LINKS_H
 
 #include "engine/loaded.h"
+#include "hw/cuda/roster.h"
 
 /** The numbers of a schedule's connections. Zero it before the first init. */
 struct ronde_numbering {
@@ -42,11 +43,19 @@ struct ronde_depot {
 /** Bytes of a connection's box under a frame: lengths and slots, or lines. */
 uint64_t ronde_box_length(const struct ronde_frame *frame);
 
-/**
- * Gives the ends of a part their memory, as the frame of the run that was prepared has it. depot_of: per rank, the index
- * of its device's depot; what leads to ranks whose depot has no memory is left alone.
- */
+/** Where a part's connections lie, all tables by site (roster.h). */
+struct ronde_links {
+    const struct ronde_roster *roster;
+    const struct ronde_depot
+        *depots; /**< as the part reaches them; what leads to one without memory is left alone */
+    const struct ronde_depot
+        *bridges; /**< of this process's sites, where it has any bridge, else NULL: memory of the
+                                          host for what comes from devices that do not reach this one */
+    const bool *is_bridged; /**< of this process's sites: those the part's device does not exchange memory with */
+};
+
+/** Gives the ends of a part their memory, as the frame of the run that was prepared has it. */
 void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering *numbering,
-                       const struct ronde_depot *depots, const uint32_t *depot_of);
+                       const struct ronde_links *links);
 
 #endif

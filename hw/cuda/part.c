@@ -94,8 +94,8 @@ enum ronde_status ronde_cuda_part_init(struct ronde_cuda_part *part, const struc
     part->mem = mem;
     part->staging = ranks;
     part->connections = ronde_numbering_first(numbering, schedule->ranks);
-    part->received = ronde_numbering_first(numbering, end_rank) -
-                     ronde_numbering_first(numbering, ranks.first_rank);
+    part->first_number = ronde_numbering_first(numbering, ranks.first_rank);
+    part->received = ronde_numbering_first(numbering, end_rank) - part->first_number;
     ronde_image_begin(&part->program_image, mem, NULL);
     ronde_image_begin(&part->launch_image, mem, NULL);
     enum ronde_status status = ronde_loaded_create_part(schedule, ranks.first_rank,
@@ -165,11 +165,10 @@ enum ronde_status ronde_cuda_part_move(struct ronde_cuda_part *part, const struc
     return status == RONDE_OK ? part->gpu->finish(part->queue, NULL, error) : status;
 }
 
-struct ronde_depot ronde_cuda_part_depot(const struct ronde_cuda_part *part,
-                                         const struct ronde_numbering *numbering)
+struct ronde_depot ronde_cuda_part_depot(const struct ronde_cuda_part *part)
 {
     return (struct ronde_depot){part->counters.start, part->slots.start, part->lines.start,
-                                ronde_numbering_first(numbering, part->staging.first_rank)};
+                                part->first_number};
 }
 
 /*

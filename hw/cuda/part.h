@@ -21,9 +21,10 @@ struct ronde_cuda_part {
     const struct ronde_mem *mem;
     struct ronde_loaded *loaded;
     void *queue;
-    uint64_t connections; /**< of the whole schedule */
-    uint64_t received;    /**< of these, those received here */
-    bool is_guest;        /**< the three blocks below are parts of one that others share and own */
+    uint64_t connections;  /**< of the whole schedule */
+    uint64_t first_number; /**< of the first of those received here, */
+    uint64_t received;     /**< and how many */
+    bool is_guest;         /**< the three blocks below are parts of one that others share and own */
     struct ronde_device_block counters; /**< a struct ronde_fifo per connection of the schedule */
     struct ronde_device_block progress; /**< a counter per lane */
     struct ronde_device_block slots;    /**< boxes of the connections received here */
@@ -62,8 +63,7 @@ enum ronde_status ronde_cuda_part_move(struct ronde_cuda_part *part, const struc
                                        uint64_t block_bytes, struct ronde_error *error);
 
 /** Where others find the connections' memory of the part. */
-struct ronde_depot ronde_cuda_part_depot(const struct ronde_cuda_part *part,
-                                         const struct ronde_numbering *numbering);
+struct ronde_depot ronde_cuda_part_depot(const struct ronde_cuda_part *part);
 
 /**
  * Sends a run that was prepared, its connections placed, to the device. `words`: abort and stop of all parts.

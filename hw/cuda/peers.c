@@ -2,6 +2,7 @@
 #include "hw/cuda/peers.h"
 
 #include "hw/cuda/backend.h"
+#include "hw/cuda/share.h"
 #include "ronde/hw.h"
 
 #include <string.h>
@@ -9,11 +10,10 @@
 /* Between two looks at the star. */
 #define CHECK_NS 1e6
 
-/* What a process says of itself: how a step of its own went, what it is about to do, and how to find its memory. */
+/* What a process says of itself: how a step of its own went, and what it is about to do. */
 struct statement {
     struct ronde_error error;
     struct ronde_card card;
-    struct ronde_share share;
 };
 
 /* Every process hears all others; the verdict is the first failure of one, or the first disagreement. */
@@ -74,74 +74,6 @@ static struct statement state(const struct ronde_schedule *schedule,
     return mine;
 }
 
-/* Where things lie in a rank's block: counters, boxes of slots, boxes of lines. */
-static struct ronde_depot depot_in(unsigned char *block, const struct ronde_cuda_peers *peers,
-                                   const struct ronde_numbering *numbering, uint32_t rank)
-{
-    const struct ronde_schedule *schedule = numbering->schedule;
-    const uint64_t first = ronde_numbering_first(numbering, rank);
-    const uint64_t received = ronde_numbering_first(numbering, rank + 1) - first;
-    const uint64_t connections = ronde_numbering_first(numbering, schedule->ranks);
-    unsigned char *const slots = block + (connections + 1) * sizeof(struct ronde_fifo);
-    return (struct ronde_depot){block, slots,
-                                slots + received * ronde_box_bytes(schedule, peers->slot_bytes,
-                                                                   peers->depth),
-                                first};
-}
-
-/* Bytes of a rank's block: the same arithmetic in every process. */
-static uint64_t block_bytes(const struct ronde_cuda_peers *peers,
-                            const struct ronde_numbering *numbering, uint32_t rank)
-{
-    const struct ronde_depot depot = depot_in(NULL, peers, numbering, rank);
-    const uint64_t received = ronde_numbering_first(numbering, rank + 1) - depot.first;
-    return (uint64_t)(uintptr_t)depot.lines +
-           received * 2 * RONDE_CUDA_LINES_UP_TO_BYTES * peers->depth;
-}
-
-/* Which ranks of this host the part has connections with. */
-static void mark_neighbours(const struct ronde_cuda_peers *peers, const struct ronde_cuda_part *part)
-{
-    const struct ronde_loaded *loaded = part->loaded;
-    for (uint64_t e = 0; e < loaded->end_count; e++)
-        if (loaded->ports[e].peer != RONDE_NONE &&
-            ronde_comm_is_near(peers->comm, loaded->ports[e].peer))
-            peers->block_bytes[loaded->ports[e].peer] = 1;
-}
-
-/* Maps the memory of every neighbour. */
-static enum ronde_status attach_all(struct ronde_cuda_peers *peers, const struct statement *all,
-                                    const struct ronde_numbering *numbering,
-                                    struct ronde_depot *depots, struct ronde_error *error)
-{
-    const struct ronde_comm *comm = peers->comm;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t rank = 0; rank < comm->ranks && status == RONDE_OK; rank++) {
-        if (rank == comm->rank || peers->block_bytes[rank] == 0)
-            continue;
-        peers->block_bytes[rank] = block_bytes(peers, numbering, rank);
-        status = peers->gpu->attach(peers->gpu->self, &all[rank].share, peers->block_bytes[rank],
-                                    &peers->blocks[rank], error);
-        depots[rank] = depot_in(peers->blocks[rank], peers, numbering, rank);
-    }
-    return status;
-}
-
-/* This process's own block. */
-static enum ronde_status share(struct ronde_cuda_peers *peers, struct ronde_cuda_part *part,
-                               const struct ronde_numbering *numbering, struct ronde_share *out,
-                               struct ronde_error *error)
-{
-    const uint32_t rank = peers->comm->rank;
-    peers->block_bytes[rank] = block_bytes(peers, numbering, rank);
-    const enum ronde_status status = peers->gpu->share(peers->gpu->self, peers->block_bytes[rank],
-                                                       &peers->blocks[rank], out, error);
-    if (status != RONDE_OK)
-        return status;
-    const struct ronde_depot depot = depot_in(peers->blocks[rank], peers, numbering, rank);
-    return ronde_cuda_part_move(part, &depot, peers->block_bytes[rank], error);
-}
-
 /* Tables of the others, and what may be launched. */
 static enum ronde_status prepare_tables(struct ronde_cuda_peers *peers,
                                         const struct ronde_schedule *schedule,
@@ -150,31 +82,19 @@ static enum ronde_status prepare_tables(struct ronde_cuda_peers *peers,
     struct ronde_comm *comm = peers->comm;
     const struct ronde_comm_plan *plan = &comm->options.plan;
     const struct ronde_launch none = {.depth = plan->depth};
+    const struct ronde_roster *roster = peers->roster;
     peers->slot_bytes = plan->slot_bytes ? plan->slot_bytes : RONDE_CUDA_SLOT_BYTES;
     peers->depth = ronde_launch_depth(schedule, &none);
-    peers->blocks = ronde_mem_new(comm->mem, comm->ranks, sizeof *peers->blocks);
-    peers->block_bytes = ronde_mem_new(comm->mem, comm->ranks, sizeof *peers->block_bytes);
-    return peers->blocks && peers->block_bytes
+    peers->own = ronde_mem_new(comm->mem, roster->own_count, sizeof *peers->own);
+    peers->others =
+        ronde_mem_new(comm->mem, (size_t)roster->own_count * roster->count, sizeof *peers->others);
+    return peers->own && peers->others
                ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", roster->count);
 }
 
-/* This process's part of the first round. */
-static enum ronde_status open_door(struct ronde_cuda_peers *peers, struct ronde_cuda_part *part,
-                                   const struct ronde_numbering *numbering,
-                                   struct ronde_depot *depots, struct ronde_share *out,
-                                   struct ronde_error *error)
-{
-    const uint32_t rank = peers->comm->rank;
-    mark_neighbours(peers, part);
-    const enum ronde_status status = share(peers, part, numbering, out, error);
-    if (status == RONDE_OK)
-        depots[rank] = depot_in(peers->blocks[rank], peers, numbering, rank);
-    return status;
-}
-
-/* In two rounds: everybody has shared its memory; everybody is in the others' and has cleared its own. */
-enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers, struct ronde_cuda_part *part,
+/* Every process says what it is about to load; has shared its memory; is in the others' and has cleared its own. */
+enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers,
                                         const struct ronde_numbering *numbering,
                                         struct ronde_depot *depots, enum ronde_status status,
                                         struct ronde_error *error)
@@ -187,13 +107,10 @@ enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers, struct r
     status = status == RONDE_OK ? prepared : status;
     const struct ronde_launch plan = {.slot_bytes = peers->slot_bytes, .depth = peers->depth};
     struct statement mine = state(numbering->schedule, &plan);
-    if (status == RONDE_OK)
-        status = open_door(peers, part, numbering, depots, &mine.share, error);
     status = tell(peers, &mine, all, status, error);
-    if (status == RONDE_OK) {
-        status = attach_all(peers, all, numbering, depots, error);
-        status = tell(peers, &mine, all, status, error);
-    }
+    if (status == RONDE_OK)
+        status =
+            tell(peers, &mine, all, ronde_share_exchange(peers, numbering, depots, error), error);
     ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
     return status;
 }
@@ -201,18 +118,18 @@ enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers, struct r
 void ronde_cuda_peers_leave(struct ronde_cuda_peers *peers)
 {
     const struct ronde_comm *comm = peers->comm;
-    const uint32_t own = comm->rank;
-    const bool is_met = peers->blocks && peers->block_bytes;
+    const struct ronde_roster *roster = peers->roster;
+    const bool is_met = peers->own && peers->others;
     struct ronde_error ignored = {0};
-    for (uint32_t rank = 0; is_met && rank < comm->ranks; rank++)
-        if (rank != own && peers->blocks[rank])
-            peers->gpu->detach(peers->gpu->self, peers->blocks[rank], peers->block_bytes[rank]);
+    if (is_met)
+        ronde_share_leave_others(peers);
     /* Memory may go only after the others are out of it. Where the communicator has failed, nobody waits. */
     (void)ronde_star_allgather(comm->star, NULL, 0, NULL, &ignored);
-    if (is_met && peers->blocks[own])
-        peers->gpu->unshare(peers->gpu->self, peers->blocks[own], peers->block_bytes[own]);
-    ronde_mem_free(comm->mem, peers->blocks, comm->ranks, sizeof *peers->blocks);
-    ronde_mem_free(comm->mem, peers->block_bytes, comm->ranks, sizeof *peers->block_bytes);
+    if (is_met)
+        ronde_share_free_own(peers);
+    ronde_mem_free(comm->mem, peers->own, roster->own_count, sizeof *peers->own);
+    ronde_mem_free(comm->mem, peers->others, (size_t)roster->own_count * roster->count,
+                   sizeof *peers->others);
 }
 
 enum ronde_status ronde_cuda_peers_settle(const struct ronde_cuda_peers *peers,

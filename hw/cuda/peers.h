@@ -1,8 +1,8 @@
 /**
- * The other processes of a program that has a rank per process, each on a device of its own.
+ * The other processes of a program whose ranks are in several, on devices of their own.
  *
- * Every process lets the others of its host into one block of its device's memory, which holds the connections its rank receives
- * and the counters it polls. What they say to each other, at loading and before every new launch, travels on the
+ * Every process lets the others of its host into one block of each of its devices' memory, which holds the connections
+ * that ranks there receive and the counters they poll (share.c). What they say to each other, at loading and before every new launch, travels on the
  * communicator's star; a process that is lost is noticed there, and kernels are told to end.
  */
 #ifndef RONDE_HW_CUDA_PEERS_H
@@ -10,25 +10,35 @@
 
 #include "hw/comm/comm.h"
 #include "hw/cuda/part.h"
+#include "hw/cuda/roster.h"
+
+/** Memory of a device that several processes use. */
+struct ronde_shared_block {
+    void *start; /**< as this process sees it; NULL = it is not there, or this process was not let in */
+    uint64_t bytes;
+    enum ronde_sharing sharing;
+};
 
 /** What a process knows of the others. */
 struct ronde_cuda_peers {
-    struct ronde_comm *comm; /**< NULL = there are none: all ranks are in this process */
-    const struct ronde_gpu *gpu;
-    void **blocks; /**< per rank: its block as this process sees it, NULL where it was not let in */
-    uint64_t *block_bytes; /**< of each */
-    uint64_t slot_bytes;   /**< the longest slot of any launch */
-    uint32_t depth;        /**< the most slots of any launch */
-    double checked_ns;     /**< when the star was last looked at */
+    struct ronde_comm *comm;    /**< NULL = there are none: all ranks are in this process */
+    enum ronde_sharing sharing; /**< the caller's choice */
+    const struct ronde_roster *roster;
+    struct ronde_cuda_part *parts;  /**< of this process, one per site here */
+    struct ronde_shared_block *own; /**< one per site here */
+    struct ronde_shared_block *others; /**< per site here, one per site: those it has connections with */
+    uint64_t slot_bytes;               /**< the longest slot of any launch */
+    uint32_t depth;                    /**< the most slots of any launch */
+    double checked_ns;                 /**< when the star was last looked at */
 };
 
 /**
- * Shares memory with the processes this one has connections with, and fills `depots`, one per rank. `status`: how
- * loading the part went, with its error. Collective: it succeeds in all or fails in all. On failure the caller calls
- * leave all the same. Errors: NO_MEMORY; REJECTED naming two ranks that load different things; DEVICE; the
- * communicator's.
+ * Shares memory with the processes this one has connections with, and fills `depots`: per site here, one per site.
+ * comm, sharing, roster and parts have been set. `status`: how loading the parts went, with its error. Collective: it
+ * succeeds in all or fails in all. On failure the caller calls leave all the same. Errors: NO_MEMORY; REJECTED naming two
+ * processes that load different things; DEVICE; UNAVAILABLE; the communicator's.
  */
-enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers, struct ronde_cuda_part *part,
+enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers,
                                         const struct ronde_numbering *numbering,
                                         struct ronde_depot *depots, enum ronde_status status,
                                         struct ronde_error *error);

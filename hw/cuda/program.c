@@ -37,72 +37,90 @@ static bool has_peers(const struct ronde_cuda_program *program)
     return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_UCX;
 }
 
-/* First rank of a part; part = part_count gives the end. */
-static uint32_t first_rank(const struct ronde_cuda_program *program, uint32_t part)
+/* A part's view of all sites' memory. */
+static struct ronde_depot *depots_of(const struct ronde_cuda_program *program, uint32_t part)
 {
-    const uint64_t ranks = program->schedule->ranks;
-    if (program->peers.comm)
-        return program->peers.comm->rank + part;
-    return (uint32_t)((part * ranks + program->part_count - 1) / program->part_count);
+    return program->depots + (size_t)part * program->roster.count;
 }
 
 static enum ronde_status init_part(struct ronde_cuda_program *program, uint32_t p,
                                    const struct ronde_gpu *gpu, struct ronde_error *error)
 {
-    struct ronde_staging ranks = {.first_rank = first_rank(program, p)};
-    ranks.rank_count = first_rank(program, p + 1) - ranks.first_rank;
-    for (uint32_t r = ranks.first_rank; r < ranks.first_rank + ranks.rank_count; r++)
-        program->depot_of[r] = program->peers.comm ? r : p;
+    const uint32_t *firsts = program->roster.firsts + program->roster.own;
+    const struct ronde_staging ranks = {.first_rank = firsts[p],
+                                        .rank_count = firsts[p + 1] - firsts[p]};
     return ronde_cuda_part_init(&program->parts[p], gpu, program->mem, &program->numbering, ranks,
                                 error);
 }
 
-/* Tables of ranks, parts and connections. */
-static enum ronde_status init_tables(struct ronde_cuda_program *program, struct ronde_error *error)
+/* Tables of parts and connections. */
+static enum ronde_status init_tables(struct ronde_cuda_program *program,
+                                     const struct ronde_cuda_place *place, struct ronde_error *error)
 {
-    const uint32_t ranks = program->schedule->ranks;
-    program->parts = ronde_mem_new(program->mem, program->part_count, sizeof *program->parts);
-    program->depots = ronde_mem_new(program->mem, program->depot_count, sizeof *program->depots);
-    program->depot_of = ronde_mem_new(program->mem, ranks, sizeof *program->depot_of);
-    if (!program->parts || !program->depots || !program->depot_of)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule: %u ranks", ranks);
-    for (uint32_t r = 0; program->peers.comm && r < ranks; r++)
-        program->depot_of[r] = r;
-    return ronde_numbering_init(&program->numbering, program->schedule, program->mem, error);
+    const uint32_t parts = program->roster.own_count;
+    program->part_count = parts;
+    program->parts = ronde_mem_new(program->mem, parts, sizeof *program->parts);
+    program->depots =
+        ronde_mem_new(program->mem, (size_t)parts * program->roster.count, sizeof *program->depots);
+    if (!program->parts || !program->depots)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule on %u devices",
+                          parts);
+    const enum ronde_status status =
+        ronde_bridges_init(&program->bridges, place->strangers, place->gpu_count, parts,
+                           program->mem, place->gpus[0], error);
+    return status == RONDE_OK
+               ? ronde_numbering_init(&program->numbering, program->schedule, program->mem, error)
+               : status;
 }
 
 static enum ronde_status init_parts(struct ronde_cuda_program *program,
-                                    const struct ronde_gpu *const *gpus, struct ronde_error *error)
+                                    const struct ronde_cuda_place *place, struct ronde_error *error)
 {
-    enum ronde_status status = init_tables(program, error);
+    enum ronde_status status = init_tables(program, place, error);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = init_part(program, p, gpus[p], error);
+        status = init_part(program, p, place->gpus[p], error);
     /* No kernel may find a counter of another device that is not cleared yet. */
     return status == RONDE_OK ? ronde_cuda_program_finish(program, NULL, error) : status;
+}
+
+/* Who has which ranks. A communicator's program stands for one rank per process (proxy.h). */
+static enum ronde_status fill_roster(struct ronde_cuda_program *program,
+                                     const struct ronde_cuda_place *place, struct ronde_error *error)
+{
+    const struct ronde_comm *comm = place->comm;
+    const uint32_t ranks = program->schedule->ranks;
+    const struct ronde_crew alone = {ranks, place->gpu_count};
+    program->roster.mem = program->mem;
+    if (!comm)
+        return ronde_roster_fill(&program->roster, &alone, 1, 0, ranks, error);
+    if (has_proxy(program) && ranks > comm->ranks)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%u ranks in %u processes on several hosts: a process has several ranks "
+                          "only where all are on one host",
+                          ranks, comm->ranks);
+    return ronde_roster_fill(&program->roster, place->crews, comm->ranks, comm->rank, ranks, error);
 }
 
 enum ronde_status
 ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_cuda_place *place,
                         const struct ronde_schedule *schedule, struct ronde_error *error)
 {
-    struct ronde_comm *comm = place->comm;
     program->mem = place->mem;
     program->schedule = schedule;
     program->numbering.schedule = schedule;
-    if (comm && comm->ranks != schedule->ranks)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
-                          comm->ranks);
-    program->peers.comm = comm;
-    program->peers.gpu = place->gpus[0];
-    program->part_count = place->gpu_count < schedule->ranks ? place->gpu_count : schedule->ranks;
-    program->depot_count = comm ? schedule->ranks : program->part_count;
-    enum ronde_status status = init_parts(program, place->gpus, error);
+    program->peers.comm = place->comm;
+    program->peers.sharing = place->sharing;
+    program->peers.roster = &program->roster;
+    enum ronde_status status = fill_roster(program, place, error);
+    if (status == RONDE_OK)
+        status = init_parts(program, place, error);
+    program->peers.parts = program->parts;
+    program->has_met = has_peers(program);
     if (has_peers(program))
-        status = ronde_cuda_peers_meet(&program->peers, program->parts, &program->numbering,
-                                       program->depots, status, error);
+        status = ronde_cuda_peers_meet(&program->peers, &program->numbering, program->depots,
+                                       status, error);
     return has_proxy(program)
-               ? ronde_cuda_proxy_load(&program->proxy, comm, program->parts, status, error)
+               ? ronde_cuda_proxy_load(&program->proxy, place->comm, program->parts, status, error)
                : status;
 }
 
@@ -111,22 +129,23 @@ void ronde_cuda_program_fini(struct ronde_cuda_program *program)
     ronde_cuda_courier_close(program->courier);
     if (has_proxy(program))
         ronde_cuda_proxy_unload(&program->proxy);
-    if (has_peers(program))
+    if (program->has_met)
         ronde_cuda_peers_leave(&program->peers);
     for (uint32_t p = 0; program->parts && p < program->part_count; p++)
         ronde_cuda_part_fini(&program->parts[p]);
+    ronde_bridges_fini(&program->bridges);
     ronde_numbering_fini(&program->numbering);
     ronde_mem_free(program->mem, program->parts, program->part_count, sizeof *program->parts);
-    ronde_mem_free(program->mem, program->depots, program->depot_count, sizeof *program->depots);
-    ronde_mem_free(program->mem, program->depot_of, program->schedule->ranks,
-                   sizeof *program->depot_of);
+    ronde_mem_free(program->mem, program->depots,
+                   (size_t)program->part_count * program->roster.count, sizeof *program->depots);
+    ronde_roster_free(&program->roster);
 }
 
 /* Prepares every part by itself, its buffers staged. */
 static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
                                        const struct ronde_launch *launch, struct ronde_error *error)
 {
-    struct ronde_habits habits = program->depot_count == 1 ? habits_of_one : habits_of_several;
+    struct ronde_habits habits = program->roster.count == 1 ? habits_of_one : habits_of_several;
     enum ronde_status status = RONDE_OK;
     if (program->peers.comm)
         habits.slot_bytes = program->peers.slot_bytes;
@@ -153,18 +172,34 @@ static bool agree(const struct ronde_cuda_program *program)
     return true;
 }
 
-/* Every part makes room for what it receives, then all learn where that is; processes have done so when they met. */
-static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
+/* Every part makes room for what it receives. */
+static enum ronde_status reserve_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; !program->peers.comm && p < program->part_count && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
         struct ronde_cuda_part *part = &program->parts[p];
         status = ronde_cuda_part_reserve(part, &part->loaded->frame, error);
-        program->depots[p] = ronde_cuda_part_depot(part, &program->numbering);
+        for (uint32_t q = 0; q < program->part_count; q++)
+            depots_of(program, q)[program->roster.own + p] = ronde_cuda_part_depot(part);
     }
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        ronde_links_place(program->parts[p].loaded, &program->numbering, program->depots,
-                          program->depot_of);
+    return status;
+}
+
+/* All ends learn where their connections are. */
+static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
+{
+    const struct ronde_bridges *bridges = &program->bridges;
+    struct ronde_links links = {.roster = &program->roster, .bridges = bridges->depots};
+    /* Processes have done so when they met. */
+    enum ronde_status status = program->peers.comm ? RONDE_OK : reserve_parts(program, error);
+    if (status == RONDE_OK)
+        status = ronde_bridges_prepare(&program->bridges, program->parts, error);
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+        links.depots = depots_of(program, p);
+        if (bridges->depots)
+            links.is_bridged = bridges->is_bridged + (size_t)p * bridges->count;
+        ronde_links_place(program->parts[p].loaded, &program->numbering, &links);
+    }
     if (has_proxy(program))
         ronde_cuda_proxy_place(&program->proxy);
     return status;
@@ -180,7 +215,7 @@ static enum ronde_status send_parts(struct ronde_cuda_program *program, uint64_t
     __atomic_store_n(&words[1], RONDE_STOP_NOT, __ATOMIC_RELAXED);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = ronde_cuda_part_send(&program->parts[p], words, timeout_ns, error);
-    return status == RONDE_OK && program->depot_count > 1
+    return status == RONDE_OK && program->roster.count > 1
                ? ronde_cuda_program_finish(program, NULL, error)
                : status;
 }
@@ -189,6 +224,10 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
                                  const struct ronde_launch *launch, struct ronde_error *error)
 {
     struct ronde_launch staged = *launch;
+    if (ronde_bridges_exist(&program->bridges) && launch->protocol > RONDE_PROTOCOL_STAGED)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "launch: protocol %s, devices behind a bridge share slots, not buffers",
+                          ronde_protocol_text(launch->protocol));
     enum ronde_status status = prepare_parts(program, launch, error);
     if (status == RONDE_OK && !agree(program)) {
         staged.protocol = RONDE_PROTOCOL_STAGED;
@@ -281,6 +320,7 @@ void ronde_cuda_program_abandon(struct ronde_cuda_program *program)
 {
     for (uint32_t p = 0; p < program->part_count; p++)
         ronde_loaded_finish(program->parts[p].loaded, false);
+    program->bridges.is_abandoned = true;
     program->is_prepared = false;
 }
 

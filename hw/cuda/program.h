@@ -4,6 +4,8 @@
 #ifndef RONDE_HW_CUDA_PROGRAM_H
 #define RONDE_HW_CUDA_PROGRAM_H
 
+#include "hw/cuda/backend.h"
+#include "hw/cuda/bridge.h"
 #include "hw/cuda/courier.h"
 #include "hw/cuda/peers.h"
 
@@ -12,31 +14,25 @@ struct ronde_cuda_program {
     const struct ronde_mem *mem;
     const struct ronde_schedule *schedule;
     struct ronde_numbering numbering;
-    struct ronde_cuda_part *parts; /**< one per device, in order of ranks */
+    struct ronde_roster roster;
+    struct ronde_cuda_part *parts; /**< one per site here, in order of ranks */
     uint32_t part_count;
-    struct ronde_cuda_peers peers; /**< where ranks are processes: the only part has this one's */
-    struct ronde_cuda_proxy proxy; /**< where these do not share memory of devices */
+    struct ronde_cuda_peers peers;      /**< where ranks are in several processes */
+    struct ronde_cuda_proxy proxy;      /**< where these do not share memory of devices */
+    struct ronde_bridges bridges;       /**< where devices of this process do not */
     struct ronde_cuda_courier *courier; /**< of its runs in streams, or NULL */
-    uint32_t *depot_of;         /**< per rank: its part, or itself where ranks are processes */
-    struct ronde_depot *depots; /**< one per part, or per rank */
-    uint32_t depot_count;       /**< of these */
-    struct ronde_launch launch; /**< as the caller gave it, of the run under way */
-    bool is_prepared;           /**< the launch images are on the devices */
-    bool is_running;            /**< between run and wait */
-};
-
-/** What a program is loaded on. */
-struct ronde_cuda_place {
-    const struct ronde_mem *mem;
-    const struct ronde_gpu *const *gpus; /**< all ranks' devices, or the one of this process */
-    uint32_t gpu_count;                  /**< of these */
-    struct ronde_comm *comm;             /**< whose ranks are processes, or NULL */
+    struct ronde_depot *depots;         /**< per part, one per site: as its device reaches them */
+    struct ronde_launch launch;         /**< as the caller gave it, of the run under way */
+    bool has_met;                       /**< the other processes, to load it */
+    bool is_prepared;                   /**< the launch images are on the devices */
+    bool is_running;                    /**< between run and wait */
 };
 
 /**
- * Loads on as many of the devices as there are ranks for: device d of D has the ranks ceil(d*N/D) .. ceil((d+1)*N/D)-1.
- * With a communicator, this process's rank on its device; collective. On failure the caller calls fini all the same.
- * Errors: NO_MEMORY, UNSUPPORTED, DEVICE; BAD_ARGUMENT for another number of ranks than the communicator's; its own.
+ * Loads on as many of the devices as there are ranks for, spread as roster.h says; with a communicator this process's
+ * ranks, collective. On failure the caller calls fini all the same.
+ * Errors: NO_MEMORY, UNSUPPORTED, DEVICE; BAD_ARGUMENT for another number of ranks than the processes have; the
+ * communicator's.
  */
 enum ronde_status
 ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_cuda_place *place,

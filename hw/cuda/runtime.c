@@ -1,25 +1,16 @@
 /* GPUs as the CUDA runtime shows them: CUDA_VISIBLE_DEVICES says which those are. See gpu.h. */
+#include "hw/cuda/runtime.h"
 #include "hw/cuda/backend.h"
 #include "hw/cuda/job.h"
 #include "hw/cuda/kernels.h"
 #include "ronde/gpus.h"
 
-#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
 
-/* An open device. */
-struct device {
-    struct ronde_gpu gpu; /* must stand first */
-    struct ronde_mem memory;
-    const struct ronde_mem *mem;
-    int number;          /* among the visible */
-    uint32_t processors; /* multiprocessors */
-};
-
 /* A queue: a stream, two events around the kernel, and the words that both sides reach. */
 struct queue {
-    const struct device *device;
+    const struct ronde_device *device;
     cudaStream_t stream;
     cudaEvent_t started;
     cudaEvent_t ended;
@@ -27,24 +18,7 @@ struct queue {
     bool has_kernel; /* the events were recorded */
 };
 
-/* A thread's current device is the caller's business: it is set for a call and set back after it. */
-static int enter(const struct device *device)
-{
-    int before = device->number;
-    (void)cudaGetDevice(&before);
-    if (before != device->number)
-        (void)cudaSetDevice(device->number);
-    return before;
-}
-
-static void leave(const struct device *device, int before)
-{
-    if (before != device->number)
-        (void)cudaSetDevice(before);
-}
-
-/* Turns a failure of the runtime into an error. The runtime remembers some failures, which are forgotten here. */
-static enum ronde_status check(cudaError_t result, const char *what, struct ronde_error *error)
+enum ronde_status ronde_device_check(cudaError_t result, const char *what, struct ronde_error *error)
 {
     if (result == cudaSuccess)
         return RONDE_OK;
@@ -115,31 +89,14 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
     return RONDE_OK;
 }
 
-/* Memory of the device as an allocator; the vtable's users never resize a block, they replace it. */
-static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
-{
-    const struct device *device = self;
-    void *block = NULL;
-    const int before = enter(device);
-    (void)old_bytes;
-    if (old)
-        (void)cudaFree(old);
-    if (new_bytes > 0 && cudaMalloc(&block, new_bytes) != cudaSuccess) {
-        (void)cudaGetLastError();
-        block = NULL;
-    }
-    leave(device, before);
-    return block;
-}
-
 static void where(void *self, char *out_bus, size_t bytes)
 {
-    const struct device *device = self;
+    const struct ronde_device *device = self;
     if (cudaDeviceGetPCIBusId(out_bus, (int)bytes, device->number) != cudaSuccess)
         (void)cudaGetLastError();
 }
 
-static int attribute(const struct device *device, enum cudaDeviceAttr which)
+static int attribute(const struct ronde_device *device, enum cudaDeviceAttr which)
 {
     int value = 0;
     if (cudaDeviceGetAttribute(&value, which, device->number) != cudaSuccess)
@@ -150,7 +107,7 @@ static int attribute(const struct device *device, enum cudaDeviceAttr which)
 /* What a network card has written may be seen by a kernel only after a flush, unless the device keeps all in order. */
 static bool is_exposed(void *self)
 {
-    const struct device *device = self;
+    const struct ronde_device *device = self;
     const int order = attribute(device, cudaDevAttrGPUDirectRDMAWritesOrdering);
     const int flushes = attribute(device, cudaDevAttrGPUDirectRDMAFlushWritesOptions);
     return attribute(device, cudaDevAttrGPUDirectRDMASupported) != 0 &&
@@ -161,136 +118,28 @@ static bool is_exposed(void *self)
 /* Does nothing where the device keeps all in order. */
 static void settle(void *self)
 {
-    const struct device *device = self;
-    const int before = enter(device);
+    const struct ronde_device *device = self;
+    const int before = ronde_device_enter(device);
     if (cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
                                            cudaFlushGPUDirectRDMAWritesToOwner) != cudaSuccess)
         (void)cudaGetLastError();
-    leave(device, before);
+    ronde_device_leave(device, before);
 }
 
 static int enter_device(void *self)
 {
-    return enter(self);
+    return ronde_device_enter(self);
 }
 
 static void leave_device(void *self, int before)
 {
-    leave(self, before);
-}
-
-/* Peer access is there, or is enabled now. */
-static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
-{
-    const struct device *device = self;
-    const struct device *other = other_self;
-    int is_possible = 0;
-    cudaError_t result = cudaDeviceCanAccessPeer(&is_possible, device->number, other->number);
-    if (result == cudaSuccess && !is_possible)
-        return ronde_fail(error, RONDE_UNAVAILABLE,
-                          "cuda: GPU %d does not reach the memory of GPU %d: choose GPUs that do "
-                          "with CUDA_VISIBLE_DEVICES (nvidia-smi topo -p2p r shows them)",
-                          device->number, other->number);
-    const int before = enter(device);
-    if (result == cudaSuccess)
-        result = cudaDeviceEnablePeerAccess(other->number, 0);
-    if (result == cudaErrorPeerAccessAlreadyEnabled) {
-        (void)cudaGetLastError();
-        result = cudaSuccess;
-    }
-    leave(device, before);
-    return check(result, "letting a GPU use the memory of another", error);
-}
-
-/* Handles stand for whole allocations, and small ones may share one: a shared block has its own. */
-#define SHARED_ALIGNMENT (UINT64_C(2) << 20)
-
-_Static_assert(sizeof(cudaIpcMemHandle_t) <= sizeof(struct ronde_share), "a handle fits a share");
-
-static enum ronde_status share(void *self, uint64_t bytes, void **out_block,
-                               struct ronde_share *out_share, struct ronde_error *error)
-{
-    const struct device *device = self;
-    const uint64_t whole = (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
-    cudaIpcMemHandle_t handle;
-    const int before = enter(device);
-    *out_block = NULL;
-    cudaError_t result = cudaMalloc(out_block, (size_t)whole);
-    if (result == cudaSuccess) {
-        result = cudaIpcGetMemHandle(&handle, *out_block);
-        if (result != cudaSuccess) {
-            (void)cudaFree(*out_block);
-            *out_block = NULL;
-        }
-    }
-    leave(device, before);
-    if (result == cudaSuccess)
-        memcpy(out_share, &handle, sizeof handle);
-    return check(result, "sharing memory with other processes", error);
-}
-
-static void unshare(void *self, void *block, uint64_t bytes)
-{
-    (void)device_resize(self, block, (size_t)bytes, 0);
-}
-
-static enum ronde_status attach(void *self, const struct ronde_share *share, uint64_t bytes,
-                                void **out_block, struct ronde_error *error)
-{
-    const struct device *device = self;
-    cudaIpcMemHandle_t handle;
-    (void)bytes;
-    *out_block = NULL;
-    memcpy(&handle, share, sizeof handle);
-    const int before = enter(device);
-    const cudaError_t result =
-        cudaIpcOpenMemHandle(out_block, handle, cudaIpcMemLazyEnablePeerAccess);
-    leave(device, before);
-    return check(result,
-                 "using memory of another process (containers must share their IPC name space)",
-                 error);
-}
-
-static void detach(void *self, void *block, uint64_t bytes)
-{
-    const struct device *device = self;
-    const int before = enter(device);
-    (void)bytes;
-    (void)cudaIpcCloseMemHandle(block);
-    leave(device, before);
-}
-
-/* Whole pages; memory beside them is only pinned as well. */
-static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
-{
-    const struct device *device = self;
-    void *seen = NULL;
-    const int before = enter(device);
-    cudaError_t result =
-        cudaHostRegister(memory, (size_t)bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
-    if (result == cudaSuccess)
-        result = cudaHostGetDevicePointer(&seen, memory, 0);
-    leave(device, before);
-    if (result == cudaSuccess && seen != memory)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "cuda: GPU %d does not reach the host's memory under its address",
-                          device->number);
-    return check(result, "pinning memory of the host", error);
-}
-
-static void unpin(void *self, void *memory, uint64_t bytes)
-{
-    const struct device *device = self;
-    const int before = enter(device);
-    (void)bytes;
-    (void)cudaHostUnregister(memory);
-    leave(device, before);
+    ronde_device_leave(self, before);
 }
 
 static void close_queue(void *self)
 {
     struct queue *queue = self;
-    const int before = enter(queue->device);
+    const int before = ronde_device_enter(queue->device);
     if (queue->stream) {
         (void)cudaStreamSynchronize(queue->stream);
         (void)cudaStreamDestroy(queue->stream);
@@ -301,20 +150,20 @@ static void close_queue(void *self)
         (void)cudaEventDestroy(queue->ended);
     if (queue->words)
         (void)cudaFreeHost(queue->words);
-    leave(queue->device, before);
+    ronde_device_leave(queue->device, before);
     ronde_mem_free(queue->device->mem, queue, 1, sizeof *queue);
 }
 
 /* The words lie in pinned memory, which all devices reach under the host's address. */
 static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_error *error)
 {
-    const struct device *device = self;
+    const struct ronde_device *device = self;
     *out_queue = NULL;
     struct queue *queue = ronde_mem_new(device->mem, 1, sizeof *queue);
     if (!queue)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a queue of the device");
     queue->device = device;
-    const int before = enter(device);
+    const int before = ronde_device_enter(device);
     cudaError_t result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
     if (result == cudaSuccess)
         result = cudaEventCreate(&queue->started);
@@ -323,46 +172,28 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
     if (result == cudaSuccess)
         result = cudaHostAlloc((void **)&queue->words, 2 * sizeof *queue->words,
                                cudaHostAllocMapped | cudaHostAllocPortable);
-    leave(device, before);
+    ronde_device_leave(device, before);
     if (result != cudaSuccess) {
         close_queue(queue);
-        return check(result, "opening a queue", error);
+        return ronde_device_check(result, "opening a queue", error);
     }
     memset(queue->words, 0, 2 * sizeof *queue->words);
     *out_queue = queue;
     return RONDE_OK;
 }
 
-/*
- * Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. All devices in use
- * have been joined; of one that is not the pointer means nothing here.
- */
-static bool reaches(void *self, const void *pointer)
-{
-    const struct device *device = self;
-    struct cudaPointerAttributes attributes;
-    const int before = enter(device);
-    const cudaError_t result = cudaPointerGetAttributes(&attributes, pointer);
-    leave(device, before);
-    if (result != cudaSuccess) {
-        (void)cudaGetLastError();
-        return false;
-    }
-    return attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer == pointer;
-}
-
 static enum ronde_status resident_blocks(void *self, enum ronde_dtype dtype, uint32_t *out_blocks,
                                          struct ronde_error *error)
 {
-    const struct device *device = self;
+    const struct ronde_device *device = self;
     int per_processor = 0;
-    const int before = enter(device);
+    const int before = ronde_device_enter(device);
     const cudaError_t result =
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, ronde_cuda_kernel(dtype),
                                                       RONDE_BLOCK_THREADS, 0);
-    leave(device, before);
+    ronde_device_leave(device, before);
     *out_blocks = (uint32_t)per_processor * device->processors;
-    return check(result, "asking how many blocks fit", error);
+    return ronde_device_check(result, "asking how many blocks fit", error);
 }
 
 /* Memory that is not pinned is read before the call returns. */
@@ -372,7 +203,7 @@ static enum ronde_status queue_write(void *self, void *to, const void *from, uin
     const struct queue *queue = self;
     cudaError_t result =
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, queue->stream);
-    return check(result, "copying to the device", error);
+    return ronde_device_check(result, "copying to the device", error);
 }
 
 static enum ronde_status queue_read(void *self, void *to, const void *from, uint64_t bytes,
@@ -383,16 +214,16 @@ static enum ronde_status queue_read(void *self, void *to, const void *from, uint
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, queue->stream);
     if (result == cudaSuccess)
         result = cudaStreamSynchronize(queue->stream);
-    return check(result, "copying from the device", error);
+    return ronde_device_check(result, "copying from the device", error);
 }
 
 static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struct ronde_error *error)
 {
     const struct queue *queue = self;
-    const int before = enter(queue->device);
+    const int before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaMemsetAsync(to, 0, (size_t)bytes, queue->stream);
-    leave(queue->device, before);
-    return check(result, "clearing memory", error);
+    ronde_device_leave(queue->device, before);
+    return ronde_device_check(result, "clearing memory", error);
 }
 
 static uint32_t *words(void *self)
@@ -411,7 +242,7 @@ static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
     const struct dim3 threads = {RONDE_BLOCK_THREADS, 1, 1};
     void *arguments[] = {(void *)&job};
     cudaError_t result = cudaSuccess;
-    const int before = enter(queue->device);
+    const int before = ronde_device_enter(queue->device);
     queue->has_kernel = !stream;
     if (!stream)
         result = cudaEventRecord(queue->started, in);
@@ -420,25 +251,25 @@ static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
             cudaLaunchCooperativeKernel(ronde_cuda_kernel(dtype), grid, threads, arguments, 0, in);
     if (result == cudaSuccess && !stream)
         result = cudaEventRecord(queue->ended, in);
-    leave(queue->device, before);
+    ronde_device_leave(queue->device, before);
     if (result == cudaErrorCooperativeLaunchTooLarge) {
         (void)cudaGetLastError();
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%u blocks of %u threads do not run at the same time on this device",
                           blocks, RONDE_BLOCK_THREADS);
     }
-    return check(result, "launching the kernel", error);
+    return ronde_device_check(result, "launching the kernel", error);
 }
 
 static enum ronde_status call(void *self, void *stream, void (*function)(void *self),
                               void *function_self, struct ronde_error *error)
 {
     const struct queue *queue = self;
-    const int before = enter(queue->device);
+    const int before = ronde_device_enter(queue->device);
     const cudaError_t result =
         cudaLaunchHostFunc(stream ? (cudaStream_t)stream : queue->stream, function, function_self);
-    leave(queue->device, before);
-    return check(result, "enqueueing a call", error);
+    ronde_device_leave(queue->device, before);
+    return ronde_device_check(result, "enqueueing a call", error);
 }
 
 static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
@@ -446,7 +277,7 @@ static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error 
     const struct queue *queue = self;
     const cudaError_t result = cudaStreamQuery(queue->stream);
     *out_over = result != cudaErrorNotReady;
-    return *out_over ? check(result, "running the kernel", error) : RONDE_OK;
+    return *out_over ? ronde_device_check(result, "running the kernel", error) : RONDE_OK;
 }
 
 static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde_error *error)
@@ -458,16 +289,16 @@ static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde
         result = cudaEventElapsedTime(&elapsed_ms, queue->started, queue->ended);
     if (out_elapsed_ns)
         *out_elapsed_ns = (double)elapsed_ms * 1e6;
-    return check(result, "running the kernel", error);
+    return ronde_device_check(result, "running the kernel", error);
 }
 
 /* Without cooperative launches nothing would keep a run from hanging. */
-static enum ronde_status check_device(struct device *device, struct ronde_error *error)
+static enum ronde_status check_device(struct ronde_device *device, struct ronde_error *error)
 {
     struct cudaDeviceProp properties;
     const cudaError_t result = cudaGetDeviceProperties(&properties, device->number);
     if (result != cudaSuccess)
-        return check(result, "looking at the device", error);
+        return ronde_device_check(result, "looking at the device", error);
     if (!properties.cooperativeLaunch || !properties.unifiedAddressing)
         return ronde_fail(error, RONDE_UNAVAILABLE,
                           "cuda: %.64s has no cooperative launches or no unified addresses",
@@ -480,34 +311,19 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                  const struct ronde_gpu **out_gpu, struct ronde_error *error)
 {
     *out_gpu = NULL;
-    struct device *device = ronde_mem_new(mem, 1, sizeof *device);
+    struct ronde_device *device = ronde_mem_new(mem, 1, sizeof *device);
     if (!device)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the device");
     device->number = (int)number;
-    const enum ronde_status status = check_device(device, error);
-    if (status != RONDE_OK) {
-        ronde_mem_free(mem, device, 1, sizeof *device);
-        return status;
-    }
     device->mem = mem;
-    device->memory = (struct ronde_mem){device_resize, device};
-    device->gpu = (struct ronde_gpu){.memory = &device->memory,
-                                     .self = device,
+    device->gpu = (struct ronde_gpu){.self = device,
                                      .where = where,
-                                     .join = join,
-                                     .share = share,
-                                     .unshare = unshare,
-                                     .attach = attach,
-                                     .detach = detach,
-                                     .pin = pin,
-                                     .unpin = unpin,
                                      .is_exposed = is_exposed,
                                      .settle = settle,
                                      .enter = enter_device,
                                      .leave = leave_device,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
-                                     .reaches = reaches,
                                      .resident_blocks = resident_blocks,
                                      .write = queue_write,
                                      .read = queue_read,
@@ -517,12 +333,22 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .call = call,
                                      .is_over = is_over,
                                      .finish = finish};
+    enum ronde_status status = check_device(device, error);
+    if (status == RONDE_OK)
+        status = ronde_device_open_memory(device, error);
+    if (status != RONDE_OK) {
+        ronde_mem_free(mem, device, 1, sizeof *device);
+        return status;
+    }
     *out_gpu = &device->gpu;
     return RONDE_OK;
 }
 
 void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
 {
-    if (gpu)
-        ronde_mem_free(mem, (void *)(uintptr_t)gpu, 1, sizeof(struct device));
+    struct ronde_device *device = (void *)(uintptr_t)gpu;
+    if (!device)
+        return;
+    ronde_device_close_memory(device);
+    ronde_mem_free(mem, device, 1, sizeof *device);
 }

@@ -37,7 +37,7 @@ static const char *const cxx[] = {"algorithm", "array",         "cmath",   "cstd
 static const char *const libxml[] = {"libxml/", NULL};
 static const char *const hwloc[] = {"hwloc.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
-static const char *const cuda[] = {"cuda_runtime_api.h", NULL};
+static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
 static const char *const ucx[] = {"ucp/", NULL};
 
@@ -129,7 +129,7 @@ const char *layers_refuse_include(const char *folder, const char *file, const ch
     if (length > 4 && strcmp(file + length - 4, ".cpp") == 0 && is_listed(simgrid, name))
         return NULL;
     /* As is one file of hw/ with CUDA's runtime. */
-    if (strstr(file, "hw/cuda/runtime.c") && is_listed(cuda, name))
+    if (strstr(file, "hw/cuda/runtime") && is_listed(cuda, name))
         return NULL;
     for (size_t i = 0; i < 4 && layer->headers[i]; i++)
         if (is_listed(layer->headers[i], name))

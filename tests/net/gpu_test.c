@@ -89,7 +89,7 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
         for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
             const struct run_target target = {&ronde_backend_cuda, NULL, rank.program,
-                                              seat->join.rank};
+                                              seat->join.rank, 1};
             status = run_random_on(seat, &target, rank.schedule, &random, error);
         }
         unload(&rank);
@@ -227,7 +227,7 @@ static enum ronde_status refuse_one(const struct team_seat *seat, struct ronde_e
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
     if (status == RONDE_OK && seat->join.rank == 1)
-        emulated_gpu_refuse_share(rank.gpu);
+        emulated_gpu_refuse(rank.gpu, EMULATED_SHARE, 1);
     if (status == RONDE_OK)
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
     close_rank(&rank, seat);
@@ -237,7 +237,7 @@ static enum ronde_status refuse_one(const struct team_seat *seat, struct ronde_e
 static void a_process_without_memory_tells_the_others(void)
 {
     CU_ASSERT_FATAL(team_run(2, refuse_one, NULL, results));
-    team_expect(results, 2, RONDE_DEVICE);
+    team_expect(results, 2, RONDE_NO_MEMORY);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device shares nothing"));
 }
 

@@ -85,11 +85,13 @@ static enum ronde_status run_host(const struct ronde_schedule *schedule,
 }
 
 /* The other ranks' memory is their own business: it is taken as right. */
-static void adopt_others(struct buffers *actual, const struct buffers *expected, uint32_t rank)
+static void adopt_others(struct buffers *actual, const struct buffers *expected,
+                         const struct run_target *target)
 {
     const size_t bytes = actual->rank_bytes;
+    const uint32_t count = target->rank_count > 0 ? target->rank_count : 1;
     for (uint32_t other = 0; other < actual->shape.ranks; other++)
-        if (other != rank)
+        if (other - target->rank >= count)
             memcpy(actual->images + other * bytes, expected->images + other * bytes, bytes);
 }
 
@@ -157,7 +159,7 @@ enum ronde_status run_random_on(const struct team_seat *seat, const struct run_t
     if (status == RONDE_OK)
         status = run_host(schedule, &expected, error);
     if (status == RONDE_OK) {
-        adopt_others(&actual, &expected, target->rank);
+        adopt_others(&actual, &expected, target);
         const bool is_wrong = buffers_differ(&actual, &expected, difference, sizeof difference);
         snprintf(text, sizeof text, "%s %s count %llu %s %s: %.120s",
                  ronde_collective_text(shape.collective), schedule->algorithm,
@@ -175,7 +177,7 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error)
 {
-    const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm)};
+    const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm), 1};
     return run_random_on(seat, &target, schedule, random, error);
 }
 

@@ -27,7 +27,8 @@ struct run_target {
     struct ronde_comm
         *comm; /**< the backend's self; NULL where how messages travel is not the test's to say */
     void *program;
-    uint32_t rank; /**< this process's */
+    uint32_t rank;       /**< this process's, or its first */
+    uint32_t rank_count; /**< how many it has; 0 = one */
 };
 
 /** The same as run_random of any such program. */

@@ -5,9 +5,8 @@
 #include "hw/cuda/job.h"
 #include "support/buffers.h"
 #include "support/emulated_block.h"
+#include "support/emulated_share.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,8 +40,8 @@ struct device {
     struct emulated_options options;
     struct emulated_counts counts;
     struct region *regions;
-    bool shares_nothing;
-    int shared_descriptor; /* of the one block that is shared */
+    struct emulated_named named;       /* what it shares under names */
+    uint32_t refusals[EMULATED_CALLS]; /* calls until one fails; 0 = none does */
     uint64_t random;
     uint32_t run; /* its number decides what is left open */
 };
@@ -104,7 +103,9 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
 {
     struct device *device = self;
     const struct device *other = other_self;
-    (void)error;
+    if (device->options.is_island || other->options.is_island)
+        return ronde_fail(error, RONDE_UNAVAILABLE, "device %u does not reach device %u",
+                          device->place, other->place);
     device->is_joined[other->place] = !device->options.forgets_to_join;
     return RONDE_OK;
 }
@@ -177,11 +178,19 @@ static void free_region(struct device *device, void *start)
     abort();
 }
 
+/* Whether a call is one that is to fail. */
+static bool fails(struct device *device, enum emulated_call call)
+{
+    return device->refusals[call] > 0 && --device->refusals[call] == 0;
+}
+
 /* Guarded memory comes in pages of its own; unguarded memory from malloc, whose bounds the sanitizers watch. */
 static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
 {
     struct device *device = self;
     (void)old_bytes;
+    if (new_bytes > 0 && fails(device, EMULATED_MEMORY))
+        new_bytes = 0;
     if (device->options.is_guarded) {
         if (old)
             free_region(device, old);
@@ -199,48 +208,35 @@ static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_b
     return block;
 }
 
-/* ---- Memory of several processes: files without a name, reached through their maker's descriptors. ------------------ */
+/* ---- Memory of several processes. ----------------------------------------------------------------------------------- */
 
-/* What a share's words say. */
-enum { SHARE_PROCESS, SHARE_DESCRIPTOR };
-
-static enum ronde_status map_file(int descriptor, uint64_t bytes, void **out_block,
-                                  struct ronde_error *error)
-{
-    void *const block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    *out_block = block == MAP_FAILED ? NULL : block;
-    return *out_block ? RONDE_OK
-                      : ronde_fail(error, RONDE_NO_MEMORY, "no memory to share: %llu bytes",
-                                   (unsigned long long)bytes);
-}
-
-static enum ronde_status share(void *self, uint64_t bytes, void **out_block,
-                               struct ronde_share *out_share, struct ronde_error *error)
+static enum ronde_status share(void *self, enum ronde_sharing sharing, uint64_t bytes,
+                               void **out_block, struct ronde_share *out_share,
+                               struct ronde_error *error)
 {
     struct device *device = self;
+    const struct emulated_options *options = &device->options;
     *out_block = NULL;
-    memset(out_share, 0, sizeof *out_share);
-    if (device->shares_nothing)
-        return ronde_fail(error, RONDE_DEVICE, "the device shares nothing");
-    const int descriptor = memfd_create("emulated", MFD_CLOEXEC);
-    if (descriptor < 0 || ftruncate(descriptor, (off_t)bytes) != 0)
-        return ronde_fail(error, RONDE_DEVICE, "no file to share");
-    out_share->words[SHARE_PROCESS] = (uint64_t)getpid();
-    out_share->words[SHARE_DESCRIPTOR] = (uint64_t)descriptor;
-    const enum ronde_status status = map_file(descriptor, bytes, out_block, error);
-    if (status == RONDE_OK) {
-        memset(*out_block, 0x5A, bytes);
-        device->shared_descriptor = descriptor;
-        device->counts.live_blocks++;
-    }
+    if (fails(device, EMULATED_SHARE))
+        return ronde_fail(error, RONDE_NO_MEMORY, "the device shares nothing");
+    if (sharing == RONDE_SHARING_AUTO)
+        sharing = options->lacks_descriptors ? RONDE_SHARING_IPC : RONDE_SHARING_DESCRIPTOR;
+    if ((sharing == RONDE_SHARING_DESCRIPTOR && options->lacks_descriptors) ||
+        (sharing == RONDE_SHARING_FABRIC && !options->has_fabric))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "the device makes no handles of kind %s",
+                          ronde_sharing_text(sharing));
+    const enum ronde_status status =
+        emulated_share_make(&device->named, sharing, bytes, out_block, out_share, error);
+    device->counts.live_blocks += status == RONDE_OK;
+    device->counts.shared[sharing] += status == RONDE_OK;
     return status;
 }
 
-static void unshare(void *self, void *block, uint64_t bytes)
+static void unshare(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
 {
     struct device *device = self;
-    munmap(block, bytes);
-    close(device->shared_descriptor);
+    (void)sharing;
+    emulated_share_drop(&device->named, block, bytes);
     device->counts.live_blocks--;
 }
 
@@ -248,24 +244,20 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
                                 void **out_block, struct ronde_error *error)
 {
     struct device *device = self;
-    char path[64];
     *out_block = NULL;
-    snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)from->words[SHARE_PROCESS],
-             (unsigned long long)from->words[SHARE_DESCRIPTOR]);
-    const int descriptor = open(path, O_RDWR | O_CLOEXEC);
-    if (descriptor < 0)
-        return ronde_fail(error, RONDE_DEVICE, "cannot open %s", path);
-    const enum ronde_status status = map_file(descriptor, bytes, out_block, error);
-    close(descriptor);
+    if (fails(device, EMULATED_ATTACH))
+        return ronde_fail(error, RONDE_DEVICE, "the driver refuses to import");
+    const enum ronde_status status = emulated_share_map(from, bytes, out_block, error);
     device->counts.live_blocks += status == RONDE_OK;
     device->counts.attached += status == RONDE_OK;
     return status;
 }
 
-static void detach(void *self, void *block, uint64_t bytes)
+static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
 {
     struct device *device = self;
-    munmap(block, bytes);
+    (void)sharing;
+    emulated_share_unmap(block, bytes);
     device->counts.live_blocks--;
 }
 
@@ -275,7 +267,8 @@ static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ro
     struct device *device = self;
     (void)memory;
     (void)bytes;
-    (void)error;
+    if (fails(device, EMULATED_PIN))
+        return ronde_fail(error, RONDE_DEVICE, "the device pins nothing");
     device->counts.live_blocks++;
     device->counts.pins++;
     return RONDE_OK;
@@ -561,9 +554,9 @@ const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
     return open_in(((const struct device *)(const void *)gpu)->machine, options);
 }
 
-void emulated_gpu_refuse_share(const struct ronde_gpu *gpu)
+void emulated_gpu_refuse(const struct ronde_gpu *gpu, enum emulated_call call, uint32_t which)
 {
-    ((struct device *)(uintptr_t)gpu)->shares_nothing = true;
+    ((struct device *)(uintptr_t)gpu)->refusals[call] = which;
 }
 
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu)

@@ -17,6 +17,9 @@ struct emulated_options {
     bool reaches_host;   /**< buffers of the caller's need no shadow */
     bool is_guarded; /**< a touch of the device's memory outside of its work, or of that of a device that was joined
                           with it, is a crash */
+    bool lacks_descriptors; /**< memory is shared under names, as by CUDA IPC, unless told otherwise */
+    bool has_fabric;        /**< fabric handles are there */
+    bool is_island;         /**< it does not reach others, nor they it */
     bool forgets_to_join; /**< joining says that it went well and does nothing */
     bool is_hidden;       /**< kernels are not sure to see what others write to its memory */
     const char *bus;      /**< its place on PCIe; NULL = it has none */
@@ -24,14 +27,15 @@ struct emulated_options {
 
 /** What the device has done. */
 struct emulated_counts {
-    uint64_t kernels;        /**< started */
-    uint64_t lines_launches; /**< of those: runs whose messages travelled in lines */
-    uint64_t folded;         /**< of those: runs with more lanes than blocks */
-    uint64_t live_blocks;    /**< of device memory, now */
-    uint64_t writes;         /**< copies to the device */
-    uint64_t pins;           /**< times that memory of the host was pinned */
-    uint64_t attached;       /**< blocks of other processes that were mapped */
-    uint64_t settled;        /**< times that writes of others were made visible */
+    uint64_t kernels;                     /**< started */
+    uint64_t lines_launches;              /**< of those: runs whose messages travelled in lines */
+    uint64_t folded;                      /**< of those: runs with more lanes than blocks */
+    uint64_t live_blocks;                 /**< of device memory, now */
+    uint64_t writes;                      /**< copies to the device */
+    uint64_t pins;                        /**< times that memory of the host was pinned */
+    uint64_t attached;                    /**< blocks of other processes that were mapped */
+    uint64_t shared[RONDE_SHARING_COUNT]; /**< blocks made for others, by kind */
+    uint64_t settled;                     /**< times that writes of others were made visible */
 };
 
 /** Opens the only device of a machine; NULL when there is no memory. */
@@ -41,8 +45,17 @@ const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options
 const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
                                                  const struct emulated_options *options);
 
-/** From now on the device shares no memory with other processes. */
-void emulated_gpu_refuse_share(const struct ronde_gpu *gpu);
+/** Calls that can be made to fail. */
+enum emulated_call {
+    EMULATED_MEMORY, /**< of the device's own */
+    EMULATED_SHARE,
+    EMULATED_ATTACH,
+    EMULATED_PIN,
+    EMULATED_CALLS /**< number of them */
+};
+
+/** The `which`th of such calls from now on fails, and no other; 0 = none. */
+void emulated_gpu_refuse(const struct ronde_gpu *gpu, enum emulated_call call, uint32_t which);
 
 /** What it has done so far. */
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu);

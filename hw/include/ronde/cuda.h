@@ -35,6 +35,48 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device, const struct ronde_mem *mem,
                      void **out_self, struct ronde_error *error);
 
+/** How processes of one machine let each other into memory of their devices: enumerator, text. */
+#define RONDE_SHARING_LIST(X)                                                                        \
+    X(AUTO, "auto")             /* descriptor where driver and device have it, else ipc */           \
+    X(IPC, "ipc")               /* CUDA's IPC handles: processes share an IPC name space */          \
+    X(DESCRIPTOR, "descriptor") /* the driver's handles as files, which processes pass each other */ \
+    X(FABRIC, "fabric") /* the driver's handles as bytes, where NVLink has a fabric manager */
+
+/** Ways to share. */
+enum ronde_sharing {
+#define RONDE_ENUMERATOR(name, text) RONDE_SHARING_##name,
+    RONDE_SHARING_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_SHARING_COUNT /**< number of ways */
+};
+
+/** Printed name of a way to share; "?" if out of range. */
+RONDE_API const char *ronde_sharing_text(enum ronde_sharing sharing);
+
+/** What ronde_cuda_open_with opens; zeroed means all defaults. */
+struct ronde_cuda_choices {
+    const uint32_t *devices; /**< numbers among the visible; NULL = the first device_count, or all */
+    uint32_t device_count;   /**< of these; 0 with devices NULL */
+    struct ronde_comm *comm; /**< whose ranks are processes, or NULL: all ranks are here */
+    uint32_t ranks; /**< with a communicator: how many of a schedule's ranks this process has; 0 = one per device */
+    enum ronde_sharing sharing; /**< with a communicator */
+    bool may_bridge; /**< messages between devices that do not reach each other go through the host's memory, over
+                          PCIe twice; without it such devices are refused */
+};
+
+/**
+ * Opens ronde_backend_cuda as chosen: several devices of a process, a communicator's process on one or several, or both.
+ *
+ * With a communicator, schedules have as many ranks as all processes together: process p's follow those of p-1, spread
+ * over its devices like those of a process alone. More than one rank or device in a process takes a communicator whose
+ * processes are all on one host. Loading and running are as for ronde_cuda_open_rank; of a launch's arrays the entries
+ * of the ranks here are looked at. Owner: as ronde_cuda_open_rank. Errors: as ronde_cuda_open; UNSUPPORTED for several
+ * ranks where processes are on several hosts; UNAVAILABLE for a way to share that driver or device do not have.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_open_with(const struct ronde_cuda_choices *choices, const struct ronde_mem *mem,
+                     void **out_self, struct ronde_error *error);
+
 /**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
  * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is
@@ -48,7 +90,8 @@ ronde_cuda_prepare(void *program, const struct ronde_launch *launch, struct rond
 /** Devices that a loaded program runs on: the first so many of those opened, each with a part of the ranks. */
 RONDE_API uint32_t ronde_cuda_parts(const void *program);
 
-/** Index, among the devices opened, of the one a rank of a loaded program is on. Its buffers are best there. */
+/** Index, among the devices opened, of the one a rank of a loaded program is on. Its buffers are best there. RONDE_NONE for
+ * a rank of another process. */
 RONDE_API uint32_t ronde_cuda_part_of(const void *program, uint32_t rank);
 
 /**

@@ -1,0 +1,122 @@
+/**
+ * The calls of NVIDIA's driver that memory by handles takes, found when they are needed.
+ *
+ * Declared here, so that a machine without the toolkit compiles what uses them and tests it on a driver made for tests;
+ * runtime_memory.c, which has NVIDIA's header, holds the two against each other. None of these calls has a second
+ * version under a suffixed name, so a symbol means one thing in every driver.
+ */
+#ifndef RONDE_HW_CUDA_DRIVER_H
+#define RONDE_HW_CUDA_DRIVER_H
+
+#include "ronde/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** What the calls return (cuda.h: CUresult). */
+enum {
+    RONDE_DRIVER_OK = 0,
+    RONDE_DRIVER_NO_MEMORY = 2,
+    RONDE_DRIVER_NO_PEER = 217,
+    RONDE_DRIVER_NOT_PERMITTED = 800,
+    RONDE_DRIVER_NOT_SUPPORTED = 801
+};
+
+/** What devices are asked (cuda.h: CUdevice_attribute). */
+enum {
+    RONDE_DRIVER_HAS_MAPPING = 102,
+    RONDE_DRIVER_HAS_DESCRIPTORS = 103,
+    RONDE_DRIVER_HAS_RDMA = 110,
+    RONDE_DRIVER_HAS_FABRIC = 128
+};
+
+/** What pointers are asked (cuda.h: CUpointer_attribute). */
+enum {
+    RONDE_DRIVER_ALLOWED_HANDLES = 14,
+    RONDE_DRIVER_MAPPING_BYTES = 18,
+    RONDE_DRIVER_MAPPING_START = 19
+};
+
+/** Kinds of handles, as bits (cuda.h: CUmemAllocationHandleType). */
+enum { RONDE_DRIVER_DESCRIPTOR = 1, RONDE_DRIVER_FABRIC = 8 };
+
+/** Other numbers of the calls' arguments. */
+enum {
+    RONDE_DRIVER_PINNED = 1,       /**< CU_MEM_ALLOCATION_TYPE_PINNED */
+    RONDE_DRIVER_ON_DEVICE = 1,    /**< CU_MEM_LOCATION_TYPE_DEVICE */
+    RONDE_DRIVER_READ_WRITE = 3,   /**< CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+    RONDE_DRIVER_RECOMMENDED = 1,  /**< CU_MEM_ALLOC_GRANULARITY_RECOMMENDED */
+    RONDE_DRIVER_FABRIC_BYTES = 64 /**< of a CUmemFabricHandle */
+};
+
+/** Where memory is, or who uses it (cuda.h: CUmemLocation). */
+struct ronde_driver_location {
+    int type;
+    int id;
+};
+
+/** What memory is made (cuda.h: CUmemAllocationProp). */
+struct ronde_driver_kind {
+    int type;
+    int handles;
+    struct ronde_driver_location location;
+    void *for_windows;
+    unsigned char compression;
+    unsigned char is_for_rdma;
+    unsigned short usage;
+    unsigned char reserved[4];
+};
+
+/** Who may do what (cuda.h: CUmemAccessDesc). */
+struct ronde_driver_access {
+    struct ronde_driver_location location;
+    int flags;
+};
+
+/** The calls: name in the driver, name here, arguments. */
+#define RONDE_DRIVER_CALLS(X)                                                                      \
+    X("cuInit", start, (unsigned flags))                                                           \
+    X("cuDeviceGet", device, (int *out_device, int number))                                        \
+    X("cuDeviceGetAttribute", attribute, (int *out_value, int attribute, int device))              \
+    X("cuGetErrorString", text, (int result, const char **out_text))                               \
+    X("cuMemGetAllocationGranularity", granularity,                                                \
+      (size_t * out_bytes, const struct ronde_driver_kind *kind, int which))                       \
+    X("cuMemCreate", create,                                                                       \
+      (uint64_t * out_handle, size_t bytes, const struct ronde_driver_kind *kind,                  \
+       unsigned long long flags))                                                                  \
+    X("cuMemRelease", release, (uint64_t handle))                                                  \
+    X("cuMemAddressReserve", reserve,                                                              \
+      (uint64_t * out_start, size_t bytes, size_t alignment, uint64_t wish,                        \
+       unsigned long long flags))                                                                  \
+    X("cuMemAddressFree", unreserve, (uint64_t start, size_t bytes))                               \
+    X("cuMemMap", map,                                                                             \
+      (uint64_t start, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags))    \
+    X("cuMemUnmap", unmap, (uint64_t start, size_t bytes))                                         \
+    X("cuMemSetAccess", allow,                                                                     \
+      (uint64_t start, size_t bytes, const struct ronde_driver_access *whom, size_t count))        \
+    X("cuMemExportToShareableHandle", export_handle,                                               \
+      (void *out_shared, uint64_t handle, int kind, unsigned long long flags))                     \
+    X("cuMemImportFromShareableHandle", import_handle,                                             \
+      (uint64_t * out_handle, void *shared, int kind))                                             \
+    X("cuMemRetainAllocationHandle", retain, (uint64_t * out_handle, void *address))               \
+    X("cuPointerGetAttribute", about, (void *out_value, int attribute, uint64_t pointer))
+
+/** The library and its calls. */
+struct ronde_driver {
+    void *library; /**< NULL = closed */
+#define RONDE_DRIVER_CALL(symbol, name, arguments) int(*name) arguments;
+    RONDE_DRIVER_CALLS(RONDE_DRIVER_CALL)
+#undef RONDE_DRIVER_CALL
+};
+
+/** Finds the driver. The caller closes it also on failure. Errors: UNAVAILABLE naming the library or the missing call. */
+enum ronde_status ronde_driver_open(struct ronde_driver *driver, struct ronde_error *why_not);
+
+/** Forgets it. */
+void ronde_driver_close(struct ronde_driver *driver);
+
+/** Turns a result into an error: "cuda: WHAT: the driver's words". Errors: NO_MEMORY, DEVICE. */
+enum ronde_status ronde_driver_check(const struct ronde_driver *driver, int result,
+                                     const char *what, struct ronde_error *error);
+
+#endif

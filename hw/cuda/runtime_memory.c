@@ -1,0 +1,265 @@
+/* Memory of GPUs as the CUDA runtime and the driver give it. See runtime.h. */
+#include "hw/cuda/runtime.h"
+
+#include "hw/cuda/driver.h"
+
+#include <cuda.h>
+#include <string.h>
+
+/* driver.h says again what NVIDIA's header says. */
+#define SAME_SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
+#define SAME_PLACE(ours, our_field, theirs, their_field)                                           \
+    _Static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field), #our_field)
+#define SAME_NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
+SAME_SIZE(struct ronde_driver_location, CUmemLocation);
+SAME_SIZE(struct ronde_driver_kind, CUmemAllocationProp);
+SAME_PLACE(struct ronde_driver_kind, handles, CUmemAllocationProp, requestedHandleTypes);
+SAME_PLACE(struct ronde_driver_kind, location, CUmemAllocationProp, location);
+SAME_PLACE(struct ronde_driver_kind, is_for_rdma, CUmemAllocationProp,
+           allocFlags.gpuDirectRDMACapable);
+SAME_SIZE(struct ronde_driver_access, CUmemAccessDesc);
+SAME_PLACE(struct ronde_driver_access, flags, CUmemAccessDesc, flags);
+SAME_SIZE(uint64_t, CUmemGenericAllocationHandle);
+SAME_SIZE(uint64_t, CUdeviceptr);
+_Static_assert(sizeof(CUmemFabricHandle) == RONDE_DRIVER_FABRIC_BYTES, "a fabric handle");
+_Static_assert(sizeof(CUmemFabricHandle) <= sizeof((struct ronde_share){0}.words), "fits a share");
+_Static_assert(sizeof(cudaIpcMemHandle_t) <= sizeof((struct ronde_share){0}.words), "fits a share");
+SAME_NUMBER(RONDE_DRIVER_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+SAME_NUMBER(RONDE_DRIVER_NO_PEER, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+SAME_NUMBER(RONDE_DRIVER_HAS_MAPPING, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+SAME_NUMBER(RONDE_DRIVER_HAS_DESCRIPTORS,
+            CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+SAME_NUMBER(RONDE_DRIVER_HAS_RDMA, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
+SAME_NUMBER(RONDE_DRIVER_HAS_FABRIC, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
+SAME_NUMBER(RONDE_DRIVER_ALLOWED_HANDLES, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES);
+SAME_NUMBER(RONDE_DRIVER_MAPPING_BYTES, CU_POINTER_ATTRIBUTE_MAPPING_SIZE);
+SAME_NUMBER(RONDE_DRIVER_MAPPING_START, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR);
+SAME_NUMBER(RONDE_DRIVER_DESCRIPTOR, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+SAME_NUMBER(RONDE_DRIVER_FABRIC, CU_MEM_HANDLE_TYPE_FABRIC);
+SAME_NUMBER(RONDE_DRIVER_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
+SAME_NUMBER(RONDE_DRIVER_ON_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
+SAME_NUMBER(RONDE_DRIVER_READ_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+SAME_NUMBER(RONDE_DRIVER_RECOMMENDED, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+
+/* Memory of the device as an allocator; the vtable's users never resize a block, they replace it. */
+static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    const struct ronde_device *device = self;
+    void *block = NULL;
+    const int before = ronde_device_enter(device);
+    (void)old_bytes;
+    if (old)
+        (void)cudaFree(old);
+    if (new_bytes > 0 && cudaMalloc(&block, new_bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        block = NULL;
+    }
+    ronde_device_leave(device, before);
+    return block;
+}
+
+/* Peer access is there, or is enabled now. */
+static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
+{
+    const struct ronde_device *device = self;
+    const struct ronde_device *other = other_self;
+    int is_possible = 0;
+    cudaError_t result = cudaDeviceCanAccessPeer(&is_possible, device->number, other->number);
+    if (result == cudaSuccess && !is_possible)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "cuda: GPU %d does not reach the memory of GPU %d: choose GPUs that do "
+                          "with CUDA_VISIBLE_DEVICES (nvidia-smi topo -p2p r shows them)",
+                          device->number, other->number);
+    const int before = ronde_device_enter(device);
+    if (result == cudaSuccess)
+        result = cudaDeviceEnablePeerAccess(other->number, 0);
+    if (result == cudaErrorPeerAccessAlreadyEnabled) {
+        (void)cudaGetLastError();
+        result = cudaSuccess;
+    }
+    ronde_device_leave(device, before);
+    /* What is mapped by handles has to be told whom it is for. */
+    if (result == cudaSuccess && other->vmm)
+        ronde_vmm_admit(other->vmm, device->number);
+    return ronde_device_check(result, "letting a GPU use the memory of another", error);
+}
+
+/* IPC handles stand for whole allocations, and small ones may share one: a shared block has its own. */
+#define SHARED_ALIGNMENT (UINT64_C(2) << 20)
+
+static enum ronde_status share_by_ipc(struct ronde_device *device, uint64_t bytes, void **out_block,
+                                      struct ronde_share *out_share, struct ronde_error *error)
+{
+    const uint64_t whole = (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
+    cudaIpcMemHandle_t handle;
+    memset(out_share, 0, sizeof *out_share);
+    out_share->sharing = RONDE_SHARING_IPC;
+    out_share->descriptor = -1;
+    const int before = ronde_device_enter(device);
+    cudaError_t result = cudaMalloc(out_block, (size_t)whole);
+    if (result == cudaSuccess) {
+        result = cudaIpcGetMemHandle(&handle, *out_block);
+        if (result == cudaSuccess) {
+            memcpy(out_share->words, &handle, sizeof handle);
+        } else {
+            (void)cudaFree(*out_block);
+            *out_block = NULL;
+        }
+    }
+    ronde_device_leave(device, before);
+    return ronde_device_check(result, "sharing memory with other processes", error);
+}
+
+static enum ronde_status share_by_handle(struct ronde_device *device, enum ronde_sharing sharing,
+                                         uint64_t bytes, void **out_block,
+                                         struct ronde_share *out_share, struct ronde_error *error)
+{
+    if (!device->vmm)
+        return ronde_fail(error, RONDE_UNAVAILABLE, "cuda: no memory by handles: %.300s",
+                          device->why_not.message);
+    const int before = ronde_device_enter(device);
+    enum ronde_status status = ronde_vmm_create(device->vmm, sharing, bytes, out_block, error);
+    if (status == RONDE_OK) {
+        status = ronde_vmm_export(device->vmm, sharing, *out_block, out_share, error);
+        if (status != RONDE_OK) {
+            ronde_vmm_release(device->vmm, *out_block, bytes);
+            *out_block = NULL;
+        }
+    }
+    ronde_device_leave(device, before);
+    return status;
+}
+
+static enum ronde_status share(void *self, enum ronde_sharing sharing, uint64_t bytes,
+                               void **out_block, struct ronde_share *out_share,
+                               struct ronde_error *error)
+{
+    struct ronde_device *device = self;
+    *out_block = NULL;
+    if (sharing == RONDE_SHARING_AUTO)
+        sharing = device->vmm && ronde_vmm_supports(device->vmm, RONDE_SHARING_DESCRIPTOR, NULL) ==
+                                     RONDE_OK
+                      ? RONDE_SHARING_DESCRIPTOR
+                      : RONDE_SHARING_IPC;
+    return sharing == RONDE_SHARING_IPC
+               ? share_by_ipc(device, bytes, out_block, out_share, error)
+               : share_by_handle(device, sharing, bytes, out_block, out_share, error);
+}
+
+static void unshare(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
+{
+    const struct ronde_device *device = self;
+    if (sharing == RONDE_SHARING_IPC) {
+        (void)device_resize(self, block, (size_t)bytes, 0);
+        return;
+    }
+    const int before = ronde_device_enter(device);
+    ronde_vmm_release(device->vmm, block, bytes);
+    ronde_device_leave(device, before);
+}
+
+static enum ronde_status attach(void *self, const struct ronde_share *from, uint64_t bytes,
+                                void **out_block, struct ronde_error *error)
+{
+    const struct ronde_device *device = self;
+    cudaIpcMemHandle_t handle;
+    enum ronde_status status = RONDE_OK;
+    *out_block = NULL;
+    memcpy(&handle, from->words, sizeof handle);
+    const int before = ronde_device_enter(device);
+    if (from->sharing == RONDE_SHARING_IPC)
+        status = ronde_device_check(
+            cudaIpcOpenMemHandle(out_block, handle, cudaIpcMemLazyEnablePeerAccess),
+            "using memory of another process (containers must share their IPC name space, or use "
+            "sharing descriptor)",
+            error);
+    else if (device->vmm)
+        status = ronde_vmm_import(device->vmm, from, bytes, out_block, error);
+    else
+        status = ronde_fail(error, RONDE_UNAVAILABLE, "cuda: no memory by handles: %.300s",
+                            device->why_not.message);
+    ronde_device_leave(device, before);
+    return status;
+}
+
+static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
+{
+    const struct ronde_device *device = self;
+    const int before = ronde_device_enter(device);
+    if (sharing == RONDE_SHARING_IPC)
+        (void)cudaIpcCloseMemHandle(block);
+    else
+        ronde_vmm_release(device->vmm, block, bytes);
+    ronde_device_leave(device, before);
+}
+
+/* Whole pages; memory beside them is only pinned as well. */
+static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
+{
+    const struct ronde_device *device = self;
+    void *seen = NULL;
+    const int before = ronde_device_enter(device);
+    cudaError_t result =
+        cudaHostRegister(memory, (size_t)bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
+    if (result == cudaSuccess)
+        result = cudaHostGetDevicePointer(&seen, memory, 0);
+    ronde_device_leave(device, before);
+    if (result == cudaSuccess && seen != memory)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "cuda: GPU %d does not reach the host's memory under its address",
+                          device->number);
+    return ronde_device_check(result, "pinning memory of the host", error);
+}
+
+static void unpin(void *self, void *memory, uint64_t bytes)
+{
+    const struct ronde_device *device = self;
+    const int before = ronde_device_enter(device);
+    (void)bytes;
+    (void)cudaHostUnregister(memory);
+    ronde_device_leave(device, before);
+}
+
+/*
+ * Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. All devices in use
+ * have been joined; of one that is not the pointer means nothing here.
+ */
+static bool reaches(void *self, const void *pointer)
+{
+    const struct ronde_device *device = self;
+    struct cudaPointerAttributes attributes;
+    const int before = ronde_device_enter(device);
+    const cudaError_t result = cudaPointerGetAttributes(&attributes, pointer);
+    ronde_device_leave(device, before);
+    if (result != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    return attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer == pointer;
+}
+
+enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct ronde_error *error)
+{
+    device->why_not = (struct ronde_error){.status = RONDE_OK};
+    const enum ronde_status status =
+        ronde_vmm_open(device->mem, device->number, &device->vmm, &device->why_not);
+    /* A device without does for whoever does not ask for it. */
+    if (status != RONDE_OK && status != RONDE_UNAVAILABLE)
+        return ronde_fail(error, status, "%s", device->why_not.message);
+    device->memory = (struct ronde_mem){device_resize, device};
+    device->gpu.memory = &device->memory;
+    device->gpu.join = join;
+    device->gpu.share = share;
+    device->gpu.unshare = unshare;
+    device->gpu.attach = attach;
+    device->gpu.detach = detach;
+    device->gpu.pin = pin;
+    device->gpu.unpin = unpin;
+    device->gpu.reaches = reaches;
+    return RONDE_OK;
+}
+
+void ronde_device_close_memory(struct ronde_device *device)
+{
+    ronde_vmm_close(device->vmm);
+}

@@ -1,0 +1,276 @@
+/* Memory by handles. See vmm.h. */
+#include "hw/cuda/vmm.h"
+
+#include "hw/cuda/driver.h"
+
+#include <string.h>
+
+/* Devices of a process, at most: bits of a word. */
+#define DEVICES_MAX 64
+
+/* What a device needs of the driver. */
+struct ronde_vmm {
+    const struct ronde_mem *mem;
+    struct ronde_driver driver;
+    int number;
+    uint64_t admitted; /* devices whose kernels may use its memory, its own included; bit by number */
+    bool has_descriptors; /* the device makes handles of this kind */
+    bool has_fabric;      /* and of this */
+    bool has_rdma;        /* adapters may be let into mapped memory */
+};
+
+/* A yes or no of a device's; an attribute that an old driver does not know is a no. */
+static bool ask(const struct ronde_vmm *vmm, int device, int attribute)
+{
+    int value = 0;
+    return vmm->driver.attribute(&value, attribute, device) == RONDE_DRIVER_OK && value != 0;
+}
+
+static enum ronde_status look(struct ronde_vmm *vmm, struct ronde_error *why_not)
+{
+    int device = 0;
+    enum ronde_status status = ronde_driver_open(&vmm->driver, why_not);
+    if (status == RONDE_OK)
+        status = ronde_driver_check(&vmm->driver, vmm->driver.device(&device, vmm->number),
+                                    "looking for the device", why_not);
+    if (status != RONDE_OK)
+        return status;
+    if (!ask(vmm, device, RONDE_DRIVER_HAS_MAPPING))
+        return ronde_fail(why_not, RONDE_UNAVAILABLE, "GPU %d has no memory by handles",
+                          vmm->number);
+    vmm->has_descriptors = ask(vmm, device, RONDE_DRIVER_HAS_DESCRIPTORS);
+    vmm->has_fabric = ask(vmm, device, RONDE_DRIVER_HAS_FABRIC);
+    vmm->has_rdma = ask(vmm, device, RONDE_DRIVER_HAS_RDMA);
+    return RONDE_OK;
+}
+
+const char *ronde_sharing_text(enum ronde_sharing sharing)
+{
+    static const char *const texts[] = {
+#define SHARING_TEXT(name, text) text,
+        RONDE_SHARING_LIST(SHARING_TEXT)
+#undef SHARING_TEXT
+    };
+    return (unsigned)sharing < RONDE_SHARING_COUNT ? texts[sharing] : "?";
+}
+
+enum ronde_status ronde_vmm_open(const struct ronde_mem *mem, int number,
+                                 struct ronde_vmm **out_vmm, struct ronde_error *why_not)
+{
+    *out_vmm = NULL;
+    struct ronde_vmm *vmm = ronde_mem_new(mem, 1, sizeof *vmm);
+    if (!vmm)
+        return ronde_fail(why_not, RONDE_NO_MEMORY, "no memory to open the device");
+    vmm->mem = mem;
+    vmm->number = number;
+    ronde_vmm_admit(vmm, number);
+    const enum ronde_status status = look(vmm, why_not);
+    if (status != RONDE_OK) {
+        ronde_vmm_close(vmm);
+        return status;
+    }
+    *out_vmm = vmm;
+    return RONDE_OK;
+}
+
+void ronde_vmm_close(struct ronde_vmm *vmm)
+{
+    if (!vmm)
+        return;
+    ronde_driver_close(&vmm->driver);
+    ronde_mem_free(vmm->mem, vmm, 1, sizeof *vmm);
+}
+
+void ronde_vmm_admit(struct ronde_vmm *vmm, int number)
+{
+    vmm->admitted |= number < DEVICES_MAX ? UINT64_C(1) << number : 0;
+}
+
+enum ronde_status ronde_vmm_supports(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                     struct ronde_error *why_not)
+{
+    if (sharing == RONDE_SHARING_FABRIC && !vmm->has_fabric)
+        return ronde_fail(
+            why_not, RONDE_UNAVAILABLE,
+            "cuda: GPU %d makes no fabric handles: that takes NVLink between machines "
+            "and its fabric manager",
+            vmm->number);
+    if (sharing == RONDE_SHARING_DESCRIPTOR && !vmm->has_descriptors)
+        return ronde_fail(why_not, RONDE_UNAVAILABLE,
+                          "cuda: GPU %d makes no descriptors of its memory", vmm->number);
+    return RONDE_OK;
+}
+
+static int handle_kind(enum ronde_sharing sharing)
+{
+    return sharing == RONDE_SHARING_FABRIC ? RONDE_DRIVER_FABRIC : RONDE_DRIVER_DESCRIPTOR;
+}
+
+static struct ronde_driver_kind kind_of(const struct ronde_vmm *vmm, enum ronde_sharing sharing)
+{
+    struct ronde_driver_kind kind;
+    memset(&kind, 0, sizeof kind);
+    kind.type = RONDE_DRIVER_PINNED;
+    kind.handles = handle_kind(sharing);
+    kind.location.type = RONDE_DRIVER_ON_DEVICE;
+    kind.location.id = vmm->number;
+    kind.is_for_rdma = vmm->has_rdma;
+    return kind;
+}
+
+/* Whole grains, which both kinds of handles have alike, so that a length alone tells how much is mapped. */
+static enum ronde_status whole(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                               uint64_t bytes, size_t *out_whole, struct ronde_error *error)
+{
+    const struct ronde_driver_kind kind = kind_of(vmm, sharing);
+    size_t grain = 0;
+    const int result = vmm->driver.granularity(&grain, &kind, RONDE_DRIVER_RECOMMENDED);
+    if (result == RONDE_DRIVER_OK && (grain == 0 || bytes > SIZE_MAX - grain))
+        return ronde_fail(error, RONDE_NO_MEMORY, "cuda: %llu bytes are more than there can be",
+                          (unsigned long long)bytes);
+    *out_whole = grain > 0 ? ((size_t)bytes + grain - 1) / grain * grain : 0;
+    return ronde_driver_check(&vmm->driver, result, "asking for the grain of memory", error);
+}
+
+/* All devices that were admitted read and write. */
+static int allow_all(const struct ronde_vmm *vmm, uint64_t start, size_t bytes)
+{
+    struct ronde_driver_access whom[DEVICES_MAX];
+    size_t count = 0;
+    for (int number = 0; number < DEVICES_MAX; number++)
+        if (vmm->admitted >> number & 1)
+            whom[count++] = (struct ronde_driver_access){{RONDE_DRIVER_ON_DEVICE, number},
+                                                         RONDE_DRIVER_READ_WRITE};
+    return vmm->driver.allow(start, bytes, whom, count);
+}
+
+/* Gives a handle's memory an address; what was done of it is undone on failure. */
+static enum ronde_status map(struct ronde_vmm *vmm, uint64_t handle, size_t bytes, void **out_block,
+                             struct ronde_error *error)
+{
+    const struct ronde_driver *driver = &vmm->driver;
+    uint64_t start = 0;
+    int result = driver->reserve(&start, bytes, 0, 0, 0);
+    if (result != RONDE_DRIVER_OK)
+        return ronde_driver_check(driver, result, "reserving addresses", error);
+    result = driver->map(start, bytes, 0, handle, 0);
+    if (result != RONDE_DRIVER_OK) {
+        (void)driver->unreserve(start, bytes);
+        return ronde_driver_check(driver, result, "mapping memory", error);
+    }
+    result = allow_all(vmm, start, bytes);
+    if (result != RONDE_DRIVER_OK) {
+        (void)driver->unmap(start, bytes);
+        (void)driver->unreserve(start, bytes);
+        return ronde_driver_check(
+            driver, result,
+            result == RONDE_DRIVER_NO_PEER
+                ? "using memory of a GPU that this one does not reach "
+                  "(nvidia-smi topo -p2p r; transport ucx goes through the host)"
+                : "letting devices use memory",
+            error);
+    }
+    *out_block = (void *)(uintptr_t)start;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                   uint64_t bytes, void **out_block, struct ronde_error *error)
+{
+    const struct ronde_driver_kind kind = kind_of(vmm, sharing);
+    uint64_t handle = 0;
+    size_t length = 0;
+    *out_block = NULL;
+    enum ronde_status status = ronde_vmm_supports(vmm, sharing, error);
+    if (status == RONDE_OK)
+        status = whole(vmm, sharing, bytes, &length, error);
+    if (status != RONDE_OK)
+        return status;
+    const int result = vmm->driver.create(&handle, length, &kind, 0);
+    if (result != RONDE_DRIVER_OK)
+        return ronde_driver_check(&vmm->driver, result,
+                                  sharing == RONDE_SHARING_FABRIC
+                                      ? "making memory with a fabric handle (it takes an IMEX "
+                                        "channel: /dev/nvidia-caps-imex-channels)"
+                                      : "making memory with a handle",
+                                  error);
+    status = map(vmm, handle, length, out_block, error);
+    /* The mapping holds the memory: without the handle nobody has to remember one. */
+    (void)vmm->driver.release(handle);
+    return status;
+}
+
+enum ronde_status ronde_vmm_find(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                 const void *address, void **out_start, uint64_t *out_bytes,
+                                 struct ronde_error *error)
+{
+    const struct ronde_driver *driver = &vmm->driver;
+    const uint64_t pointer = (uint64_t)(uintptr_t)address;
+    uint64_t start = 0;
+    uint64_t handles = 0; /* zeroed: the driver writes a word of it or two */
+    size_t bytes = 0;
+    int result = driver->about(&handles, RONDE_DRIVER_ALLOWED_HANDLES, pointer);
+    if (result != RONDE_DRIVER_OK || !((int)handles & handle_kind(sharing)))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "cuda: memory at %#llx has no handle of kind %s",
+                          (unsigned long long)pointer, ronde_sharing_text(sharing));
+    result = driver->about(&start, RONDE_DRIVER_MAPPING_START, pointer);
+    if (result == RONDE_DRIVER_OK)
+        result = driver->about(&bytes, RONDE_DRIVER_MAPPING_BYTES, pointer);
+    *out_start = (void *)(uintptr_t)start;
+    *out_bytes = bytes;
+    return ronde_driver_check(driver, result, "asking for the bounds of memory", error);
+}
+
+enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                   const void *address, struct ronde_share *out_share,
+                                   struct ronde_error *error)
+{
+    const struct ronde_driver *driver = &vmm->driver;
+    uint64_t handle = 0;
+    int descriptor = -1;
+    memset(out_share, 0, sizeof *out_share);
+    out_share->sharing = sharing;
+    out_share->descriptor = -1;
+    int result = driver->retain(&handle, (void *)(uintptr_t)address);
+    if (result != RONDE_DRIVER_OK)
+        return ronde_driver_check(driver, result, "finding the handle of memory", error);
+    void *const where = sharing == RONDE_SHARING_FABRIC ? (void *)out_share->words : &descriptor;
+    result = driver->export_handle(where, handle, handle_kind(sharing), 0);
+    (void)driver->release(handle);
+    out_share->descriptor = descriptor;
+    return ronde_driver_check(driver, result, "exporting memory", error);
+}
+
+enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *share,
+                                   uint64_t bytes, void **out_block, struct ronde_error *error)
+{
+    const struct ronde_driver *driver = &vmm->driver;
+    const enum ronde_sharing sharing = share->sharing;
+    uint64_t words[sizeof share->words / sizeof share->words[0]];
+    uint64_t handle = 0;
+    size_t length = 0;
+    *out_block = NULL;
+    memcpy(words, share->words, sizeof words);
+    enum ronde_status status = whole(vmm, sharing, bytes, &length, error);
+    if (status != RONDE_OK)
+        return status;
+    /* The call takes a descriptor where it takes a pointer. */
+    void *const shared =
+        sharing == RONDE_SHARING_FABRIC ? (void *)words : (void *)(intptr_t)share->descriptor;
+    const int result = driver->import_handle(&handle, shared, handle_kind(sharing));
+    if (result != RONDE_DRIVER_OK)
+        return ronde_driver_check(driver, result, "importing memory of another process", error);
+    status = map(vmm, handle, length, out_block, error);
+    (void)driver->release(handle);
+    return status;
+}
+
+void ronde_vmm_release(struct ronde_vmm *vmm, void *block, uint64_t bytes)
+{
+    size_t length = 0;
+    const uint64_t start = (uint64_t)(uintptr_t)block;
+    if (whole(vmm, RONDE_SHARING_DESCRIPTOR, bytes, &length, NULL) != RONDE_OK)
+        return;
+    (void)vmm->driver.unmap(start, length);
+    (void)vmm->driver.unreserve(start, length);
+}

@@ -1,0 +1,66 @@
+/**
+ * Memory of a device by handles of the driver's: made, handed to other processes, mapped from them.
+ *
+ * Handles are descriptors of files, which a process passes to another over a socket, or bytes, which devices of one NVLink
+ * fabric understand on several machines. Unlike what cudaMalloc gives they need no common IPC name space, and a mapping
+ * outlives the process that made the memory. It is also what allocators that grow in place are made of, as PyTorch's
+ * expandable segments: one range of addresses, mapped from many handles.
+ */
+#ifndef RONDE_HW_CUDA_VMM_H
+#define RONDE_HW_CUDA_VMM_H
+
+#include "hw/cuda/gpu.h"
+
+struct ronde_vmm;
+
+/** Prepares a device, by its number among the visible. Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE: no driver,
+ * an old one, or a device that maps nothing. */
+RONDE_API enum ronde_status ronde_vmm_open(const struct ronde_mem *mem, int number,
+                                           struct ronde_vmm **out_vmm, struct ronde_error *why_not);
+
+/** Closes, after all its memory was given back; NULL is allowed. */
+RONDE_API void ronde_vmm_close(struct ronde_vmm *vmm);
+
+/** Lets another device of this process use what is created or imported from now on. */
+RONDE_API void ronde_vmm_admit(struct ronde_vmm *vmm, int number);
+
+/** Whether memory can be shared so. Errors: UNAVAILABLE with the reason. */
+RONDE_API enum ronde_status ronde_vmm_supports(const struct ronde_vmm *vmm,
+                                               enum ronde_sharing sharing,
+                                               struct ronde_error *why_not);
+
+/**
+ * Memory that can be shared as said, mapped for the device and those admitted. Owner: the caller gives it back with its
+ * length. Errors: NO_MEMORY; UNAVAILABLE as supports; DEVICE.
+ */
+RONDE_API enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                             uint64_t bytes, void **out_block,
+                                             struct ronde_error *error);
+
+/**
+ * What is mapped around an address in one piece, by create or by whoever else uses the driver so. Errors: UNSUPPORTED for
+ * memory that has no handle to be shared as said; DEVICE.
+ */
+RONDE_API enum ronde_status ronde_vmm_find(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                           const void *address, void **out_start,
+                                           uint64_t *out_bytes, struct ronde_error *error);
+
+/**
+ * The handle of what find finds. Owner: the caller closes out_share->descriptor, if it is one. Errors: as find.
+ */
+RONDE_API enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                             const void *address, struct ronde_share *out_share,
+                                             struct ronde_error *error);
+
+/**
+ * Maps memory that another process has exported, `bytes` of it, whose descriptor stays the caller's. Owner: the caller
+ * gives it back with its length. Errors: NO_MEMORY; DEVICE.
+ */
+RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *share,
+                                             uint64_t bytes, void **out_block,
+                                             struct ronde_error *error);
+
+/** Gives back what create or import gave. */
+RONDE_API void ronde_vmm_release(struct ronde_vmm *vmm, void *block, uint64_t bytes);
+
+#endif

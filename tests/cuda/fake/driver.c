@@ -1,0 +1,299 @@
+/*
+ * NVIDIA's driver for tests, as far as hw/cuda/driver.h knows it: memory by handles, made of files without a name.
+ *
+ * Stricter than the real one: a handle that is not there, addresses that are not reserved, or memory that is given back in
+ * the wrong order end the process. A test finds fake_driver_* by dlsym.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_MAPPED = 211, NOT_SUPPORTED = 801 };
+
+#define GRAIN ((size_t)2 << 20)
+#define THINGS 64
+
+struct location {
+    int type;
+    int id;
+};
+
+struct kind {
+    int type;
+    int handles;
+    struct location location;
+    void *for_windows;
+    unsigned char flags[8];
+};
+
+struct access {
+    struct location location;
+    int flags;
+};
+
+/* Memory: a file, and who holds it. */
+struct memory {
+    int descriptor;
+    int handles; /* kinds that may be exported */
+    int holders; /* handles and mappings; 0 = free */
+    size_t bytes;
+};
+
+/* Reserved addresses. */
+struct range {
+    uint64_t start; /* 0 = free */
+    size_t bytes;
+    struct memory *mapped;
+};
+
+static struct memory memories[THINGS];
+static struct range ranges[THINGS];
+static uint64_t handles_live;
+static char failing[48];    /* the call that fails, */
+static unsigned failing_in; /* after so many more */
+static unsigned lacking;    /* attributes a device does not have, as bits from 100 on */
+static uint64_t allowed[2]; /* devices of the last allow, as bits; how often it was called */
+
+void fake_driver_fail(const char *call, unsigned which)
+{
+    snprintf(failing, sizeof failing, "%s", call);
+    failing_in = which;
+}
+
+void fake_driver_lack(int attribute)
+{
+    lacking = attribute ? lacking | 1u << (attribute - 100) : 0;
+}
+
+uint64_t fake_driver_allowed(void)
+{
+    return allowed[0];
+}
+
+/* Handles, reservations, mappings and memories that are left. */
+uint64_t fake_driver_live(void)
+{
+    uint64_t live = handles_live;
+    for (int k = 0; k < THINGS; k++)
+        live += (ranges[k].start != 0) + (memories[k].holders > 0);
+    return live;
+}
+
+static int fails(const char *call)
+{
+    return strcmp(call, failing) == 0 && failing_in > 0 && --failing_in == 0;
+}
+
+static struct memory *memory_of(uint64_t handle)
+{
+    if (handle == 0 || handle > THINGS || memories[handle - 1].holders == 0)
+        abort();
+    return &memories[handle - 1];
+}
+
+static void let_go(struct memory *memory)
+{
+    if (--memory->holders == 0)
+        close(memory->descriptor);
+}
+
+static struct range *range_of(uint64_t start, int exactly)
+{
+    for (int k = 0; k < THINGS; k++)
+        if (ranges[k].start &&
+            (exactly ? ranges[k].start == start : start - ranges[k].start < ranges[k].bytes))
+            return &ranges[k];
+    return NULL;
+}
+
+static int new_handle(uint64_t *out, int descriptor, int handles, size_t bytes)
+{
+    for (int k = 0; k < THINGS; k++) {
+        if (memories[k].holders > 0)
+            continue;
+        memories[k] = (struct memory){descriptor, handles, 1, bytes};
+        handles_live++;
+        *out = (uint64_t)k + 1;
+        return OK;
+    }
+    abort();
+}
+
+int cuInit(unsigned flags)
+{
+    return flags == 0 ? OK : INVALID;
+}
+
+int cuDeviceGet(int *out, int number)
+{
+    *out = 1000 + number; /* a driver's own number for it */
+    return number < 4 ? OK : 101;
+}
+
+int cuDeviceGetAttribute(int *out, int attribute, int device)
+{
+    *out = attribute >= 100 && attribute < 132 && !(lacking >> (attribute - 100) & 1);
+    return device >= 1000 ? OK : INVALID;
+}
+
+int cuGetErrorString(int result, const char **out)
+{
+    *out = result == NO_MEMORY       ? "out of memory"
+           : result == NOT_SUPPORTED ? "operation not supported"
+                                     : "invalid argument";
+    return OK;
+}
+
+int cuMemGetAllocationGranularity(size_t *out, const struct kind *kind, int which)
+{
+    *out = which == 1 ? GRAIN : GRAIN / 4;
+    if (fails(__func__))
+        return INVALID;
+    return kind->type == 1 && kind->location.type == 1 ? OK : INVALID;
+}
+
+int cuMemCreate(uint64_t *out, size_t bytes, const struct kind *kind, unsigned long long flags)
+{
+    if (fails(__func__))
+        return NO_MEMORY;
+    if (bytes == 0 || bytes % GRAIN != 0 || kind->type != 1 || flags != 0)
+        return INVALID;
+    const int descriptor = memfd_create("fake", MFD_CLOEXEC);
+    if (descriptor < 0 || ftruncate(descriptor, (off_t)bytes) != 0)
+        abort();
+    return new_handle(out, descriptor, kind->handles, bytes);
+}
+
+int cuMemRelease(uint64_t handle)
+{
+    let_go(memory_of(handle));
+    handles_live--;
+    return OK;
+}
+
+int cuMemAddressReserve(uint64_t *out, size_t bytes, size_t alignment, uint64_t wish,
+                        unsigned long long flags)
+{
+    int k = 0;
+    if (fails(__func__))
+        return NO_MEMORY;
+    if (bytes == 0 || bytes % GRAIN != 0 || alignment != 0 || wish != 0 || flags != 0)
+        return INVALID;
+    while (k < THINGS && ranges[k].start)
+        k++;
+    void *const start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (k == THINGS || start == MAP_FAILED)
+        abort();
+    ranges[k] = (struct range){(uint64_t)(uintptr_t)start, bytes, NULL};
+    *out = ranges[k].start;
+    return OK;
+}
+
+int cuMemAddressFree(uint64_t start, size_t bytes)
+{
+    struct range *range = range_of(start, 1);
+    if (!range || range->bytes != bytes || range->mapped)
+        abort();
+    munmap((void *)(uintptr_t)start, bytes);
+    range->start = 0;
+    return OK;
+}
+
+/* Mapped is not yet accessible. */
+int cuMemMap(uint64_t start, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags)
+{
+    struct range *range = range_of(start, 1);
+    struct memory *memory = memory_of(handle);
+    if (fails(__func__))
+        return INVALID;
+    if (!range || range->mapped || bytes > memory->bytes || offset != 0 || flags != 0)
+        abort();
+    if (mmap((void *)(uintptr_t)start, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->descriptor,
+             0) == MAP_FAILED)
+        abort();
+    range->mapped = memory;
+    memory->holders++;
+    return OK;
+}
+
+int cuMemUnmap(uint64_t start, size_t bytes)
+{
+    struct range *range = range_of(start, 1);
+    if (!range || range->bytes != bytes || !range->mapped)
+        abort();
+    let_go(range->mapped);
+    range->mapped = NULL;
+    return OK;
+}
+
+int cuMemSetAccess(uint64_t start, size_t bytes, const struct access *whom, size_t count)
+{
+    const struct range *range = range_of(start, 1);
+    if (fails(__func__))
+        return 217;
+    if (!range || !range->mapped || count == 0)
+        abort();
+    allowed[0] = 0;
+    for (size_t k = 0; k < count; k++)
+        if (whom[k].location.type == 1 && whom[k].flags == 3)
+            allowed[0] |= (uint64_t)1 << whom[k].location.id;
+    return mprotect((void *)(uintptr_t)start, bytes, PROT_READ | PROT_WRITE) == 0 ? OK : INVALID;
+}
+
+int cuMemExportToShareableHandle(void *out, uint64_t handle, int kind, unsigned long long flags)
+{
+    struct memory *memory = memory_of(handle);
+    if (fails(__func__))
+        return NOT_SUPPORTED;
+    if (!(memory->handles & kind) || flags != 0)
+        return INVALID;
+    const int descriptor = dup(memory->descriptor);
+    if (kind == 1)
+        memcpy(out, &descriptor, sizeof descriptor);
+    else
+        snprintf(out, 64, "fabric %d", descriptor);
+    return OK;
+}
+
+int cuMemImportFromShareableHandle(uint64_t *out, void *shared, int kind)
+{
+    int descriptor = (int)(intptr_t)shared;
+    if (fails(__func__))
+        return NOT_SUPPORTED;
+    if (kind == 8 && sscanf(shared, "fabric %d", &descriptor) != 1)
+        return INVALID;
+    const off_t bytes = lseek(descriptor, 0, SEEK_END);
+    return bytes <= 0 ? INVALID : new_handle(out, dup(descriptor), kind, (size_t)bytes);
+}
+
+int cuMemRetainAllocationHandle(uint64_t *out, void *address)
+{
+    const struct range *range = range_of((uint64_t)(uintptr_t)address, 0);
+    if (fails(__func__) || !range || !range->mapped)
+        return INVALID;
+    range->mapped->holders++;
+    handles_live++;
+    *out = (uint64_t)(range->mapped - memories) + 1;
+    return OK;
+}
+
+int cuPointerGetAttribute(void *out, int attribute, uint64_t pointer)
+{
+    const struct range *range = range_of(pointer, 0);
+    if (fails(__func__) || !range || !range->mapped)
+        return INVALID;
+    const uint64_t bytes = range->bytes;
+    if (attribute == 14)
+        memcpy(out, &range->mapped->handles, sizeof range->mapped->handles);
+    else if (attribute == 18)
+        memcpy(out, &bytes, sizeof bytes);
+    else if (attribute == 19)
+        memcpy(out, &range->start, sizeof range->start);
+    else
+        return INVALID;
+    return OK;
+}

@@ -1,0 +1,313 @@
+/*
+ * Memory by handles (hw/cuda/vmm.c) on a driver made for tests: what it asks of the driver, and what it gives back when
+ * a call fails.
+ */
+#include "hw/cuda/driver.h"
+#include "hw/cuda/vmm.h"
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/heap.h"
+#include "support/suite.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FOLDER RONDE_SCRATCH_DIR "/driver"
+
+#define BYTES 5000u
+
+/* What a test says to the fake driver. */
+static struct fake {
+    void *library;
+    void (*fail)(const char *call, unsigned which);
+    void (*lack)(int attribute);
+    uint64_t (*allowed)(void);
+    uint64_t (*live)(void);
+} fake;
+
+static void find(void *out_function, size_t bytes, const char *name)
+{
+    void *const symbol = dlsym(fake.library, name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(symbol);
+    memcpy(out_function, &symbol, bytes);
+}
+
+/* A library that is here already is found by its name: the loader asks no further. */
+static bool load_fake(void)
+{
+    static const char command[] =
+        "mkdir -p '" FOLDER "' && '" RONDE_CC "' -shared -fPIC -Wl,-soname,libcuda.so.1 -o '" FOLDER
+        "/libcuda.so.1' '" RONDE_SOURCE_DIR "/tests/cuda/fake/driver.c' 2>&1";
+    char *said = NULL;
+    if (fake.library)
+        return true;
+    const int status = files_command(command, &said);
+    if (status != 0)
+        suite_note("%.300s", said ? said : "");
+    free(said);
+    fake.library = status == 0 ? dlopen(FOLDER "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+    CU_ASSERT_PTR_NOT_NULL(fake.library);
+    if (!fake.library)
+        return false;
+    find(&fake.fail, sizeof fake.fail, "fake_driver_fail");
+    find(&fake.lack, sizeof fake.lack, "fake_driver_lack");
+    find(&fake.allowed, sizeof fake.allowed, "fake_driver_allowed");
+    find(&fake.live, sizeof fake.live, "fake_driver_live");
+    return true;
+}
+
+static struct ronde_vmm *open_device(int number)
+{
+    struct ronde_vmm *vmm = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_open(ronde_mem_default(), number, &vmm, &error), RONDE_OK);
+    return vmm;
+}
+
+static const enum ronde_sharing kinds[] = {RONDE_SHARING_DESCRIPTOR, RONDE_SHARING_FABRIC};
+
+static void close_share(const struct ronde_share *share)
+{
+    if (share->descriptor >= 0)
+        close(share->descriptor);
+}
+
+/* Makes, exports and imports; the second mapping is the same memory under another address. */
+static void what_is_imported_is_what_was_made(void)
+{
+    struct ronde_error error = {0};
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(2);
+    for (size_t k = 0; k < 2; k++) {
+        struct ronde_share share;
+        void *block = NULL;
+        void *other = NULL;
+        CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, kinds[k], BYTES, &block, &error), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_vmm_export(vmm, kinds[k], block, &share, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(share.sharing, kinds[k]);
+        CU_ASSERT_EQUAL(share.descriptor >= 0, kinds[k] == RONDE_SHARING_DESCRIPTOR);
+        CU_ASSERT_EQUAL_FATAL(ronde_vmm_import(vmm, &share, BYTES, &other, &error), RONDE_OK);
+        CU_ASSERT_PTR_NOT_EQUAL(block, other);
+        memset(block, 7, BYTES);
+        CU_ASSERT_EQUAL(((unsigned char *)other)[BYTES - 1], 7);
+        /* A mapping holds its memory: the maker may go first. */
+        ronde_vmm_release(vmm, block, BYTES);
+        CU_ASSERT_EQUAL(((unsigned char *)other)[0], 7);
+        ronde_vmm_release(vmm, other, BYTES);
+        close_share(&share);
+        CU_ASSERT_EQUAL(fake.live(), 0);
+    }
+    ronde_vmm_close(vmm);
+}
+
+/* A child maps a descriptor that it was left with, writes, and ends: the memory stays. */
+static void another_process_writes_into_it(void)
+{
+    struct ronde_error error = {0};
+    struct ronde_share share;
+    void *block = NULL;
+    int state = 0;
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(0);
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_export(vmm, RONDE_SHARING_DESCRIPTOR, block, &share, &error),
+                          RONDE_OK);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        void *there = NULL;
+        if (ronde_vmm_import(vmm, &share, BYTES, &there, &error) != RONDE_OK)
+            _exit(1);
+        memset(there, 9, BYTES);
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+    CU_ASSERT_EQUAL(state, 0);
+    CU_ASSERT_EQUAL(((unsigned char *)block)[BYTES - 1], 9);
+    close_share(&share);
+    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_close(vmm);
+}
+
+static void devices_that_were_admitted_may_use_it(void)
+{
+    struct ronde_error error = {0};
+    void *block = NULL;
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(1);
+    ronde_vmm_admit(vmm, 3);
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL(fake.allowed(), 1u << 1 | 1u << 3);
+    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_close(vmm);
+}
+
+/* What an allocator made of the driver's memory is found from any address in it; what has no handle is refused. */
+static void memory_of_others_is_found_by_its_address(void)
+{
+    struct ronde_error error = {0};
+    void *block = NULL;
+    void *start = NULL;
+    uint64_t bytes = 0;
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(0);
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
+                          RONDE_OK);
+    const unsigned char *inside = (const unsigned char *)block + 4321;
+    CU_ASSERT_EQUAL(ronde_vmm_find(vmm, RONDE_SHARING_DESCRIPTOR, inside, &start, &bytes, &error),
+                    RONDE_OK);
+    CU_ASSERT_PTR_EQUAL(start, block);
+    CU_ASSERT_EQUAL(bytes, 2u << 20);
+    CU_ASSERT_EQUAL(ronde_vmm_find(vmm, RONDE_SHARING_FABRIC, inside, &start, &bytes, &error),
+                    RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "has no handle of kind fabric"));
+    memset(&error, 0, sizeof error);
+    CU_ASSERT_EQUAL(ronde_vmm_find(vmm, RONDE_SHARING_DESCRIPTOR, &fake, &start, &bytes, &error),
+                    RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "has no handle of kind descriptor"));
+    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_close(vmm);
+}
+
+/* Makes, exports, imports and gives everything back; the first failure. */
+static enum ronde_status go_round(struct ronde_vmm *vmm, enum ronde_sharing sharing,
+                                  struct ronde_error *error)
+{
+    struct ronde_share share = {.descriptor = -1};
+    void *block = NULL;
+    void *other = NULL;
+    enum ronde_status status = ronde_vmm_create(vmm, sharing, BYTES, &block, error);
+    if (status == RONDE_OK)
+        status = ronde_vmm_export(vmm, sharing, block, &share, error);
+    if (status == RONDE_OK)
+        status = ronde_vmm_import(vmm, &share, BYTES, &other, error);
+    close_share(&share);
+    if (other)
+        ronde_vmm_release(vmm, other, BYTES);
+    if (block)
+        ronde_vmm_release(vmm, block, BYTES);
+    return status;
+}
+
+/* Every call in every place it is made, with what is then said. */
+static void whatever_call_fails_nothing_is_left(void)
+{
+    static const struct {
+        const char *call;
+        unsigned which;
+        enum ronde_status status;
+        const char *text;
+    } failures[] = {
+        {"cuMemGetAllocationGranularity", 1, RONDE_DEVICE, "asking for the grain of memory"},
+        {"cuMemCreate", 1, RONDE_NO_MEMORY, "making memory with a handle: out of memory (2)"},
+        {"cuMemAddressReserve", 1, RONDE_NO_MEMORY, "reserving addresses: out of memory (2)"},
+        {"cuMemMap", 1, RONDE_DEVICE, "mapping memory: invalid argument (1)"},
+        {"cuMemSetAccess", 1, RONDE_DEVICE, "memory of a GPU that this one does not reach"},
+        {"cuMemRetainAllocationHandle", 1, RONDE_DEVICE, "finding the handle of memory"},
+        {"cuMemExportToShareableHandle", 1, RONDE_DEVICE, "exporting memory: operation not"},
+        {"cuMemGetAllocationGranularity", 2, RONDE_DEVICE, "asking for the grain of memory"},
+        {"cuMemImportFromShareableHandle", 1, RONDE_DEVICE, "importing memory of another process"},
+        {"cuMemAddressReserve", 2, RONDE_NO_MEMORY, "reserving addresses"},
+        {"cuMemMap", 2, RONDE_DEVICE, "mapping memory"},
+        {"cuMemSetAccess", 2, RONDE_DEVICE, "transport ucx goes through the host"},
+    };
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(0);
+    for (size_t k = 0; k < sizeof failures / sizeof failures[0]; k++) {
+        struct ronde_error error = {0};
+        fake.fail(failures[k].call, failures[k].which);
+        CU_ASSERT_EQUAL(go_round(vmm, RONDE_SHARING_DESCRIPTOR, &error), failures[k].status);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, failures[k].text));
+        if (!strstr(error.message, failures[k].text))
+            suite_note("%s %u: %s", failures[k].call, failures[k].which, error.message);
+        CU_ASSERT_EQUAL(fake.live(), 0);
+    }
+    fake.fail("", 0);
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(go_round(vmm, RONDE_SHARING_DESCRIPTOR, &error), RONDE_OK);
+    ronde_vmm_close(vmm);
+}
+
+/* What a device does not have is said before anything is made. */
+static void kinds_a_device_lacks_are_refused(void)
+{
+    static const struct {
+        int attribute;
+        enum ronde_sharing sharing;
+        const char *text;
+    } lacks[] = {{RONDE_DRIVER_HAS_FABRIC, RONDE_SHARING_FABRIC, "makes no fabric handles"},
+                 {RONDE_DRIVER_HAS_DESCRIPTORS, RONDE_SHARING_DESCRIPTOR, "makes no descriptors"}};
+    if (!load_fake())
+        return;
+    for (size_t k = 0; k < 2; k++) {
+        struct ronde_error error = {0};
+        fake.lack(lacks[k].attribute);
+        struct ronde_vmm *vmm = open_device(0);
+        CU_ASSERT_EQUAL(go_round(vmm, lacks[k].sharing, &error), RONDE_UNAVAILABLE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, lacks[k].text));
+        memset(&error, 0, sizeof error);
+        CU_ASSERT_EQUAL(go_round(vmm, kinds[k], &error), RONDE_OK);
+        ronde_vmm_close(vmm);
+        fake.lack(0);
+    }
+    struct ronde_vmm *none = NULL;
+    struct ronde_error error = {0};
+    fake.lack(RONDE_DRIVER_HAS_MAPPING);
+    CU_ASSERT_EQUAL(ronde_vmm_open(ronde_mem_default(), 0, &none, &error), RONDE_UNAVAILABLE);
+    CU_ASSERT_PTR_NULL(none);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "GPU 0 has no memory by handles"));
+    fake.lack(0);
+}
+
+static void opening_reports_a_failed_allocation(void)
+{
+    struct ronde_error error = {0};
+    struct ronde_vmm *vmm = NULL;
+    struct heap heap = heap_start(0, true);
+    const struct ronde_mem mem = heap_mem(&heap);
+    if (!load_fake())
+        return;
+    CU_ASSERT_EQUAL(ronde_vmm_open(&mem, 0, &vmm, &error), RONDE_NO_MEMORY);
+    CU_ASSERT_PTR_NULL(vmm);
+    CU_ASSERT_EQUAL(heap.live_bytes, 0);
+}
+
+/* Lengths that wrap around when they are rounded up. */
+static void more_than_there_can_be_is_refused(void)
+{
+    struct ronde_error error = {0};
+    void *block = NULL;
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(0);
+    CU_ASSERT_EQUAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, UINT64_MAX, &block, &error),
+                    RONDE_NO_MEMORY);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "more than there can be"));
+    ronde_vmm_close(vmm);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"what_is_imported_is_what_was_made", what_is_imported_is_what_was_made},
+        {"another_process_writes_into_it", another_process_writes_into_it},
+        {"devices_that_were_admitted_may_use_it", devices_that_were_admitted_may_use_it},
+        {"memory_of_others_is_found_by_its_address", memory_of_others_is_found_by_its_address},
+        {"whatever_call_fails_nothing_is_left", whatever_call_fails_nothing_is_left},
+        {"kinds_a_device_lacks_are_refused", kinds_a_device_lacks_are_refused},
+        {"opening_reports_a_failed_allocation", opening_reports_a_failed_allocation},
+        {"more_than_there_can_be_is_refused", more_than_there_can_be_is_refused},
+    };
+    return suite_run("vmm", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,469 @@
+/*
+ * Device memory that processes share, in every way there is to share it, with one rank in a process or several: what is
+ * computed, what is said when a step of it fails, and that nothing is left.
+ */
+#include "hw/cuda/backend.h"
+#include "net/run.h"
+#include "support/emulated_gpu.h"
+#include "support/suite.h"
+
+#include "ronde/cuda.h"
+#include "ronde/hw.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEVICES_MAX 4u
+
+/* Loads at 100 percent; RONDE_TEST_SCALE is their number in percent. */
+#define LOADS 40u
+#define RUNS_PER_LOAD 3u
+
+static struct team_result results[TEAM_MAX];
+
+/* What a process brings. */
+struct crew {
+    uint32_t ranks;
+    uint32_t devices;
+    enum ronde_sharing sharing;
+    bool lacks_descriptors;
+    bool is_island; /* its devices do not reach each other */
+};
+
+/* A team of such processes. */
+struct plan {
+    const struct crew *crews; /* the one of the last process stands for all that follow */
+    uint32_t crew_count;
+    uint32_t loads;
+};
+
+/* A process of a team. */
+struct member {
+    struct ronde_comm *comm;
+    const struct ronde_gpu *gpus[DEVICES_MAX];
+    struct crew crew;
+    uint32_t first_rank;
+    uint32_t ranks;  /* of all processes */
+    int descriptors; /* that were open before */
+    void *self;
+    void *program;
+    struct ronde_schedule *schedule;
+};
+
+static const struct crew *crew_of(const struct plan *plan, uint32_t process)
+{
+    return &plan->crews[process < plan->crew_count ? process : plan->crew_count - 1];
+}
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static enum ronde_status open_devices(struct member *member, struct ronde_error *error)
+{
+    const struct emulated_options options = {.room_bytes = 2000,
+                                             .has_fabric =
+                                                 member->crew.sharing == RONDE_SHARING_FABRIC,
+                                             .lacks_descriptors = member->crew.lacks_descriptors,
+                                             .is_island = member->crew.is_island};
+    for (uint32_t g = 0; g < member->crew.devices; g++) {
+        member->gpus[g] = g == 0 ? emulated_gpu_open(&options)
+                                 : emulated_gpu_open_beside(member->gpus[0], &options);
+        if (!member->gpus[g])
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status open_member(struct member *member, const struct team_seat *seat,
+                                     const struct plan *plan, struct ronde_error *error)
+{
+    const struct ronde_comm_options choices = team_options(30);
+    memset(member, 0, sizeof *member);
+    member->descriptors = count_descriptors();
+    for (uint32_t process = 0; process < seat->join.ranks; process++) {
+        member->first_rank += process < seat->join.rank ? crew_of(plan, process)->ranks : 0;
+        member->ranks += crew_of(plan, process)->ranks;
+    }
+    member->crew = *crew_of(plan, seat->join.rank);
+    enum ronde_status status = open_devices(member, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &member->comm, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_cuda_place place = {.mem = ronde_mem_default(),
+                                           .gpus = member->gpus,
+                                           .gpu_count = member->crew.devices,
+                                           .comm = member->comm,
+                                           .ranks = member->crew.ranks,
+                                           .sharing = member->crew.sharing,
+                                           .may_bridge = member->crew.is_island};
+    return ronde_cuda_open_place(&place, &member->self, error);
+}
+
+static void unload(struct member *member)
+{
+    ronde_cuda_unload(member->program);
+    ronde_schedule_destroy(member->schedule);
+    member->program = NULL;
+    member->schedule = NULL;
+}
+
+/* Nothing of a device may be left, and no descriptor. */
+static void close_member(struct member *member, const struct team_seat *seat)
+{
+    unload(member);
+    ronde_cuda_close_on(member->self);
+    ronde_comm_destroy(member->comm);
+    for (uint32_t g = 0; g < member->crew.devices && member->gpus[g]; g++) {
+        (void)team_check(seat, emulated_gpu_counts(member->gpus[g]).live_blocks == 0,
+                         "memory of a device is left");
+        emulated_gpu_close(member->gpus[g]);
+    }
+    /* A rendezvous that was handed in is closed by then. */
+    (void)team_check(seat, count_descriptors() <= member->descriptors, "a descriptor is left");
+}
+
+/* Random schedules over all ranks, each run some times; this process's outputs are what host leaves. */
+static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct plan *plan = seat->self;
+    struct member member;
+    uint64_t random = 20261122;
+    enum ronde_status status = open_member(&member, seat, plan, error);
+    for (uint32_t load = 0; load < plan->loads && status == RONDE_OK; load++) {
+        member.schedule = run_draw_schedule(member.ranks, &random);
+        if (!team_check(seat, member.schedule != NULL, "no schedule was drawn"))
+            break;
+        status = ronde_cuda_load(member.self, member.schedule, &member.program, error);
+        for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
+            const struct run_target target = {&ronde_backend_cuda, NULL, member.program,
+                                              member.first_rank, member.crew.ranks};
+            status = run_random_on(seat, &target, member.schedule, &random, error);
+        }
+        unload(&member);
+    }
+    for (uint32_t kind = 0; status == RONDE_OK && kind < RONDE_SHARING_COUNT; kind++)
+        seat->result->number |= (uint64_t)(emulated_gpu_counts(member.gpus[0]).shared[kind] > 0)
+                                << kind;
+    close_member(&member, seat);
+    return status;
+}
+
+static void run_plan(const struct crew *crews, uint32_t crew_count, uint32_t processes)
+{
+    const struct plan plan = {crews, crew_count,
+                              1 + (uint32_t)(LOADS * suite_number("RONDE_TEST_SCALE", 100) / 100)};
+    CU_ASSERT_FATAL(team_run(processes, soak, &plan, results));
+    team_expect(results, processes, RONDE_OK);
+    CU_ASSERT(results[0].checks >= plan.loads * RUNS_PER_LOAD);
+}
+
+static void every_way_to_share_carries_collectives(void)
+{
+    for (uint32_t kind = RONDE_SHARING_IPC; kind < RONDE_SHARING_COUNT; kind++) {
+        const struct crew crew = {1, 1, (enum ronde_sharing)kind, false, false};
+        run_plan(&crew, 1, 3);
+        CU_ASSERT_EQUAL(results[0].number, 1u << kind);
+    }
+}
+
+/* What a device lacks and its process chooses is its own business: each share says what it is. */
+static void devices_that_share_differently_understand_each_other(void)
+{
+    static const struct crew crews[] = {{1, 1, RONDE_SHARING_AUTO, true, false},
+                                        {1, 1, RONDE_SHARING_AUTO, false, false},
+                                        {1, 1, RONDE_SHARING_FABRIC, false, false},
+                                        {1, 1, RONDE_SHARING_IPC, false, false}};
+    run_plan(crews, 4, 4);
+    CU_ASSERT_EQUAL(results[0].number, 1u << RONDE_SHARING_IPC);
+    CU_ASSERT_EQUAL(results[1].number, 1u << RONDE_SHARING_DESCRIPTOR);
+    CU_ASSERT_EQUAL(results[2].number, 1u << RONDE_SHARING_FABRIC);
+    CU_ASSERT_EQUAL(results[3].number, 1u << RONDE_SHARING_IPC);
+}
+
+/* Neighbours on one device, on another of the process, and in other processes. */
+static void processes_have_as_many_ranks_and_devices_as_they_like(void)
+{
+    static const struct crew crews[] = {{3, 2, RONDE_SHARING_AUTO, false, false},
+                                        {1, 1, RONDE_SHARING_AUTO, false, false},
+                                        {4, 4, RONDE_SHARING_AUTO, false, false},
+                                        {2, 1, RONDE_SHARING_AUTO, true, false}};
+    run_plan(crews, 4, 4);
+    run_plan(crews, 1, 2);
+    run_plan(crews, 1, 1);
+}
+
+/* Devices of a process that do not reach each other, beside processes that are let into them. */
+static void bridges_stand_beside_shared_memory(void)
+{
+    static const struct crew crews[] = {{4, 3, RONDE_SHARING_AUTO, false, true},
+                                        {2, 2, RONDE_SHARING_IPC, false, true},
+                                        {1, 1, RONDE_SHARING_AUTO, true, false}};
+    run_plan(crews, 3, 3);
+}
+
+/* Loads a ring over all ranks. */
+static enum ronde_status load_ring(struct member *member, struct ronde_error *error)
+{
+    const enum ronde_status status =
+        run_compile(RONDE_ALL_REDUCE, "ring", member->ranks, 0, &member->schedule, error);
+    return status == RONDE_OK
+               ? ronde_cuda_load(member->self, member->schedule, &member->program, error)
+               : status;
+}
+
+/* A call that fails in one process, the same in all of its devices. */
+struct fault {
+    struct plan plan;
+    enum emulated_call call;
+    uint32_t which;
+};
+
+static enum ronde_status load_with_fault(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct fault *fault = seat->self;
+    struct member member;
+    enum ronde_status status = open_member(&member, seat, &fault->plan, error);
+    if (status == RONDE_OK && seat->join.rank == 1)
+        emulated_gpu_refuse(member.gpus[0], fault->call, fault->which);
+    if (status == RONDE_OK)
+        status = load_ring(&member, error);
+    close_member(&member, seat);
+    return status;
+}
+
+/* Lets the first, the second ... call fail until there is none left to fail. */
+static void fail_each(enum emulated_call call, enum ronde_status expected, const char *text)
+{
+    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false};
+    enum ronde_status status = expected;
+    uint32_t which = 0;
+    while (status != RONDE_OK && which < 50) {
+        const struct fault fault = {{&crew, 1, 0}, call, ++which};
+        CU_ASSERT_FATAL(team_run(3, load_with_fault, &fault, results));
+        status = results[1].status;
+        team_expect(results, 3, status == RONDE_OK ? RONDE_OK : expected);
+        for (uint32_t process = 0; process < 3 && status != RONDE_OK; process++)
+            CU_ASSERT_PTR_NOT_NULL(strstr(results[process].message, text));
+    }
+    CU_ASSERT_EQUAL(status, RONDE_OK);
+    CU_ASSERT(which > 1);
+    suite_note("%u calls: %s", which - 1, text);
+}
+
+static void whatever_one_process_lacks_all_are_told_and_nothing_is_left(void)
+{
+    fail_each(EMULATED_MEMORY, RONDE_NO_MEMORY, "no memory on the device");
+    fail_each(EMULATED_SHARE, RONDE_NO_MEMORY, "the device shares nothing");
+    fail_each(EMULATED_ATTACH, RONDE_DEVICE, "device: the driver refuses to import");
+}
+
+static enum ronde_status load_once(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct member member;
+    enum ronde_status status = open_member(&member, seat, seat->self, error);
+    if (status == RONDE_OK)
+        status = load_ring(&member, error);
+    close_member(&member, seat);
+    return status;
+}
+
+static void a_way_to_share_that_is_not_there_is_refused(void)
+{
+    static const struct crew crews[] = {{1, 1, RONDE_SHARING_IPC, false, false},
+                                        {1, 1, RONDE_SHARING_DESCRIPTOR, true, false}};
+    const struct plan plan = {crews, 2, 0};
+    CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
+    team_expect(results, 2, RONDE_UNAVAILABLE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device makes no handles of kind "
+                                                      "descriptor"));
+}
+
+static void as_many_ranks_as_the_processes_have_are_loaded(void)
+{
+    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false};
+    const struct plan plan = {&crew, 1, 0};
+    CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+static enum ronde_status load_too_many(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct member member;
+    enum ronde_status status = open_member(&member, seat, seat->self, error);
+    member.ranks++;
+    if (status == RONDE_OK)
+        status = load_ring(&member, error);
+    close_member(&member, seat);
+    return status;
+}
+
+static void more_ranks_than_the_processes_have_are_refused(void)
+{
+    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false};
+    const struct plan plan = {&crew, 1, 0};
+    CU_ASSERT_FATAL(team_run(2, load_too_many, &plan, results));
+    team_expect(results, 2, RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(results[0].message, "the schedule is for 5 ranks, the 2 processes have 4"));
+}
+
+/* Where rank 1's process ends. */
+static enum ronde_status (*true_attach)(void *self, const struct ronde_share *share, uint64_t bytes,
+                                        void **out_block, struct ronde_error *error);
+static enum ronde_status (*true_share)(void *self, enum ronde_sharing sharing, uint64_t bytes,
+                                       void **out_block, struct ronde_share *out_share,
+                                       struct ronde_error *error);
+
+static enum ronde_status die_in_attach(void *self, const struct ronde_share *share, uint64_t bytes,
+                                       void **out_block, struct ronde_error *error)
+{
+    raise(SIGKILL);
+    return true_attach(self, share, bytes, out_block, error);
+}
+
+static enum ronde_status die_in_share(void *self, enum ronde_sharing sharing, uint64_t bytes,
+                                      void **out_block, struct ronde_share *out_share,
+                                      struct ronde_error *error)
+{
+    raise(SIGKILL);
+    return true_share(self, sharing, bytes, out_block, out_share, error);
+}
+
+/* A death, and how memory is shared. */
+struct death {
+    struct plan plan;
+    bool in_attach;
+};
+
+static enum ronde_status load_and_die(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct death *death = seat->self;
+    struct member member;
+    struct ronde_gpu dying;
+    enum ronde_status status = open_member(&member, seat, &death->plan, error);
+    if (status == RONDE_OK && seat->join.rank == 1) {
+        dying = *member.gpus[0];
+        true_attach = dying.attach;
+        true_share = dying.share;
+        dying.attach = death->in_attach ? die_in_attach : dying.attach;
+        dying.share = death->in_attach ? dying.share : die_in_share;
+        ronde_cuda_close_on(member.self);
+        const struct ronde_gpu *gpus[] = {&dying};
+        status = ronde_cuda_open_on(gpus, 1, member.comm, ronde_mem_default(), &member.self, error);
+    } else if (status == RONDE_OK) {
+        ronde_cuda_close_on(member.self);
+        status = ronde_cuda_open_on(member.gpus, 1, member.comm, ronde_mem_default(), &member.self,
+                                    error);
+    }
+    if (status == RONDE_OK)
+        status = load_ring(&member, error);
+    close_member(&member, seat);
+    return status;
+}
+
+/* Before its handles are out, and while the others hold them. */
+static void the_handles_of_a_dead_process_are_let_go(void)
+{
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        const struct crew crew = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false};
+        const struct death death = {{&crew, 1, 0}, turn / 2 == 1};
+        CU_ASSERT_FATAL(team_run(3, load_and_die, &death, results));
+        CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
+        for (uint32_t process = 0; process < 3; process += 2) {
+            team_expect(&results[process], 1, RONDE_DEVICE);
+            suite_note("rank %u: %s", process, results[process].message);
+        }
+    }
+}
+
+/* The ranks of process 1 never come, so that the others' kernels wait on memory they have mapped; then it aborts. */
+static enum ronde_status abort_mapped(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct member member;
+    struct ronde_result result;
+    float values[8] = {0};
+    void *buffers[8];
+    void *run = NULL;
+    for (uint32_t rank = 0; rank < 8; rank++)
+        buffers[rank] = &values[rank];
+    const struct ronde_launch launch = {
+        .count = 1, .dtype = RONDE_FLOAT32, .op = RONDE_SUM, .in = buffers, .out = buffers};
+    enum ronde_status status = open_member(&member, seat, seat->self, error);
+    if (status == RONDE_OK)
+        status = load_ring(&member, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_prepare(member.program, &launch, error);
+    (void)team_check(seat, status == RONDE_BAD_ARGUMENT, "buffers of the host in a stream");
+    memset(error, 0, sizeof *error);
+    status = ronde_cuda_run(member.program, &launch, &run, error);
+    if (status == RONDE_OK && seat->join.rank == 1)
+        ronde_comm_abort(member.comm);
+    if (status == RONDE_OK)
+        status = ronde_cuda_wait(run, &result, error);
+    if (status == RONDE_OK)
+        /* Small runs may be over before the news come. */
+        status = ronde_comm_allgather(member.comm, NULL, 0, NULL, error);
+    close_member(&member, seat);
+    return status;
+}
+
+static void an_abort_leaves_nothing_mapped(void)
+{
+    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false};
+    const struct plan plan = {&crew, 1, 0};
+    CU_ASSERT_FATAL(team_run(3, abort_mapped, &plan, results));
+    team_expect(results, 3, RONDE_TIMEOUT);
+    for (uint32_t process = 0; process < 3; process++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[process].message, "rank 1 aborted the communicator"));
+}
+
+/* Over a network a communicator's program has one rank per process. */
+static void several_ranks_on_several_hosts_are_refused(void)
+{
+    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false};
+    const struct plan plan = {&crew, 1, 0};
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    team_transport = RONDE_TRANSPORT_UCX;
+    CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_expect(results, 2, RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "only where all are on one host"));
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"every_way_to_share_carries_collectives", every_way_to_share_carries_collectives},
+        {"devices_that_share_differently_understand_each_other",
+         devices_that_share_differently_understand_each_other},
+        {"processes_have_as_many_ranks_and_devices_as_they_like",
+         processes_have_as_many_ranks_and_devices_as_they_like},
+        {"bridges_stand_beside_shared_memory", bridges_stand_beside_shared_memory},
+        {"whatever_one_process_lacks_all_are_told_and_nothing_is_left",
+         whatever_one_process_lacks_all_are_told_and_nothing_is_left},
+        {"a_way_to_share_that_is_not_there_is_refused", a_way_to_share_that_is_not_there_is_refused},
+        {"as_many_ranks_as_the_processes_have_are_loaded",
+         as_many_ranks_as_the_processes_have_are_loaded},
+        {"more_ranks_than_the_processes_have_are_refused",
+         more_ranks_than_the_processes_have_are_refused},
+        {"the_handles_of_a_dead_process_are_let_go", the_handles_of_a_dead_process_are_let_go},
+        {"an_abort_leaves_nothing_mapped", an_abort_leaves_nothing_mapped},
+        {"several_ranks_on_several_hosts_are_refused", several_ranks_on_several_hosts_are_refused},
+    };
+    return suite_run("gpu_share", cases, sizeof cases / sizeof cases[0]);
+}
