@@ -127,6 +127,12 @@ const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index)
     return index < cuda->gpu_count ? cuda->gpus[index] : NULL;
 }
 
+const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t index)
+{
+    const struct ronde_gpu *gpu = ronde_cuda_gpu(self, index);
+    return gpu ? gpu->buffers : NULL;
+}
+
 /* Of a process's own launch, where ranks are in several: so many ranks from the first on; else of all ranks'. */
 static enum ronde_status check_launch(bool is_part, uint32_t first, uint32_t count,
                                       const struct ronde_schedule *schedule,

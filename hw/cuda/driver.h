@@ -94,6 +94,8 @@ struct ronde_driver_access {
     X("cuMemUnmap", unmap, (uint64_t start, size_t bytes))                                         \
     X("cuMemSetAccess", allow,                                                                     \
       (uint64_t start, size_t bytes, const struct ronde_driver_access *whom, size_t count))        \
+    X("cuMemGetAccess", access,                                                                    \
+      (unsigned long long *out_flags, const struct ronde_driver_location *whom, uint64_t pointer)) \
     X("cuMemExportToShareableHandle", export_handle,                                               \
       (void *out_shared, uint64_t handle, int kind, unsigned long long flags))                     \
     X("cuMemImportFromShareableHandle", import_handle,                                             \

@@ -22,6 +22,8 @@ struct ronde_share {
 struct ronde_gpu {
     /** Memory of the device; the host never touches its content. */
     const struct ronde_mem *memory;
+    /** Memory for the caller's buffers: for this device, those joined with it, and what else can be let into it. */
+    const struct ronde_mem *buffers;
     /** Handed to what takes no queue. */
     void *self;
     /** Writes where it is on PCIe ("0000:65:00.0"); nothing where it has no place there. */
@@ -59,8 +61,8 @@ struct ronde_gpu {
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */
     void (*close_queue)(void *queue);
-    /** Whether the device can use a pointer of the caller's as it is. */
-    bool (*reaches)(void *self, const void *pointer);
+    /** Whether the device can use memory of the caller's as it is. */
+    bool (*reaches)(void *self, const void *start, uint64_t bytes);
     /** Blocks of the kernel of an element type that are sure to run at the same time. Errors: DEVICE. */
     enum ronde_status (*resident_blocks)(void *self, enum ronde_dtype dtype, uint32_t *out_blocks,
                                          struct ronde_error *error);

@@ -172,6 +172,42 @@ static bool agree(const struct ronde_cuda_program *program)
     return true;
 }
 
+/* Whether a block of the caller's that its own device uses as it is can be read by all the others. */
+static bool is_open_to_all(const struct ronde_cuda_program *program, uint32_t owner,
+                           struct ronde_stretch block)
+{
+    const struct ronde_gpu *gpu = program->parts[owner].gpu;
+    if (block.bytes == 0 || !gpu->reaches(gpu->self, block.start, block.bytes))
+        return true;
+    for (uint32_t p = 0; p < program->part_count; p++) {
+        const struct ronde_gpu *other = program->parts[p].gpu;
+        if (p != owner && !other->reaches(other->self, block.start, block.bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Whether every device may read the buffers of ranks on every other. Shadows are open to all. */
+static bool are_buffers_open(const struct ronde_cuda_program *program,
+                             const struct ronde_launch *launch)
+{
+    const struct ronde_schedule *schedule = program->schedule;
+    const uint32_t *firsts = program->roster.firsts + program->roster.own;
+    bool is_open = true;
+    for (uint32_t p = 0; p < program->part_count; p++)
+        for (uint32_t rank = firsts[p]; rank < firsts[p + 1]; rank++)
+            for (int is_input = 0; is_input < 2; is_input++) {
+                const uint32_t blocks =
+                    is_input ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
+                             : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+                for (uint32_t b = 0; b < blocks && is_open; b++)
+                    is_open =
+                        is_open_to_all(program, p,
+                                       ronde_launch_block(schedule, launch, rank, is_input != 0, b));
+            }
+    return is_open;
+}
+
 /* Every part makes room for what it receives. */
 static enum ronde_status reserve_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
@@ -229,7 +265,8 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
                           "launch: protocol %s, devices behind a bridge share slots, not buffers",
                           ronde_protocol_text(launch->protocol));
     enum ronde_status status = prepare_parts(program, launch, error);
-    if (status == RONDE_OK && !agree(program)) {
+    if (status == RONDE_OK && (!agree(program) || (program->parts[0].loaded->frame.no_pull != 0 &&
+                                                   !are_buffers_open(program, launch)))) {
         staged.protocol = RONDE_PROTOCOL_STAGED;
         status = prepare_parts(program, &staged, error);
     }

@@ -12,6 +12,7 @@
 struct ronde_device {
     struct ronde_gpu gpu; /**< must stand first */
     struct ronde_mem memory;
+    struct ronde_mem buffers;
     const struct ronde_mem *mem;
     int number;                 /**< among the visible */
     uint32_t processors;        /**< multiprocessors */

@@ -58,6 +58,29 @@ static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_b
     return block;
 }
 
+/* Whether memory is made by handles that can be passed on. */
+static bool has_descriptors(const struct ronde_device *device)
+{
+    return device->vmm &&
+           ronde_vmm_supports(device->vmm, RONDE_SHARING_DESCRIPTOR, NULL) == RONDE_OK;
+}
+
+/* Buffers of the caller's: by handles where there are any. */
+static void *buffer_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    const struct ronde_device *device = self;
+    void *block = NULL;
+    if (!has_descriptors(device))
+        return device_resize(self, old, old_bytes, new_bytes);
+    const int before = ronde_device_enter(device);
+    if (old)
+        ronde_vmm_release(device->vmm, old, old_bytes);
+    if (new_bytes > 0)
+        (void)ronde_vmm_create(device->vmm, RONDE_SHARING_DESCRIPTOR, new_bytes, &block, NULL);
+    ronde_device_leave(device, before);
+    return block;
+}
+
 /* Peer access is there, or is enabled now. */
 static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
 {
@@ -137,10 +160,7 @@ static enum ronde_status share(void *self, enum ronde_sharing sharing, uint64_t 
     struct ronde_device *device = self;
     *out_block = NULL;
     if (sharing == RONDE_SHARING_AUTO)
-        sharing = device->vmm && ronde_vmm_supports(device->vmm, RONDE_SHARING_DESCRIPTOR, NULL) ==
-                                     RONDE_OK
-                      ? RONDE_SHARING_DESCRIPTOR
-                      : RONDE_SHARING_IPC;
+        sharing = has_descriptors(device) ? RONDE_SHARING_DESCRIPTOR : RONDE_SHARING_IPC;
     return sharing == RONDE_SHARING_IPC
                ? share_by_ipc(device, bytes, out_block, out_share, error)
                : share_by_handle(device, sharing, bytes, out_block, out_share, error);
@@ -222,20 +242,22 @@ static void unpin(void *self, void *memory, uint64_t bytes)
 
 /*
  * Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. All devices in use
- * have been joined; of one that is not the pointer means nothing here.
+ * have been joined, which opens what cudaMalloc gave; what was mapped by handles, as allocators do that grow in place, is
+ * open to whom its maker chose.
  */
-static bool reaches(void *self, const void *pointer)
+static bool reaches(void *self, const void *start, uint64_t bytes)
 {
     const struct ronde_device *device = self;
     struct cudaPointerAttributes attributes;
     const int before = ronde_device_enter(device);
-    const cudaError_t result = cudaPointerGetAttributes(&attributes, pointer);
+    const cudaError_t result = cudaPointerGetAttributes(&attributes, start);
     ronde_device_leave(device, before);
     if (result != cudaSuccess) {
         (void)cudaGetLastError();
         return false;
     }
-    return attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer == pointer;
+    return attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer == start &&
+           (!device->vmm || ronde_vmm_may_use(device->vmm, start, bytes));
 }
 
 enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct ronde_error *error)
@@ -247,7 +269,9 @@ enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct r
     if (status != RONDE_OK && status != RONDE_UNAVAILABLE)
         return ronde_fail(error, status, "%s", device->why_not.message);
     device->memory = (struct ronde_mem){device_resize, device};
+    device->buffers = (struct ronde_mem){buffer_resize, device};
     device->gpu.memory = &device->memory;
+    device->gpu.buffers = &device->buffers;
     device->gpu.join = join;
     device->gpu.share = share;
     device->gpu.unshare = unshare;

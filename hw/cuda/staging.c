@@ -102,13 +102,13 @@ static void add_rank(struct ronde_staging *staging, const struct side *side, uin
         const uint64_t length = block_bytes(side, rank, b);
         const unsigned char *const start = block_start(side, rank, b);
         if (has_pointers(side, rank)) {
-            if (start && !gpu->reaches(gpu->self, start))
+            if (start && !gpu->reaches(gpu->self, start, length))
                 ronde_image_add(&staging->image, start, length, 1);
         } else if (length > 0 && block_offset(side, rank, b) + length > bytes) {
             bytes = block_offset(side, rank, b) + length;
         }
     }
-    if (buffer && bytes > 0 && !gpu->reaches(gpu->self, buffer))
+    if (buffer && bytes > 0 && !gpu->reaches(gpu->self, buffer, bytes))
         ronde_image_add(&staging->image, buffer, bytes, 1);
 }
 

@@ -221,6 +221,41 @@ enum ronde_status ronde_vmm_find(const struct ronde_vmm *vmm, enum ronde_sharing
     return ronde_driver_check(driver, result, "asking for the bounds of memory", error);
 }
 
+/* The rights of one mapping; *pointer goes on behind it. */
+static bool may_use_mapping(const struct ronde_vmm *vmm, uint64_t *pointer)
+{
+    const struct ronde_driver *driver = &vmm->driver;
+    const struct ronde_driver_location here = {RONDE_DRIVER_ON_DEVICE, vmm->number};
+    unsigned long long flags = 0;
+    uint64_t start = 0;
+    size_t bytes = 0;
+    if (driver->access(&flags, &here, *pointer) != RONDE_DRIVER_OK ||
+        flags != RONDE_DRIVER_READ_WRITE ||
+        driver->about(&start, RONDE_DRIVER_MAPPING_START, *pointer) != RONDE_DRIVER_OK ||
+        driver->about(&bytes, RONDE_DRIVER_MAPPING_BYTES, *pointer) != RONDE_DRIVER_OK ||
+        start + bytes <= *pointer)
+        return false;
+    *pointer = start + bytes;
+    return true;
+}
+
+bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t bytes)
+{
+    const uint64_t first = (uint64_t)(uintptr_t)start;
+    uint64_t pointer = first;
+    bool is_allowed = true;
+    while (is_allowed && (pointer == first || pointer - first < bytes)) {
+        uint64_t handle = 0;
+        const int result = vmm->driver.retain(&handle, (void *)(uintptr_t)pointer);
+        /* What begins without a handle is other memory; behind one that is where the mappings end. */
+        if (result != RONDE_DRIVER_OK)
+            return pointer == first;
+        (void)vmm->driver.release(handle);
+        is_allowed = may_use_mapping(vmm, &pointer);
+    }
+    return is_allowed;
+}
+
 enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                    const void *address, struct ronde_share *out_share,
                                    struct ronde_error *error)

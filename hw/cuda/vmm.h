@@ -60,6 +60,12 @@ RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct
                                              uint64_t bytes, void **out_block,
                                              struct ronde_error *error);
 
+/**
+ * Whether kernels of the device may read and write memory, as far as the driver's rights go: those of memory by handles are
+ * given device by device, mapping by mapping; other memory has none.
+ */
+RONDE_API bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t bytes);
+
 /** Gives back what create or import gave. */
 RONDE_API void ronde_vmm_release(struct ronde_vmm *vmm, void *block, uint64_t bytes);
 

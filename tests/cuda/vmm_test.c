@@ -179,6 +179,40 @@ static void memory_of_others_is_found_by_its_address(void)
     ronde_vmm_close(vmm);
 }
 
+/* The rights of memory by handles are a device's own; other memory has none. */
+static void a_device_uses_only_what_is_open_to_it(void)
+{
+    struct ronde_error error = {0};
+    void *block = NULL;
+    void *later = NULL;
+    if (!load_fake())
+        return;
+    struct ronde_vmm *vmm = open_device(0);
+    struct ronde_vmm *other = open_device(1);
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
+                          RONDE_OK);
+    CU_ASSERT(ronde_vmm_may_use(vmm, block, BYTES));
+    CU_ASSERT_FALSE(ronde_vmm_may_use(other, block, BYTES));
+    CU_ASSERT(ronde_vmm_may_use(other, &fake, sizeof fake));
+    /* Beyond the mapping there is nothing, unless another follows. */
+    CU_ASSERT_FALSE(ronde_vmm_may_use(vmm, block, (3u << 20)));
+    ronde_vmm_admit(other, 0);
+    CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(other, RONDE_SHARING_DESCRIPTOR, BYTES, &later, &error),
+                          RONDE_OK);
+    CU_ASSERT(ronde_vmm_may_use(vmm, later, BYTES));
+    CU_ASSERT(ronde_vmm_may_use(other, later, BYTES));
+    static const char *const calls[] = {"cuMemGetAccess", "cuPointerGetAttribute"};
+    for (unsigned k = 0; k < 3; k++) {
+        fake.fail(calls[k > 0], k > 0 ? k : 1);
+        CU_ASSERT_FALSE(ronde_vmm_may_use(vmm, later, BYTES));
+    }
+    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_release(other, later, BYTES);
+    CU_ASSERT_EQUAL(fake.live(), 0);
+    ronde_vmm_close(vmm);
+    ronde_vmm_close(other);
+}
+
 /* Makes, exports, imports and gives everything back; the first failure. */
 static enum ronde_status go_round(struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                   struct ronde_error *error)
@@ -304,6 +338,7 @@ int main(void)
         {"another_process_writes_into_it", another_process_writes_into_it},
         {"devices_that_were_admitted_may_use_it", devices_that_were_admitted_may_use_it},
         {"memory_of_others_is_found_by_its_address", memory_of_others_is_found_by_its_address},
+        {"a_device_uses_only_what_is_open_to_it", a_device_uses_only_what_is_open_to_it},
         {"whatever_call_fails_nothing_is_left", whatever_call_fails_nothing_is_left},
         {"kinds_a_device_lacks_are_refused", kinds_a_device_lacks_are_refused},
         {"opening_reports_a_failed_allocation", opening_reports_a_failed_allocation},

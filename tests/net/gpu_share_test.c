@@ -29,7 +29,8 @@ struct crew {
     uint32_t devices;
     enum ronde_sharing sharing;
     bool lacks_descriptors;
-    bool is_island; /* its devices do not reach each other */
+    bool is_island;    /* its devices do not reach each other */
+    bool reaches_host; /* buffers need no shadow, as runs in streams want it */
 };
 
 /* A team of such processes. */
@@ -74,7 +75,8 @@ static enum ronde_status open_devices(struct member *member, struct ronde_error 
                                              .has_fabric =
                                                  member->crew.sharing == RONDE_SHARING_FABRIC,
                                              .lacks_descriptors = member->crew.lacks_descriptors,
-                                             .is_island = member->crew.is_island};
+                                             .is_island = member->crew.is_island,
+                                             .reaches_host = member->crew.reaches_host};
     for (uint32_t g = 0; g < member->crew.devices; g++) {
         member->gpus[g] = g == 0 ? emulated_gpu_open(&options)
                                  : emulated_gpu_open_beside(member->gpus[0], &options);
@@ -171,7 +173,7 @@ static void run_plan(const struct crew *crews, uint32_t crew_count, uint32_t pro
 static void every_way_to_share_carries_collectives(void)
 {
     for (uint32_t kind = RONDE_SHARING_IPC; kind < RONDE_SHARING_COUNT; kind++) {
-        const struct crew crew = {1, 1, (enum ronde_sharing)kind, false, false};
+        const struct crew crew = {1, 1, (enum ronde_sharing)kind, false, false, false};
         run_plan(&crew, 1, 3);
         CU_ASSERT_EQUAL(results[0].number, 1u << kind);
     }
@@ -180,10 +182,10 @@ static void every_way_to_share_carries_collectives(void)
 /* What a device lacks and its process chooses is its own business: each share says what it is. */
 static void devices_that_share_differently_understand_each_other(void)
 {
-    static const struct crew crews[] = {{1, 1, RONDE_SHARING_AUTO, true, false},
-                                        {1, 1, RONDE_SHARING_AUTO, false, false},
-                                        {1, 1, RONDE_SHARING_FABRIC, false, false},
-                                        {1, 1, RONDE_SHARING_IPC, false, false}};
+    static const struct crew crews[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false},
+                                        {1, 1, RONDE_SHARING_AUTO, false, false, false},
+                                        {1, 1, RONDE_SHARING_FABRIC, false, false, false},
+                                        {1, 1, RONDE_SHARING_IPC, false, false, false}};
     run_plan(crews, 4, 4);
     CU_ASSERT_EQUAL(results[0].number, 1u << RONDE_SHARING_IPC);
     CU_ASSERT_EQUAL(results[1].number, 1u << RONDE_SHARING_DESCRIPTOR);
@@ -194,10 +196,10 @@ static void devices_that_share_differently_understand_each_other(void)
 /* Neighbours on one device, on another of the process, and in other processes. */
 static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 {
-    static const struct crew crews[] = {{3, 2, RONDE_SHARING_AUTO, false, false},
-                                        {1, 1, RONDE_SHARING_AUTO, false, false},
-                                        {4, 4, RONDE_SHARING_AUTO, false, false},
-                                        {2, 1, RONDE_SHARING_AUTO, true, false}};
+    static const struct crew crews[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false},
+                                        {1, 1, RONDE_SHARING_AUTO, false, false, false},
+                                        {4, 4, RONDE_SHARING_AUTO, false, false, false},
+                                        {2, 1, RONDE_SHARING_AUTO, true, false, false}};
     run_plan(crews, 4, 4);
     run_plan(crews, 1, 2);
     run_plan(crews, 1, 1);
@@ -206,9 +208,9 @@ static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 /* Devices of a process that do not reach each other, beside processes that are let into them. */
 static void bridges_stand_beside_shared_memory(void)
 {
-    static const struct crew crews[] = {{4, 3, RONDE_SHARING_AUTO, false, true},
-                                        {2, 2, RONDE_SHARING_IPC, false, true},
-                                        {1, 1, RONDE_SHARING_AUTO, true, false}};
+    static const struct crew crews[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false},
+                                        {2, 2, RONDE_SHARING_IPC, false, true, false},
+                                        {1, 1, RONDE_SHARING_AUTO, true, false, false}};
     run_plan(crews, 3, 3);
 }
 
@@ -245,7 +247,7 @@ static enum ronde_status load_with_fault(const struct team_seat *seat, struct ro
 /* Lets the first, the second ... call fail until there is none left to fail. */
 static void fail_each(enum emulated_call call, enum ronde_status expected, const char *text)
 {
-    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false};
+    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false, false};
     enum ronde_status status = expected;
     uint32_t which = 0;
     while (status != RONDE_OK && which < 50) {
@@ -280,8 +282,8 @@ static enum ronde_status load_once(const struct team_seat *seat, struct ronde_er
 
 static void a_way_to_share_that_is_not_there_is_refused(void)
 {
-    static const struct crew crews[] = {{1, 1, RONDE_SHARING_IPC, false, false},
-                                        {1, 1, RONDE_SHARING_DESCRIPTOR, true, false}};
+    static const struct crew crews[] = {{1, 1, RONDE_SHARING_IPC, false, false, false},
+                                        {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false}};
     const struct plan plan = {crews, 2, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_UNAVAILABLE);
@@ -291,7 +293,7 @@ static void a_way_to_share_that_is_not_there_is_refused(void)
 
 static void as_many_ranks_as_the_processes_have_are_loaded(void)
 {
-    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false};
+    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false, false};
     const struct plan plan = {&crew, 1, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_OK);
@@ -310,7 +312,7 @@ static enum ronde_status load_too_many(const struct team_seat *seat, struct rond
 
 static void more_ranks_than_the_processes_have_are_refused(void)
 {
-    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false};
+    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false, false};
     const struct plan plan = {&crew, 1, 0};
     CU_ASSERT_FATAL(team_run(2, load_too_many, &plan, results));
     team_expect(results, 2, RONDE_BAD_ARGUMENT);
@@ -376,7 +378,7 @@ static enum ronde_status load_and_die(const struct team_seat *seat, struct ronde
 static void the_handles_of_a_dead_process_are_let_go(void)
 {
     for (uint32_t turn = 0; turn < 4; turn++) {
-        const struct crew crew = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false};
+        const struct crew crew = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false, false};
         const struct death death = {{&crew, 1, 0}, turn / 2 == 1};
         CU_ASSERT_FATAL(team_run(3, load_and_die, &death, results));
         CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
@@ -420,7 +422,7 @@ static enum ronde_status abort_mapped(const struct team_seat *seat, struct ronde
 
 static void an_abort_leaves_nothing_mapped(void)
 {
-    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false};
+    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false, false};
     const struct plan plan = {&crew, 1, 0};
     CU_ASSERT_FATAL(team_run(3, abort_mapped, &plan, results));
     team_expect(results, 3, RONDE_TIMEOUT);
@@ -428,10 +430,85 @@ static void an_abort_leaves_nothing_mapped(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[process].message, "rank 1 aborted the communicator"));
 }
 
+/* Runs of one launch that are enqueued at once, and how often. */
+#define STREAM_RUNS 4u
+#define STREAM_TURNS 3u
+
+/* A team that runs in streams. */
+struct flow {
+    struct plan plan;
+    bool dies;
+};
+
+/* Sums in the streams of all devices; the last process may die when some are done. */
+static enum ronde_status sum_in_streams(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct flow *flow = seat->self;
+    void *const streams[DEVICES_MAX] = {&results, &results, &results, &results};
+    int32_t in[16] = {0}, out[16] = {0};
+    void *ins[16], *outs[16];
+    struct member member;
+    for (uint32_t rank = 0; rank < 16; rank++) {
+        ins[rank] = &in[rank];
+        outs[rank] = &out[rank];
+    }
+    const struct ronde_launch launch = {.count = 1, .dtype = RONDE_INT32, .in = ins, .out = outs};
+    enum ronde_status status = open_member(&member, seat, &flow->plan, error);
+    if (status == RONDE_OK)
+        status = load_ring(&member, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_prepare(member.program, &launch, error);
+    for (uint32_t turn = 0; turn < STREAM_TURNS && status == RONDE_OK; turn++) {
+        const int32_t total = (int32_t)(member.ranks * turn);
+        bool is_done = false;
+        bool is_right = true;
+        for (uint32_t rank = 0; rank < 16; rank++)
+            in[rank] = (int32_t)turn;
+        for (uint32_t run = 0; run < STREAM_RUNS && status == RONDE_OK; run++)
+            status = ronde_cuda_enqueue(member.program, streams, error);
+        if (flow->dies && turn == 1 && seat->join.rank == seat->join.ranks - 1)
+            raise(SIGKILL);
+        while (status == RONDE_OK && !is_done)
+            status = ronde_cuda_test(member.program, &is_done, error);
+        if (status == RONDE_OK)
+            status = ronde_cuda_check(member.program, error);
+        for (uint32_t k = 0; k < member.crew.ranks; k++)
+            is_right = is_right && out[member.first_rank + k] == total;
+        (void)team_check(seat, status != RONDE_OK || is_right, "a sum is wrong");
+        /* The next numbers are for all ranks to see only when none adds up the last ones. */
+        if (status == RONDE_OK)
+            status = ronde_comm_allgather(member.comm, NULL, 0, NULL, error);
+    }
+    close_member(&member, seat);
+    return status;
+}
+
+static const struct crew streaming[] = {{3, 2, RONDE_SHARING_AUTO, false, false, true},
+                                        {4, 3, RONDE_SHARING_AUTO, false, true, true},
+                                        {1, 1, RONDE_SHARING_AUTO, true, false, true}};
+
+static void streams_of_several_devices_and_processes_run_together(void)
+{
+    const struct flow flow = {{streaming, 3, 0}, false};
+    CU_ASSERT_FATAL(team_run(3, sum_in_streams, &flow, results));
+    team_expect(results, 3, RONDE_OK);
+    CU_ASSERT_EQUAL(results[0].checks, STREAM_TURNS + 2 + 1);
+}
+
+static void a_killed_process_ends_the_streams_of_all_devices(void)
+{
+    const struct flow flow = {{streaming, 3, 0}, true};
+    CU_ASSERT_FATAL(team_run(3, sum_in_streams, &flow, results));
+    CU_ASSERT_EQUAL(results[2].signal, SIGKILL);
+    team_expect(results, 2, RONDE_DEVICE);
+    for (uint32_t process = 0; process < 2; process++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[process].message, "rank 2 was lost"));
+}
+
 /* Over a network a communicator's program has one rank per process. */
 static void several_ranks_on_several_hosts_are_refused(void)
 {
-    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false};
+    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false, false};
     const struct plan plan = {&crew, 1, 0};
     const char *reason = NULL;
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
@@ -463,6 +540,10 @@ int main(void)
          more_ranks_than_the_processes_have_are_refused},
         {"the_handles_of_a_dead_process_are_let_go", the_handles_of_a_dead_process_are_let_go},
         {"an_abort_leaves_nothing_mapped", an_abort_leaves_nothing_mapped},
+        {"streams_of_several_devices_and_processes_run_together",
+         streams_of_several_devices_and_processes_run_together},
+        {"a_killed_process_ends_the_streams_of_all_devices",
+         a_killed_process_ends_the_streams_of_all_devices},
         {"several_ranks_on_several_hosts_are_refused", several_ranks_on_several_hosts_are_refused},
     };
     return suite_run("gpu_share", cases, sizeof cases / sizeof cases[0]);

@@ -40,6 +40,7 @@ struct device {
     struct emulated_options options;
     struct emulated_counts counts;
     struct region *regions;
+    const void *hidden;                /* a byte of the host it does not reach */
     struct emulated_named named;       /* what it shares under names */
     uint32_t refusals[EMULATED_CALLS]; /* calls until one fails; 0 = none does */
     uint64_t random;
@@ -317,10 +318,12 @@ static void close_queue(void *self)
     free(queue);
 }
 
-static bool reaches(void *self, const void *pointer)
+static bool reaches(void *self, const void *start, uint64_t bytes)
 {
-    (void)pointer;
-    return ((const struct device *)self)->options.reaches_host;
+    const struct device *device = self;
+    const uintptr_t hidden = (uintptr_t)device->hidden;
+    return device->options.reaches_host &&
+           ((uintptr_t)start > hidden || hidden - (uintptr_t)start >= bytes);
 }
 
 /* Left open, it is 1, 2, 3, 7 or plenty. */
@@ -511,6 +514,7 @@ static const struct ronde_gpu *open_in(struct machine *machine,
     device->random = 1 + device->place;
     device->memory = (struct ronde_mem){device_resize, device};
     device->gpu = (struct ronde_gpu){.memory = &device->memory,
+                                     .buffers = &device->memory,
                                      .self = device,
                                      .where = where,
                                      .is_exposed = is_exposed,
@@ -552,6 +556,11 @@ const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
                                                  const struct emulated_options *options)
 {
     return open_in(((const struct device *)(const void *)gpu)->machine, options);
+}
+
+void emulated_gpu_hide(const struct ronde_gpu *gpu, const void *byte)
+{
+    ((struct device *)(uintptr_t)gpu)->hidden = byte;
 }
 
 void emulated_gpu_refuse(const struct ronde_gpu *gpu, enum emulated_call call, uint32_t which)

@@ -45,6 +45,9 @@ const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options
 const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
                                                  const struct emulated_options *options);
 
+/** Buffers that hold a certain byte are out of the device's reach, others are not; NULL = none. */
+void emulated_gpu_hide(const struct ronde_gpu *gpu, const void *byte);
+
 /** Calls that can be made to fail. */
 enum emulated_call {
     EMULATED_MEMORY, /**< of the device's own */

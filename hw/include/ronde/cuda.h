@@ -78,6 +78,14 @@ ronde_cuda_open_with(const struct ronde_cuda_choices *choices, const struct rond
                      void **out_self, struct ronde_error *error);
 
 /**
+ * Memory of an open backend's device, by its index among those opened, for buffers of launches: all of them use it, and where
+ * driver and device have memory by handles, adapters of a network are let into it. Blocks are whole grains of the driver's
+ * (2 MiB), taken from it at once. The host does not touch it. Blocks must be freed, with their length, before the backend
+ * is closed. Owner: the backend. NULL beyond the last device.
+ */
+RONDE_API const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t index);
+
+/**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
  * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is
  * captured. The launch's arrays may go afterwards, its buffers stay.

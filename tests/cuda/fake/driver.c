@@ -56,7 +56,7 @@ static uint64_t handles_live;
 static char failing[48];    /* the call that fails, */
 static unsigned failing_in; /* after so many more */
 static unsigned lacking;    /* attributes a device does not have, as bits from 100 on */
-static uint64_t allowed[2]; /* devices of the last allow, as bits; how often it was called */
+static uint64_t allowed;    /* devices of the last allow, as bits */
 
 void fake_driver_fail(const char *call, unsigned which)
 {
@@ -71,7 +71,7 @@ void fake_driver_lack(int attribute)
 
 uint64_t fake_driver_allowed(void)
 {
-    return allowed[0];
+    return allowed;
 }
 
 /* Handles, reservations, mappings and memories that are left. */
@@ -237,11 +237,21 @@ int cuMemSetAccess(uint64_t start, size_t bytes, const struct access *whom, size
         return 217;
     if (!range || !range->mapped || count == 0)
         abort();
-    allowed[0] = 0;
+    allowed = 0;
     for (size_t k = 0; k < count; k++)
         if (whom[k].location.type == 1 && whom[k].flags == 3)
-            allowed[0] |= (uint64_t)1 << whom[k].location.id;
+            allowed |= (uint64_t)1 << whom[k].location.id;
     return mprotect((void *)(uintptr_t)start, bytes, PROT_READ | PROT_WRITE) == 0 ? OK : INVALID;
+}
+
+/* Who was last allowed anywhere is allowed everywhere. */
+int cuMemGetAccess(unsigned long long *out, const struct location *whom, uint64_t pointer)
+{
+    const struct range *range = range_of(pointer, 0);
+    if (fails(__func__) || !range || !range->mapped || whom->type != 1)
+        return INVALID;
+    *out = allowed >> whom->id & 1 ? 3 : 0;
+    return OK;
 }
 
 int cuMemExportToShareableHandle(void *out, uint64_t handle, int kind, unsigned long long flags)
