@@ -91,10 +91,6 @@ struct ronde_vector {
     uint32_t word[4]; /**< of any element type */
 };
 
-/** Loads of each operand a mover has under way: 480 movers * 4 * 16 bytes are 30 KiB, what a multiprocessor's share of the
- * memory has to have in flight. */
-#define RONDE_VECTORS_AT_ONCE 4u
-
 /** Lines of each operand a mover looks at together: 4 KiB of data are 512 lines, a mover and a bit more. */
 #define RONDE_LINES_AT_ONCE 2u
 
@@ -328,14 +324,18 @@ RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde
     }
 }
 
-/** Brings as much as possible of what a lane polls close. */
+/**
+ * Brings as much as possible of what a lane polls close. A seat that stays in device memory is the next run's too, and must
+ * not lead to what will be another block's shared memory by then.
+ */
 RONDE_INTERP void ronde_block_take_seat(struct ronde_block *block, struct ronde_seat *seat)
 {
     struct ronde_view *view = &seat->task.view;
     const struct ronde_program *program = view->program;
-    seat->task.ends =
-        (struct ronde_end *)ronde_block_keep(block, seat->task.ends,
-                                             program->connection_count * sizeof(struct ronde_end));
+    if (block->seats != block->job->seats + block->first)
+        seat->task.ends = (struct ronde_end *)ronde_block_keep(block, seat->task.ends,
+                                                               program->connection_count *
+                                                                   sizeof(struct ronde_end));
     ronde_block_start_lane(block, seat);
 }
 

@@ -14,6 +14,10 @@
 /** Threads of a block: the movers, and before them a warp whose first thread decides what is moved. */
 #define RONDE_BLOCK_THREADS (32u + RONDE_MOVER_THREADS)
 
+/** Loads of each operand a mover has under way: 480 movers * 4 * 16 bytes are 30 KiB, what a multiprocessor's share of the
+ * memory has to have in flight. */
+#define RONDE_VECTORS_AT_ONCE 4u
+
 /** Shared memory of a block in which it keeps what it polls; what does not fit stays in device memory. */
 #define RONDE_ROOM_BYTES 32768u
 

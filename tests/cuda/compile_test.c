@@ -18,7 +18,13 @@
 #define REGISTERS_MOST (REGISTERS / RONDE_BLOCK_THREADS)
 
 /* Instructions, by their low 12 bits. */
-enum { LOAD_GLOBAL = 0x981, STORE_GLOBAL = 0x986, LOAD_LOCAL = 0x983, STORE_LOCAL = 0x387 };
+enum {
+    LOAD_GLOBAL = 0x981,
+    STORE_GLOBAL = 0x986,
+    LOAD_LOCAL = 0x983,
+    STORE_LOCAL = 0x387,
+    BRANCH = 0x947
+};
 
 /* The size field of 16 bytes. */
 #define SIZE_128 6u
@@ -29,18 +35,25 @@ struct content {
     unsigned vector_stores;
     unsigned local;
     unsigned instructions;
+    unsigned loads_together; /* the most vectors that are loaded without a store or a branch in between */
 };
 
 static void count_instructions(const unsigned char *code, size_t bytes, struct content *content)
 {
+    unsigned together = 0;
     for (size_t at = 0; at + 16 <= bytes; at += 16) {
         uint64_t word[2];
         memcpy(word, code + at, sizeof word);
         const unsigned operation = (unsigned)(word[0] & 0xfff);
         const unsigned size = (unsigned)(word[1] >> 9 & 7);
+        const bool loads = operation == LOAD_GLOBAL && size == SIZE_128;
+        const bool stores = operation == STORE_GLOBAL && size == SIZE_128;
         content->instructions++;
-        content->vector_loads += operation == LOAD_GLOBAL && size == SIZE_128;
-        content->vector_stores += operation == STORE_GLOBAL && size == SIZE_128;
+        content->vector_loads += loads;
+        content->vector_stores += stores;
+        together = stores || operation == BRANCH ? 0 : together + loads;
+        if (together > content->loads_together)
+            content->loads_together = together;
         content->local += operation == LOAD_LOCAL || operation == STORE_LOCAL;
     }
 }
@@ -124,6 +137,7 @@ static void check_kernel(const char *type, unsigned architecture)
     /* Nine kinds of moves; unrolled ones have at least RONDE_VECTORS_AT_ONCE of each operand. */
     CU_ASSERT(content.vector_loads >= 9 * 4);
     CU_ASSERT(content.vector_stores >= 9 * 4);
+    CU_ASSERT(content.loads_together >= 2 * RONDE_VECTORS_AT_ONCE);
     suite_note("%s sm_%u: %llu registers, %u loads and %u stores of 16 bytes, %u instructions",
                type, architecture, (unsigned long long)registers, content.vector_loads,
                content.vector_stores, content.instructions);

@@ -389,6 +389,67 @@ static void runs_in_a_stream_need_no_preparation_of_their_own(void)
     close_bench();
 }
 
+/* Enqueues runs of two programs by turns; both are under way when the first is waited for. */
+static void enqueue_both(void *const programs[2], uint32_t runs)
+{
+    for (uint32_t run = 0; run < 2 * runs; run++)
+        CU_ASSERT_EQUAL(ronde_cuda_enqueue(programs[run % 2], streams, &bench.error), RONDE_OK);
+    for (uint32_t p = 0; p < 2; p++) {
+        bool is_done = false;
+        while (!is_done)
+            CU_ASSERT_FATAL(ronde_cuda_test(programs[p], &is_done, &bench.error) == RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_cuda_check(programs[p], &bench.error), RONDE_OK);
+    }
+}
+
+/* Seats that find no room in shared memory, with ends that would: what one run leaves there is the next one's. */
+static void runs_in_a_stream_find_what_they_need_again(void)
+{
+    for (uint32_t room_bytes = 0; room_bytes <= 6000; room_bytes += 500) {
+        const struct emulated_options options = {.movers = 2,
+                                                 .resident = 1,
+                                                 .room_bytes = room_bytes,
+                                                 .reaches_host = true};
+        open_devices(&options, 1, ronde_mem_default());
+        load(compile("ring", 4, 2));
+        const struct ronde_launch launch = launch_of(500);
+        CU_ASSERT_EQUAL(ronde_cuda_prepare(bench.program, &launch, &bench.error), RONDE_OK);
+        for (uint32_t run = 0; run < 4; run++)
+            CU_ASSERT_EQUAL(ronde_cuda_enqueue(bench.program, streams, &bench.error), RONDE_OK);
+        bool is_done = false;
+        while (!is_done)
+            CU_ASSERT_FATAL(ronde_cuda_test(bench.program, &is_done, &bench.error) == RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_cuda_check(bench.program, &bench.error), RONDE_OK);
+        CU_ASSERT(is_sum(4, 500));
+        close_bench();
+    }
+}
+
+static void two_programs_share_the_devices(void)
+{
+    const struct emulated_options options = {.movers = 2, .room_bytes = 3000, .reaches_host = true};
+    static int32_t other[4][100];
+    void *outs[4] = {other[0], other[1], other[2], other[3]};
+    open_devices(&options, 2, ronde_mem_default());
+    struct ronde_schedule *const tree = compile("double_tree", 4, 2);
+    void *programs[2];
+    load(compile("ring", 4, 2));
+    programs[0] = bench.program;
+    CU_ASSERT_FATAL(ronde_cuda_load(bench.self, tree, &programs[1], &bench.error) == RONDE_OK);
+    struct ronde_launch launch = launch_of(5000);
+    CU_ASSERT_EQUAL(ronde_cuda_prepare(programs[0], &launch, &bench.error), RONDE_OK);
+    launch.count = 100;
+    launch.out = outs;
+    CU_ASSERT_EQUAL(ronde_cuda_prepare(programs[1], &launch, &bench.error), RONDE_OK);
+    enqueue_both(programs, 5);
+    CU_ASSERT(is_sum(4, 5000));
+    for (uint32_t rank = 0; rank < 4; rank++)
+        CU_ASSERT(memcmp(other[rank], bench.out[rank], sizeof other[rank]) == 0);
+    ronde_cuda_unload(programs[1]);
+    ronde_schedule_destroy(tree);
+    close_bench();
+}
+
 /* Rank 0 of a chain adds the others' numbers to its own, run after run. */
 static void add_runs(uint64_t count, uint32_t runs, uint64_t slot_bytes)
 {
@@ -520,6 +581,8 @@ int main(void)
         {"abort_ends_a_run_without_limit", abort_ends_a_run_without_limit},
         {"runs_in_a_stream_need_no_preparation_of_their_own",
          runs_in_a_stream_need_no_preparation_of_their_own},
+        {"runs_in_a_stream_find_what_they_need_again", runs_in_a_stream_find_what_they_need_again},
+        {"two_programs_share_the_devices", two_programs_share_the_devices},
         {"a_device_may_be_a_run_ahead_of_another", a_device_may_be_a_run_ahead_of_another},
         {"buffers_of_the_host_are_refused_in_a_stream", buffers_of_the_host_are_refused_in_a_stream},
         {"every_failed_allocation_is_reported_and_leaves_nothing",

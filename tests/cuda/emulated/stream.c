@@ -1,0 +1,183 @@
+/*
+ * CUDA programs on an emulated device: what docs/examples/stream.c asks of CUDA's runtime, and the device that ronde finds.
+ * A stream that is being captured keeps the kernels that are started in it; a graph starts them again.
+ */
+#include "hw/cuda/backend.h"
+#include "support/emulated_gpu.h"
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most kernels of a graph, and pieces of memory of a program. */
+#define KERNELS_MAX 32u
+#define PIECES_MAX 16u
+
+/* A start of a kernel, to be made again. */
+struct kernel {
+    void *queue;
+    enum ronde_dtype dtype;
+    const struct ronde_job *job;
+    uint32_t blocks;
+};
+
+struct emulated_graph {
+    struct kernel kernels[KERNELS_MAX];
+    uint32_t count;
+};
+
+struct emulated_stream {
+    struct emulated_graph *captured; /* NULL = what is started runs */
+    void *queue;                     /* of what was started last; NULL = nothing was */
+};
+
+/* The one device of this program, and all it has. */
+static struct program {
+    const struct ronde_gpu *inner;
+    struct ronde_gpu gpu; /* the same, but for start and reaches */
+    struct emulated_stream stream;
+    struct emulated_graph graph;
+    unsigned char *pieces[PIECES_MAX];
+    size_t bytes[PIECES_MAX];
+    uint32_t piece_count;
+} program;
+
+/* Kernels of other streams than the caller's own run at once. */
+static enum ronde_status start(void *queue, void *stream, enum ronde_dtype dtype,
+                               const struct ronde_job *job, uint32_t blocks,
+                               struct ronde_error *error)
+{
+    struct emulated_graph *graph = stream ? program.stream.captured : NULL;
+    if (!graph) {
+        program.stream.queue = stream ? queue : program.stream.queue;
+        return program.inner->start(queue, stream, dtype, job, blocks, error);
+    }
+    if (graph->count == KERNELS_MAX)
+        return ronde_fail(error, RONDE_NO_MEMORY, "more than %u kernels in a graph", KERNELS_MAX);
+    graph->kernels[graph->count++] = (struct kernel){queue, dtype, job, blocks};
+    return RONDE_OK;
+}
+
+static bool reaches(void *self, const void *pointer)
+{
+    (void)self;
+    for (uint32_t p = 0; p < program.piece_count; p++)
+        if ((const unsigned char *)pointer >= program.pieces[p] &&
+            (const unsigned char *)pointer < program.pieces[p] + program.bytes[p])
+            return true;
+    return false;
+}
+
+uint32_t ronde_gpu_runtime(void)
+{
+    return 13000;
+}
+
+enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
+{
+    (void)why_not;
+    *out_count = 1;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
+{
+    memset(out_machine, 0, sizeof *out_machine);
+    out_machine->max_ranks = RONDE_MAX_RANKS;
+    return ronde_gpu_count(&out_machine->devices, why_not);
+}
+
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
+                                 const struct ronde_gpu **out_gpu, struct ronde_error *error)
+{
+    const struct emulated_options options = {.movers = 3, .resident = 2, .room_bytes = 4096};
+    (void)mem;
+    (void)number;
+    program.inner = emulated_gpu_open(&options);
+    if (!program.inner)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a device");
+    program.gpu = *program.inner;
+    program.gpu.start = start;
+    program.gpu.reaches = reaches;
+    *out_gpu = &program.gpu;
+    return RONDE_OK;
+}
+
+/* The process gives back what a program that ends has not freed. */
+void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
+{
+    (void)mem;
+    if (gpu)
+        emulated_gpu_close(program.inner);
+    for (uint32_t p = 0; p < program.piece_count; p++)
+        free(program.pieces[p]);
+    program.piece_count = 0;
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    unsigned char *piece = program.piece_count < PIECES_MAX ? malloc(bytes) : NULL;
+    if (!piece)
+        return cudaErrorMemoryAllocation;
+    program.bytes[program.piece_count] = bytes;
+    program.pieces[program.piece_count++] = piece;
+    *memory = piece;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    const void *device = kind == cudaMemcpyHostToDevice ? to : from;
+    if (!reaches(NULL, device))
+        return cudaErrorUnknown;
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = &program.stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode)
+{
+    (void)mode;
+    stream->captured = &program.graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    *graph = stream->captured;
+    stream->captured = NULL;
+    return *graph ? cudaSuccess : cudaErrorUnknown;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long flags)
+{
+    (void)flags;
+    *executable = graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
+{
+    for (uint32_t k = 0; k < executable->count; k++) {
+        const struct kernel *at = &executable->kernels[k];
+        struct ronde_error error = {0};
+        if (start(at->queue, stream, at->dtype, at->job, at->blocks, &error) != RONDE_OK)
+            return cudaErrorUnknown;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    struct ronde_error error = {0};
+    return !stream->queue || program.inner->finish(stream->queue, NULL, &error) == RONDE_OK
+               ? cudaSuccess
+               : cudaErrorUnknown;
+}
