@@ -52,6 +52,7 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
     }
     comm->mem = mem;
+    comm->process = (int32_t)getpid();
     comm->options = *options;
     if (options->host_id) {
         snprintf(comm->host_id, sizeof comm->host_id, "%s", options->host_id);
@@ -209,7 +210,8 @@ enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint
 
 void ronde_comm_destroy(struct ronde_comm *comm)
 {
-    if (!comm)
+    /* A child forked since would say farewell in its parent's name. */
+    if (!comm || comm->process != (int32_t)getpid())
         return;
     if (comm->wire)
         comm->wire->close(comm);

@@ -134,6 +134,7 @@ struct ronde_comm {
     uint32_t ranks;
     const struct ronde_wire *wire;
     enum ronde_transport transport;
+    int32_t process;                     /**< this one; a child forked since has no part in it */
     char host_id[RONDE_HOST_ID_BYTES];   /**< what options.host_id points to, if to anything */
     uint32_t *leaders;                   /**< of each rank's host: its first rank */
     struct ronde_bells *bells;           /**< of this host, where futexes will not do; else NULL */
@@ -211,6 +212,9 @@ struct ronde_comm_program {
     double deadline_ns;           /**< 0 = none */
     struct ronde_error unreached; /**< why an offer could not be read */
 };
+
+/** Gives up a run of a program that is about to go, where there is one: all ranks are told, and the communicator is over. */
+void ronde_comm_abandon(struct ronde_comm_program *program);
 
 /** Sets out to agree with the neighbours about a run whose card is filled in. */
 void ronde_agreement_begin(struct ronde_comm_program *program);

@@ -5,6 +5,8 @@
  */
 #include "hw/comm/comm.h"
 
+#include <unistd.h>
+
 /* What a rank loads, for comparison. */
 static enum ronde_status check_loads(struct ronde_comm_program *program,
                                      const struct ronde_schedule *schedule,
@@ -57,11 +59,11 @@ static enum ronde_status list_neighbours(struct ronde_comm_program *program,
 
 void ronde_comm_unload(struct ronde_comm_program *program)
 {
-    if (!program)
+    /* What a forked child would release is its parent's. */
+    if (!program || program->comm->process != (int32_t)getpid())
         return;
     struct ronde_comm *comm = program->comm;
-    if (program->is_running)
-        comm->is_running = false;
+    ronde_comm_abandon(program);
     ronde_agreement_drop(program);
     comm->wire->unload(program);
     ronde_keep_close(program);

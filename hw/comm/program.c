@@ -427,6 +427,17 @@ static void finish(struct ronde_comm_program *program, bool is_complete)
     ronde_loaded_finish(program->loaded, is_complete);
 }
 
+void ronde_comm_abandon(struct ronde_comm_program *program)
+{
+    struct ronde_error why = {0};
+    if (!program->is_running)
+        return;
+    (void)ronde_fail(&why, RONDE_TIMEOUT, "rank %u unloaded a program that was running",
+                     program->comm->rank);
+    ronde_star_alarm(program->comm->star, &why);
+    finish(program, false);
+}
+
 enum ronde_status ronde_comm_test(struct ronde_comm_program *program, bool *out_done,
                                   struct ronde_error *error)
 {

@@ -7,9 +7,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 /* Leaving, a rank waits this long for what it has sent to be gone. */
 #define FAREWELL_NS 2e9
+
+/* Files that a worker opens over TCP and shared memory, and some more for other devices. */
+#define WORKER_FILES 32u
 
 /* The longest sleep of a step: some of UCX's transports have timers only. */
 #define STEP_MS 2
@@ -111,9 +116,26 @@ static ucs_status_t set_handler(struct ronde_net *net, enum ronde_net_kind kind,
     return ucp_worker_set_am_recv_handler(net->worker, &params);
 }
 
+/* Whether the process may open as many files as a worker needs at first; UCX ends a process that may not. */
+static bool may_open_files(void)
+{
+    int files[WORKER_FILES];
+    uint32_t count = 0;
+    while (count < WORKER_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
+        count++;
+    for (uint32_t k = 0; k < count; k++)
+        close(files[k]);
+    return count == WORKER_FILES;
+}
+
 static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *error)
 {
     ucp_worker_params_t params;
+    if (!may_open_files())
+        return ronde_fail(
+            error, RONDE_DEVICE,
+            "ucx: a worker needs %u files, more than this process may open (ulimit -n)",
+            WORKER_FILES);
     memset(&params, 0, sizeof params);
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -126,6 +148,11 @@ static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *
         status = set_handler(net, RONDE_NET_CARD, on_card);
     if (status == UCS_OK)
         status = ucp_worker_get_efd(net->worker, &net->event_fd);
+    if (status == UCS_ERR_NO_MEMORY)
+        return fail_ucx(status,
+                        "making a worker (where /dev/shm is small or absent UCX_TLS=^shm does "
+                        "without it)",
+                        error);
     return status == UCS_OK ? RONDE_OK : fail_ucx(status, "making a worker", error);
 }
 

@@ -130,7 +130,10 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
                  struct ronde_comm **out_comm, struct ronde_error *error);
 
-/** Leaves: not collective. Programs must have been unloaded. NULL is allowed. */
+/**
+ * Leaves: not collective. Programs must have been unloaded. NULL is allowed. Does nothing in a process forked since the
+ * communicator was made, to which neither it nor its programs belong.
+ */
 RONDE_API void ronde_comm_destroy(struct ronde_comm *comm);
 
 /** This process's rank. */
@@ -180,7 +183,7 @@ ronde_comm_load(struct ronde_comm *comm, const struct ronde_schedule *schedule,
 /** Slot of launches that name none, bytes. */
 RONDE_API uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program);
 
-/** Releases a program that is not running: not collective. NULL is allowed. */
+/** Releases a program: not collective. One that is running ends the communicator, as ronde_comm_abort does. NULL is allowed. */
 RONDE_API void ronde_comm_unload(struct ronde_comm_program *program);
 
 /**

@@ -1,0 +1,265 @@
+/*
+ * Operations that are tested, waited for, called off and dropped in any order, and processes forked in between.
+ */
+#include "net/run.h"
+#include "support/suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct team_result results[TEAM_MAX];
+
+#define RANKS 3u
+
+/* A communicator, and an all_reduce on it. */
+struct work {
+    struct ronde_comm *comm;
+    struct ronde_schedule *schedule;
+    struct ronde_comm_program *program;
+    struct run_sum sum;
+    struct ronde_launch launch;
+};
+
+static enum ronde_status open_work(const struct team_seat *seat, struct work *out,
+                                   struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    memset(out, 0, sizeof *out);
+    out->launch = run_sum_launch(&out->sum, seat->join.rank);
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &out->comm, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &out->schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(out->comm, out->schedule, NULL, &out->program, error);
+    return status;
+}
+
+static void close_work(struct work *work)
+{
+    ronde_comm_unload(work->program);
+    ronde_schedule_destroy(work->schedule);
+    ronde_comm_destroy(work->comm);
+}
+
+/* Tests until the run is over. */
+static enum ronde_status test_out(struct work *work, struct ronde_error *error)
+{
+    bool is_done = false;
+    enum ronde_status status = RONDE_OK;
+    while (status == RONDE_OK && !is_done)
+        status = ronde_comm_test(work->program, &is_done, error);
+    return status;
+}
+
+/* A run may be tested to its end and then waited for, once; or not waited for, and run again. */
+static enum ronde_status test_and_wait(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct work work;
+    struct ronde_result result;
+    bool is_done = true;
+    enum ronde_status status = open_work(seat, &work, error);
+    for (uint32_t k = 0; k < 8 && status == RONDE_OK; k++) {
+        work.sum.total = 0;
+        status = ronde_comm_run(work.program, &work.launch, error);
+        if (status == RONDE_OK && k % 4 != 3)
+            status = test_out(&work, error);
+        if (status == RONDE_OK && k % 4 == 1)
+            status = ronde_comm_test(work.program, &is_done, error);
+        (void)team_check(seat, is_done, "what is over is not over");
+        if (status == RONDE_OK && k % 2 == 1)
+            status = ronde_comm_wait(work.program, &result, error);
+        (void)team_check(seat, work.sum.total == 6.0f, "the sum is wrong");
+    }
+    struct ronde_error why = {0};
+    (void)team_check(seat,
+                     status != RONDE_OK ||
+                         (ronde_comm_wait(work.program, &result, &why) == RONDE_BAD_ARGUMENT &&
+                          strstr(why.message, "is not running") != NULL),
+                     "a run is waited for twice");
+    close_work(&work);
+    return status;
+}
+
+static void runs_are_tested_and_waited_for_in_any_order(void)
+{
+    CU_ASSERT_FATAL(team_run(RANKS, test_and_wait, NULL, results));
+    team_expect(results, RANKS, RONDE_OK);
+}
+
+/* How rank 1 ends what the others are in. */
+enum ending { ENDING_UNLOAD, ENDING_DESTROY, ENDING_ABORT_FIRST, ENDING_KINDS };
+
+static enum ronde_status end_early(const struct team_seat *seat, struct ronde_error *error)
+{
+    const enum ending ending = *(const enum ending *)seat->self;
+    struct work work;
+    struct ronde_result result;
+    bool is_done = false;
+    enum ronde_status status = open_work(seat, &work, error);
+    if (status != RONDE_OK || seat->join.rank != 1) {
+        if (status == RONDE_OK)
+            status = ronde_comm_run(work.program, &work.launch, error);
+        if (status == RONDE_OK)
+            status = ronde_comm_wait(work.program, &result, error);
+        close_work(&work);
+        return status;
+    }
+    /* With nothing of its own sent yet, or something. */
+    if (ending == ENDING_ABORT_FIRST)
+        ronde_comm_abort(work.comm);
+    status = ronde_comm_run(work.program, &work.launch, error);
+    if (ending == ENDING_ABORT_FIRST) {
+        (void)team_check(seat, status == RONDE_TIMEOUT, "what was called off runs");
+    } else if (ending == ENDING_UNLOAD) {
+        struct ronde_error why = {0};
+        ronde_comm_unload(work.program);
+        work.program = NULL;
+        (void)team_check(seat, ronde_comm_allgather(work.comm, NULL, 0, NULL, &why) == RONDE_TIMEOUT,
+                         "the communicator goes on");
+        status = ronde_fail(error, RONDE_TIMEOUT, "%s", why.message);
+    } else {
+        status = ronde_comm_test(work.program, &is_done, error);
+        (void)team_check(seat, status == RONDE_OK, "the run failed before");
+        status = ronde_fail(error, RONDE_TIMEOUT, "rank 1 unloaded a program that was running");
+    }
+    close_work(&work);
+    return status;
+}
+
+static void what_one_rank_drops_ends_for_all(void)
+{
+    for (enum ending ending = 0; ending < ENDING_KINDS; ending++) {
+        CU_ASSERT_FATAL(team_run(RANKS, end_early, &ending, results));
+        team_expect(results, RANKS, RONDE_TIMEOUT);
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(results[rank].message, ending == ENDING_ABORT_FIRST
+                                                  ? "rank 1 aborted the communicator"
+                                                  : "rank 1 unloaded a program that was running"));
+    }
+}
+
+/* A child is forked, destroys all that its parent has, and ends; the parents go on. */
+static enum ronde_status fork_without_exec(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct work work;
+    struct ronde_result result;
+    int state = -1;
+    enum ronde_status status = open_work(seat, &work, error);
+    for (uint32_t k = 0; k < 3 && status == RONDE_OK; k++) {
+        status = ronde_comm_run(work.program, &work.launch, error);
+        /* Rank 1's in the middle of a run. */
+        const pid_t child = seat->join.rank == k ? fork() : -1;
+        if (child == 0) {
+            close_work(&work);
+            _exit(7);
+        }
+        if (child > 0)
+            (void)team_check(seat,
+                             waitpid(child, &state, 0) == child && WIFEXITED(state) &&
+                                 WEXITSTATUS(state) == 7,
+                             "the child did not end well");
+        if (status == RONDE_OK)
+            status = ronde_comm_wait(work.program, &result, error);
+        (void)team_check(seat, work.sum.total == 6.0f, "the sum is wrong");
+    }
+    close_work(&work);
+    return status;
+}
+
+static void a_forked_child_harms_nobody(void)
+{
+    CU_ASSERT_FATAL(team_run(RANKS, fork_without_exec, NULL, results));
+    team_expect(results, RANKS, RONDE_OK);
+}
+
+/* The same over each transport of this build. */
+static void over_ucx(void (*run)(void))
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    team_transport = RONDE_TRANSPORT_UCX;
+    run();
+    team_transport = RONDE_TRANSPORT_HYBRID;
+    team_ranks_per_host = 2;
+    run();
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_ranks_per_host = 0;
+}
+
+static void any_order_over_ucx(void)
+{
+    over_ucx(runs_are_tested_and_waited_for_in_any_order);
+}
+
+static void drops_over_ucx(void)
+{
+    over_ucx(what_one_rank_drops_ends_for_all);
+}
+
+static void forks_over_ucx(void)
+{
+    over_ucx(a_forked_child_harms_nobody);
+}
+
+/* Rank 1 has files for the rendezvous, and hardly any more. */
+static enum ronde_status come_with_few_files(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct work work;
+    struct rlimit before;
+    const int lowest = dup(STDIN_FILENO);
+    bool is_lowered = false;
+    if (seat->join.rank == 1 && lowest >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0) {
+        const struct rlimit few = {(rlim_t)lowest + 8, before.rlim_max};
+        is_lowered = setrlimit(RLIMIT_NOFILE, &few) == 0;
+    }
+    close(lowest);
+    (void)team_check(seat, is_lowered == (seat->join.rank == 1), "the limit stays");
+    const enum ronde_status status = open_work(seat, &work, error);
+    if (is_lowered)
+        (void)setrlimit(RLIMIT_NOFILE, &before);
+    close_work(&work);
+    return status;
+}
+
+static void too_few_files_for_ucx_is_an_error_on_all_ranks(void)
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    team_transport = RONDE_TRANSPORT_UCX;
+    CU_ASSERT_FATAL(team_run(RANKS, come_with_few_files, NULL, results));
+    team_expect(results, RANKS, RONDE_DEVICE);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "more than this process may open"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: "));
+    team_transport = RONDE_TRANSPORT_PROC;
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"runs_are_tested_and_waited_for_in_any_order", runs_are_tested_and_waited_for_in_any_order},
+        {"what_one_rank_drops_ends_for_all", what_one_rank_drops_ends_for_all},
+        {"a_forked_child_harms_nobody", a_forked_child_harms_nobody},
+        {"any_order_over_ucx", any_order_over_ucx},
+        {"drops_over_ucx", drops_over_ucx},
+        {"forks_over_ucx", forks_over_ucx},
+        {"too_few_files_for_ucx_is_an_error_on_all_ranks",
+         too_few_files_for_ucx_is_an_error_on_all_ranks},
+    };
+    return setenv("UCX_TLS", "tcp,self", 1) == 0
+               ? suite_run("ends", cases, sizeof cases / sizeof cases[0])
+               : 1;
+}
