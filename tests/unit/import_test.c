@@ -2,7 +2,6 @@
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
-#include "support/sweep.h"
 #include "unit/imported.h"
 
 #include <stdio.h>
@@ -239,6 +238,19 @@ static void a_nic_that_answers_by_no_link_is_none(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "gpu0 reaches no NIC"));
 }
 
+/* A link between switches saves the way through the processor; those that lead nowhere are left out and told. */
+static void switches_may_have_links_of_their_own(void)
+{
+    struct imported machine = {0};
+    if (!imported_can() || !imported_sample("pcilink.xml", 1, RONDE_FABRIC_CROSSBAR, &machine))
+        return;
+    imported_assert_route(&machine, 0, 1, "pcie-gpu0_UP pcie-gpu1_DOWN");
+    imported_assert_route(&machine, 1, 0, "pcie-gpu1_UP pcie-gpu0_DOWN");
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(machine.remarks, "not in the file, left out: 2 (line 7 and others)"));
+    imported_close(&machine);
+}
+
 static void files_of_several_nodes_are_linear_and_routable(void)
 {
     for (uint32_t fabric = 0; fabric < RONDE_FABRIC_COUNT; fabric++) {
@@ -271,137 +283,6 @@ static void leaves_of_a_fat_tree_hold_as_many_nodes_as_they_have_ports(void)
         &machine, 0, 44,
         "n0-pcie-gpu0_UP n0-pcie-nic0_DOWN n0-net-nic0_UP port-n0 up-leaf0_UP "
         "up-leaf1_DOWN port-n11 n11-net-nic0_DOWN n11-pcie-nic0_UP n11-pcie-gpu0_DOWN");
-    imported_close(&machine);
-}
-
-/* A file in memory's place: a name of its own and a text. */
-static enum ronde_status import_text(const char *text, const struct ronde_import_request *base,
-                                     struct ronde_import **out_import, struct ronde_error *error)
-{
-    char path[] = RONDE_SCRATCH_DIR "/import-XXXXXX";
-    struct ronde_import_request request = *base;
-    const int number = mkstemp(path);
-    CU_ASSERT_FATAL(number >= 0);
-    CU_ASSERT_EQUAL(write(number, text, strlen(text)), (ssize_t)strlen(text));
-    close(number);
-    request.path = path;
-    const enum ronde_status status =
-        ronde_import_read(&request, ronde_mem_default(), out_import, error);
-    unlink(path);
-    return status;
-}
-
-#define CPU "<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\">\n"
-#define END "</cpu></system>"
-#define GPU(bus, rank, inside)                                                                     \
-    "<pci busid=\"" bus "\" class=\"0x030200\"><gpu rank=\"" rank "\" sm=\"90\">" inside           \
-    "</gpu></pci>\n"
-#define HWLOC "<topology version=\"2.0\"><object type=\"Machine\">\n"
-#define NVML                                                                                       \
-    "<object type=\"PCIDev\" gp_index=\"7\" pci_busid=\"0:0:0.0\" pci_type=\"0302\" "              \
-    "pci_link_speed=\"8\"/></object>\n"
-
-static const struct {
-    const char *text;
-    const char *message;
-} refused[] = {
-    {"<system version=\"3\"/>", ":1: version of <system> is '3'"},
-    {"<platform version=\"4.1\"/>", ":1: this is a platform file already"},
-    {"<nccl/>", ":1: root element is <nccl>"},
-    {"<system version=\"1\">\n<cpu>", ":2: not well-formed XML"},
-    {CPU "<pci busid=\"x\"/>" END, ":3: busid of <pci> is 'x'"},
-    {CPU "<pci busid=\"0:0:0.0\" link_width=\"-1\"/>" END, ":3: link_width of <pci> is '-1'"},
-    {CPU GPU("0:0:0.0", "0", "") GPU("0:0:0.0", "1", "") END, ":4: a second device 0:0:0.0"},
-    {CPU GPU("0:0:0.0", "0", "") GPU("0:1:0.0", "0", "") END,
-     ":4: a second gpu of rank (or dev) 0"},
-    {CPU GPU("0:0:0.0", "z", "") END, ":3: rank of <gpu> is 'z'"},
-    {CPU GPU("0:0:0.0", "0", "\n<nvlink count=\"x\"/>") END, ":4: count of <nvlink> is 'x'"},
-    {CPU GPU("0:0:0.0", "0", "\n<c2c bw=\"0\" count=\"2\"/>") END, ":4: c2c of 0 MB/s"},
-    {CPU "<nic>\n<net speed=\"fast\"/></nic>" END, ":4: speed is 'fast'"},
-    {CPU "</cpu>\n<cpu numaid=\"0\">" END, ":4: a second cpu 0; the first is on line 2"},
-    {"<system version=\"1\">\n<cpu numaid=\"a\">" END, ":2: numaid is 'a'"},
-    {CPU GPU("0:0:0.0", "0", "") "</cpu>\n<cpu host_hash=\"1\" numaid=\"0\">" GPU("0:1:0.0", "1", "")
-         END,
-     "no link of known rate leads from gpu0 to gpu1"},
-    {"<topology/>", ":1: version of <topology> is ''"},
-    {HWLOC "</object></topology>", ":1: neither GPUs nor cores"},
-    {HWLOC "<object type=\"Core\"/></object></topology>",
-     ":1: no GPU, so the ranks are its 1 cores"},
-    {HWLOC NVML "<distances2 type=\"PCIDev\" nbobjs=\"1\" name=\"NVLinkBandwidth\">"
-                "<indexes>9</indexes></distances2></topology>",
-     ":3: the matrix names 9"},
-    {HWLOC NVML "<distances2 type=\"PCIDev\" nbobjs=\"2\" name=\"NVLinkBandwidth\">"
-                "<indexes>7</indexes></distances2></topology>",
-     ":3: 1 indexes, expected 2"},
-    {HWLOC NVML "<distances2 type=\"PCIDev\" nbobjs=\"1\" name=\"NVLinkBandwidth\">"
-                "<indexes>7</indexes><u64values>x</u64values></distances2></topology>",
-     ":3: value 0 of row 0 is 'x'"},
-};
-
-static void bad_files_are_refused_with_their_line(void)
-{
-    const struct ronde_import_request base = {.nodes = 1};
-    if (!imported_can())
-        return;
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        struct ronde_import *import = NULL;
-        struct ronde_error error = {0};
-        const enum ronde_status status = import_text(refused[i].text, &base, &import, &error);
-        const bool is_right = status != RONDE_OK && strstr(error.message, refused[i].message);
-        CU_ASSERT(is_right);
-        if (!is_right)
-            suite_note("case %zu: '%s', expected '%s'", i, error.message, refused[i].message);
-        ronde_import_destroy(import);
-    }
-}
-
-static void what_the_file_leaves_out_is_asked_for(void)
-{
-    static const char pci_only[] =
-        CPU "<pci busid=\"0:0:0.0\" class=\"0x030200\"/><pci busid=\"0:1:0.0\" class=\"0x030200\"/>"
-            "<pci busid=\"0:2:0.0\" class=\"0x020000\"/>" END;
-    struct ronde_import_request request = {.nodes = 2};
-    struct ronde_import *import = NULL;
-    struct ronde_error error = {0};
-    struct imported machine = {0};
-    if (!imported_can())
-        return;
-    CU_ASSERT_EQUAL(import_text(pci_only, &request, &import, &error), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "--nic-GBps"));
-    request.nic_GBps = 25;
-    request.fabric = RONDE_FABRIC_RAIL;
-    error = (struct ronde_error){0};
-    CU_ASSERT_EQUAL(import_text(pci_only, &request, &import, &error), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "2 GPUs share nic0"));
-    request.fabric = RONDE_FABRIC_CROSSBAR;
-    request.nvlink_GBps = 450;
-    CU_ASSERT_EQUAL_FATAL(import_text(pci_only, &request, &import, &error), RONDE_OK);
-    CU_ASSERT_FATAL(imported_read_back(import, &machine));
-    ronde_import_destroy(import);
-    imported_assert_route(&machine, 2, 3, "n1-nvlink-gpu0_UP n1-nvlink-gpu1_DOWN");
-    CU_ASSERT_EQUAL(imported_rate(&machine, "n1-nvlink-gpu0_UP"), 450);
-    CU_ASSERT_EQUAL(imported_rate(&machine, "n0-net-nic0_UP"), 25);
-    imported_close(&machine);
-}
-
-static void devices_below_a_gpu_have_names_of_their_own(void)
-{
-    static const char nested[] =
-        CPU "<pci busid=\"0:0:0.0\" class=\"0x030200\"><gpu rank=\"0\" sm=\"90\"/>"
-            "<pci busid=\"0:1:0.0\" class=\"0x060400\"><pci busid=\"0:2:0.0\">"
-            "<nic><net name=\"x\" speed=\"8000\"/></nic></pci></pci></pci>" END;
-    const struct ronde_import_request request = {.nodes = 2};
-    struct ronde_import *import = NULL;
-    struct ronde_error error = {0};
-    struct imported machine = {0};
-    if (!imported_can())
-        return;
-    CU_ASSERT_EQUAL_FATAL(import_text(nested, &request, &import, &error), RONDE_OK);
-    CU_ASSERT_FATAL(imported_read_back(import, &machine));
-    ronde_import_destroy(import);
-    imported_assert_route(&machine, 0, 1,
-                          "n0-pcie-0:1:0.0_DOWN n0-pcie-nic0_DOWN n0-net-nic0_UP port-n0 port-n1 "
-                          "n1-net-nic0_DOWN n1-pcie-nic0_UP n1-pcie-0:1:0.0_UP");
     imported_close(&machine);
 }
 
@@ -525,31 +406,6 @@ static void simgrid_loads_what_the_command_writes(void)
     unlink(path);
 }
 
-static enum ronde_status import_file(const void *path, const struct ronde_mem *mem,
-                                     struct ronde_error *error)
-{
-    const struct ronde_import_request request = {.path = path, .nodes = 1};
-    struct ronde_import *import = NULL;
-    const enum ronde_status status = ronde_import_read(&request, mem, &import, error);
-    CU_ASSERT_EQUAL(status == RONDE_OK, import != NULL);
-    ronde_import_destroy(import);
-    return status;
-}
-
-/* libxml2's own allocations are not ours to fail. */
-static void allocation_failures_are_clean(void)
-{
-    static const char *const names[] = {"nearest-nic.xml", "mesh.xml", "hwloc.xml"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && imported_can(); i++) {
-        char path[512];
-        char relative[128];
-        snprintf(relative, sizeof relative, "tests/data/import/%s", names[i]);
-        CU_ASSERT_FATAL(suite_source(path, sizeof path, relative));
-        const struct sweep sweep = {.what = relative, .operation = import_file, .context = path};
-        CU_ASSERT(sweep_run(&sweep) > 1);
-    }
-}
-
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -561,19 +417,16 @@ int main(void)
         {"rates_may_differ_by_direction_and_hosts_may_share_busids",
          rates_may_differ_by_direction_and_hosts_may_share_busids},
         {"a_nic_that_answers_by_no_link_is_none", a_nic_that_answers_by_no_link_is_none},
+        {"switches_may_have_links_of_their_own", switches_may_have_links_of_their_own},
         {"files_of_several_nodes_are_linear_and_routable",
          files_of_several_nodes_are_linear_and_routable},
         {"leaves_of_a_fat_tree_hold_as_many_nodes_as_they_have_ports",
          leaves_of_a_fat_tree_hold_as_many_nodes_as_they_have_ports},
-        {"bad_files_are_refused_with_their_line", bad_files_are_refused_with_their_line},
-        {"what_the_file_leaves_out_is_asked_for", what_the_file_leaves_out_is_asked_for},
-        {"devices_below_a_gpu_have_names_of_their_own", devices_below_a_gpu_have_names_of_their_own},
         {"hwloc_files_give_gpus_their_links", hwloc_files_give_gpus_their_links},
         {"hwloc_vectors_are_what_they_are_known_for", hwloc_vectors_are_what_they_are_known_for},
         {"without_gpus_the_ranks_are_cores", without_gpus_the_ranks_are_cores},
         {"this_machine_can_be_asked", this_machine_can_be_asked},
         {"simgrid_loads_what_the_command_writes", simgrid_loads_what_the_command_writes},
-        {"allocation_failures_are_clean", allocation_failures_are_clean},
     };
     return suite_run("import", cases, sizeof cases / sizeof cases[0]);
 }
