@@ -7,6 +7,7 @@
 #include "support/emulated_block.h"
 #include "support/emulated_share.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
