@@ -191,7 +191,10 @@ static int take_part(const struct ronde_options *options, const struct meeting *
     }
     if (ronde_comm_join(&meeting->join, &choices, ronde_mem_default(), &comm, &error) != RONDE_OK)
         return ronde_report(&error);
-    return body(&own, comm);
+    if (ronde_terms_compare(options, comm, &error) == RONDE_OK)
+        return body(&own, comm);
+    ronde_comm_destroy(comm);
+    return ronde_report(&error);
 }
 
 /* A listener at the loopback that the forked processes inherit: no port can be taken in between. */

@@ -31,6 +31,11 @@ int ronde_hosts_run(const struct ronde_options *options);
 /** hosts.c: where ronde_hosts_run has started this process, has it ended (SIGTERM) once that has, or its launcher has. */
 void ronde_hosts_follow(void);
 
+/** terms.c: holds the ranks to one number of runs, one range of sizes, ... Collective. Errors: REJECTED naming both sides. */
+RONDE_MUST_CHECK enum ronde_status ronde_terms_compare(const struct ronde_options *options,
+                                                       struct ronde_comm *comm,
+                                                       struct ronde_error *error);
+
 /** pmi.c: asks MPICH's launcher, where there is one, for the name of the job. Only for processes that do not use MPI. */
 bool ronde_pmi_job(char *token, size_t bytes);
 

@@ -203,6 +203,33 @@ enum ronde_status ronde_star_create(const struct ronde_join *join,
     return RONDE_OK;
 }
 
+/*
+ * Rank 0: a rank has sent bytes to gather, and hung up while this one was not gathering. What it said after them is why.
+ */
+static enum ronde_status hear_last(struct ronde_star *star, uint32_t entry,
+                                   struct ronde_error *error)
+{
+    const int fd = star->polls[entry].fd;
+    const double deadline_ns = soon_ns();
+    struct ronde_frame_head head;
+    char unread[256];
+    while (ronde_socket_receive(fd, &head, sizeof head, deadline_ns) == RONDE_OK &&
+           (head.kind == RONDE_FRAME_GATHER || head.kind == RONDE_FRAME_ALARM)) {
+        struct ronde_error why = {0};
+        if (head.kind == RONDE_FRAME_ALARM) {
+            (void)ronde_frame_read_alarm(fd, head.bytes, &why);
+            return settle(star, &why, entry, error);
+        }
+        for (uint32_t left = head.bytes; left > 0;) {
+            const uint32_t part = left < sizeof unread ? left : (uint32_t)sizeof unread;
+            if (ronde_socket_receive(fd, unread, part, deadline_ns) != RONDE_OK)
+                return fail_lost(star, entry, error);
+            left -= part;
+        }
+    }
+    return fail_lost(star, entry, error);
+}
+
 /* Something has come from an entry, which is looked at but not taken unless it is news. */
 static enum ronde_status look_at(struct ronde_star *star, uint32_t entry, struct ronde_error *error)
 {
@@ -231,7 +258,7 @@ static enum ronde_status look_at(struct ronde_star *star, uint32_t entry, struct
      * it sent its bytes will not be there for the answer.
      */
     const bool has_hung_up = (at->revents & POLLRDHUP) != 0;
-    return star->rank == 0 && has_hung_up ? fail_lost(star, entry, error) : RONDE_OK;
+    return star->rank == 0 && has_hung_up ? hear_last(star, entry, error) : RONDE_OK;
 }
 
 /* Waits at most so long for anything, and looks at all that has come. */

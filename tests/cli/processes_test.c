@@ -67,6 +67,28 @@ static void ranks_started_one_by_one_meet(void)
     expect(words, 0, "all_reduce ring, 2 ranks, backend proc");
 }
 
+/* Rank 0 with one end of a command line, rank 1 with another. */
+static void expect_quarrel(const char *of_rank_0, const char *of_rank_1, const char *part)
+{
+    char words[512];
+    const char *const both = "$RONDE run all_reduce -N 2 --backend proc";
+    snprintf(words, sizeof words,
+             "%s --rank 1 --token terms-%d %s >/dev/null 2>&1 & %s --rank 0 --token terms-%d %s; "
+             "CODE=$?; wait; exit $CODE",
+             both, (int)getpid(), of_rank_1, both, (int)getpid(), of_rank_0);
+    expect(words, 1, part);
+}
+
+static void ranks_that_were_told_different_things_say_so(void)
+{
+    expect_quarrel("-b 64 -e 64 -n 3", "-b 64 -e 64 -n 5",
+                   "rank 0 was started with -n 3, rank 1 with -n 5: give all ranks the same");
+    expect_quarrel("-b 64 -e 64 -c 0", "-b 64 -e 64", "-c 0, rank 1 with -c 1");
+    expect_quarrel("-b 64 -e 64", "-b 64 -e 128", "-e 64, rank 1 with -e 128");
+    expect_quarrel("-b 64 -e 64 -d int32", "-b 64 -e 64", "disagree about the element type");
+    expect_quarrel("-b 64 -e 64 -a tree", "-b 64 -e 64 -a ring", "disagree about the schedule");
+}
+
 static void command_lines_that_make_no_team_are_refused(void)
 {
     expect("$RONDE run all_reduce --backend proc" POINT, 2, "-N is missing");
@@ -247,6 +269,8 @@ int main(void)
     static const struct suite_case cases[] = {
         {"forked_ranks_check_and_measure", forked_ranks_check_and_measure},
         {"ranks_started_one_by_one_meet", ranks_started_one_by_one_meet},
+        {"ranks_that_were_told_different_things_say_so",
+         ranks_that_were_told_different_things_say_so},
         {"command_lines_that_make_no_team_are_refused", command_lines_that_make_no_team_are_refused},
         {"a_rank_that_never_comes_is_a_failure", a_rank_that_never_comes_is_a_failure},
         {"results_are_printed_once", results_are_printed_once},

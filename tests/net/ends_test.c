@@ -145,6 +145,41 @@ static void what_one_rank_drops_ends_for_all(void)
     }
 }
 
+/* Rank 1 waits for the others to gather, less long than they wait for it in a run. */
+static enum ronde_status gather_alone(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct ronde_comm_options options = team_options(seat->join.rank == 1 ? 1 : 20);
+    struct work work;
+    struct ronde_result result;
+    memset(&work, 0, sizeof work);
+    work.launch = run_sum_launch(&work.sum, seat->join.rank);
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &work.comm, error);
+    if (status == RONDE_OK)
+        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &work.schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(work.comm, work.schedule, NULL, &work.program, error);
+    if (status == RONDE_OK && seat->join.rank == 1) {
+        uint32_t all[RANKS];
+        status = ronde_comm_allgather(work.comm, &seat->join.rank, sizeof(uint32_t), all, error);
+    } else if (status == RONDE_OK) {
+        status = ronde_comm_run(work.program, &work.launch, error);
+        if (status == RONDE_OK)
+            status = ronde_comm_wait(work.program, &result, error);
+    }
+    close_work(&work);
+    return status;
+}
+
+static void why_a_rank_left_a_gathering_is_told_to_those_in_a_run(void)
+{
+    CU_ASSERT_FATAL(team_run(RANKS, gather_alone, NULL, results));
+    team_expect(results, RANKS, RONDE_TIMEOUT);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(results[rank].message, "rank 1 waits for rank 0: it said nothing for"));
+}
+
 /* A child is forked, destroys all that its parent has, and ends; the parents go on. */
 static enum ronde_status fork_without_exec(const struct team_seat *seat, struct ronde_error *error)
 {
@@ -252,6 +287,8 @@ int main(void)
     static const struct suite_case cases[] = {
         {"runs_are_tested_and_waited_for_in_any_order", runs_are_tested_and_waited_for_in_any_order},
         {"what_one_rank_drops_ends_for_all", what_one_rank_drops_ends_for_all},
+        {"why_a_rank_left_a_gathering_is_told_to_those_in_a_run",
+         why_a_rank_left_a_gathering_is_told_to_those_in_a_run},
         {"a_forked_child_harms_nobody", a_forked_child_harms_nobody},
         {"any_order_over_ucx", any_order_over_ucx},
         {"drops_over_ucx", drops_over_ucx},
