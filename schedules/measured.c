@@ -68,8 +68,8 @@ static double time_at(const struct ronde_measured *table, const struct ronde_mea
     uint32_t right = 0;
     while (right <= last && (double)table->bytes[right] < bytes)
         right++;
-    if (right == 0)
-        return row->time_us[0];
+    if (right == 0 || (right <= last && (double)table->bytes[right] <= bytes))
+        return row->time_us[right];
     if (right > last)
         return row->time_us[last] * bytes / (double)table->bytes[last];
     const double left_bytes = (double)table->bytes[right - 1];

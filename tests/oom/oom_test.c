@@ -199,6 +199,19 @@ static void graph_and_price_survive_every_failure(void)
     check_most(&pricing.most, 16);
 }
 
+/* All algorithms of a collective at once: some are priced by formula, others by their graphs. */
+static void choice_survives_every_failure(void)
+{
+    struct most most = {0};
+    for (int c = 0; c < RONDE_COLLECTIVE_COUNT; c++) {
+        const struct ronde_request request = {.collective = (enum ronde_collective)c,
+                                              .algorithm = "auto",
+                                              .ranks = 5};
+        sweep_one(&most, oom_choose, &request, &request);
+    }
+    check_most(&most, 900);
+}
+
 static void backends_survive_every_failure(void)
 {
     uint32_t count;
@@ -280,6 +293,7 @@ int main(void)
         {"text_survives_every_failure", text_survives_every_failure},
         {"expansion_survives_every_failure", expansion_survives_every_failure},
         {"graph_and_price_survive_every_failure", graph_and_price_survive_every_failure},
+        {"choice_survives_every_failure", choice_survives_every_failure},
         {"backends_survive_every_failure", backends_survive_every_failure},
         {"flat_replay_survives_every_failure", flat_replay_survives_every_failure},
         {"topologies_survive_every_failure", topologies_survive_every_failure},

@@ -3,7 +3,7 @@
 #include "support/buffers.h"
 #include "support/suite.h"
 
-#include "ronde/schedules.h"
+#include "ronde/choice.h"
 #include "ronde/sim.h"
 
 /* Elements of a block in runs and prices: a few grains per chunk, several pieces with the small slot. */
@@ -135,6 +135,20 @@ enum ronde_status oom_price(const void *context, const struct ronde_mem *mem,
     const struct oom_use *use = context;
     double time_ns;
     return ronde_dag_price(use->schedule, &oom_load, &oom_network, mem, &time_ns, error);
+}
+
+enum ronde_status oom_choose(const void *context, const struct ronde_mem *mem,
+                             struct ronde_error *error)
+{
+    const struct ronde_pricer pricer = ronde_network_pricer(&oom_network);
+    struct ronde_quote quotes[16];
+    struct ronde_choice choice;
+    enum ronde_status status = ronde_choice_init(context, mem, &choice, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_choice_price(&choice, &oom_load, &pricer, quotes, error);
+    ronde_choice_fini(&choice);
+    return status;
 }
 
 enum ronde_status oom_replay(const void *context, const struct ronde_mem *mem,

@@ -52,6 +52,9 @@ enum ronde_status oom_make_dag(const void *context, const struct ronde_mem *mem,
 /** Prices the schedule. */
 enum ronde_status oom_price(const void *context, const struct ronde_mem *mem,
                             struct ronde_error *error);
+/** Compiles all that serve a struct ronde_request and prices them. */
+enum ronde_status oom_choose(const void *context, const struct ronde_mem *mem,
+                             struct ronde_error *error);
 /** Replays the graph. */
 enum ronde_status oom_replay(const void *context, const struct ronde_mem *mem,
                              struct ronde_error *error);

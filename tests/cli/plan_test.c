@@ -1,0 +1,195 @@
+/*
+ * Choosing an algorithm as a user meets it: `ronde plan`, commands without -a, races, and who is said to have decided.
+ * On the crossbar (1 us, 50 GB/s, no cost of a step) figures can be worked out by hand.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/schedules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if RONDE_ALL_COMPONENTS
+#define BACKEND "cpu"
+#else
+#define BACKEND "host"
+#endif
+
+/* False after a visible skip: platform files want libxml2, records jansson. */
+static bool has_everything(void)
+{
+    if (RONDE_ALL_COMPONENTS)
+        return true;
+    suite_skip("needs libxml2 and jansson");
+    return false;
+}
+
+/* Runs `ronde ARGUMENTS`; what it says on both streams holds `part`. */
+static void expect(const char *arguments, int code, const char *part)
+{
+    char command[2048], *text = NULL;
+    snprintf(command, sizeof command, "\"%s\" %s 2>&1", suite_ronde(), arguments);
+    const int got = files_command(command, &text);
+    const bool is_right = got == code && text && strstr(text, part) != NULL;
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("ronde %s: exit %d, no \"%s\" in %.600s", arguments, got, part, text ? text : "");
+    free(text);
+}
+
+/* Lines of what `ronde ARGUMENTS` says that hold `part`. */
+static int count_lines(const char *arguments, const char *part)
+{
+    char command[2048], *text = NULL;
+    int lines = 0;
+    snprintf(command, sizeof command, "\"%s\" %s 2>/dev/null | grep -c -- '%s'", suite_ronde(),
+             arguments, part);
+    (void)files_command(command, &text);
+    lines = text ? atoi(text) : -1;
+    free(text);
+    return lines;
+}
+
+/* Algorithms of a collective. */
+static uint32_t count_algorithms(enum ronde_collective collective)
+{
+    uint32_t total = 0, count = 0;
+    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    for (uint32_t i = 0; i < total; i++)
+        count += all[i].collective == collective;
+    return count;
+}
+
+/*
+ * Eight ranks: direct_one_step takes 1 us + 7 n / 50, direct 2 us + 14 n / 8 / 50. They meet at n = 1000 * 50 / 5.25 =
+ * 9,524 bytes; a change is found to 1 %, on the far side.
+ */
+static void a_plan_finds_the_crossover(void)
+{
+    if (!has_everything())
+        return;
+    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K", 0,
+           "B on direct, direct_one_step below");
+    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K | "
+           "awk '/^# from/ { print ($3 > 9523 && $3 < 9620) ? \"right\" : \"wrong\" }'",
+           0, "right");
+    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 4K", 0,
+           "direct_one_step at every size");
+    /* 1 us + 7 * 1024 / 50 ns, exactly. */
+    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --csv", 0,
+           "direct_one_step,1143.3600000000001,closed_form,true,direct,");
+}
+
+static void a_plan_has_every_candidate_for_programs(void)
+{
+    if (!has_everything())
+        return;
+    const char *json = "plan broadcast -N 6 --topo crossbar-64 -b 1K -e 1M -f 32 --json";
+    CU_ASSERT_EQUAL(count_lines(json, "\"kind\": \"plan\""), 3);
+    CU_ASSERT_EQUAL(count_lines(json, "\"algorithm\": \"scatter_allgather\", \"time_ns\""), 3);
+    CU_ASSERT(count_lines(json, "\"kind\": \"change\"") >= 1);
+    CU_ASSERT_EQUAL(count_lines("plan broadcast -N 6 --topo crossbar-64 -b 1K -e 1M -f 32 --csv",
+                                "^kind,collective,ranks,bytes,"),
+                    1);
+    /* All hosts where nobody says how many ranks. */
+    expect("plan barrier --topo crossbar-64", 0, "barrier, 64 ranks");
+}
+
+static void plans_that_cannot_be_made_are_refused(void)
+{
+    expect("plan all_reduce", 2, "-N is missing");
+    expect("plan all_reduce -a ring -N 4", 2, "leave out -a");
+    expect("plan all_reduce -N 4 --backend gpu", 2, "nothing is known of how fast gpu is");
+    expect("plan all_reduce -N 4 -b 1 -e 1M -i 16", 2, "more than 64 sizes");
+    if (!has_everything())
+        return;
+    expect("plan all_reduce -N 100 --topo crossbar-64", 2, "100 ranks, but it has 64 hosts");
+    expect("plan all_reduce -N 4 --topo no/such.xml", 2, "no/such.xml");
+    expect("plan all_reduce -N 4 --topo crossbar-64 --engine nobody", 2, "nobody");
+}
+
+static void a_run_says_who_chose(void)
+{
+    const char *words = "run broadcast -N 4 --backend " BACKEND " -b 64 -e 4K -n 1 -w 0";
+    expect(words, 0, "# algorithms by times measured on cpu, ");
+    expect(words, 0, "# algorithm ");
+    expect(words, 0, "broadcast auto, 4 ranks");
+    expect(words, 0, "Out of bounds values : 0 OK");
+    expect("run broadcast -N 4 -a auto --backend host -b 64 -e 64 -n 1 -w 0", 0, "# algorithm ");
+    /* Whoever is named is not chosen. */
+    CU_ASSERT_EQUAL(count_lines("run broadcast -N 4 -a chain --backend host -b 64 -e 64 -n 1 -w 0",
+                                "# algorithm"),
+                    0);
+    if (!has_everything())
+        return;
+    expect("run all_reduce -N 4 --topo crossbar-64 --backend host -b 64 -e 64 -n 1 -w 0", 0,
+           "# algorithms by price on crossbar-64");
+    expect("run all_reduce -N 4 --topo crossbar-64 --backend host -b 64 -e 64 -n 1 -w 0", 0,
+           "# algorithm direct_one_step");
+}
+
+static void a_race_has_all_of_them(void)
+{
+    const char *words = "run broadcast -N 3 -a race --backend host -b 64 -e 64 -n 1 -w 0";
+    expect(words, 0, "# algorithms by a race");
+    expect(words, 0, " us (race), next ");
+    expect("run send_recv -N 3 -a race --backend host -b 64 -e 64 -n 1 -w 0", 0,
+           "# algorithm direct");
+    if (!has_everything())
+        return;
+    /* All of the registry raced; the winner ran in both placements. */
+    const char *json = "run broadcast -N 3 -a race --backend host -b 64 -e 64 -n 1 -w 0 --json";
+    CU_ASSERT_EQUAL(count_lines(json, "\"race\""), (int)count_algorithms(RONDE_BROADCAST));
+    CU_ASSERT_EQUAL(count_lines(json, "\"kind\""), (int)count_algorithms(RONDE_BROADCAST) + 2);
+}
+
+/* Rank 0 reads the machine file and tells the others, who need none. */
+static void processes_run_what_rank_0_chose(void)
+{
+    if (!has_everything())
+        return;
+    expect("run all_reduce -N 3 --backend proc -b 64 -e 1M -f 128 -n 2 -w 1", 0,
+           "# algorithms by times measured on proc, ");
+    expect("run all_reduce -N 3 --backend proc -b 64 -e 1M -f 128 -n 2 -w 1", 0,
+           "Out of bounds values : 0 OK");
+    expect("run all_reduce -N 3 --backend proc -b 64 -e 64 -n 2 -w 1 --topo crossbar-64", 0,
+           "# algorithm direct_one_step");
+    expect("run all_reduce -N 3 --backend proc -a race -b 64 -e 64 -n 2 -w 1", 0,
+           "Out of bounds values : 0 OK");
+    expect("run all_reduce -N 3 --backend proc -b 64 -e 64 --topo no/such.xml", 2, "no/such.xml");
+}
+
+static void predictions_follow_the_plan(void)
+{
+    if (!has_everything())
+        return;
+    expect("sim all_reduce -N 8 --topo crossbar-64 -b 1K -e 1M -f 32", 0,
+           "# algorithm direct_one_step: 1.14 us (closed_form), next direct 2.04 us");
+    CU_ASSERT_EQUAL(count_lines("sim all_reduce -N 8 --topo crossbar-64 -b 1K -e 1M -f 32",
+                                "^# algorithm"),
+                    2);
+    expect("price all_reduce -N 8 --topo crossbar-64 -b 1M -e 1M --csv", 0, ",all_reduce,direct,8,");
+    expect("sim all_reduce -N 8 --topo crossbar-64 -b 1M -e 1M --placement file,scattered --csv", 0,
+           "scattered");
+    expect("compile all_reduce -a auto -N 8 -b 1K --topo crossbar-64", 0,
+           "algorithm direct_one_step\n");
+    expect("compile all_reduce -a auto -N 8 -b 1M --topo crossbar-64", 0, "algorithm direct\n");
+    expect("compile all_reduce -N 8", 0, "algorithm ring\n");
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_plan_finds_the_crossover", a_plan_finds_the_crossover},
+        {"a_plan_has_every_candidate_for_programs", a_plan_has_every_candidate_for_programs},
+        {"plans_that_cannot_be_made_are_refused", plans_that_cannot_be_made_are_refused},
+        {"a_run_says_who_chose", a_run_says_who_chose},
+        {"a_race_has_all_of_them", a_race_has_all_of_them},
+        {"processes_run_what_rank_0_chose", processes_run_what_rank_0_chose},
+        {"predictions_follow_the_plan", predictions_follow_the_plan},
+    };
+    return suite_run("plan", cases, sizeof cases / sizeof cases[0]);
+}
