@@ -74,9 +74,3 @@ uint64_t ronde_quotient_bytes(const struct ronde_quotient *quotient, uint32_t op
                                    view.program->lane_first[origin->lane] + origin->step,
                                    origin->piece);
 }
-
-double ronde_quotient_delay_ns(const struct ronde_quotient *quotient, uint32_t op, uint64_t bytes)
-{
-    const bool reduces = ronde_step_reduces(quotient->dag->origins[op].op);
-    return quotient->params.step_ns + ronde_dag_stage_ns(&quotient->params, reduces, bytes);
-}

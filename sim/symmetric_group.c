@@ -51,15 +51,6 @@ uint32_t ronde_sim_group_add(const struct ronde_sim_group *group, uint32_t a, ui
     return sum;
 }
 
-uint32_t ronde_sim_group_negate(const struct ronde_sim_group *group, uint32_t a)
-{
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < group->digits; i++)
-        sum += (group->radix[i] - a / group->place[i] % group->radix[i]) % group->radix[i] *
-               group->place[i];
-    return sum;
-}
-
 /* Lower digits stay, and until the lowest one that moves wraps around so do the higher ones. */
 struct ronde_sim_shift ronde_sim_group_shift(const struct ronde_sim_group *group, uint32_t offset)
 {

@@ -42,9 +42,6 @@ uint32_t ronde_sim_group_map(const struct ronde_sim_group *group,
 /** The sum of two positions, digit by digit. */
 uint32_t ronde_sim_group_add(const struct ronde_sim_group *group, uint32_t a, uint32_t b);
 
-/** The position that leads back. */
-uint32_t ronde_sim_group_negate(const struct ronde_sim_group *group, uint32_t a);
-
 /** Prepares an offset. */
 struct ronde_sim_shift ronde_sim_group_shift(const struct ronde_sim_group *group, uint32_t offset);
 

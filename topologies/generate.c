@@ -90,6 +90,9 @@ static enum ronde_status check_sizes(const struct ronde_generate_request *reques
     if (request->levels != 0 && request->levels != 2 && request->levels != 3)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u levels of switches, expected 2 or 3",
                           request->levels);
+    if ((unsigned)request->fabric > RONDE_FABRIC_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "fabric number %u, there are %u",
+                          (unsigned)request->fabric, (unsigned)RONDE_FABRIC_COUNT);
     if (request->axis_count > RONDE_GENERATE_AXES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %u axes, at most %u",
                           request->axis_count, RONDE_GENERATE_AXES);

@@ -23,7 +23,7 @@ static const char *const fabric_names[RONDE_FABRIC_COUNT] = {"crossbar", "rail",
 
 const char *ronde_fabric_name(enum ronde_fabric fabric)
 {
-    return fabric_names[fabric];
+    return (unsigned)fabric < RONDE_FABRIC_COUNT ? fabric_names[fabric] : "?";
 }
 
 /* Written so that two infinities are equal. */

@@ -2,6 +2,7 @@
  * Prices: closed forms against the longest path of the step graph, and both against formulas
  * written by hand.
  */
+#include "support/buffers.h"
 #include "support/suite.h"
 
 #include "ronde/schedules.h"
@@ -409,6 +410,42 @@ static void trees_approach_the_load_of_their_busiest_port(void)
     CU_ASSERT(fabs(time_ns[1][1] - time_ns[1][0] - 4 * piece_ns) <= TIME_TOLERANCE * time_ns[1][0]);
 }
 
+/** Whose input each rank gets, drawn by chance: anybody's, its own, nobody's. */
+static void draw_sources(uint64_t *random, uint32_t ranks, uint32_t *out_sources)
+{
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const uint32_t drawn = (uint32_t)(buffers_draw(random) % (ranks + 1));
+        out_sources[rank] = drawn == ranks ? RONDE_NONE : drawn;
+    }
+}
+
+static void listed_pairs_cost_what_the_busiest_sender_takes(void)
+{
+    struct tally tally = {0};
+    uint64_t random = 5;
+    for (uint32_t trial = 0; trial < 200; trial++) {
+        uint32_t sources[9];
+        const struct ronde_request request = {.collective = RONDE_SEND_RECV,
+                                              .algorithm = "direct",
+                                              .ranks = 1 + (uint32_t)(buffers_draw(&random) % 9),
+                                              .channels = 1 + trial % 2,
+                                              .source_of = sources};
+        draw_sources(&random, request.ranks, sources);
+        struct ronde_schedule *schedule = compile(&request);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+        for (uint64_t pieces = 1; pieces <= 20; pieces += 19) {
+            const struct ronde_load load = {.count = even_count(schedule, pieces),
+                                            .dtype = RONDE_FLOAT32,
+                                            .slot_bytes = SLOT_BYTES};
+            for (size_t n = 0; n < NETWORK_COUNT; n++)
+                compare(schedule, &request, &load, &networks[n], &tally);
+        }
+        ronde_schedule_destroy(schedule);
+    }
+    suite_note("%u exact, %u approximate", tally.exact, tally.approximate);
+    CU_ASSERT(tally.exact > tally.approximate);
+}
+
 /* On a flat network it does not matter who sits where. */
 static void order_and_root_do_not_change_prices(void)
 {
@@ -448,6 +485,8 @@ int main(void)
         {"prices_are_the_known_answers_on_a_crossbar", prices_are_the_known_answers_on_a_crossbar},
         {"trees_approach_the_load_of_their_busiest_port",
          trees_approach_the_load_of_their_busiest_port},
+        {"listed_pairs_cost_what_the_busiest_sender_takes",
+         listed_pairs_cost_what_the_busiest_sender_takes},
         {"order_and_root_do_not_change_prices", order_and_root_do_not_change_prices},
     };
     return suite_run("price", cases, sizeof cases / sizeof cases[0]);

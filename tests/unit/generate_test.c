@@ -294,6 +294,8 @@ static void requests_that_cannot_be_met_are_refused(void)
         {{.kind = "torus", USUAL}, "a torus needs a shape of 2 or 3 axes"},
         {{.kind = "torus", .nodes = 4, USUAL}, "torus has no nodes"},
         {{.kind = "torus", .axis_count = 3, .shape = {0, 1, 2}, USUAL}, "a shape of 0 hosts"},
+        {{.kind = "torus", .axis_count = RONDE_GENERATE_AXES + 1, USUAL},
+         "a shape of 4 axes, at most 3"},
         {{.kind = "torus", .axis_count = 3, .shape = {65536, 65536, 65536}, USUAL}, "a shape of"},
         {{.kind = "crossbar", .gpus = 4, USUAL}, "crossbar has no gpus"},
         {{.kind = "crossbar", .nodes = 2000000, USUAL}, "2000000 nodes, at most 1048576"},
@@ -311,6 +313,8 @@ static void requests_that_cannot_be_met_are_refused(void)
         {{.kind = "dgx-h100", .oversubscription = 2, USUAL}, "fit below one level of switches"},
         {{.kind = "dgx-h100", .nodes = 99, .levels = 3, .fabric = RONDE_FABRIC_FAT_TREE},
          "only rails have them; fabric is fat-tree"},
+        {{.kind = "dgx-h100", .nodes = 99, .levels = 3, .fabric = (enum ronde_fabric)77},
+         "fabric number 77"},
         {{.kind = "dgx-h100", .nodes = 99, .oversubscription = 2, .fabric = RONDE_FABRIC_CROSSBAR},
          "a crossbar has no oversubscription"},
     };

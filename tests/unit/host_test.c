@@ -443,6 +443,12 @@ static void launch_check_names_field_value_and_bound(void)
     bad.dtype = (enum ronde_dtype)RONDE_DTYPE_COUNT;
     expect_refusal(schedule, &bad, "dtype 12, there are 12");
     bad = good;
+    bad.protocol = RONDE_PROTOCOL_COUNT;
+    expect_refusal(schedule, &bad, "protocol 4, there are 4");
+    bad = good;
+    bad.level = RONDE_LEVEL_COUNT;
+    expect_refusal(schedule, &bad, "level 4, there are 4");
+    bad = good;
     bad.op = (enum ronde_op)77;
     expect_refusal(schedule, &bad, "op 77, there are 6");
     bad = good;

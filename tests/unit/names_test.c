@@ -2,6 +2,9 @@
 #include "support/suite.h"
 
 #include "ronde/engine.h"
+#include "ronde/gpus.h"
+#include "ronde/import.h"
+#include "ronde/why.h"
 
 #include <string.h>
 
@@ -170,15 +173,34 @@ static void step_operations_do_what_their_names_say(void)
 
 static void finding_and_status_names(void)
 {
-    for (uint32_t i = 0; i < RONDE_FINDING_COUNT; i++)
-        for (uint32_t j = 0; j < i; j++)
-            CU_ASSERT_STRING_NOT_EQUAL(ronde_finding_text((enum ronde_finding_code)i),
-                                       ronde_finding_text((enum ronde_finding_code)j));
     CU_ASSERT_STRING_EQUAL(ronde_finding_text(RONDE_FINDING_DEAD_WORK), "dead_work");
-    CU_ASSERT_STRING_EQUAL(ronde_finding_text(RONDE_FINDING_COUNT), "?");
     CU_ASSERT_STRING_EQUAL(ronde_status_text(RONDE_OK), "ok");
     CU_ASSERT_STRING_EQUAL(ronde_status_text(RONDE_TIMEOUT), "timeout");
-    CU_ASSERT_STRING_EQUAL(ronde_status_text((enum ronde_status)(RONDE_TIMEOUT + 1)), "?");
+}
+
+/* Every value below `count` has a word of its own, all others have none. */
+#define EXPECT_WORDS(text, type, count)                                                            \
+    do {                                                                                           \
+        for (uint32_t i = 0; i < (uint32_t)(count); i++) {                                         \
+            CU_ASSERT_STRING_NOT_EQUAL(text((type)i), "?");                                        \
+            for (uint32_t k = 0; k < i; k++)                                                       \
+                CU_ASSERT_STRING_NOT_EQUAL(text((type)i), text((type)k));                          \
+        }                                                                                          \
+        CU_ASSERT_STRING_EQUAL(text((type)(count)), "?");                                          \
+        CU_ASSERT_STRING_EQUAL(text((type)((count) + 1000)), "?");                                 \
+    } while (0)
+
+static void words_are_distinct_and_end(void)
+{
+    EXPECT_WORDS(ronde_finding_text, enum ronde_finding_code, RONDE_FINDING_COUNT);
+    EXPECT_WORDS(ronde_status_text, enum ronde_status, RONDE_TIMEOUT + 1);
+    EXPECT_WORDS(ronde_v_form_text, enum ronde_v_form, RONDE_V_FORM_COUNT);
+    EXPECT_WORDS(ronde_protocol_text, enum ronde_protocol, RONDE_PROTOCOL_COUNT);
+    EXPECT_WORDS(ronde_level_text, enum ronde_level, RONDE_LEVEL_COUNT);
+    EXPECT_WORDS(ronde_why_part_text, enum ronde_why_part, RONDE_WHY_PART_COUNT);
+    EXPECT_WORDS(ronde_gpu_path_text, enum ronde_gpu_path, RONDE_GPU_PATH_UNKNOWN);
+    EXPECT_WORDS(ronde_gpu_path_meaning, enum ronde_gpu_path, RONDE_GPU_PATH_COUNT);
+    EXPECT_WORDS(ronde_fabric_name, enum ronde_fabric, RONDE_FABRIC_COUNT);
 }
 
 static void first_error_wins(void)
@@ -214,6 +236,7 @@ int main(void)
         {"op_names_read_back", op_names_read_back},
         {"step_operations_do_what_their_names_say", step_operations_do_what_their_names_say},
         {"finding_and_status_names", finding_and_status_names},
+        {"words_are_distinct_and_end", words_are_distinct_and_end},
         {"first_error_wins", first_error_wins},
         {"messages_are_one_line_and_end", messages_are_one_line_and_end},
     };

@@ -61,10 +61,6 @@ RONDE_API uint32_t ronde_quotient_offset(const struct ronde_quotient *quotient, 
 RONDE_API uint64_t ronde_quotient_bytes(const struct ronde_quotient *quotient, uint32_t op,
                                         uint32_t position);
 
-/** The delay of an operation that moves so many bytes. */
-RONDE_API double ronde_quotient_delay_ns(const struct ronde_quotient *quotient, uint32_t op,
-                                         uint64_t bytes);
-
 #ifdef __cplusplus
 }
 #endif

@@ -26,7 +26,7 @@ enum ronde_fabric {
     RONDE_FABRIC_COUNT     /**< how many there are */
 };
 
-/** The word of a fabric: crossbar, rail, fat-tree. */
+/** The word of a fabric: crossbar, rail, fat-tree; "?" if out of range. */
 RONDE_API const char *ronde_fabric_name(enum ronde_fabric fabric);
 
 /** What to import. A rate of 0 means "not given": then the file must say it, or the import is refused. */
