@@ -58,13 +58,15 @@ static enum ronde_status start(void *queue, void *stream, enum ronde_dtype dtype
     return RONDE_OK;
 }
 
-static bool reaches(void *self, const void *pointer)
+static bool reaches(void *self, const void *start, uint64_t bytes)
 {
+    const uintptr_t at = (uintptr_t)start;
     (void)self;
-    for (uint32_t p = 0; p < program.piece_count; p++)
-        if ((const unsigned char *)pointer >= program.pieces[p] &&
-            (const unsigned char *)pointer < program.pieces[p] + program.bytes[p])
+    for (uint32_t p = 0; p < program.piece_count; p++) {
+        const uintptr_t first = (uintptr_t)program.pieces[p];
+        if (at >= first && at - first <= program.bytes[p] && bytes <= program.bytes[p] - (at - first))
             return true;
+    }
     return false;
 }
 
@@ -128,7 +130,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     const void *device = kind == cudaMemcpyHostToDevice ? to : from;
-    if (!reaches(NULL, device))
+    if (!reaches(NULL, device, bytes))
         return cudaErrorUnknown;
     memcpy(to, from, bytes);
     return cudaSuccess;
