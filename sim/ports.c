@@ -12,6 +12,8 @@
  *    are free, and sleeps until something comes.
  *  - A step takes its delay, and is over. Its message is cut into packets, which queue at every link (ports_net.c).
  *  - A freed slot is known to the sender when the message that says so has come.
+ *  - Hosts of a virtual cluster share the processors of one machine, and wait for one (facts->processors). How long a host
+ *    that sleeps takes to wake is up to chance (facts->jitter_ns): schedules that fall out of step do so by chance.
  *
  * Constants are those of the platform file. docs/validation.md compares with measurements.
  */
