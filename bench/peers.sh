@@ -369,6 +369,8 @@ measure_ranks() {
     local ranks=$1 collective size name
     for name in $contenders; do start_contender "$name" "$ranks"; done
     for name in $contenders; do open_contender "$name" "$ranks"; done
+    # Whoever answers has all its processes up: what is still starting would disturb the first point, and its race.
+    for name in $contenders; do ask "$name" "$ranks" all_reduce 4 0 1 || true; done
     for collective in $collectives; do
         for size in $sizes; do
             if ! fits "$ranks" "$(bytes_of "$size")"; then
