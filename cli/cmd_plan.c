@@ -71,6 +71,16 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
                 name_of(plan, plan->changes[i].above), name_of(plan, plan->changes[i].below));
 }
 
+/* Nominal files know links alone, and a plan from one is not to be taken for more. */
+static void print_warning(const struct ronde_plan *plan, FILE *file)
+{
+    const struct ronde_platform *platform = plan->chooser->appraiser.platform;
+    if (platform && ronde_platform_facts(platform)->time.step_ns <= 0.0)
+        fputs("# the file does not say what a step costs (ronde.step_ns): many short messages look "
+              "cheaper than they are\n",
+              file);
+}
+
 static void print_head(const struct ronde_plan *plan, FILE *file)
 {
     const struct ronde_request *request = &plan->chooser->choice.candidates[0].request;
@@ -80,7 +90,9 @@ static void print_head(const struct ronde_plan *plan, FILE *file)
             slot_bytes                          ? ronde_cell_size(slot_bytes).text
             : plan->chooser->appraiser.platform ? "unlimited"
                                                 : "the backend's");
-    fprintf(file, "# by %s\n#\n", plan->chooser->basis);
+    fprintf(file, "# by %s\n", plan->chooser->basis);
+    print_warning(plan, file);
+    fputs("#\n", file);
     ronde_table_head(file, columns, COLUMNS);
 }
 
