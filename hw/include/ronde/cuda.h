@@ -25,9 +25,9 @@ ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem 
 
 /**
  * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. Ranks of
- * one machine reach each other's devices, those of several go through memory of the host. load, unload, run and
- * prepare are then collective, in the same order in all processes; of a launch's arrays only this rank's entry is
- * looked at. Slots and depth of launches are at most those of the communicator's plan. After a failure, that of
+ * one machine reach each other's devices, those of several go through memory of the host. Opening is collective: all
+ * ranks call it, and all fail where one does. load, unload, run and prepare are so from then on, in the same order in all
+ * processes; of a launch's arrays only this rank's entry is looked at. Slots and depth of launches are at most those of the communicator's plan. After a failure, that of
  * another process included, it only repeats its error, as communicators do. Owner: the caller closes *out_self
  * through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
  */
