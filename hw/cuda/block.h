@@ -343,6 +343,8 @@ RONDE_INTERP void ronde_block_take_seat(struct ronde_block *block, struct ronde_
 RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde_job *job,
                                    uint32_t index, unsigned char *room, uint32_t room_bytes)
 {
+    /* Asked for early: what follows takes as long as the answer from the host's memory. */
+    const uint32_t stop = RONDE_PORT_PEEK(job->stop);
     ronde_block_copy_words(&block->frame, job->frame, sizeof block->frame);
     block->job = job;
     block->room = room;
@@ -354,6 +356,9 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->seat_count = (uint32_t)end - block->first;
     block->seats = (struct ronde_seat *)ronde_block_keep(block, job->seats + block->first,
                                                          block->seat_count * sizeof *block->seats);
+    /* Runs queued behind one that was stopped send nothing: peers still in that one would take it for its messages. */
+    if (stop != RONDE_STOP_NOT)
+        block->seat_count = 0;
     for (uint32_t k = 0; k < block->seat_count; k++)
         ronde_block_take_seat(block, &block->seats[k]);
     block->deadline_ns = job->timeout_ns > 0 ? RONDE_PORT_NOW(block) + job->timeout_ns : 0;
