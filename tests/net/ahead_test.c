@@ -52,7 +52,10 @@ static enum ronde_status join(const struct team_seat *seat, const struct part *p
     return status;
 }
 
-/* Lets the others come as far as they may without this rank. */
+/*
+ * Lets the others come as far as they may without this rank. On a processor that strangers use too, each turn given away
+ * may be a whole slice of theirs, so this may take seconds.
+ */
 static void fall_behind(void)
 {
     for (uint32_t k = 0; k < 200; k++)
@@ -95,7 +98,7 @@ static enum ronde_status throw_once(const struct team_seat *seat, struct cast *c
                                         .dtype = RONDE_FLOAT32,
                                         .in = cast->in,
                                         .out = cast->out,
-                                        .timeout_ns = UINT64_C(4000000000) * team_patience()};
+                                        .timeout_ns = UINT64_C(30000000000) * team_patience()};
     for (uint64_t i = 0; i < count; i++)
         cast->data[i] = seat->join.rank == cast->root ? value + (float)(i % 100) : -1.0f;
     const enum ronde_status status = run_launch(cast->program, &launch, error);
@@ -164,7 +167,7 @@ static enum ronde_status add_rows(const struct team_seat *seat, struct ronde_err
                                         .op = RONDE_SUM,
                                         .in = ins,
                                         .out = outs,
-                                        .timeout_ns = UINT64_C(4000000000) * team_patience()};
+                                        .timeout_ns = UINT64_C(30000000000) * team_patience()};
     struct ronde_comm *comm = NULL;
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
