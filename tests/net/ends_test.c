@@ -214,36 +214,19 @@ static void a_forked_child_harms_nobody(void)
     team_expect(results, RANKS, RONDE_OK);
 }
 
-/* The same over each transport of this build. */
-static void over_ucx(void (*run)(void))
-{
-    const char *reason = NULL;
-    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
-        suite_skip("%s", reason);
-        return;
-    }
-    team_transport = RONDE_TRANSPORT_UCX;
-    run();
-    team_transport = RONDE_TRANSPORT_HYBRID;
-    team_ranks_per_host = 2;
-    run();
-    team_transport = RONDE_TRANSPORT_PROC;
-    team_ranks_per_host = 0;
-}
-
 static void any_order_over_ucx(void)
 {
-    over_ucx(runs_are_tested_and_waited_for_in_any_order);
+    team_over_ucx(runs_are_tested_and_waited_for_in_any_order);
 }
 
 static void drops_over_ucx(void)
 {
-    over_ucx(what_one_rank_drops_ends_for_all);
+    team_over_ucx(what_one_rank_drops_ends_for_all);
 }
 
 static void forks_over_ucx(void)
 {
-    over_ucx(a_forked_child_harms_nobody);
+    team_over_ucx(a_forked_child_harms_nobody);
 }
 
 /* Rank 1 has files for the rendezvous, and hardly any more. */

@@ -111,3 +111,19 @@ struct ronde_comm_options team_options(uint64_t seconds)
                                            seconds * UINT64_C(1000000000) * team_patience(),
                                        .host_id = team_ranks_per_host > 0 ? host_id : NULL};
 }
+
+void team_over_ucx(void (*run)(void))
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    team_transport = RONDE_TRANSPORT_UCX;
+    run();
+    team_transport = RONDE_TRANSPORT_HYBRID;
+    team_ranks_per_host = 2;
+    run();
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_ranks_per_host = 0;
+}

@@ -53,6 +53,9 @@ void team_expect(const struct team_result *results, uint32_t ranks, enum ronde_s
 /** A multiple of 1 for time limits of builds that run many times slower under a sanitizer. */
 uint64_t team_patience(void);
 
+/** Runs a case once over UCX alone and once with hosts of two ranks; skips it visibly where this build has no UCX. */
+void team_over_ucx(void (*run)(void));
+
 /** Options with a limit of so many seconds, at normal speed. */
 struct ronde_comm_options team_options(uint64_t seconds);
 

@@ -197,36 +197,19 @@ static void another_thread_calls_a_run_off(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 aborted the communicator"));
 }
 
-/* The same over each transport of this build. */
-static void over_ucx(void (*run)(void))
-{
-    const char *reason = NULL;
-    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
-        suite_skip("%s", reason);
-        return;
-    }
-    team_transport = RONDE_TRANSPORT_UCX;
-    run();
-    team_transport = RONDE_TRANSPORT_HYBRID;
-    team_ranks_per_host = 2;
-    run();
-    team_transport = RONDE_TRANSPORT_PROC;
-    team_ranks_per_host = 0;
-}
-
 static void two_threads_over_ucx(void)
 {
-    over_ucx(two_threads_drive_a_communicator_each);
+    team_over_ucx(two_threads_drive_a_communicator_each);
 }
 
 static void turns_over_ucx(void)
 {
-    over_ucx(one_thread_moves_two_communicators_on_in_turns);
+    team_over_ucx(one_thread_moves_two_communicators_on_in_turns);
 }
 
 static void another_thread_over_ucx(void)
 {
-    over_ucx(another_thread_calls_a_run_off);
+    team_over_ucx(another_thread_calls_a_run_off);
 }
 
 int main(void)
