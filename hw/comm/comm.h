@@ -151,6 +151,7 @@ struct ronde_comm {
     bool is_running;
     uint32_t ranks_here; /**< on this machine, whatever hosts they say they are on */
     uint32_t processors; /**< of this machine that its ranks may use, all together */
+    uint64_t stream_from_bytes; /**< of all ranks' buffers; asked once, the question is longer than a short run */
     bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
 };
 

@@ -21,7 +21,6 @@ static const unsigned char *keep(const struct ronde_act *act, const unsigned cha
 #define RONDE_KEEP(act, start, bytes) keep((act), (start), (bytes))
 
 #include "hw/comm/letters.h"
-#include "hw/streams.h"
 #include "ronde/hw.h"
 
 #include <string.h>
@@ -176,13 +175,6 @@ static void choose_letters(struct ronde_comm_program *program)
     }
 }
 
-/* What this machine's ranks touch is their share of what all ranks do. */
-static uint64_t stream_from_bytes(const struct ronde_comm *comm)
-{
-    const uint32_t cores = comm->ranks_here < comm->processors ? comm->ranks_here : comm->processors;
-    return ronde_stream_from_bytes(cores) * comm->ranks / comm->ranks_here;
-}
-
 /* Gets a launch ready that differs from the last one. */
 static enum ronde_status prepare(struct ronde_comm_program *program,
                                  const struct ronde_launch *given, struct ronde_error *error)
@@ -190,7 +182,7 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     struct ronde_loaded *loaded = program->loaded;
     struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
                                   .farthest = RONDE_PROTOCOL_PULL,
-                                  .stream_from_bytes = stream_from_bytes(program->comm)};
+                                  .stream_from_bytes = program->comm->stream_from_bytes};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;

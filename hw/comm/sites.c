@@ -6,6 +6,7 @@
  * choose. Without a chosen name it is the network's name space, so that the hosts a test makes of one kernel are hosts.
  */
 #include "hw/comm/comm.h"
+#include "hw/streams.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -167,6 +168,10 @@ static void count_processors(struct ronde_comm *comm, const struct site *sites)
     }
     comm->processors = (uint32_t)CPU_COUNT(&cpus);
     comm->is_crowded = comm->ranks_here > comm->processors;
+    /* What this machine's ranks touch is their share of what all ranks do. */
+    comm->stream_from_bytes =
+        ronde_stream_from_bytes(comm->is_crowded ? comm->processors : comm->ranks_here) *
+        comm->ranks / comm->ranks_here;
 }
 
 enum ronde_status ronde_comm_find_sites(struct ronde_comm *comm, struct ronde_error *error)
