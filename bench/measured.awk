@@ -1,16 +1,6 @@
 # Reads records of races; prints the table of a backend as a C file: a row for each collective, algorithm and number of
 # ranks, a median of the rounds for each size. POSIX awk.
 
-# Value of a key of a record, without quotes.
-function value_of(key,    text) {
-    if (!match($0, "\"" key "\": *(\"[^\"]*\"|[^,}]*)"))
-        return ""
-    text = substr($0, RSTART, RLENGTH)
-    sub(/^"[^"]*": */, "", text)
-    gsub(/"/, "", text)
-    return text
-}
-
 # Sizes are 8 times 8^k; a smallest one may be larger than asked for, as every rank has an element.
 function column_of(bytes,    k) {
     for (k = 1; k < columns && bytes >= 8 ^ (k + 1); k++) {}

@@ -48,7 +48,7 @@ table() {
     local folder=$1 backend=$2
     [ -f "$folder/$backend.jsonl" ] || refuse "there is no $folder/$backend.jsonl: race first"
     awk -v backend="$backend" -v machine="$(paste -sd , "$folder/$backend.machine" | sed 's/,\([^,]*\)$/, \1/')" \
-        -f "$here/measured.awk" "$folder/$backend.jsonl"
+        -f "$here/record.awk" -f "$here/measured.awk" "$folder/$backend.jsonl"
 }
 
 case ${1-} in

@@ -10,11 +10,11 @@ if [ ! -f "$folder/records.jsonl" ]; then
 fi
 
 [ ! -f "$folder/machine.txt" ] || sed 's/^/# /' "$folder/machine.txt"
-awk -v form=table -f "$here/peers.awk" "$here/targets.txt" "$folder/records.jsonl"
+awk -v form=table -f "$here/record.awk" -f "$here/peers.awk" "$here/targets.txt" "$folder/records.jsonl"
 
 if ! command -v gnuplot >/dev/null; then
     echo "skip $folder/time.svg: no gnuplot here (Debian: gnuplot-nox)" >&2
     exit 0
 fi
-awk -v form=plot -f "$here/peers.awk" "$here/targets.txt" "$folder/records.jsonl" |
+awk -v form=plot -f "$here/record.awk" -f "$here/peers.awk" "$here/targets.txt" "$folder/records.jsonl" |
     gnuplot -e "set output '$folder/time.svg'" -

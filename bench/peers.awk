@@ -3,16 +3,6 @@
 
 # ---- Reading ----------------------------------------------------------------------------------------------------------
 
-# Value of a key of a record, without quotes.
-function value_of(key,    text) {
-    if (!match($0, "\"" key "\": *(\"[^\"]*\"|[^,}]*)"))
-        return ""
-    text = substr($0, RSTART, RLENGTH)
-    sub(/^"[^"]*": */, "", text)
-    gsub(/"/, "", text)
-    return text
-}
-
 function bytes_of(text,    number) {
     number = text + 0
     if (text ~ /K$/) return number * 1024

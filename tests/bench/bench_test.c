@@ -13,6 +13,11 @@
 #define BENCH RONDE_SOURCE_DIR "/bench"
 #define DATA RONDE_SOURCE_DIR "/tests/data/bench"
 
+/* Reads the canned records into one of its forms. */
+#define READ_PEERS(form)                                                                           \
+    "awk -v form=" form " -f '" BENCH "/record.awk' -f '" BENCH "/peers.awk' '" DATA               \
+    "/targets.txt' '" DATA "/records.jsonl'"
+
 /* Runs a command, expects an exit status and, in all it says, a part. */
 static void expect(const char *command, int code, const char *part)
 {
@@ -84,10 +89,7 @@ static void canned_records_become_the_table(void)
     char *made = NULL;
     if (!has_shell())
         return;
-    CU_ASSERT_EQUAL(files_command("awk -v form=table -f '" BENCH "/peers.awk' '" DATA
-                                  "/targets.txt' '" DATA "/records.jsonl'",
-                                  &made),
-                    0);
+    CU_ASSERT_EQUAL(files_command(READ_PEERS("table"), &made), 0);
     char *expected = files_read(DATA "/table.txt");
     CU_ASSERT_PTR_NOT_NULL(expected);
     CU_ASSERT(made && expected && strcmp(made, expected) == 0);
@@ -101,14 +103,10 @@ static void canned_records_become_a_picture(void)
 {
     if (!has_shell())
         return;
-    expect("awk -v form=plot -f '" BENCH "/peers.awk' '" DATA "/targets.txt' '" DATA
-           "/records.jsonl'",
-           0, "set title 'all_gather, 4 ranks'");
+    expect(READ_PEERS("plot"), 0, "set title 'all_gather, 4 ranks'");
     if (system("command -v gnuplot >/dev/null 2>&1") != 0)
         return;
-    expect("awk -v form=plot -f '" BENCH "/peers.awk' '" DATA "/targets.txt' '" DATA
-           "/records.jsonl' | gnuplot",
-           0, "</svg>");
+    expect(READ_PEERS("plot") " | gnuplot", 0, "</svg>");
 }
 
 /* A shell, and all that ronde's own contenders are built from; else the test has been skipped. */
