@@ -77,7 +77,7 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
     for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++) {
         const uint64_t count = probes[i].bytes / sizeof(float);
         status = ronde_probe_make(probes[i].probe, probes[i].length, 1, &raw->schedules[i], error);
-        raw->jobs[i] = (struct ronde_crew_job){raw->schedules[i], count, 0};
+        raw->jobs[i] = (struct ronde_crew_job){raw->schedules[i], count};
         raw->runs[i] = (struct ronde_crew_run){i, count, probes[i].in_place, false};
     }
     return status;
@@ -201,7 +201,7 @@ static enum ronde_status measure_crowd(const struct ronde_options *options, uint
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < THROW_COUNT; i++) {
         status = ronde_probe_make_pairs(ranks, throws[i].hops, &schedules[i], error);
-        jobs[i] = (struct ronde_crew_job){schedules[i], throws[i].bytes / sizeof(float), 0};
+        jobs[i] = (struct ronde_crew_job){schedules[i], throws[i].bytes / sizeof(float)};
     }
     if (status == RONDE_OK)
         status = ronde_crew_open(&plan, &crew, error);

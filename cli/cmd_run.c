@@ -223,7 +223,7 @@ static enum ronde_status run_placement(struct session *session, bool in_place, u
     const uint64_t count = session->trial->shape.count;
     struct ronde_stats stats = {0};
     ronde_trial_aim(session->trial, &session->memory, count, in_place);
-    ronde_memory_fill(&session->memory, &session->trial->shape);
+    ronde_memory_fill(&session->memory, &session->trial->shape, RONDE_PATTERN_ANY);
     enum ronde_status status = ronde_trials_measure(session->trial, 1, &effort, &stats, error);
     if (status == RONDE_OK)
         status = ronde_stats_join(session->comm, &stats, error);
@@ -378,8 +378,7 @@ static enum ronde_status open_memory(struct session *session, uint64_t count,
                                       .dtype = options->dtype,
                                       .op = options->op};
     const enum ronde_status status =
-        ronde_memory_create_only(&shape, options->check,
-                                 session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
+        ronde_memory_create_only(&shape, session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
                                  session->comm ? own_memory(session) : NULL, &session->memory,
                                  error);
     if (status == RONDE_OK)

@@ -76,7 +76,6 @@ struct lineup {
     struct ronde_schedule *schedules[RONDE_MAX_NAMES];
     struct ronde_trial trials[RONDE_MAX_NAMES];
     struct ronde_memory memory;
-    struct ronde_memory checked; /* of the sizes that are compared with host */
 };
 
 /*
@@ -176,16 +175,13 @@ static uint64_t count_of(const struct lineup *lineup, uint64_t bytes)
                               comparison->options->dtype);
 }
 
-/* Buffers for the largest size, and for the largest that is checked. */
+/* Buffers for the largest size. */
 static enum ronde_status make_memory(struct lineup *lineup, struct ronde_error *error)
 {
     const uint64_t largest = lineup->comparison->options->max_bytes;
     struct ronde_shape shape = lineup->trials[0].shape;
     shape.count = count_of(lineup, largest);
-    enum ronde_status status = ronde_memory_create(&shape, false, &lineup->memory, error);
-    shape.count = count_of(lineup, largest < CHECKED_BYTES ? largest : CHECKED_BYTES);
-    if (status == RONDE_OK)
-        status = ronde_memory_create(&shape, true, &lineup->checked, error);
+    enum ronde_status status = ronde_memory_create(&shape, &lineup->memory, error);
     lineup->memory.near = &lineup->target.bind;
     return status;
 }
@@ -261,7 +257,6 @@ static enum ronde_status open_crew(struct lineup *lineup, const struct ronde_opt
         lineup->jobs[a] = (struct ronde_crew_job){
             .schedule = lineup->schedules[a],
             .max_count = count_of(lineup, largest),
-            .checked_count = count_of(lineup, largest < CHECKED_BYTES ? largest : CHECKED_BYTES),
         };
     const struct ronde_crew_plan plan = {.rig = options->rig,
                                          .ranks = grid->ranks[lineup->rank_index],
@@ -319,7 +314,6 @@ static void close_lineup(struct lineup *lineup)
     for (uint32_t a = 0; a < RONDE_MAX_NAMES; a++)
         ronde_schedule_destroy(lineup->schedules[a]);
     ronde_memory_destroy(&lineup->memory);
-    ronde_memory_destroy(&lineup->checked);
     ronde_target_close(&lineup->target);
     const struct ronde_validation *grid = &lineup->comparison->grid;
     ronde_mem_free(ronde_mem_default(), lineup->triples,
@@ -339,7 +333,7 @@ static enum ronde_status check_size(struct lineup *lineup, uint64_t bytes, uint6
             continue;
         const struct ronde_crew_run run = {.job = a, .count = count_of(lineup, bytes)};
         status = lineup->crew ? ronde_crew_check(lineup->crew, &run, found, error)
-                              : ronde_trial_check(&lineup->trials[a], &lineup->checked, run.count,
+                              : ronde_trial_check(&lineup->trials[a], &lineup->memory, run.count,
                                                   found, error);
         wrong[a] = found[0];
         comparison->wrong += found[0] + found[1];
@@ -460,7 +454,7 @@ static enum ronde_status measure_size(struct lineup *lineup, uint64_t count,
     if (lineup->crew)
         return ronde_crew_measure(lineup->crew, runs, algorithms, &rig_effort, out_stats,
                                   &lineup->comparison->tally, error);
-    ronde_memory_fill(&lineup->memory, &lineup->trials[0].shape);
+    ronde_memory_fill(&lineup->memory, &lineup->trials[0].shape, RONDE_PATTERN_ANY);
     return ronde_trials_measure(lineup->trials, algorithms, &effort, out_stats, error);
 }
 

@@ -135,7 +135,7 @@ static enum ronde_status race_one(struct ronde_contest *contest, uint32_t candid
     if (status != RONDE_OK)
         return status;
     ronde_trial_aim(trial, contest->memory, count, false);
-    ronde_memory_fill(contest->memory, &trial->shape);
+    ronde_memory_fill(contest->memory, &trial->shape, RONDE_PATTERN_ANY);
     status = time_runs(contest, trial, LEAST_RUNS, out_ns, error);
     const double runs = *out_ns > 0.0 ? RACE_NS / *out_ns : MOST_RUNS;
     if (status != RONDE_OK || runs <= LEAST_RUNS)

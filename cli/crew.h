@@ -17,7 +17,6 @@
 struct ronde_crew_job {
     const struct ronde_schedule *schedule; /**< outlives the crew */
     uint64_t max_count;                    /**< elements of a block, at most */
-    uint64_t checked_count; /**< at most, where results are compared with host; 0 = never */
 };
 
 /** What a crew is made of. */

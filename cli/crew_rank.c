@@ -28,7 +28,6 @@
 struct part {
     struct ronde_trial trial;
     struct ronde_memory memory;
-    struct ronde_memory checked; /* of the sizes that are compared with host */
 };
 
 /* A rank of the crew. */
@@ -122,16 +121,11 @@ static enum ronde_status load(struct rank *rank, const struct ronde_crew_job *jo
         return status;
     struct ronde_shape shape = part->trial.shape;
     shape.count = job->max_count;
-    status = ronde_memory_create_only(&shape, false, rank->seat->rank, ronde_mem_default(),
-                                      &part->memory, error);
+    status = ronde_memory_create_only(&shape, rank->seat->rank, ronde_mem_default(), &part->memory,
+                                      error);
     ronde_trial_aim(&part->trial, &part->memory, shape.count, false);
     if (status == RONDE_OK)
-        ronde_memory_fill(&part->memory, &part->trial.shape);
-    if (status == RONDE_OK && job->checked_count > 0) {
-        shape.count = job->checked_count;
-        status = ronde_memory_create_only(&shape, true, rank->seat->rank, ronde_mem_default(),
-                                          &part->checked, error);
-    }
+        ronde_memory_fill(&part->memory, &part->trial.shape, RONDE_PATTERN_ANY);
     return status;
 }
 
@@ -185,7 +179,7 @@ static enum ronde_status check(struct part *part, const struct ronde_crew_order 
 {
     uint64_t wrong[2] = {0, 0};
     const enum ronde_status status =
-        ronde_trial_check(&part->trial, &part->checked, order->run.count, wrong, error);
+        ronde_trial_check(&part->trial, &part->memory, order->run.count, wrong, error);
     reply->wrong = wrong[0] + wrong[1];
     return status;
 }
@@ -237,7 +231,6 @@ _Noreturn void ronde_crew_be_rank(const struct ronde_crew_seat *seat)
     for (uint32_t j = 0; rank.parts && j < seat->plan->job_count; j++) {
         ronde_trial_close(&rank.parts[j].trial);
         ronde_memory_destroy(&rank.parts[j].memory);
-        ronde_memory_destroy(&rank.parts[j].checked);
     }
     ronde_mem_free(ronde_mem_default(), rank.parts, seat->plan->job_count, sizeof *rank.parts);
     ronde_comm_destroy(rank.target.self);

@@ -64,11 +64,11 @@ static enum ronde_status prepare(struct member *member)
     if (status != RONDE_OK)
         return status;
     member->trial.shape.count = crowd->count;
-    status = ronde_memory_create(&member->trial.shape, false, &member->memory, &member->error);
+    status = ronde_memory_create(&member->trial.shape, &member->memory, &member->error);
     if (status != RONDE_OK)
         return status;
     ronde_trial_aim(&member->trial, &member->memory, crowd->count, crowd->in_place);
-    ronde_memory_fill(&member->memory, &member->trial.shape);
+    ronde_memory_fill(&member->memory, &member->trial.shape, RONDE_PATTERN_ANY);
     return RONDE_OK;
 }
 

@@ -3,7 +3,7 @@
  *
  * What `host`, the specification of all other backends, is itself compared with. Reductions run in
  * rank order and in doubles, rounded once at the end: right to the bit for inputs from
- * ronde_memory_fill_exact, whose partial results are small whole numbers.
+ * RONDE_PATTERN_EXACT, whose partial results are small whole numbers.
  */
 #ifndef RONDE_CLI_DEFINITION_H
 #define RONDE_CLI_DEFINITION_H

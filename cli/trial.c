@@ -7,7 +7,7 @@
  */
 #include "trial.h"
 
-#include "definition.h"
+#include "reference.h"
 #include "report.h"
 
 #include "ronde/hw.h"
@@ -160,51 +160,9 @@ enum ronde_status ronde_trial_run(struct ronde_trial *trial, double *out_ns,
     return status;
 }
 
-/* The same schedule on the specification. */
-static enum ronde_status run_host(const struct ronde_trial *trial, struct ronde_error *error)
-{
-    const struct ronde_backend *host = &ronde_backend_host;
-    struct ronde_launch launch = trial->launch;
-    struct ronde_machine machine = {0};
-    struct ronde_result result = {0};
-    void *self = NULL;
-    enum ronde_status status = host->probe(&machine, error);
-    if (status == RONDE_OK)
-        status = host->open(&machine, ronde_mem_default(), &self, error);
-    if (status != RONDE_OK)
-        return status;
-    /* In order: the specification's own interleavings are its tests' business. */
-    launch.seed = 0;
-    launch.protocol = RONDE_PROTOCOL_STAGED;
-    launch.timeout_ns = 0;
-    status = ronde_backend_run_once(host, self, trial->schedule, &launch, &result, error);
-    host->close(self);
-    return status;
-}
-
 bool ronde_trial_is_specification(const struct ronde_trial *trial)
 {
     return trial->target->backend == &ronde_backend_host;
-}
-
-/* Host against itself would show nothing, so its inputs are such that the definition is exact. */
-static void fill(const struct ronde_trial *trial)
-{
-    if (ronde_trial_is_specification(trial))
-        ronde_memory_fill_exact(trial->memory, &trial->shape);
-    else
-        ronde_memory_fill(trial->memory, &trial->shape);
-}
-
-/* The expected outputs, out of place. */
-static enum ronde_status expect(struct ronde_trial *trial, struct ronde_error *error)
-{
-    fill(trial);
-    ronde_memory_aim_at_expected(trial->memory, &trial->shape);
-    if (!ronde_trial_is_specification(trial))
-        return run_host(trial, error);
-    ronde_definition_run(trial->memory, &trial->shape, trial->schedule->source_of);
-    return RONDE_OK;
 }
 
 bool ronde_trial_has_placement(const struct ronde_trial *trial, bool in_place)
@@ -215,19 +173,21 @@ bool ronde_trial_has_placement(const struct ronde_trial *trial, bool in_place)
 enum ronde_status ronde_trial_check(struct ronde_trial *trial, struct ronde_memory *memory,
                                     uint64_t count, uint64_t *out_wrong, struct ronde_error *error)
 {
+    struct ronde_reference reference;
     double unused_ns = 0.0;
     ronde_trial_aim(trial, memory, count, false);
-    enum ronde_status status = expect(trial, error);
+    enum ronde_status status = ronde_reference_open(trial, &reference, error);
     for (int in_place = 0; status == RONDE_OK && in_place < 2; in_place++) {
         out_wrong[in_place] = 0;
         if (!ronde_trial_has_placement(trial, in_place != 0))
             continue;
         ronde_trial_aim(trial, memory, count, in_place != 0);
-        fill(trial);
+        ronde_memory_fill(memory, &trial->shape, ronde_reference_pattern(trial));
         status = ronde_trial_run(trial, &unused_ns, error);
         if (status == RONDE_OK)
-            out_wrong[in_place] = ronde_memory_wrong(memory, &trial->shape);
+            status = ronde_reference_wrong(&reference, &out_wrong[in_place], error);
     }
+    ronde_reference_close(&reference);
     return status;
 }
 

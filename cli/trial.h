@@ -79,8 +79,7 @@ bool ronde_trial_has_placement(const struct ronde_trial *trial, bool in_place);
 /**
  * Runs out of place and, where there is such a form, in place on known inputs and counts elements
  * that differ: on any backend from what the host backend computes with the same schedule, on host
- * from the collective's definition. memory must have `expected`. out_wrong has two entries. Errors:
- * those of the runs.
+ * from the collective's definition (reference.h). out_wrong has two entries. Errors: those of the runs; NO_MEMORY.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_trial_check(struct ronde_trial *trial,
                                                      struct ronde_memory *memory, uint64_t count,

@@ -43,10 +43,9 @@ static const struct example examples[] = {
     {RONDE_SEND_RECV, RONDE_SUM, 1, {{20}, {0}, {10}}},
 };
 
-/* The view is aimed at `expected`, as a trial does. */
 static void open_memory(const struct ronde_shape *shape, struct ronde_memory *memory)
 {
-    CU_ASSERT_EQUAL_FATAL(ronde_memory_create(shape, true, memory, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_memory_create(shape, memory, NULL), RONDE_OK);
     ronde_memory_view(memory, shape, false);
 }
 
@@ -135,7 +134,7 @@ static void exact_inputs_fit_every_type(void)
                                                   (enum ronde_dtype)d, ops[o],   50};
                 struct ronde_memory memory;
                 open_memory(&shape, &memory);
-                ronde_memory_fill_exact(&memory, &shape);
+                ronde_memory_fill(&memory, &shape, RONDE_PATTERN_EXACT);
                 CU_ASSERT_EQUAL(count_rounded(&shape, &memory, false), 0);
                 CU_ASSERT_EQUAL(count_rounded(&shape, &memory, true), 0);
                 ronde_memory_destroy(&memory);
@@ -189,9 +188,6 @@ static void one_wrong_bit_is_one_wrong_element(void)
     CU_ASSERT(ronde_trial_is_specification(&trial));
     CU_ASSERT_EQUAL(ronde_trial_check(&trial, &memory, 100, wrong, NULL), RONDE_OK);
     CU_ASSERT(wrong[0] == 0 && wrong[1] == 0);
-    /* The expected outputs are right; one bit of what was got is not. */
-    ((unsigned char *)memory.outputs[3])[42] ^= 1;
-    CU_ASSERT_EQUAL(ronde_memory_wrong(&memory, &trial.shape), 1);
     target.backend = &spoiling;
     CU_ASSERT(!ronde_trial_is_specification(&trial));
     CU_ASSERT_EQUAL(ronde_trial_check(&trial, &memory, 100, wrong, NULL), RONDE_OK);
