@@ -1,0 +1,228 @@
+/* Memory of emulated GPUs: their own, that of other processes, and what they reach of the host's. See emulated_gpu.h. */
+#include "support/emulated_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A piece of device memory, a whole number of pages. */
+struct emulated_region {
+    struct emulated_region *next;
+    unsigned char *start;
+    size_t bytes;
+};
+
+static void protect_one(const struct emulated_device *device, int protection)
+{
+    for (const struct emulated_region *r = device->regions; device->options.is_guarded && r;
+         r = r->next)
+        mprotect(r->start, r->bytes, protection);
+}
+
+static void protect(const struct emulated_device *device, int protection)
+{
+    for (uint32_t d = 0; d < EMULATED_DEVICES_MAX; d++) {
+        const struct emulated_device *other = device->machine->devices[d];
+        if (other && (other == device || device->is_joined[d]))
+            protect_one(other, protection);
+    }
+}
+
+void emulated_enter(const struct emulated_device *device)
+{
+    protect(device, PROT_READ | PROT_WRITE);
+}
+
+void emulated_leave(const struct emulated_device *device)
+{
+    protect(device, PROT_NONE);
+}
+
+static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
+{
+    struct emulated_device *device = self;
+    const struct emulated_device *other = other_self;
+    if (device->options.is_island || other->options.is_island)
+        return ronde_fail(error, RONDE_UNAVAILABLE, "device %u does not reach device %u",
+                          device->place, other->place);
+    device->is_joined[other->place] = !device->options.forgets_to_join;
+    return RONDE_OK;
+}
+
+static bool is_exposed(void *self)
+{
+    const struct emulated_device *device = self;
+    return !device->options.is_hidden;
+}
+
+static void settle(void *self)
+{
+    struct emulated_device *device = self;
+    device->counts.settled++;
+}
+
+static void *take_region(struct emulated_device *device, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct emulated_region *region = malloc(sizeof *region);
+    if (!region)
+        return NULL;
+    region->bytes = (bytes + page - 1) / page * page;
+    region->start =
+        mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (region->start == MAP_FAILED) {
+        free(region);
+        return NULL;
+    }
+    /* Fresh memory of a device holds anything. */
+    memset(region->start, 0x5A, region->bytes);
+    region->next = device->regions;
+    device->regions = region;
+    device->counts.live_blocks++;
+    emulated_leave(device);
+    return region->start;
+}
+
+static void free_region(struct emulated_device *device, void *start)
+{
+    for (struct emulated_region **link = &device->regions; *link; link = &(*link)->next) {
+        struct emulated_region *region = *link;
+        if (region->start != start)
+            continue;
+        *link = region->next;
+        munmap(region->start, region->bytes);
+        free(region);
+        device->counts.live_blocks--;
+        return;
+    }
+    abort();
+}
+
+/* Whether a call is one that is to fail. */
+static bool fails(struct emulated_device *device, enum emulated_call call)
+{
+    return device->refusals[call] > 0 && --device->refusals[call] == 0;
+}
+
+/* Guarded memory comes in pages of its own; unguarded memory from malloc, whose bounds the sanitizers watch. */
+static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct emulated_device *device = self;
+    (void)old_bytes;
+    if (new_bytes > 0 && fails(device, EMULATED_MEMORY))
+        new_bytes = 0;
+    if (device->options.is_guarded) {
+        if (old)
+            free_region(device, old);
+        return new_bytes > 0 ? take_region(device, new_bytes) : NULL;
+    }
+    if (old)
+        device->counts.live_blocks--;
+    free(old);
+    unsigned char *const block =
+        new_bytes > 0 ? aligned_alloc(256, (new_bytes + 255) / 256 * 256) : NULL;
+    if (block) {
+        memset(block, 0x5A, new_bytes);
+        device->counts.live_blocks++;
+    }
+    return block;
+}
+
+static enum ronde_status share(void *self, enum ronde_sharing sharing, uint64_t bytes,
+                               void **out_block, struct ronde_share *out_share,
+                               struct ronde_error *error)
+{
+    struct emulated_device *device = self;
+    const struct emulated_options *options = &device->options;
+    *out_block = NULL;
+    if (fails(device, EMULATED_SHARE))
+        return ronde_fail(error, RONDE_NO_MEMORY, "the device shares nothing");
+    if (sharing == RONDE_SHARING_AUTO)
+        sharing = options->lacks_descriptors ? RONDE_SHARING_IPC : RONDE_SHARING_DESCRIPTOR;
+    if ((sharing == RONDE_SHARING_DESCRIPTOR && options->lacks_descriptors) ||
+        (sharing == RONDE_SHARING_FABRIC && !options->has_fabric))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "the device makes no handles of kind %s",
+                          ronde_sharing_text(sharing));
+    const enum ronde_status status =
+        emulated_share_make(&device->named, sharing, bytes, out_block, out_share, error);
+    device->counts.live_blocks += status == RONDE_OK;
+    device->counts.shared[sharing] += status == RONDE_OK;
+    return status;
+}
+
+static void unshare(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
+{
+    struct emulated_device *device = self;
+    (void)sharing;
+    emulated_share_drop(&device->named, block, bytes);
+    device->counts.live_blocks--;
+}
+
+static enum ronde_status attach(void *self, const struct ronde_share *from, uint64_t bytes,
+                                void **out_block, struct ronde_error *error)
+{
+    struct emulated_device *device = self;
+    *out_block = NULL;
+    if (fails(device, EMULATED_ATTACH))
+        return ronde_fail(error, RONDE_DEVICE, "the driver refuses to import");
+    const enum ronde_status status = emulated_share_map(from, bytes, out_block, error);
+    device->counts.live_blocks += status == RONDE_OK;
+    device->counts.attached += status == RONDE_OK;
+    return status;
+}
+
+static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
+{
+    struct emulated_device *device = self;
+    (void)sharing;
+    emulated_share_unmap(block, bytes);
+    device->counts.live_blocks--;
+}
+
+/* The host's memory is reached anyway; what is pinned must be let go. */
+static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
+{
+    struct emulated_device *device = self;
+    (void)memory;
+    (void)bytes;
+    if (fails(device, EMULATED_PIN))
+        return ronde_fail(error, RONDE_DEVICE, "the device pins nothing");
+    device->counts.live_blocks++;
+    device->counts.pins++;
+    return RONDE_OK;
+}
+
+static void unpin(void *self, void *memory, uint64_t bytes)
+{
+    struct emulated_device *device = self;
+    (void)memory;
+    (void)bytes;
+    device->counts.live_blocks--;
+}
+
+static bool reaches(void *self, const void *start, uint64_t bytes)
+{
+    const struct emulated_device *device = self;
+    const uintptr_t hidden = (uintptr_t)device->hidden;
+    return device->options.reaches_host &&
+           ((uintptr_t)start > hidden || hidden - (uintptr_t)start >= bytes);
+}
+
+void emulated_memory_init(struct emulated_device *device)
+{
+    struct ronde_gpu *gpu = &device->gpu;
+    device->memory = (struct ronde_mem){device_resize, device};
+    gpu->memory = &device->memory;
+    gpu->buffers = &device->memory;
+    gpu->join = join;
+    gpu->is_exposed = is_exposed;
+    gpu->settle = settle;
+    gpu->share = share;
+    gpu->unshare = unshare;
+    gpu->attach = attach;
+    gpu->detach = detach;
+    gpu->pin = pin;
+    gpu->unpin = unpin;
+    gpu->reaches = reaches;
+}
