@@ -1,6 +1,7 @@
 /*
- * What the compiler says about the kernels, for which no GPU is needed: no local memory, registers within the occupancy
- * that is planned, and 16 bytes per load and store in the loops that move data. The machine code is read as it is: of
+ * What the compiler made of the kernels, for which no GPU is needed: no local memory, registers within the occupancy
+ * that is planned, and 16 bytes per load and store in the loops that move data. Every kernel of the library that was
+ * built is looked at, for every kind of GPU: they lie in it as ELF files (cubins). The machine code is read as it is: of
  * an instruction (16 bytes, sm_80 to sm_100) the low 12 bits say what it does, bits 73 to 75 how much it moves.
  */
 #include "hw/cuda/job.h"
@@ -29,8 +30,18 @@ enum {
 /* The size field of 16 bytes. */
 #define SIZE_128 6u
 
-/* What a kernel's code consists of, as far as anybody asks. */
+/* Attributes in a section .nv.info: words of format and kind and size, then a symbol and a value. */
+enum { INFO_REGISTERS = 0x2f04, INFO_FRAME = 0x1104 };
+
+#define CODE_PREFIX ".text."
+#define KERNEL_PREFIX CODE_PREFIX "ronde_kernel_"
+
+/* What a kernel consists of, as far as anybody asks. */
 struct content {
+    char name[64];
+    unsigned architecture;
+    unsigned registers;
+    unsigned stack_bytes;
     unsigned vector_loads;
     unsigned vector_stores;
     unsigned local;
@@ -58,30 +69,125 @@ static void count_instructions(const unsigned char *code, size_t bytes, struct c
     }
 }
 
-/* Goes through the code sections of a cubin, which is an ELF file. */
-static bool read_cubin(const char *path, struct content *out)
+/* The largest value of an attribute of any function. */
+static void read_info(const unsigned char *info, size_t bytes, struct content *content)
 {
-    memset(out, 0, sizeof *out);
-    FILE *file = fopen(path, "rb");
-    static unsigned char bytes[1 << 22];
-    const size_t length = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (file)
-        fclose(file);
+    for (size_t at = 0; at + 4 <= bytes;) {
+        uint16_t head[2];
+        uint32_t value[2];
+        memcpy(head, info + at, sizeof head);
+        at += sizeof head;
+        if (head[1] >= sizeof value && at + sizeof value <= bytes) {
+            memcpy(value, info + at, sizeof value);
+            if (head[0] == INFO_REGISTERS && value[1] > content->registers)
+                content->registers = value[1];
+            if (head[0] == INFO_FRAME && value[1] > content->stack_bytes)
+                content->stack_bytes = value[1];
+        }
+        at += head[1];
+    }
+}
+
+/* A section of a cubin that lies within `bytes`; its name is within them too. */
+static void read_section(const unsigned char *cubin, size_t bytes, const Elf64_Shdr *section,
+                         const Elf64_Shdr *names, struct content *content)
+{
+    if (names->sh_offset + section->sh_name >= bytes ||
+        section->sh_offset + section->sh_size > bytes)
+        return;
+    const char *name = (const char *)cubin + names->sh_offset + section->sh_name;
+    const unsigned char *data = cubin + section->sh_offset;
+    const bool is_code = section->sh_type == SHT_PROGBITS && section->sh_flags & SHF_EXECINSTR;
+    if (strcmp(name, ".nv.info") == 0)
+        read_info(data, section->sh_size, content);
+    if (!is_code || strncmp(name, CODE_PREFIX, strlen(CODE_PREFIX)) != 0)
+        return;
+    snprintf(content->name, sizeof content->name, "%s", name);
+    count_instructions(data, section->sh_size, content);
+}
+
+/* Reads a cubin at the beginning of `bytes`; false if none begins there. */
+static bool read_cubin(const unsigned char *cubin, size_t bytes, struct content *out)
+{
     Elf64_Ehdr header;
-    if (length < sizeof header || length == sizeof bytes)
+    memset(out, 0, sizeof *out);
+    if (bytes < sizeof header)
         return false;
-    memcpy(&header, bytes, sizeof header);
+    memcpy(&header, cubin, sizeof header);
+    const size_t table = header.e_shoff;
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_machine != EM_CUDA ||
+        table + (size_t)header.e_shnum * sizeof(Elf64_Shdr) > bytes ||
+        header.e_shstrndx >= header.e_shnum)
+        return false;
+    Elf64_Shdr names;
+    memcpy(&names, cubin + table + header.e_shstrndx * sizeof names, sizeof names);
     for (unsigned k = 0; k < header.e_shnum; k++) {
         Elf64_Shdr section;
-        const size_t at = header.e_shoff + (size_t)k * header.e_shentsize;
-        if (at + sizeof section > length)
-            return false;
-        memcpy(&section, bytes + at, sizeof section);
-        if (section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_EXECINSTR) != 0 &&
-            section.sh_offset + section.sh_size <= length)
-            count_instructions(bytes + section.sh_offset, section.sh_size, out);
+        memcpy(&section, cubin + table + k * sizeof section, sizeof section);
+        read_section(cubin, bytes, &section, &names, out);
     }
+    out->architecture = header.e_flags >> 8 & 0xff;
     return out->instructions > 0;
+}
+
+static bool has_compiler(void)
+{
+    if (RONDE_NVCC[0] == '\0')
+        suite_skip("built without nvcc (RONDE_CUDA)");
+    return RONDE_NVCC[0] != '\0';
+}
+
+static unsigned char *read_bytes(const char *path, size_t *out_bytes)
+{
+    FILE *file = fopen(path, "rb");
+    CU_ASSERT_FATAL(file != NULL && fseek(file, 0, SEEK_END) == 0);
+    const long length = ftell(file);
+    CU_ASSERT_FATAL(length > 0 && fseek(file, 0, SEEK_SET) == 0);
+    unsigned char *bytes = malloc((size_t)length);
+    CU_ASSERT_FATAL(bytes != NULL && fread(bytes, 1, (size_t)length, file) == (size_t)length);
+    fclose(file);
+    *out_bytes = (size_t)length;
+    return bytes;
+}
+
+static void check_kernel(const struct content *kernel)
+{
+    CU_ASSERT(kernel->registers > 0 && kernel->registers <= REGISTERS_MOST);
+    CU_ASSERT_EQUAL(kernel->stack_bytes, 0);
+    CU_ASSERT_EQUAL(kernel->local, 0);
+    /* Nine kinds of moves; unrolled ones have at least RONDE_VECTORS_AT_ONCE of each operand. */
+    CU_ASSERT(kernel->vector_loads >= 9 * 4);
+    CU_ASSERT(kernel->vector_stores >= 9 * 4);
+    CU_ASSERT(kernel->loads_together >= 2 * RONDE_VECTORS_AT_ONCE);
+    suite_note("%s sm_%u: %u registers, %u loads and %u stores of 16 bytes, %u instructions",
+               kernel->name + strlen(KERNEL_PREFIX), kernel->architecture, kernel->registers,
+               kernel->vector_loads, kernel->vector_stores, kernel->instructions);
+}
+
+static void count_file(const char *path, void *context)
+{
+    (void)path;
+    ++*(unsigned *)context;
+}
+
+static void kernels_use_registers_and_vectors_only(void)
+{
+    struct content content;
+    size_t bytes;
+    unsigned types = 0, kernels = 0;
+    if (!has_compiler())
+        return;
+    files_walk("hw/cuda", ".cu", count_file, &types);
+    unsigned char *library = read_bytes(RONDE_CUDA_LIBRARY, &bytes);
+    for (size_t at = 0; at < bytes; at++)
+        if (library[at] == ELFMAG0 && read_cubin(library + at, bytes - at, &content) &&
+            strncmp(content.name, KERNEL_PREFIX, strlen(KERNEL_PREFIX)) == 0) {
+            check_kernel(&content);
+            kernels++;
+        }
+    free(library);
+    /* Each type for each kind of GPU; none would be found if nvcc began to compress them. */
+    CU_ASSERT(kernels >= types && kernels % types == 0);
 }
 
 /* The number before a phrase, as in "104 registers"; UINT64_MAX if it is not there. */
@@ -93,69 +199,6 @@ static uint64_t number_before(const char *said, const char *phrase)
     return at ? strtoull(at, NULL, 10) : UINT64_MAX;
 }
 
-/* Compiles a file for an architecture; what ptxas said, or NULL. The caller frees. */
-static char *compile(const char *source, unsigned architecture, const char *cubin)
-{
-    char command[4096];
-    char *said = NULL;
-    snprintf(command, sizeof command,
-             "'%s' -std=c++17 -O3 -fmad=false -arch=sm_%u -I'%s' -I'%s/engine/include' -Xptxas -v "
-             "-cubin '%s' -o '%s' 2>&1",
-             RONDE_NVCC, architecture, RONDE_SOURCE_DIR, RONDE_SOURCE_DIR, source, cubin);
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, 0);
-    if (status == 0 && said)
-        return said;
-    suite_note("%.1000s", said ? said : "");
-    free(said);
-    return NULL;
-}
-
-static bool has_compiler(void)
-{
-    if (RONDE_NVCC[0] == '\0')
-        suite_skip("built without nvcc (RONDE_CUDA)");
-    return RONDE_NVCC[0] != '\0';
-}
-
-static const char cubin[] = RONDE_SCRATCH_DIR "/kernel.cubin";
-
-static void check_kernel(const char *type, unsigned architecture)
-{
-    char source[1024];
-    struct content content;
-    snprintf(source, sizeof source, "%s/hw/cuda/kernel_%s.cu", RONDE_SOURCE_DIR, type);
-    char *said = compile(source, architecture, cubin);
-    if (!said)
-        return;
-    const uint64_t registers = number_before(said, " registers");
-    CU_ASSERT_EQUAL(number_before(said, " bytes stack frame"), 0);
-    CU_ASSERT_EQUAL(number_before(said, " bytes spill stores"), 0);
-    CU_ASSERT(registers <= REGISTERS_MOST);
-    CU_ASSERT_FATAL(read_cubin(cubin, &content));
-    CU_ASSERT_EQUAL(content.local, 0);
-    /* Nine kinds of moves; unrolled ones have at least RONDE_VECTORS_AT_ONCE of each operand. */
-    CU_ASSERT(content.vector_loads >= 9 * 4);
-    CU_ASSERT(content.vector_stores >= 9 * 4);
-    CU_ASSERT(content.loads_together >= 2 * RONDE_VECTORS_AT_ONCE);
-    suite_note("%s sm_%u: %llu registers, %u loads and %u stores of 16 bytes, %u instructions",
-               type, architecture, (unsigned long long)registers, content.vector_loads,
-               content.vector_stores, content.instructions);
-    free(said);
-}
-
-static void kernels_use_registers_and_vectors_only(void)
-{
-    if (!has_compiler())
-        return;
-    check_kernel("int8", 90);
-    check_kernel("bfloat16", 90);
-    check_kernel("float8_e4m3", 90);
-    check_kernel("float32", 80);
-    check_kernel("float32", 90);
-    check_kernel("float32", 100);
-}
-
 /* A kernel that cannot do without local memory and moves single words: the checks above can fail. */
 static const char bad_kernel[] =
     "extern \"C\" __global__ void bad(int *p, int n)\n"
@@ -165,17 +208,26 @@ static const char bad_kernel[] =
 static void a_bad_kernel_is_found_out(void)
 {
     static const char source[] = RONDE_SCRATCH_DIR "/bad.cu";
+    static const char cubin[] = RONDE_SCRATCH_DIR "/bad.cubin";
     struct content content;
+    char *said = NULL;
+    size_t bytes;
     if (!has_compiler())
         return;
-    FILE *file = fopen(source, "w");
-    CU_ASSERT_FATAL(file != NULL);
-    fputs(bad_kernel, file);
-    CU_ASSERT_FATAL(fclose(file) == 0);
-    char *said = compile(source, 90, cubin);
-    CU_ASSERT_FATAL(said != NULL);
-    CU_ASSERT(number_before(said, " bytes stack frame") >= 256);
-    CU_ASSERT_FATAL(read_cubin(cubin, &content));
+    CU_ASSERT_FATAL(files_write(source, bad_kernel));
+    CU_ASSERT_EQUAL_FATAL(files_command("'" RONDE_NVCC
+                                        "' -O3 -arch=sm_90 -Xptxas -v -cubin '" RONDE_SCRATCH_DIR
+                                        "/bad.cu' -o '" RONDE_SCRATCH_DIR "/bad.cubin' 2>&1",
+                                        &said),
+                          0);
+    unsigned char *read = read_bytes(cubin, &bytes);
+    CU_ASSERT_FATAL(read_cubin(read, bytes, &content));
+    free(read);
+    /* What is read here is what the compiler says. */
+    CU_ASSERT_EQUAL(content.architecture, 90);
+    CU_ASSERT_EQUAL(content.registers, number_before(said, " registers"));
+    CU_ASSERT_EQUAL(content.stack_bytes, number_before(said, " bytes stack frame"));
+    CU_ASSERT(content.stack_bytes >= 256);
     CU_ASSERT(content.local > 0);
     CU_ASSERT_EQUAL(content.vector_stores, 0);
     free(said);
