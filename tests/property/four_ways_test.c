@@ -15,6 +15,9 @@
 /** Graphs above this are not handed to SimGrid: seconds each. */
 #define MOST_OPS 140000u
 
+/** The largest schedules of a sample. */
+#define SAMPLE_RANKS 9u
+
 /** Costs that differ from one another and from the crossbar's own, so that none can stand in for another. */
 static const struct ronde_time_params costs = {.alpha_ns = 730,
                                                .step_ns = 57,
@@ -138,9 +141,10 @@ static void rings_and_doubling_cost_the_same_four_ways(void)
     if (!platform)
         return;
     struct tally tally = {.has_simgrid = ronde_sim_simgrid_available(&text)};
-    for (uint32_t ranks = 2; ranks <= 64; ranks += ranks < 17 ? 1 : ranks == 17 ? 15 : 32) {
+    const uint32_t most = suite_is_sample() ? SAMPLE_RANKS : 64;
+    for (uint32_t ranks = 2; ranks <= most; ranks += ranks < 17 ? 1 : ranks == 17 ? 15 : 32) {
         const bool is_power = (ranks & (ranks - 1)) == 0;
-        for (uint64_t pieces = 1; pieces <= 16; pieces++) {
+        for (uint64_t pieces = 1; pieces <= 16; pieces += suite_is_sample() ? 5 : 1) {
             compare_ranks(platform, find(RONDE_ALL_REDUCE, "ring"), ranks, pieces, true, &tally);
             compare_ranks(platform, find(RONDE_REDUCE_SCATTER, "ring"), ranks, pieces, true, &tally);
             compare_ranks(platform, find(RONDE_ALL_GATHER, "ring"), ranks, pieces, true, &tally);
@@ -192,7 +196,8 @@ static void algorithms_in_lockstep_cost_the_same_four_ways(void)
         return;
     struct tally tally = {.has_simgrid = ronde_sim_simgrid_available(&text)};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        for (uint32_t ranks = 2; ranks <= 24; ranks += ranks < 9 ? 1 : 3)
+        for (uint32_t ranks = 2; ranks <= (suite_is_sample() ? SAMPLE_RANKS : 24);
+             ranks += ranks < 9 ? 1 : 3)
             for (uint64_t pieces = 1; pieces <= all[i].most_pieces; pieces += 5)
                 if (!all[i].needs_power || (ranks & (ranks - 1)) == 0)
                     compare_ranks(platform, find(all[i].collective, all[i].name), ranks, pieces,

@@ -30,63 +30,78 @@ struct tally {
 /** Of each of some 300 schedules. */
 #define MUTANTS 2000u
 
-/** Mutants per schedule; RONDE_TEST_SCALE is a percentage, for sanitizers. */
+/** Mutants per schedule; RONDE_TEST_SCALE is a percentage. */
 static unsigned mutants_per_schedule(void)
 {
-    const char *scale = getenv("RONDE_TEST_SCALE");
-    const double percent = scale ? atof(scale) : 100.0;
-    return percent > 0 && percent < 100 ? (unsigned)(MUTANTS * percent / 100) + 10 : MUTANTS;
+    return suite_is_sample() ? (unsigned)(MUTANTS * suite_number("RONDE_TEST_SCALE", 100) / 100) + 10
+                             : MUTANTS;
 }
 
-/** Whether one run gives the right bytes. */
-static bool is_right(void *host, const struct ronde_schedule *schedule, bool in_place,
-                     uint32_t depth, uint64_t seed)
+/** What the mutants of a schedule run on, and must make of it: memory out of place and in place. */
+struct bench {
+    void *host;
+    unsigned placements; /**< 1 where the collective has no form in place */
+    struct buffers actual[2];
+    struct buffers expected[2];
+};
+
+static void set_up(struct bench *bench, const struct ronde_schedule *schedule)
 {
-    /* two pieces and a rest for the largest chunk: 16-byte slots, a few grains a chunk */
-    const struct buffers_shape shape = {.collective = schedule->collective,
-                                        .ranks = schedule->ranks,
-                                        .root = schedule->root,
-                                        .count = 9 * (uint64_t)schedule->chunks_per_block + 1,
-                                        .dtype = RONDE_INT32,
-                                        .op = RONDE_SUM,
-                                        .in_place = in_place,
-                                        .data = BUFFERS_SMALL,
-                                        .seed = 7};
-    struct buffers actual, expected;
-    if (!buffers_create(&shape, &actual))
-        return false;
-    bool is_good = buffers_create(&shape, &expected);
-    if (is_good) {
-        const struct ronde_launch launch = {.count = shape.count,
-                                            .dtype = shape.dtype,
-                                            .op = shape.op,
-                                            .in = actual.in,
-                                            .out = actual.out,
-                                            .slot_bytes = 16,
-                                            .depth = depth,
-                                            .seed = seed};
-        struct ronde_result result;
-        char text[256];
-        is_good = buffers_expect(&expected) &&
-                  ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch, &result,
-                                         NULL) == RONDE_OK &&
-                  !buffers_differ(&actual, &expected, text, sizeof text);
-        buffers_destroy(&expected);
+    bench->placements = 1u + ronde_collective_traits(schedule->collective)->has_in_place;
+    for (unsigned in_place = 0; in_place < bench->placements; in_place++) {
+        /* two pieces and a rest for the largest chunk: 16-byte slots, a few grains a chunk */
+        const struct buffers_shape shape = {.collective = schedule->collective,
+                                            .ranks = schedule->ranks,
+                                            .root = schedule->root,
+                                            .count = 9 * (uint64_t)schedule->chunks_per_block + 1,
+                                            .dtype = RONDE_INT32,
+                                            .op = RONDE_SUM,
+                                            .in_place = in_place == 1,
+                                            .data = BUFFERS_SMALL,
+                                            .seed = 7};
+        CU_ASSERT_FATAL(buffers_create(&shape, &bench->actual[in_place]));
+        CU_ASSERT_FATAL(buffers_create(&shape, &bench->expected[in_place]));
+        CU_ASSERT_FATAL(buffers_expect(&bench->expected[in_place]));
     }
-    buffers_destroy(&actual);
-    return is_good;
+}
+
+static void clear_up(struct bench *bench)
+{
+    for (unsigned in_place = 0; in_place < bench->placements; in_place++) {
+        buffers_destroy(&bench->actual[in_place]);
+        buffers_destroy(&bench->expected[in_place]);
+    }
+}
+
+/** Whether one run of a loaded schedule gives the right bytes. */
+static bool is_right(struct bench *bench, void *program, unsigned in_place, uint32_t depth,
+                     uint64_t seed)
+{
+    struct buffers *actual = &bench->actual[in_place];
+    buffers_fill(actual);
+    struct ronde_launch launch = buffers_launch(actual);
+    launch.slot_bytes = 16;
+    launch.depth = depth;
+    launch.seed = seed;
+    struct ronde_result result;
+    char text[256];
+    void *run = NULL;
+    return ronde_backend_host.run(program, &launch, &run, NULL) == RONDE_OK &&
+           ronde_backend_host.wait(run, &result, NULL) == RONDE_OK &&
+           !buffers_differ(actual, &bench->expected[in_place], text, sizeof text);
 }
 
 /** Several interleavings, depths and both placements. */
-static bool is_right_everywhere(void *host, const struct ronde_schedule *schedule, uint32_t depth,
-                                unsigned interleavings)
+static bool is_right_everywhere(struct bench *bench, const struct ronde_schedule *schedule,
+                                uint32_t depth, unsigned interleavings)
 {
-    const bool has_in_place = ronde_collective_traits(schedule->collective)->has_in_place;
-    for (unsigned i = 0; i < interleavings; i++)
-        for (unsigned in_place = 0; in_place <= has_in_place; in_place++)
-            if (!is_right(host, schedule, in_place == 1, depth + (i % 3 == 2 ? 7 : i % 3), i))
-                return false;
-    return true;
+    void *program = NULL;
+    bool is_good = ronde_backend_host.load(bench->host, schedule, &program, NULL) == RONDE_OK;
+    for (unsigned i = 0; is_good && i < interleavings; i++)
+        for (unsigned in_place = 0; is_good && in_place < bench->placements; in_place++)
+            is_good = is_right(bench, program, in_place, depth + (i % 3 == 2 ? 7 : i % 3), i);
+    ronde_backend_host.unload(program);
+    return is_good;
 }
 
 static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm, uint32_t ranks,
@@ -126,8 +141,8 @@ static void compare_with_expansion(const struct ronde_schedule *raw, bool is_acc
 }
 
 /** Seals a mutant (consumed) and holds it against host. `depth` is what the original states. */
-static void judge(void *host, struct ronde_schedule *mutant, enum mutate_kind kind, uint32_t depth,
-                  struct tally *tally)
+static void judge(struct bench *bench, struct ronde_schedule *mutant, enum mutate_kind kind,
+                  uint32_t depth, struct tally *tally)
 {
     struct ronde_schedule *unproved = NULL;
     CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &unproved, NULL) == RONDE_OK);
@@ -135,14 +150,14 @@ static void judge(void *host, struct ronde_schedule *mutant, enum mutate_kind ki
     const bool is_accepted = ronde_seal(mutant, NULL, NULL) == RONDE_OK;
     if (ronde_seal_unproved(unproved, depth, NULL) == RONDE_OK)
         compare_with_expansion(unproved, is_accepted, tally);
-    if (is_accepted && is_right_everywhere(host, mutant, mutant->proof.min_depth, 6)) {
+    if (is_accepted && is_right_everywhere(bench, mutant, mutant->proof.min_depth, 6)) {
         tally->accepted_right++;
     } else if (is_accepted) {
         tally->accepted_wrong++;
         report_hole(mutant, kind);
     } else if (ronde_seal_unproved(unproved, depth, NULL) != RONDE_OK) {
         tally->malformed++;
-    } else if (is_right_everywhere(host, unproved, depth, 3)) {
+    } else if (is_right_everywhere(bench, unproved, depth, 3)) {
         tally->refused_harmless++;
     } else {
         tally->refused_harmful++;
@@ -151,12 +166,34 @@ static void judge(void *host, struct ronde_schedule *mutant, enum mutate_kind ki
     ronde_schedule_destroy(mutant);
 }
 
-/** Mutates one schedule, every other time with its symmetry unrolled, so that single ranks break too. */
-static void mutate_schedule(void *host, const struct ronde_schedule *schedule, unsigned mutants,
-                            struct tally *tallies)
+/** Hashes met before: an open table that is never more than half full. */
+struct seen {
+    uint64_t hashes[4 * MUTANTS];
+};
+
+/** Notes a hash; false if it was there. */
+static bool is_new(struct seen *seen, uint64_t hash)
 {
+    const size_t places = sizeof seen->hashes / sizeof seen->hashes[0];
+    size_t at = (size_t)(hash % places);
+    while (seen->hashes[at] != 0 && seen->hashes[at] != hash)
+        at = (at + 1) % places;
+    const bool is_first = seen->hashes[at] == 0;
+    seen->hashes[at] = hash;
+    return is_first;
+}
+
+/**
+ * Mutates one schedule, every other time with its symmetry unrolled, so that single ranks break too. Few ranks have few
+ * places to break: what is drawn again is not judged again.
+ */
+static void mutate_schedule(struct bench *bench, const struct ronde_schedule *schedule,
+                            unsigned mutants, struct tally *tallies)
+{
+    static struct seen seen;
     uint64_t random = schedule->hash;
     const unsigned attempts = mutants * 8; /* a tree of two ranks has few places to break */
+    memset(&seen, 0, sizeof seen);
     for (unsigned i = 0, made = 0; i < attempts && made < mutants; i++) {
         const enum mutate_kind kind = (enum mutate_kind)(buffers_draw(&random) % MUTATE_COUNT);
         struct ronde_schedule *mutant = NULL;
@@ -166,12 +203,12 @@ static void mutate_schedule(void *host, const struct ronde_schedule *schedule, u
             CU_ASSERT(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) == RONDE_OK);
         CU_ASSERT_FATAL(mutant != NULL);
         const uint64_t hash = ronde_schedule_hash(mutant);
-        if (mutate(mutant, kind, &random) && ronde_schedule_hash(mutant) != hash) {
-            judge(host, mutant, kind, schedule->proof.min_depth, &tallies[kind]);
-            made++;
-        } else {
+        const bool is_mutant = mutate(mutant, kind, &random) && ronde_schedule_hash(mutant) != hash;
+        made += is_mutant;
+        if (is_mutant && is_new(&seen, ronde_schedule_hash(mutant)))
+            judge(bench, mutant, kind, schedule->proof.min_depth, &tallies[kind]);
+        else
             ronde_schedule_destroy(mutant);
-        }
     }
 }
 
@@ -200,19 +237,23 @@ static void print_tallies(const struct tally *tallies)
 
 static void every_harmful_mutant_is_rejected(void)
 {
-    void *host = NULL;
+    struct bench bench = {0};
     struct ronde_machine machine;
     struct tally tallies[MUTATE_COUNT];
     memset(tallies, 0, sizeof tallies);
     CU_ASSERT_FATAL(ronde_backend_host.probe(&machine, NULL) == RONDE_OK);
-    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) == RONDE_OK);
+    CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &bench.host, NULL) ==
+                    RONDE_OK);
     uint32_t count = 0;
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 2; ranks <= 9; ranks++) {
             struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1 + ranks % 2);
-            if (schedule)
-                mutate_schedule(host, schedule, mutants_per_schedule(), tallies);
+            if (!schedule)
+                continue;
+            set_up(&bench, schedule);
+            mutate_schedule(&bench, schedule, mutants_per_schedule(), tallies);
+            clear_up(&bench);
             ronde_schedule_destroy(schedule);
         }
     print_tallies(tallies);
@@ -222,7 +263,7 @@ static void every_harmful_mutant_is_rejected(void)
         CU_ASSERT(tallies[kind].mutants > 0);
         CU_ASSERT(tallies[kind].refused_harmful + tallies[kind].malformed > 0);
     }
-    ronde_backend_host.close(host);
+    ronde_backend_host.close(bench.host);
 }
 
 /** Larger symmetric schedules: verdicts only, host would be slow. */
@@ -232,7 +273,7 @@ static void quotient_and_expansion_agree_on_larger_mutants(void)
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     struct tally tally = {0};
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t ranks = 10; ranks <= 33; ranks++) {
+        for (uint32_t ranks = 10; ranks <= 33; ranks += suite_is_sample() ? 6 : 1) {
             struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1);
             uint64_t random = ranks;
             for (unsigned k = 0; schedule && schedule->symmetry != RONDE_SYMMETRY_NONE && k < 60;
@@ -302,7 +343,7 @@ static void quotient_and_expansion_agree_under_orders(void)
             const bool is_bundled = schedule && schedule->symmetry != RONDE_SYMMETRY_NONE &&
                                     schedule->collective != RONDE_SEND_RECV &&
                                     schedule->max_chunk_count > 1;
-            for (unsigned round = 0; is_bundled && round < 200; round++)
+            for (unsigned round = 0; is_bundled && round < (suite_is_sample() ? 50 : 200); round++)
                 compare_under_order(schedule, round, &random, &tally);
             ronde_schedule_destroy(schedule);
         }

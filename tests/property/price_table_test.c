@@ -175,6 +175,10 @@ static void the_page_says_how_far_closed_forms_are_off(void)
     char path[512];
     uint32_t count = 0;
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    if (suite_is_sample()) {
+        suite_skip("the table takes all of its loads; property/price has a sample of such");
+        return;
+    }
     if (!suite_source(path, sizeof path, "docs/prices.md"))
         return;
     snprintf(table, sizeof table, "%s%s",

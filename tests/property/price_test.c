@@ -6,6 +6,7 @@
 #include "support/suite.h"
 
 #include "ronde/schedules.h"
+#include "ronde/split.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,6 +100,9 @@ static bool compare(const struct ronde_schedule *schedule, const struct ronde_re
         tally->worst = excess;
     return price.is_exact;
 }
+
+/** The largest schedules of a sample: uneven trees, folds and powers of two. */
+#define SAMPLE_RANKS 9u
 
 /** Elements of `pieces` slots in every chunk. */
 static uint64_t even_count(const struct ronde_schedule *schedule, uint64_t pieces)
@@ -207,7 +211,7 @@ static uint64_t next_pieces(const struct ronde_request *request, uint64_t pieces
 static void compare_even(const struct ronde_request *request, struct tally *tally)
 {
     struct ronde_schedule *schedule = compile(request);
-    const uint64_t most = request->ranks > 17 ? 4 : 16;
+    const uint64_t most = request->ranks > 17 ? 4 : suite_is_sample() ? 8 : 16;
     for (uint64_t pieces = 1; schedule && pieces <= most; pieces = next_pieces(request, pieces))
         for (size_t n = 0; n < NETWORK_COUNT; n++)
             for (uint32_t depth = 0; depth <= (pieces % 4 <= 1 ? 3u : 0u); depth++) {
@@ -225,6 +229,19 @@ static void compare_even(const struct ronde_request *request, struct tally *tall
     ronde_schedule_destroy(schedule);
 }
 
+/**
+ * What fits into one piece costs the same in slots of any size, and the hundredth piece between many ranks as much as the
+ * tenth.
+ */
+static bool is_worthwhile(const struct ronde_schedule *schedule, const struct ronde_load *load)
+{
+    if (load->slot_bytes == 0)
+        return true;
+    const uint64_t pieces = ronde_piece_count(schedule, load->count, 4, load->slot_bytes);
+    return pieces == 1 ? load->slot_bytes == SLOT_BYTES
+                       : pieces <= 64 || schedule->ranks <= SAMPLE_RANKS;
+}
+
 /** Counts at which chunks differ, channels differ, chunks are empty, or the last grain is short. */
 static void compare_uneven(const struct ronde_request *request, struct tally *tally)
 {
@@ -237,6 +254,8 @@ static void compare_uneven(const struct ronde_request *request, struct tally *ta
                 const struct ronde_load load = {.count = odd[i],
                                                 .dtype = RONDE_FLOAT32,
                                                 .slot_bytes = slot};
+                if (!is_worthwhile(schedule, &load))
+                    continue;
                 compare(schedule, request, &load, &networks[n], tally);
             }
     ronde_schedule_destroy(schedule);
@@ -294,7 +313,7 @@ static void closed_forms_hold_on_machines_drawn_by_chance(void)
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++) {
         struct tally tally = {0};
-        for (uint32_t i = 0; i < CHANCES; i++)
+        for (uint32_t i = 0; i < (suite_is_sample() ? CHANCES / 10 : CHANCES); i++)
             compare_by_chance(&algorithms[a], &state, &tally);
         suite_note("%s %s: %u exact, %u approximate, at most %.0f %% above",
                    ronde_collective_text(algorithms[a].collective), algorithms[a].name, tally.exact,
@@ -311,7 +330,7 @@ static void for_all_requests(void (*compare_request)(const struct ronde_request 
     const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++) {
         struct tally tally = {0};
-        for (uint32_t i = 1; i <= 19; i++)
+        for (uint32_t i = 1; i <= (suite_is_sample() ? SAMPLE_RANKS : 19); i++)
             for (uint32_t channels = 1; channels <= 3; channels += 2) {
                 const struct ronde_request request = {.collective = algorithms[a].collective,
                                                       .algorithm = algorithms[a].name,

@@ -64,6 +64,11 @@ uint64_t suite_number(const char *variable, uint64_t otherwise)
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+bool suite_is_sample(void)
+{
+    return suite_number("RONDE_TEST_SCALE", 100) < 100;
+}
+
 const char *suite_ronde(void)
 {
     return RONDE_BINARY;

@@ -48,6 +48,13 @@ bool suite_shared(char *path, size_t bytes, const char *relative);
 /** A number from the environment: RONDE_TEST_SCALE, the size of random samples in percent, and the like. */
 uint64_t suite_number(const char *variable, uint64_t otherwise);
 
+/**
+ * Whether a sample of what is computed will do (RONDE_TEST_SCALE below 100). CMake says so to tests of the engine's
+ * arithmetic in builds that look for something else: sanitizers, to which a large case shows nothing that a small one
+ * does not, and builds without components, whose engine is the complete one's.
+ */
+bool suite_is_sample(void);
+
 /** Path of the `ronde` that was built with the tests. */
 const char *suite_ronde(void);
 
