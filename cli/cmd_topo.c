@@ -9,14 +9,15 @@
 struct verb {
     const char *name;
     uint32_t arguments; /* it takes at most, itself included */
+    bool has_rows; /* its answer can be had as a row, for programs; the others write platform files */
     int (*run)(const struct ronde_options *options);
 };
 
 static const struct verb verbs[] = {
-    {"show", 2, ronde_topo_show},
-    {"generate", 3, ronde_topo_generate},
-    {"import", 2, ronde_topo_import},
-    {"check", 2, ronde_topo_check},
+    {"show", 2, true, ronde_topo_show},
+    {"generate", 3, false, ronde_topo_generate},
+    {"import", 2, false, ronde_topo_import},
+    {"check", 2, true, ronde_topo_check},
 };
 
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
@@ -46,6 +47,24 @@ static int refuse_argument(const struct ronde_options *options)
     return ronde_report(&error);
 }
 
+static int refuse_rows(const struct verb *verb)
+{
+    struct ronde_error error = {0};
+    ronde_fail(&error, RONDE_BAD_ARGUMENT,
+               "topo %s writes a platform file; --json and --csv are for show and check",
+               verb->name);
+    return ronde_report(&error);
+}
+
+static int run_verb(const struct verb *verb, const struct ronde_options *options)
+{
+    if (options->argument_count > verb->arguments)
+        return refuse_argument(options);
+    if ((options->json || options->csv) && !verb->has_rows)
+        return refuse_rows(verb);
+    return verb->run(options);
+}
+
 int ronde_cmd_topo(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -55,7 +74,6 @@ int ronde_cmd_topo(const struct ronde_options *options)
     }
     for (size_t i = 0; i < VERB_COUNT; i++)
         if (strcmp(verbs[i].name, options->arguments[0]) == 0)
-            return options->argument_count > verbs[i].arguments ? refuse_argument(options)
-                                                                : verbs[i].run(options);
+            return run_verb(&verbs[i], options);
     return refuse_verb(options->arguments[0]);
 }

@@ -78,7 +78,7 @@ static const struct ronde_command commands[] = {
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
      "  ronde topo check pod.xml\n  ronde topo show --local\n",
      " local nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps "
-     "memory-GBps json output ",
+     "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --output /tmp/demo\n"

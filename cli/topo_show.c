@@ -73,8 +73,8 @@ int ronde_topo_show(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_topo_view_open(platform, &view, &error);
     if (status == RONDE_OK)
-        status =
-            options->json ? print_row(options, &view, &error) : print_view(options, &view, &error);
+        status = options->json || options->csv ? print_row(options, &view, &error)
+                                               : print_view(options, &view, &error);
     ronde_topo_view_close(&view);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);

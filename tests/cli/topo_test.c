@@ -260,6 +260,25 @@ static void show_refuses_what_it_cannot_draw(void)
     free(said);
 }
 
+static void rows_are_for_show_and_check(void)
+{
+    char *said = run("topo generate rail --nodes 2 --json", 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "topo generate writes a platform file"));
+    free(said);
+    said = run("topo import x.xml --csv", 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "--json and --csv are for show and check"));
+    free(said);
+    if (!can_read())
+        return;
+    said = run("topo show crossbar-64 --csv", 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "topology,machine,hosts,nodes,switches,wires"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, ",crossbar-64,64,64,1,64"));
+    free(said);
+    said = run("topo check crossbar-64 --csv", 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "path,name,description,hosts,"));
+    free(said);
+}
+
 /* --- placement ----------------------------------------------------------------------------- */
 
 /* The time in the row of a table that ends in a label. */
@@ -328,6 +347,7 @@ static const struct suite_case cases[] = {
     {"pictures_are_tidy_for_other_machines", pictures_are_tidy_for_other_machines},
     {"the_picture_of_the_readme_is_true", the_picture_of_the_readme_is_true},
     {"show_refuses_what_it_cannot_draw", show_refuses_what_it_cannot_draw},
+    {"rows_are_for_show_and_check", rows_are_for_show_and_check},
     {"scattering_a_ring_over_an_oversubscribed_tree_costs_double",
      scattering_a_ring_over_an_oversubscribed_tree_costs_double},
     {"orders_found_on_a_rail_pod_use_every_network_card",
