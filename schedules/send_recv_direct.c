@@ -63,20 +63,33 @@ void ronde_send_recv_direct_build(const struct ronde_request *request, struct ro
             state_pair(builder, request->source_of[rank], rank);
 }
 
-/** Messages of the busiest sender; without memory to count, the most there can be. */
+/** Senders whose messages are counted at once: a price has no memory but the stack. */
+#define COUNTED 4096u
+
+/** Messages of the busiest among COUNTED senders. */
+static uint32_t most_sent_from(const struct ronde_request *request, uint32_t first)
+{
+    uint32_t sent[COUNTED] = {0};
+    uint32_t most = 0;
+    for (uint32_t rank = 0; rank < request->ranks; rank++) {
+        const uint32_t source = request->source_of[rank];
+        /* Who wants nothing names RONDE_NONE, which is beyond them all. */
+        if (source - first < COUNTED && source != rank && ++sent[source - first] > most)
+            most = sent[source - first];
+    }
+    return most;
+}
+
+/** Messages of the busiest sender. */
 static uint32_t most_sent(const struct ronde_request *request)
 {
-    const uint32_t n = request->ranks;
+    uint32_t most = 0;
     if (!request->source_of)
-        return n > 1 ? 1 : 0;
-    uint32_t *sent = ronde_mem_new(ronde_mem_default(), n, sizeof *sent);
-    uint32_t most = sent ? 0 : n - 1;
-    for (uint32_t rank = 0; sent && rank < n; rank++) {
-        const uint32_t source = request->source_of[rank];
-        if (source != RONDE_NONE && source != rank && ++sent[source] > most)
-            most = sent[source];
+        return request->ranks > 1 ? 1 : 0;
+    for (uint32_t first = 0; first < request->ranks; first += COUNTED) {
+        const uint32_t sent = most_sent_from(request, first);
+        most = sent > most ? sent : most;
     }
-    ronde_mem_free(ronde_mem_default(), sent, n, sizeof *sent);
     return most;
 }
 

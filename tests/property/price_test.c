@@ -465,6 +465,29 @@ static void listed_pairs_cost_what_the_busiest_sender_takes(void)
     CU_ASSERT(tally.exact > tally.approximate);
 }
 
+/* Senders are counted some thousands at a time: the busiest may be among the first, in the middle and the last. */
+static void the_busiest_of_many_senders_is_found(void)
+{
+    enum { RANKS = 9000 };
+    static const uint32_t busiest[] = {0, 4095, 4096, 5000, RANKS - 1};
+    static uint32_t sources[RANKS];
+    const struct ronde_network network = {.latency_ns = 1000, .port_GBps = 10};
+    const struct ronde_load load = {.count = 1000000, .dtype = RONDE_UINT8};
+    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
+                                          .algorithm = "direct",
+                                          .ranks = RANKS,
+                                          .source_of = sources};
+    for (size_t i = 0; i < sizeof busiest / sizeof busiest[0]; i++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            sources[rank] = rank % 3 == 0 ? busiest[i] : rank % 3 == 1 ? rank - 1 : RONDE_NONE;
+        /* A third of the ranks want what it has; itself among them, it has a neighbour who does besides. */
+        const uint32_t messages = RANKS / 3;
+        const struct ronde_price price = find(&request)->price(&request, &load, &network);
+        const double expected_ns = 1000 + messages * 1e6 / 10;
+        CU_ASSERT(fabs(price.time_ns - expected_ns) <= TIME_TOLERANCE * expected_ns);
+    }
+}
+
 /* On a flat network it does not matter who sits where. */
 static void order_and_root_do_not_change_prices(void)
 {
@@ -506,6 +529,7 @@ int main(void)
          trees_approach_the_load_of_their_busiest_port},
         {"listed_pairs_cost_what_the_busiest_sender_takes",
          listed_pairs_cost_what_the_busiest_sender_takes},
+        {"the_busiest_of_many_senders_is_found", the_busiest_of_many_senders_is_found},
         {"order_and_root_do_not_change_prices", order_and_root_do_not_change_prices},
     };
     return suite_run("price", cases, sizeof cases / sizeof cases[0]);
