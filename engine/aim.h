@@ -55,7 +55,7 @@ RONDE_INTERP bool ronde_act_may_offer(const struct ronde_act *act)
 RONDE_INTERP const struct ronde_landing *ronde_act_landing(const struct ronde_act *act)
 {
     const struct ronde_task *task = act->lane->task;
-    const struct ronde_twin *twin = task->twins ? &task->twins[act->step->send] : 0;
+    const struct ronde_twin *twin = RONDE_TWIN(act);
     if (!twin || !twin->task)
         return 0;
     const struct ronde_landings *there = twin->task->landings;
@@ -75,7 +75,8 @@ RONDE_INTERP bool ronde_act_is_free(const struct ronde_act *act, const struct ro
 {
     const struct ronde_task *there = act->lane->task->twins[act->step->send].task;
     const struct ronde_frame *frame = act->lane->task->frame;
-    const struct ronde_wait *after = &landing->free[frame->is_in_place];
+    /* The receiver may run in place where the sender does not. */
+    const struct ronde_wait *after = &landing->free[there->frame->is_in_place];
     const uint64_t piece = frame->first_piece + act->lane->piece;
     if (after->lane != RONDE_NONE && RONDE_ACQUIRE(frame, &there->progress[after->lane].value) <
                                          piece * after->steps + after->after)
@@ -108,11 +109,12 @@ RONDE_INTERP_APART unsigned char *ronde_aim_place(const struct ronde_aim *aim, u
     return ronde_act_segment(&aim->act, item).destination;
 }
 
-/** Whether an offer and the place its reader writes to are the same memory, or have nothing in common. */
-RONDE_INTERP bool ronde_aim_spares(const struct ronde_aim *aim, const struct ronde_offer *offer)
+/** Whether the offer a step reads and the place it writes to are the same memory, or have nothing in common. */
+RONDE_INTERP bool ronde_aim_spares(const struct ronde_aim *aim, const struct ronde_act *act)
 {
+    const struct ronde_offer *offer = act->pulled;
     const uint64_t place = (uint64_t)(uintptr_t)ronde_aim_place(aim, 0);
-    const uint64_t start = (uint64_t)(uintptr_t)offer->start;
+    const uint64_t start = (uint64_t)(uintptr_t)RONDE_SEEN(act, offer);
     return place == start || place >= start + offer->bytes || place + offer->bytes <= start;
 }
 
@@ -129,7 +131,7 @@ RONDE_INTERP_APART bool ronde_act_takes_aim(const struct ronde_act *act,
     if (!landing || !ronde_act_is_free(act, landing, from))
         return false;
     ronde_aim_open(aim, act, landing);
-    return !act->pulled || step->chunk_count > 1 || ronde_aim_spares(aim, act->pulled);
+    return !act->pulled || step->chunk_count > 1 || ronde_aim_spares(aim, act);
 }
 
 #endif

@@ -75,6 +75,17 @@
 #define RONDE_REACH(act, offer, place) ((offer)->start)
 #endif
 
+#ifndef RONDE_SEEN
+/** Where what an offer tells of lies as this process sees it, to compare with places; NULL if it sees it nowhere. */
+#define RONDE_SEEN(act, offer) ((offer)->start)
+#endif
+
+#ifndef RONDE_TWIN
+/** The other end of the connection a step sends on; NULL if the receiver's memory is not to be written. */
+#define RONDE_TWIN(act)                                                                            \
+    ((act)->lane->task->twins ? &(act)->lane->task->twins[(act)->step->send] : 0)
+#endif
+
 #ifndef RONDE_KEEP
 /** What an offer of an item that lies at `start` tells: with `keeps` a machine makes a copy there is no hurry to read. */
 #define RONDE_KEEP(act, start, bytes) (start)
@@ -232,7 +243,7 @@ struct ronde_task {
     const struct ronde_wait *waits;        /**< one per entry of program->dependencies */
     const struct ronde_holds *holds;       /**< of its program: out of place, in place */
     const struct ronde_landings *landings; /**< of its program */
-    const struct ronde_twin *twins; /**< one per end; NULL where no rank reaches another's memory */
+    const struct ronde_twin *twins; /**< one per end; NULL where no rank writes another's memory */
     const struct ronde_extent *parts; /**< m entries: elements of each part of the channel's slice */
     unsigned char *base[RONDE_BUFFER_COUNT]; /**< the three memories */
     uint32_t chunks[RONDE_BUFFER_COUNT];     /**< chunks of each */

@@ -32,9 +32,9 @@ static enum ronde_status comm_supports(void *self, const struct ronde_schedule *
                                        struct ronde_error *why_not)
 {
     const struct ronde_comm *comm = self;
-    uint64_t unused[2];
+    struct ronde_habits unused = {0};
     const enum ronde_status status = ronde_launch_check_rank(schedule, launch, comm->rank, why_not);
-    return status == RONDE_OK ? ronde_comm_check_protocol(comm, schedule, launch, unused, why_not)
+    return status == RONDE_OK ? ronde_comm_check_protocol(comm, schedule, launch, &unused, why_not)
                               : status;
 }
 

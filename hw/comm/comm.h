@@ -10,6 +10,7 @@
 
 #include "engine/loaded.h"
 #include "hw/comm/keep.h"
+#include "hw/comm/push.h"
 #include "hw/comm/star.h"
 
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
@@ -92,16 +93,17 @@ struct ronde_wire {
      */
     int (*doze)(struct ronde_comm_program *program);
     /**
-     * Whether other ranks can read what this rank sends where it lies, and from which share of a chunk on it pays, in
-     * runs out of place and in place. NULL: never.
+     * Whether other ranks can read what this rank sends where it lies, from which share of a chunk on it pays, in runs
+     * out of place and in place, and whether they may write there too: what habits say of protocols. NULL: never.
      */
     bool (*is_readable)(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
-                        const struct ronde_launch *launch, uint64_t out_from_bytes[2]);
+                        const struct ronde_launch *launch, struct ronde_habits *io_habits);
     /** Where an offer of a rank can be read (RONDE_REACH, engine/machine.h); NULL with the error. NULL: nothing is offered. */
     const unsigned char *(*find)(const struct ronde_comm *comm, uint32_t rank,
                                  const struct ronde_offer *offer, unsigned char *place,
                                  struct ronde_error *error);
-    /** Says that what this rank has offered is not there any more, before that is so. NULL as find. */
+    /** Says that what this rank has offered is not there any more, before that is so. From now on nothing that is freed
+     * of what memory hands out is handed out again. NULL as find. */
     void (*withdraw)(const struct ronde_comm *comm);
     /** Whether a rank has said that; what was read of its offers before this was asked is what it offered if not. */
     bool (*has_withdrawn)(const struct ronde_comm *comm, uint32_t rank);
@@ -189,6 +191,7 @@ struct ronde_comm_program {
     struct ronde_neighbour
         *doubted; /**< it sent a letter whose digest is not its own, as far as known; or NULL */
     struct ronde_keep keep;
+    struct ronde_push push;
     uint64_t digest;      /**< of this rank's card for the run */
     uint64_t card_digest; /**< the same without the run's number */
     void *wire_self;      /**< the shared memory's */
@@ -233,13 +236,13 @@ void ronde_agreement_drop(struct ronde_comm_program *program);
 void ronde_card_fill(struct ronde_card *card, const struct ronde_schedule *schedule);
 
 /**
- * Refuses protocol pull where other ranks cannot read what this rank sends. out_from_bytes: from which share of a chunk
- * on a launch that leaves it open is pulled; UINT64_MAX = never. UNSUPPORTED.
+ * Refuses protocols pull and push where other ranks cannot read what this rank sends; sets what habits say of protocols.
+ * UNSUPPORTED.
  */
-enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
-                                            const struct ronde_schedule *schedule,
-                                            const struct ronde_launch *launch,
-                                            uint64_t out_from_bytes[2], struct ronde_error *error);
+enum ronde_status
+ronde_comm_check_protocol(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                          const struct ronde_launch *launch, struct ronde_habits *io_habits,
+                          struct ronde_error *error);
 
 /** A number that ranks with equal cards share, sequences aside, and others as good as never. */
 uint64_t ronde_card_digest(const struct ronde_card *card);

@@ -1,4 +1,4 @@
-/* Memory that other processes read in place. See heap.h. */
+/* Memory that other processes read and write in place. See heap.h. */
 #include "hw/comm/heap.h"
 
 #include "hw/comm/borrow.h"
@@ -23,15 +23,15 @@ static uint64_t page_bytes(void)
 }
 
 /* Maps a file at a multiple of LARGE_BYTES, so that its large pages can be mapped as such. NULL if the system refuses. */
-static unsigned char *map_aligned(int fd, uint64_t bytes, int protection)
+static unsigned char *map_aligned(int fd, uint64_t bytes)
 {
     unsigned char *room = mmap(NULL, (size_t)(bytes + LARGE_BYTES), PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return NULL;
     const uint64_t skip = ronde_round_up((uint64_t)(uintptr_t)room, LARGE_BYTES) - (uintptr_t)room;
-    unsigned char *start =
-        mmap(room + skip, (size_t)bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+    unsigned char *start = mmap(room + skip, (size_t)bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
     if (start == MAP_FAILED) {
         (void)munmap(room, (size_t)(bytes + LARGE_BYTES));
         return NULL;
@@ -52,9 +52,8 @@ static bool open_heap(struct ronde_heap *heap)
     heap->descriptor = memfd_create("ronde-heap", MFD_CLOEXEC);
     if (heap->descriptor < 0)
         return false;
-    heap->start = ftruncate(heap->descriptor, (off_t)bytes) == 0
-                      ? map_aligned(heap->descriptor, bytes, PROT_READ | PROT_WRITE)
-                      : NULL;
+    heap->start =
+        ftruncate(heap->descriptor, (off_t)bytes) == 0 ? map_aligned(heap->descriptor, bytes) : NULL;
     if (!heap->start) {
         close(heap->descriptor);
         return false;
@@ -102,7 +101,7 @@ static void *take_block(struct ronde_heap *heap, uint64_t wanted)
     uint64_t first = 0;
     if (!heap->start && !open_heap(heap))
         return NULL;
-    if (wanted > heap->bytes)
+    if (wanted > heap->bytes || heap->is_frozen)
         return NULL;
     const uint64_t bytes = ronde_round_up(wanted, page_bytes());
     if (!find_gap(heap, bytes, &at, &first) ||
@@ -132,7 +131,7 @@ static size_t find_block(const struct ronde_heap *heap, uint64_t offset)
 static void give_block(struct ronde_heap *heap, const void *block)
 {
     const size_t at = find_block(heap, (uint64_t)((const unsigned char *)block - heap->start));
-    if (at == heap->block_count)
+    if (at == heap->block_count || heap->is_frozen)
         return;
     const struct ronde_heap_block gone = heap->blocks[at];
     heap->block_count--;
@@ -158,6 +157,11 @@ static void *heap_resize(void *self, void *old, size_t old_bytes, size_t new_byt
 void ronde_heap_init(struct ronde_heap *heap, struct ronde_sign *sign, const struct ronde_mem *mem)
 {
     *heap = (struct ronde_heap){.mem = mem, .own = {heap_resize, heap}, .sign = sign};
+}
+
+void ronde_heap_freeze(struct ronde_heap *heap)
+{
+    heap->is_frozen = true;
 }
 
 bool ronde_heap_holds(const struct ronde_heap *heap, const void *start, uint64_t bytes)
@@ -186,11 +190,11 @@ bool ronde_window_open(struct ronde_window *window, const struct ronde_sign *sig
         errno = EFAULT;
         return false;
     }
-    const int fd = ronde_borrow(sign->process, sign->descriptor, O_RDONLY);
+    const int fd = ronde_borrow(sign->process, sign->descriptor, O_RDWR);
     if (fd < 0)
         return false;
     const uint64_t whole = ronde_round_up(bytes, LARGE_BYTES);
-    const unsigned char *start = map_aligned(fd, whole, PROT_READ);
+    unsigned char *start = map_aligned(fd, whole);
     const int reason = errno;
     close(fd);
     if (!start) {
@@ -205,6 +209,6 @@ bool ronde_window_open(struct ronde_window *window, const struct ronde_sign *sig
 void ronde_window_close(struct ronde_window *window)
 {
     if (window->start)
-        (void)munmap((void *)(uintptr_t)window->start, (size_t)window->bytes);
+        (void)munmap(window->start, (size_t)window->bytes);
     *window = (struct ronde_window){0};
 }

@@ -1,5 +1,5 @@
 /**
- * Memory of a rank that the other ranks of its machine read in place.
+ * Memory of a rank that the other ranks of its machine read and write in place.
  *
  * A heap is a file without a name, as long as the machine's memory but only as heavy as what is used of it. Its owner
  * maps all of it and hands out whole pages; the others map, when they first read there, what has been used so far. A
@@ -38,6 +38,7 @@ struct ronde_heap {
     struct ronde_heap_block *blocks; /**< in order */
     size_t block_count;
     size_t block_capacity;
+    bool is_frozen; /**< nothing is handed out or taken back any more */
 };
 
 /** Prepares a heap; nothing is taken from the system before the first block. */
@@ -46,19 +47,25 @@ void ronde_heap_init(struct ronde_heap *heap, struct ronde_sign *sign, const str
 /** Whether so many bytes lie in one block of the heap. */
 bool ronde_heap_holds(const struct ronde_heap *heap, const void *start, uint64_t bytes);
 
+/**
+ * Hands nothing out from now on and keeps what is freed: others may not have heard yet that they are not to write there
+ * any more.
+ */
+void ronde_heap_freeze(struct ronde_heap *heap);
+
 /** Gives everything back, blocks that are in use included. */
 void ronde_heap_close(struct ronde_heap *heap);
 
-/** A reader's side: another rank's heap as it is mapped here. */
+/** The other side: another rank's heap as it is mapped here. */
 struct ronde_window {
-    uint64_t theirs;            /**< where its owner has it */
-    uint64_t bytes;             /**< mapped so far */
-    const unsigned char *start; /**< NULL while nothing is */
+    uint64_t theirs;      /**< where its owner has it */
+    uint64_t bytes;       /**< mapped so far */
+    unsigned char *start; /**< NULL while nothing is */
 };
 
-/** Where bytes that a rank has at an address can be read here; NULL if they are no part of what the window maps. */
-static inline const unsigned char *ronde_window_find(const struct ronde_window *window,
-                                                     const unsigned char *theirs, uint64_t bytes)
+/** Where bytes that a rank has at an address are here; NULL if they are no part of what the window maps. */
+static inline unsigned char *ronde_window_find(const struct ronde_window *window,
+                                               const unsigned char *theirs, uint64_t bytes)
 {
     const uint64_t offset = (uint64_t)(uintptr_t)theirs - window->theirs;
     return offset < window->bytes && bytes <= window->bytes - offset ? window->start + offset : NULL;

@@ -74,9 +74,9 @@ static void hybrid_rest(struct ronde_comm_program *program, uint32_t idle)
 
 /* What is offered, is offered inside the host: lanes copy what they send beyond it (ronde_end.is_copied). */
 static bool hybrid_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
-                               const struct ronde_launch *launch, uint64_t out_from_bytes[2])
+                               const struct ronde_launch *launch, struct ronde_habits *io_habits)
 {
-    return ronde_wire_proc.is_readable(comm, schedule, launch, out_from_bytes);
+    return ronde_wire_proc.is_readable(comm, schedule, launch, io_habits);
 }
 
 static const unsigned char *hybrid_find(const struct ronde_comm *comm, uint32_t rank,

@@ -10,6 +10,7 @@
  */
 #include "hw/comm/bells.h"
 #include "hw/comm/borrow.h"
+#include "hw/comm/boxes.h"
 #include "hw/comm/reach.h"
 #include "hw/pause.h"
 
@@ -39,8 +40,8 @@
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
 #define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
 
-/* Copies begin at a page, so that they do not lie on lines of a connection. */
-#define ROOM_ALIGNMENT 4096u
+/* What lies behind connections begins at a page, so that it does not lie on their lines. */
+#define PAGE_ALIGNMENT 4096u
 
 /* Pauses before the processor is offered to others: longer than a message takes between processors. */
 #define PAUSES 100u
@@ -76,6 +77,12 @@ struct board {
     bool is_fenced; /* all ranks pass a fence when one of them is about to sleep */
     struct ronde_heap heap;
     struct ronde_reach reach;
+};
+
+/* What a program shares, and where its connections lie in it. */
+struct hall {
+    struct shared shared;
+    struct ronde_boxes boxes;
 };
 
 /* Through which of whose descriptors the memory is reached. */
@@ -197,59 +204,14 @@ static void proc_close(struct ronde_comm *comm)
     comm->wire_self = NULL;
 }
 
-/* Numbers of the connections of the programs of a schedule before those of a (rank, channel). */
-static uint64_t count_boxes(const struct ronde_schedule *schedule, uint64_t *firsts)
-{
-    uint64_t count = 0;
-    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
-        for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
-            if (firsts)
-                firsts[(size_t)rank * schedule->channel_count + channel] = count;
-            count += ronde_view_open(schedule, channel, rank).program->connection_count;
-        }
-    return count;
-}
-
-/* A connection's memory: the box, and behind it the letters. */
-static uint64_t connection_bytes(const struct ronde_schedule *schedule, uint64_t slot_bytes,
-                                 uint32_t depth)
-{
-    return ronde_box_bytes(schedule, slot_bytes, depth) + (uint64_t)depth * RONDE_LETTER_STRIDE;
-}
-
 static uint64_t proc_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
 {
-    const uint64_t boxes = count_boxes(schedule, NULL);
+    const uint64_t boxes = ronde_boxes_count(schedule);
     uint64_t slot_bytes = DEFAULT_SLOT_BYTES;
     while (slot_bytes > LEAST_DEFAULT_SLOT_BYTES &&
-           boxes * connection_bytes(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
+           boxes * ronde_boxes_stride(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
         slot_bytes /= 2;
     return slot_bytes;
-}
-
-/* Every connection's box lies where both of its ranks count it to be: with its receiver's. */
-static void place_ends(const struct ronde_comm_program *program, const uint64_t *firsts,
-                       uint64_t box_bytes)
-{
-    const struct shared *shared = program->wire_self;
-    struct ronde_loaded *loaded = program->loaded;
-    const uint32_t channels = loaded->schedule->channel_count;
-    for (uint64_t e = 0; e < loaded->end_count; e++) {
-        const struct ronde_port *port = &loaded->ports[e];
-        const uint32_t receiver = port->is_send ? port->peer : program->comm->rank;
-        if (port->peer == RONDE_NONE || !ronde_comm_is_near(program->comm, port->peer))
-            continue;
-        const uint64_t box = firsts[(size_t)receiver * channels + port->channel] + port->number;
-        ronde_loaded_place(loaded, e, shared->start + box * box_bytes, program->depth);
-    }
-}
-
-static unsigned char *proc_letters(const struct ronde_comm_program *program, uint64_t end)
-{
-    const struct ronde_end *at = &program->loaded->ends[end];
-    unsigned char *box = (unsigned char *)at->lengths - sizeof(struct ronde_fifo);
-    return box + sizeof(struct ronde_letter) +
-           ronde_box_bytes(program->loaded->schedule, program->slot_bytes, program->depth);
 }
 
 /* What is sent from scratch is read there as well. A schedule without takes no heap. */
@@ -262,53 +224,69 @@ static void place_scratch(const struct ronde_comm_program *program)
             loaded->data = &board->heap.own;
 }
 
-/* Copies lie behind the boxes. */
-static enum ronde_status open_rooms(struct ronde_comm_program *program, uint64_t offset,
-                                    struct ronde_error *error)
+/* What lies in a program's memory behind the boxes: copies that are kept, and what pushing needs. */
+struct plan {
+    uint64_t rooms;
+    uint64_t push;
+    uint64_t bytes;
+};
+
+/* The same on all ranks. */
+static struct plan plan_memory(const struct ronde_comm_program *program,
+                               const struct ronde_boxes *boxes)
 {
-    const struct shared *shared = program->wire_self;
+    const struct ronde_schedule *schedule = program->loaded->schedule;
+    struct plan plan = {.rooms = ronde_round_up(boxes->count * boxes->stride, PAGE_ALIGNMENT)};
+    plan.push =
+        plan.rooms + ronde_round_up(ronde_keep_bytes(program->comm, schedule), PAGE_ALIGNMENT);
+    plan.bytes = plan.push + ronde_push_bytes(schedule);
+    return plan;
+}
+
+/* Everything in the memory that has been shared finds its place. */
+static enum ronde_status settle(struct ronde_comm_program *program, const struct plan *plan,
+                                struct ronde_error *error)
+{
+    struct hall *hall = program->wire_self;
+    struct board *board = program->comm->wire_self;
+    unsigned char *start = hall->shared.start;
     const bool has_rooms = ronde_keep_bytes(program->comm, program->loaded->schedule) > 0;
-    return ronde_keep_open(program, has_rooms ? shared->start + offset : NULL, error);
+    hall->boxes.start = start;
+    ronde_boxes_place(&hall->boxes, program, program->loaded);
+    place_scratch(program);
+    ronde_push_open(program, start + plan->push, &hall->boxes, &board->reach);
+    return ronde_keep_open(program, has_rooms ? start + plan->rooms : NULL, error);
 }
 
 static enum ronde_status proc_load(struct ronde_comm_program *program, struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
-    const struct ronde_schedule *schedule = program->loaded->schedule;
-    const uint64_t box_bytes = connection_bytes(schedule, program->slot_bytes, program->depth);
-    const size_t views = (size_t)schedule->ranks * schedule->channel_count;
-    uint64_t *firsts = ronde_mem_new(comm->mem, views, sizeof *firsts);
-    program->wire_self = ronde_mem_new(comm->mem, 1, sizeof(struct shared));
     struct board *board = comm->wire_self;
+    struct hall *hall = ronde_mem_new(comm->mem, 1, sizeof *hall);
+    program->wire_self = hall;
     enum ronde_status status =
-        firsts && program->wire_self
-            ? ronde_reach_reserve(&board->reach, comm->mem, program->slot_bytes, error)
-            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu programs", views);
+        hall ? ronde_reach_reserve(&board->reach, comm->mem, program->slot_bytes, error)
+             : ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
+    if (status == RONDE_OK)
+        status = ronde_boxes_open(program, &hall->boxes, error);
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK) {
-        const uint64_t boxes = count_boxes(schedule, firsts);
-        const uint64_t rooms = ronde_round_up(boxes * box_bytes, ROOM_ALIGNMENT);
-        /* A schedule for one rank has no connection, and nothing can be mapped that has no bytes. */
-        status = share_memory(comm, rooms + ronde_keep_bytes(comm, schedule) + 1,
-                              program->wire_self, error);
-        if (status == RONDE_OK)
-            status = open_rooms(program, rooms, error);
-    }
-    if (status == RONDE_OK) {
-        place_ends(program, firsts, box_bytes);
-        place_scratch(program);
-    }
-    ronde_mem_free(comm->mem, firsts, views, sizeof *firsts);
-    return status;
+    if (status != RONDE_OK)
+        return status;
+    const struct plan plan = plan_memory(program, &hall->boxes);
+    status = share_memory(comm, plan.bytes, &hall->shared, error);
+    return status == RONDE_OK ? settle(program, &plan, error) : status;
 }
 
 static void proc_unload(struct ronde_comm_program *program)
 {
-    struct shared *shared = program->wire_self;
-    if (!shared)
+    const struct ronde_mem *mem = program->comm->mem;
+    struct hall *hall = program->wire_self;
+    if (!hall)
         return;
-    unshare_memory(shared);
-    ronde_mem_free(program->comm->mem, shared, 1, sizeof *shared);
+    ronde_push_close(program);
+    ronde_boxes_close(&hall->boxes, mem);
+    unshare_memory(&hall->shared);
+    ronde_mem_free(mem, hall, 1, sizeof *hall);
     program->wire_self = NULL;
 }
 
@@ -344,6 +322,7 @@ static void ring(const struct ronde_comm_program *program)
 static void proc_tell(struct ronde_comm_program *program, const struct ronde_card *card)
 {
     const struct ronde_comm *comm = program->comm;
+    ronde_push_welcome(program);
     ronde_card_put(&comm->near_cards[(size_t)comm->rank * RONDE_CARDS + card->sequence % RONDE_CARDS],
                    card);
     ring(program);
@@ -424,7 +403,7 @@ static bool is_in_heap(const struct ronde_comm *comm, const struct ronde_schedul
 }
 
 static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
-                             const struct ronde_launch *launch, uint64_t out_from_bytes[2])
+                             const struct ronde_launch *launch, struct ronde_habits *io_habits)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
     /* The kernel takes longer than a copy: it is worth it only where all ranks read, and into place. */
@@ -434,8 +413,12 @@ static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_s
     const struct board *board = comm->wire_self;
     const bool has_heap =
         is_in_heap(comm, schedule, launch, true) && is_in_heap(comm, schedule, launch, false);
-    out_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
-    out_from_bytes[1] = has_heap ? heap_in_place : ask_from;
+    /* Whoever writes knows nothing of how the blocks of others lie. */
+    const bool is_pushed = has_heap && launch->protocol == RONDE_PROTOCOL_PUSH &&
+                           !launch->in_blocks && !launch->out_blocks;
+    io_habits->pull_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
+    io_habits->pull_from_bytes[1] = has_heap ? heap_in_place : ask_from;
+    io_habits->farthest = is_pushed ? RONDE_PROTOCOL_PUSH : RONDE_PROTOCOL_PULL;
     return has_heap || board->reach.has_kernel;
 }
 
@@ -450,7 +433,8 @@ static const unsigned char *proc_find(const struct ronde_comm *comm, uint32_t ra
 /* The word must be out before the memory is somebody else's: a barrier, since that is done by ordinary stores. */
 static void proc_withdraw(const struct ronde_comm *comm)
 {
-    const struct board *board = comm->wire_self;
+    struct board *board = comm->wire_self;
+    ronde_heap_freeze(&board->heap);
     __atomic_store_n(&board->bells[comm->rank].has_withdrawn, 1, __ATOMIC_RELAXED);
     __sync_synchronize();
 }
@@ -482,7 +466,7 @@ const struct ronde_wire ronde_wire_proc = {
     .withdraw = proc_withdraw,
     .has_withdrawn = proc_has_withdrawn,
     .memory = proc_memory,
-    .letters = proc_letters,
+    .letters = ronde_boxes_letters,
     .rest = proc_rest,
     .doze = proc_doze,
 };

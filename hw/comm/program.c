@@ -20,6 +20,11 @@ static const unsigned char *keep(const struct ronde_act *act, const unsigned cha
                                  uint64_t bytes);
 #define RONDE_KEEP(act, start, bytes) keep((act), (start), (bytes))
 
+/* Who receives is another process, and what it offers lies elsewhere in each. */
+#include "hw/comm/push.h"
+#define RONDE_TWIN(act) ronde_push_twin(act)
+#define RONDE_SEEN(act, offer) ronde_push_seen((act), (offer))
+
 #include "hw/comm/letters.h"
 #include "ronde/hw.h"
 
@@ -58,15 +63,14 @@ static const unsigned char *keep(const struct ronde_act *act, const unsigned cha
     return act->lane->task->frame->keeps ? ronde_keep_copy(act, start, bytes) : start;
 }
 
-enum ronde_status ronde_comm_check_protocol(const struct ronde_comm *comm,
-                                            const struct ronde_schedule *schedule,
-                                            const struct ronde_launch *launch,
-                                            uint64_t out_from_bytes[2], struct ronde_error *error)
+enum ronde_status
+ronde_comm_check_protocol(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                          const struct ronde_launch *launch, struct ronde_habits *io_habits,
+                          struct ronde_error *error)
 {
-    if (comm->wire->is_readable && comm->wire->is_readable(comm, schedule, launch, out_from_bytes))
+    if (comm->wire->is_readable && comm->wire->is_readable(comm, schedule, launch, io_habits))
         return RONDE_OK;
-    out_from_bytes[0] = UINT64_MAX;
-    out_from_bytes[1] = UINT64_MAX;
+    io_habits->farthest = RONDE_PROTOCOL_STAGED;
     if (launch->protocol <= RONDE_PROTOCOL_STAGED)
         return RONDE_OK;
     return ronde_fail(error, RONDE_UNSUPPORTED,
@@ -91,11 +95,13 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
                           (unsigned long long)launch->slot_bytes, launch->depth,
                           (unsigned long long)program->slot_bytes, program->depth);
-    const enum ronde_status status =
+    enum ronde_status status =
         ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
-    return status == RONDE_OK ? ronde_comm_check_protocol(comm, program->loaded->schedule, launch,
-                                                          habits->pull_from_bytes, error)
-                              : status;
+    if (status == RONDE_OK)
+        status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
+    if (habits->farthest == RONDE_PROTOCOL_PUSH && !ronde_push_is_open(program))
+        habits->farthest = RONDE_PROTOCOL_PULL;
+    return status;
 }
 
 /* Writes down what the launch decides. */
@@ -181,7 +187,6 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
 {
     struct ronde_loaded *loaded = program->loaded;
     struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
-                                  .farthest = RONDE_PROTOCOL_PULL,
                                   .stream_from_bytes = program->comm->stream_from_bytes};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
@@ -206,6 +211,9 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     /* Blocks of other ranks are not known here: a message of the wrong length is found when it comes. */
     loaded->frame.checks = launch.in_blocks || launch.out_blocks;
     fill_card(program, &launch);
+    status = ronde_push_prepare(program, error);
+    if (status != RONDE_OK)
+        return status;
     program->launch = *given;
     program->buffers[0] = entry_of(given->in, program->comm->rank);
     program->buffers[1] = entry_of(given->out, program->comm->rank);

@@ -209,3 +209,14 @@ const unsigned char *ronde_reach_find(struct ronde_reach *reach, uint32_t rank,
     }
     return ronde_window_find(window, offer->start, offer->bytes);
 }
+
+unsigned char *ronde_reach_place(struct ronde_reach *reach, uint32_t rank, uint64_t theirs,
+                                 uint64_t bytes)
+{
+    struct ronde_window *window = &reach->others[rank].window;
+    const struct ronde_sign *sign = &reach->signs[rank];
+    if (__atomic_load_n(&sign->bytes, __ATOMIC_ACQUIRE) > window->bytes &&
+        !ronde_window_open(window, sign))
+        return NULL;
+    return ronde_window_find(window, (const void *)(uintptr_t)theirs, bytes);
+}

@@ -41,6 +41,13 @@ enum ronde_status ronde_reach_reserve(struct ronde_reach *reach, const struct ro
 void ronde_reach_close(struct ronde_reach *reach, const struct ronde_mem *mem);
 
 /**
+ * Where bytes of a rank's heap can be written. Maps all its owner shows by now, so that nothing it has already offered
+ * makes the mapping move. NULL if they are no part of it, or the system refuses.
+ */
+unsigned char *ronde_reach_place(struct ronde_reach *reach, uint32_t rank, uint64_t theirs,
+                                 uint64_t bytes);
+
+/**
  * Where an offer of a rank can be read: in its heap; else what the kernel has read, in `place` or, without one, in room
  * that the next call uses again. NULL with the error, which names the rank: DEVICE.
  */

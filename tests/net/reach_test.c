@@ -2,6 +2,7 @@
  * Memory that ranks read of each other without help: registered, or through the kernel.
  */
 #include "hw/comm/heap.h"
+#include "net/large.h"
 #include "net/run.h"
 #include "support/suite.h"
 
@@ -21,9 +22,6 @@
 #include <unistd.h>
 
 static struct team_result results[TEAM_MAX];
-
-/* Elements of a run that is pulled: more than one piece. */
-#define COUNT 100000u
 
 /* A heap reader in the same process goes the same way as one in another. */
 static void a_heap_is_read_through_a_window(void)
@@ -118,81 +116,9 @@ static void mixed_placements_wait_for_no_more_than_one(void)
     CU_ASSERT(sends >= 50);
 }
 
-/* An all_reduce that is pulled. */
-struct large {
-    struct ronde_comm *comm;
-    struct ronde_schedule *schedule;
-    struct ronde_comm_program *program;
-    const struct ronde_mem *mem; /* of the buffers */
-    float *values;               /* COUNT in, COUNT out */
-    void *in[TEAM_MAX];
-    void *out[TEAM_MAX];
-    struct ronde_launch launch;
-};
-
-static enum ronde_status large_open(const struct team_seat *seat, bool is_registered,
-                                    const struct ronde_comm_options *options, struct large *large,
-                                    struct ronde_error *error)
+static struct large_how how_of(bool is_registered)
 {
-    const uint32_t rank = seat->join.rank;
-    memset(large, 0, sizeof *large);
-    enum ronde_status status =
-        ronde_comm_join(&seat->join, options, ronde_mem_default(), &large->comm, error);
-    if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &large->schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_load(large->comm, large->schedule, NULL, &large->program, error);
-    if (status != RONDE_OK)
-        return status;
-    large->mem = is_registered ? ronde_comm_mem(large->comm) : ronde_mem_default();
-    large->values = ronde_mem_new(large->mem, 2 * COUNT, sizeof *large->values);
-    if (!large->values)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
-    for (uint32_t i = 0; i < COUNT; i++)
-        large->values[i] = (float)(rank + i % 7);
-    large->in[rank] = large->values;
-    large->out[rank] = large->values + COUNT;
-    large->launch = (struct ronde_launch){.count = COUNT,
-                                          .dtype = RONDE_FLOAT32,
-                                          .op = RONDE_SUM,
-                                          .in = large->in,
-                                          .out = large->out,
-                                          .protocol = RONDE_PROTOCOL_PULL,
-                                          .timeout_ns = UINT64_C(20000000000) * team_patience()};
-    /* Where the kernel does not read, what is not registered is copied. */
-    if (ronde_backend_comm.supports(large->comm, large->schedule, &large->launch, NULL) != RONDE_OK)
-        large->launch.protocol = RONDE_PROTOCOL_STAGED;
-    (void)team_check(seat, !is_registered || large->launch.protocol == RONDE_PROTOCOL_PULL,
-                     "what is registered is not pulled");
-    return RONDE_OK;
-}
-
-static void large_close(struct large *large)
-{
-    ronde_comm_unload(large->program);
-    ronde_schedule_destroy(large->schedule);
-    ronde_mem_free(large->mem, large->values, 2 * COUNT, sizeof *large->values);
-    ronde_comm_destroy(large->comm);
-}
-
-/* Runs, and notes whether the sums are right. */
-static enum ronde_status large_run(const struct team_seat *seat, struct large *large,
-                                   struct ronde_error *error)
-{
-    const uint32_t ranks = seat->join.ranks;
-    struct ronde_result result;
-    uint32_t wrong = 0;
-    enum ronde_status status = ronde_comm_run(large->program, &large->launch, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_wait(large->program, &result, error);
-    if (status != RONDE_OK)
-        return status;
-    for (uint32_t i = 0; i < COUNT; i++)
-        wrong += large->values[COUNT + i] != (float)(ranks * (i % 7) + ranks * (ranks - 1) / 2);
-    (void)team_check(seat, wrong == 0, "a sum is wrong");
-    (void)team_check(seat, result.protocol == large->launch.protocol,
-                     "messages travelled otherwise");
-    return RONDE_OK;
+    return (struct large_how){RONDE_PROTOCOL_PULL, is_registered, NULL};
 }
 
 /* Rank 1 offers what it has and dies; the others may be reading it. */
@@ -200,7 +126,8 @@ static enum ronde_status die_offering(const struct team_seat *seat, struct ronde
 {
     const struct ronde_comm_options options = team_options(20);
     struct large large;
-    enum ronde_status status = large_open(seat, *(const bool *)seat->self, &options, &large, error);
+    enum ronde_status status =
+        large_open(seat, how_of(*(const bool *)seat->self), &options, &large, error);
     bool is_done = false;
     if (status == RONDE_OK)
         status = large_run(seat, &large, error);
@@ -270,7 +197,7 @@ static enum ronde_status be_forbidden(const struct team_seat *seat, struct ronde
         again.join.host = NULL;
         again.join.listener = 0;
         struct large large;
-        status = large_open(&again, is_registered != 0, &options, &large, error);
+        status = large_open(&again, how_of(is_registered != 0), &options, &large, error);
         const bool is_pulled = large.launch.protocol == RONDE_PROTOCOL_PULL;
         const bool is_elsewhere = team_ranks_per_host == 2 && seat->join.rank < 2;
         (void)team_check(seat,
@@ -327,7 +254,7 @@ static enum ronde_status come_and_go(const struct team_seat *seat, struct ronde_
         again.join.token = token;
         again.join.host = NULL;
         again.join.listener = 0;
-        status = large_open(&again, k % 2 == 0, &options, &large, error);
+        status = large_open(&again, how_of(k % 2 == 0), &options, &large, error);
         if (status == RONDE_OK)
             status = large_run(seat, &large, error);
         large_close(&large);
@@ -349,9 +276,10 @@ static enum ronde_status misjudge(const struct team_seat *seat, struct ronde_err
 {
     const uint32_t rank = seat->join.rank;
     const struct ronde_comm_options options = team_options(20);
-    const uint64_t counts[2] = {rank == 0 ? COUNT - 1000 : COUNT, COUNT};
+    const uint64_t counts[2] = {rank == 0 ? LARGE_COUNT - 1000 : LARGE_COUNT, LARGE_COUNT};
     struct large large;
-    enum ronde_status status = large_open(seat, *(const bool *)seat->self, &options, &large, error);
+    enum ronde_status status =
+        large_open(seat, how_of(*(const bool *)seat->self), &options, &large, error);
     ronde_comm_unload(large.program);
     ronde_schedule_destroy(large.schedule);
     large.program = NULL;
@@ -360,11 +288,11 @@ static enum ronde_status misjudge(const struct team_seat *seat, struct ronde_err
         status = run_compile(RONDE_ALL_GATHER, "ring", 2, 0, &large.schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(large.comm, large.schedule, NULL, &large.program, error);
-    float *const out = ronde_mem_new(large.mem, 2 * COUNT, sizeof *out);
+    float *const out = ronde_mem_new(large.mem, 2 * LARGE_COUNT, sizeof *out);
     if (status == RONDE_OK && !out)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
     if (status == RONDE_OK) {
-        const uint64_t offsets[2] = {0, COUNT};
+        const uint64_t offsets[2] = {0, LARGE_COUNT};
         const uint64_t none = 0;
         struct ronde_blocks in_blocks[2];
         struct ronde_blocks out_blocks[2];
@@ -375,7 +303,7 @@ static enum ronde_status misjudge(const struct team_seat *seat, struct ronde_err
         large.launch.out_blocks = out_blocks;
         status = run_launch(large.program, &large.launch, error);
     }
-    ronde_mem_free(large.mem, out, 2 * COUNT, sizeof *out);
+    ronde_mem_free(large.mem, out, 2 * LARGE_COUNT, sizeof *out);
     large_close(&large);
     return status;
 }

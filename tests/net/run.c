@@ -2,7 +2,6 @@
 #include "net/run.h"
 
 #include "ronde/schedules.h"
-#include "support/buffers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,8 +95,8 @@ static void adopt_others(struct buffers *actual, const struct buffers *expected,
 }
 
 /*
- * How messages are to travel: staged, by size, or read in place, from registered memory or by the kernel where it lets.
- * Ranks differ in it, and in whether they run in place: neither is the others' business.
+ * How messages are to travel: staged, by size, read in place, from registered memory or by the kernel where it lets, or
+ * written in place. Ranks differ in it, and in whether they run in place: neither is the others' business.
  */
 struct manner {
     enum ronde_protocol protocol;
@@ -105,70 +104,97 @@ struct manner {
     bool is_contrary; /* in place where the others are not, and the other way round */
 };
 
+/* The first so many are of registered memory. */
+#define REGISTERED_MANNERS 2u
+
 static struct manner draw_manner(const struct run_target *target, uint64_t *random)
 {
-    static const enum ronde_protocol protocols[] = {RONDE_PROTOCOL_PULL, RONDE_PROTOCOL_PULL,
-                                                    RONDE_PROTOCOL_AUTO, RONDE_PROTOCOL_STAGED};
-    const uint64_t kind = draw(random, 6);
-    const uint64_t own = kind < 4 ? kind : (kind + target->rank) % 4;
+    static const enum ronde_protocol protocols[] = {RONDE_PROTOCOL_PULL, RONDE_PROTOCOL_PUSH,
+                                                    RONDE_PROTOCOL_PULL, RONDE_PROTOCOL_AUTO,
+                                                    RONDE_PROTOCOL_STAGED};
+    const uint64_t count = sizeof protocols / sizeof protocols[0];
+    const uint64_t kind = draw(random, count + 2);
+    const uint64_t own = kind < count ? kind : (kind + target->rank) % count;
     const bool is_contrary = draw(random, 4) == 0 && target->rank % 2 == 1;
     if (!target->comm)
         return (struct manner){RONDE_PROTOCOL_AUTO, ronde_mem_default(), false};
     return (struct manner){protocols[own],
-                           own == 0 ? ronde_comm_mem(target->comm) : ronde_mem_default(),
+                           own < REGISTERED_MANNERS ? ronde_comm_mem(target->comm)
+                                                    : ronde_mem_default(),
                            is_contrary};
 }
 
-/* What this rank runs: pull where the transport and the kernel have it. */
+/* What this rank runs: pull and push where the transport and the kernel have them. */
 static struct ronde_launch make_launch(const struct run_target *target,
                                        const struct ronde_schedule *schedule,
-                                       const struct buffers *buffers, const struct manner *manner)
+                                       const struct buffers *buffers, const struct run_case *given)
 {
     struct ronde_error why = {0};
     struct ronde_launch launch = buffers_launch(buffers);
     launch.timeout_ns = TIMEOUT_NS * team_patience();
-    launch.protocol = manner->protocol;
+    launch.protocol = given->protocol;
+    launch.slot_bytes = given->slot_bytes;
     if (target->comm && target->backend->supports(target->comm, schedule, &launch, &why) != RONDE_OK)
         launch.protocol = RONDE_PROTOCOL_AUTO;
     return launch;
+}
+
+/* Notes whether a run left what host leaves. */
+static void note_difference(const struct team_seat *seat, const struct ronde_schedule *schedule,
+                            const struct buffers *actual, const struct buffers *expected)
+{
+    const struct buffers_shape *shape = &actual->shape;
+    char difference[200];
+    char text[256];
+    const bool is_wrong = buffers_differ(actual, expected, difference, sizeof difference);
+    snprintf(text, sizeof text, "%s %s count %llu %s %s: %.120s",
+             ronde_collective_text(shape->collective), schedule->algorithm,
+             (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
+             ronde_op_text(shape->op), is_wrong ? difference : "");
+    (void)team_check(seat, !is_wrong, text);
+}
+
+enum ronde_status run_case(const struct team_seat *seat, const struct run_target *target,
+                           const struct ronde_schedule *schedule, const struct run_case *given,
+                           struct ronde_result *out_result, struct ronde_error *error)
+{
+    struct buffers actual;
+    struct buffers expected;
+    void *run = NULL;
+    if (!buffers_create_from(&given->shape, given->mem, &actual) ||
+        !buffers_create(&given->shape, &expected))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
+    const struct ronde_launch launch = make_launch(target, schedule, &actual, given);
+    enum ronde_status status = target->backend->run(target->program, &launch, &run, error);
+    if (status == RONDE_OK)
+        status = target->backend->wait(run, out_result, error);
+    if (status == RONDE_OK)
+        status = run_host(schedule, &expected, error);
+    if (status == RONDE_OK) {
+        adopt_others(&actual, &expected, target);
+        note_difference(seat, schedule, &actual, &expected);
+    }
+    buffers_destroy(&actual);
+    buffers_destroy(&expected);
+    return status;
 }
 
 enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
                                 const struct ronde_schedule *schedule, uint64_t *random,
                                 struct ronde_error *error)
 {
-    struct buffers_shape shape = draw_shape(schedule, random);
-    const uint64_t slot_bytes = draw(random, 3) == 0 ? 64 : 0;
-    const struct manner manner = draw_manner(target, random);
-    struct buffers actual;
-    struct buffers expected;
+    struct run_case drawn = {.shape = draw_shape(schedule, random)};
+    struct buffers_shape *shape = &drawn.shape;
     struct ronde_result result;
-    void *run = NULL;
-    char difference[200];
-    char text[256];
-    if (manner.is_contrary && shape.blocks == BUFFERS_ADJACENT)
-        shape.in_place = ronde_collective_traits(shape.collective)->has_in_place && !shape.in_place;
-    if (!buffers_create_from(&shape, manner.mem, &actual) || !buffers_create(&shape, &expected))
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
-    struct ronde_launch launch = make_launch(target, schedule, &actual, &manner);
-    launch.slot_bytes = slot_bytes;
-    enum ronde_status status = target->backend->run(target->program, &launch, &run, error);
-    if (status == RONDE_OK)
-        status = target->backend->wait(run, &result, error);
-    seat->result->number += status == RONDE_OK && result.protocol == RONDE_PROTOCOL_PULL;
-    if (status == RONDE_OK)
-        status = run_host(schedule, &expected, error);
-    if (status == RONDE_OK) {
-        adopt_others(&actual, &expected, target);
-        const bool is_wrong = buffers_differ(&actual, &expected, difference, sizeof difference);
-        snprintf(text, sizeof text, "%s %s count %llu %s %s: %.120s",
-                 ronde_collective_text(shape.collective), schedule->algorithm,
-                 (unsigned long long)shape.count, ronde_dtype_text(shape.dtype),
-                 ronde_op_text(shape.op), is_wrong ? difference : "");
-        (void)team_check(seat, !is_wrong, text);
-    }
-    buffers_destroy(&actual);
-    buffers_destroy(&expected);
+    drawn.slot_bytes = draw(random, 3) == 0 ? 64 : 0;
+    const struct manner manner = draw_manner(target, random);
+    drawn.protocol = manner.protocol;
+    drawn.mem = manner.mem;
+    if (manner.is_contrary && shape->blocks == BUFFERS_ADJACENT)
+        shape->in_place =
+            ronde_collective_traits(shape->collective)->has_in_place && !shape->in_place;
+    const enum ronde_status status = run_case(seat, target, schedule, &drawn, &result, error);
+    seat->result->number += status == RONDE_OK && result.protocol >= RONDE_PROTOCOL_PULL;
     return status;
 }
 

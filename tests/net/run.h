@@ -7,6 +7,7 @@
 #include "net/team.h"
 
 #include "ronde/engine.h"
+#include "support/buffers.h"
 
 /** Draws a collective that `ranks` ranks can run; the same for the same random state. Owner: the caller destroys it. */
 struct ronde_schedule *run_draw_schedule(uint32_t ranks, uint64_t *random);
@@ -14,7 +15,7 @@ struct ronde_schedule *run_draw_schedule(uint32_t ranks, uint64_t *random);
 /**
  * Runs a random launch of a loaded schedule (count, type, operator, placement, slot, blocks) and compares this rank's
  * whole memory with what host leaves there. Every rank must call it with the same random state. How messages travel is
- * random too; seat->result->number counts the launches in which this rank's were read in place.
+ * random too; seat->result->number counts the launches in which this rank's were read or written in place.
  */
 enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
                              struct ronde_comm_program *program,
@@ -30,6 +31,19 @@ struct run_target {
     uint32_t rank;       /**< this process's, or its first */
     uint32_t rank_count; /**< how many it has; 0 = one */
 };
+
+/** One launch. */
+struct run_case {
+    struct buffers_shape shape;   /**< of the buffers */
+    const struct ronde_mem *mem;  /**< which they are from */
+    uint64_t slot_bytes;          /**< 0 = the program's */
+    enum ronde_protocol protocol; /**< where this rank can; else what the backend picks */
+};
+
+/** Runs a launch and compares this rank's whole memory with what host leaves there. */
+enum ronde_status run_case(const struct team_seat *seat, const struct run_target *target,
+                           const struct ronde_schedule *schedule, const struct run_case *given,
+                           struct ronde_result *out_result, struct ronde_error *error);
 
 /** The same as run_random of any such program. */
 enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,

@@ -152,11 +152,15 @@ RONDE_API bool ronde_comm_is_crowded(const struct ronde_comm *comm);
 RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);
 
 /**
- * An allocator of memory that the other ranks read without copying it first: buffers of runs are best taken from it.
+ * An allocator of memory that the other ranks read and write without copying it first: buffers of runs are best taken from it.
  *
  * Blocks are whole pages, taken from the system at once; up to the machine's memory. Blocks must be freed before the
  * communicator is destroyed, and belong to the thread of the communicator. Where a transport has no such memory, the
  * communicator's own allocator. Owner: the communicator.
+ *
+ * After a run that has failed ranks that have not heard of it may still write: what the run's buffers hold is undefined
+ * until the communicator is destroyed. They may be freed at once; the allocator gives that memory to nobody, and
+ * refuses whatever is asked of it from then on.
  */
 RONDE_API const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm);
 

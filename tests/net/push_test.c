@@ -1,0 +1,484 @@
+/*
+ * Messages that a rank writes where another process keeps them: results, who is written to, and what is left after a
+ * failure.
+ */
+#include "hw/comm/comm.h"
+#include "hw/comm/heap.h"
+#include "net/large.h"
+#include "support/heap.h"
+#include "support/suite.h"
+
+#include "ronde/schedules.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static struct team_result results[TEAM_MAX];
+
+static const struct large_how pushed = {RONDE_PROTOCOL_PUSH, true, NULL};
+
+static void a_frozen_heap_keeps_what_is_freed_and_gives_nothing(void)
+{
+    struct ronde_sign sign = {0};
+    struct ronde_heap heap;
+    ronde_heap_init(&heap, &sign, ronde_mem_default());
+    char *block = ronde_mem_new(&heap.own, 5000, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(block);
+    strcpy(block, "late");
+    ronde_heap_freeze(&heap);
+    ronde_mem_free(&heap.own, block, 5000, 1);
+    CU_ASSERT_STRING_EQUAL(block, "late");
+    CU_ASSERT_PTR_NULL(ronde_mem_new(&heap.own, 5000, 1));
+    CU_ASSERT_PTR_NULL(heap.own.resize(heap.own.self, block, 5000, 10));
+    CU_ASSERT_STRING_EQUAL(block, "late");
+    ronde_heap_close(&heap);
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+/* Counts of which the last takes several pieces of long slots. */
+static const uint64_t counts[] = {1, 40, 3001, 20000};
+
+/* A loaded schedule with every count, in and out of place, in slots that are long, short, and the shortest. */
+static enum ronde_status push_one(const struct team_seat *seat, struct ronde_comm *comm,
+                                  const struct ronde_schedule *schedule,
+                                  struct ronde_comm_program *program, struct ronde_error *error)
+{
+    static const enum ronde_op ops[] = {RONDE_SUM, RONDE_AVG, RONDE_PREMUL_SUM, RONDE_MAX};
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm), 1};
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; k < 8 && status == RONDE_OK; k++) {
+        const bool in_place = k >= 4;
+        const bool is_short = counts[k % 4] < 1000;
+        if (in_place && !traits->has_in_place)
+            break;
+        const struct run_case given = {.shape = {.collective = schedule->collective,
+                                                 .ranks = schedule->ranks,
+                                                 .root = schedule->root,
+                                                 .count = counts[k % 4],
+                                                 .dtype = k % 2 == 0 ? RONDE_FLOAT32 : RONDE_FLOAT16,
+                                                 .op = traits->reduces ? ops[k % 4] : RONDE_SUM,
+                                                 .in_place = in_place,
+                                                 .data = BUFFERS_BITS,
+                                                 .seed = k},
+                                       .mem = ronde_comm_mem(comm),
+                                       .slot_bytes = k % 4 == 2 ? 1024 : 0,
+                                       .protocol = RONDE_PROTOCOL_PUSH};
+        struct ronde_result result;
+        /* Short messages of a schedule travel as letters in one launch and in slots of 64 bytes in the next. */
+        for (uint32_t slot = 0; slot <= is_short && status == RONDE_OK; slot++) {
+            struct run_case at = given;
+            at.slot_bytes = slot == 1 ? 64 : given.slot_bytes;
+            status = run_case(seat, &target, schedule, &at, &result, error);
+            seat->result->number += status == RONDE_OK && result.protocol == RONDE_PROTOCOL_PUSH;
+            (void)team_check(seat, status != RONDE_OK || result.protocol == RONDE_PROTOCOL_PUSH,
+                             "registered memory was not pushed");
+        }
+    }
+    return status;
+}
+
+/* Every algorithm there is for so many ranks. */
+static enum ronde_status push_all(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(60);
+    struct ronde_comm *comm = NULL;
+    uint32_t count;
+    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    for (uint32_t k = 0; k < count && status == RONDE_OK; k++) {
+        struct ronde_schedule *schedule = NULL;
+        struct ronde_comm_program *program = NULL;
+        const bool has_root = ronde_collective_traits(algorithms[k].collective)->has_root;
+        if (algorithms[k].collective == RONDE_BARRIER ||
+            run_compile(algorithms[k].collective, algorithms[k].name, seat->join.ranks,
+                        has_root ? seat->join.ranks - 1 : 0, &schedule, NULL) != RONDE_OK)
+            continue;
+        status = ronde_comm_load(comm, schedule, NULL, &program, error);
+        if (status == RONDE_OK)
+            status = push_one(seat, comm, schedule, program, error);
+        ronde_comm_unload(program);
+        ronde_schedule_destroy(schedule);
+    }
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void what_is_pushed_is_what_host_leaves(void)
+{
+    for (uint32_t ranks = 2; ranks <= 5; ranks++) {
+        CU_ASSERT_FATAL(team_run(ranks, push_all, NULL, results));
+        team_expect(results, ranks, RONDE_OK);
+        for (uint32_t rank = 0; rank < ranks; rank++)
+            CU_ASSERT(results[rank].number >= 200);
+    }
+}
+
+/* --- who is written to --------------------------------------------------------------------- */
+
+/* Messages that lie in this rank's slots as having been written where they are kept. */
+static uint64_t count_pushed(const struct ronde_comm_program *program)
+{
+    const struct ronde_loaded *loaded = program->loaded;
+    uint64_t count = 0;
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
+        const struct ronde_port *port = &loaded->ports[e];
+        for (uint32_t slot = 0; port->peer != RONDE_NONE && !port->is_send && slot < program->depth;
+             slot++)
+            count += (loaded->ends[e].lengths[slot] & RONDE_LENGTH_PUSHED) != 0;
+    }
+    return count;
+}
+
+/* A ring's second round is pushed, all of it where nobody uses the place before; into one's own buffers, run after run. */
+static enum ronde_status push_rounds(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct large large;
+    enum ronde_status status = large_open(seat, pushed, &options, &large, error);
+    if (status == RONDE_OK)
+        status = large_run(seat, &large, error);
+    const uint64_t messages = large.program ? count_pushed(large.program) : 0;
+    (void)team_check(seat, status != RONDE_OK || messages > 0, "nothing was pushed");
+    /* Buffers of another place, and behind what was mapped so far. */
+    float *const first = large.values;
+    if (status == RONDE_OK) {
+        large.values = ronde_mem_new(large.mem, 2 * LARGE_COUNT, sizeof *large.values);
+        memcpy(large.values, first, LARGE_COUNT * sizeof *first);
+        memset(first + LARGE_COUNT, 0x5a, LARGE_COUNT * sizeof *first);
+        large.in[seat->join.rank] = large.values;
+        large.out[seat->join.rank] = large.values + LARGE_COUNT;
+        status = large_run(seat, &large, error);
+    }
+    uint32_t touched = 0;
+    for (size_t i = 0; status == RONDE_OK && i < LARGE_COUNT * sizeof *first; i++)
+        touched += ((unsigned char *)(first + LARGE_COUNT))[i] != 0x5a;
+    (void)team_check(seat, touched == 0, "the buffers of an earlier run were written");
+    ronde_mem_free(large.mem, first, 2 * LARGE_COUNT, sizeof *first);
+    large_close(&large);
+    return status;
+}
+
+static void what_a_rank_computes_lands_in_the_buffers_of_the_run(void)
+{
+    for (uint32_t ranks = 2; ranks <= 4; ranks++) {
+        CU_ASSERT_FATAL(team_run(ranks, push_rounds, NULL, results));
+        team_expect(results, ranks, RONDE_OK);
+    }
+}
+
+/* What rank 0 does otherwise than the others, who push. */
+static const struct large_how others[] = {{RONDE_PROTOCOL_STAGED, true, NULL},
+                                          {RONDE_PROTOCOL_PULL, true, NULL},
+                                          {RONDE_PROTOCOL_STAGED, false, NULL}};
+
+static enum ronde_status push_past_one(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const struct large_how *how = seat->join.rank == 0 ? seat->self : &pushed;
+    struct large large;
+    enum ronde_status status = large_open(seat, *how, &options, &large, error);
+    for (int k = 0; k < 3 && status == RONDE_OK; k++)
+        status = large_run(seat, &large, error);
+    (void)team_check(seat,
+                     status != RONDE_OK || seat->join.rank != 0 || count_pushed(large.program) == 0,
+                     "a rank was written to that does not push");
+    large_close(&large);
+    return status;
+}
+
+static void who_does_not_push_is_not_pushed_to(void)
+{
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        CU_ASSERT_FATAL(team_run(3, push_past_one, &others[k], results));
+        team_expect(results, 3, RONDE_OK);
+    }
+}
+
+/* Memory that is not registered, and blocks that others do not know: what was asked for is not what was done. */
+static enum ronde_status ask_in_vain(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const struct large_how user = {RONDE_PROTOCOL_PUSH, false, NULL};
+    struct ronde_result result;
+    struct large large;
+    enum ronde_status status = large_open(seat, user, &options, &large, error);
+    for (int k = 0; k < 2 && status == RONDE_OK; k++) {
+        struct ronde_blocks in[2];
+        struct ronde_blocks out[2];
+        in[seat->join.rank] = (struct ronde_blocks){.pointers = &large.in[seat->join.rank]};
+        out[seat->join.rank] = (struct ronde_blocks){.pointers = &large.out[seat->join.rank]};
+        large.launch.in_blocks = k == 1 ? in : NULL;
+        large.launch.out_blocks = k == 1 ? out : NULL;
+        status = ronde_comm_run(large.program, &large.launch, error);
+        if (status == RONDE_OK)
+            status = ronde_comm_wait(large.program, &result, error);
+        const bool is_staged = large.launch.protocol == RONDE_PROTOCOL_STAGED;
+        (void)team_check(seat,
+                         status != RONDE_OK || result.protocol == (is_staged ? RONDE_PROTOCOL_STAGED
+                                                                             : RONDE_PROTOCOL_PULL),
+                         "what cannot be pushed was not pulled");
+    }
+    large_close(&large);
+    return status;
+}
+
+static void what_cannot_be_pushed_is_pulled_and_says_so(void)
+{
+    CU_ASSERT_FATAL(team_run(2, ask_in_vain, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+/* --- failures ------------------------------------------------------------------------------ */
+
+/* Frees what was being written the moment the run has failed; nothing comes back from there, all else works. */
+static void free_at_once(const struct team_seat *seat, struct large *large)
+{
+    large_free(large);
+    (void)team_check(seat, !ronde_mem_new(large->mem, 2 * LARGE_COUNT, sizeof *large->values),
+                     "memory that others may write is handed out again");
+}
+
+/* How rank 1 leaves a run that all are in. */
+enum parting { PARTING_KILL, PARTING_ABORT, PARTING_UNLOAD, PARTING_SILENCE, PARTING_COUNT };
+
+static void part(enum parting how, struct large *large)
+{
+    if (how == PARTING_KILL)
+        raise(SIGKILL);
+    if (how == PARTING_ABORT)
+        ronde_comm_abort(large->comm);
+    if (how == PARTING_UNLOAD) {
+        ronde_comm_unload(large->program);
+        large->program = NULL;
+    }
+}
+
+static enum ronde_status fail_while_pushing(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const enum parting how = *(const enum parting *)seat->self;
+    struct large large;
+    bool is_done = false;
+    enum ronde_status status = large_open(seat, pushed, &options, &large, error);
+    if (status == RONDE_OK)
+        status = large_run(seat, &large, error);
+    if (status == RONDE_OK && how == PARTING_SILENCE && seat->join.rank != 1)
+        large.launch.timeout_ns = UINT64_C(200000000) * team_patience();
+    if (status == RONDE_OK)
+        status = ronde_comm_run(large.program, &large.launch, error);
+    /* Who hears of it before it begins is written to by nobody. */
+    const bool has_begun = status == RONDE_OK;
+    /* A burst of steps is not a run: rank 1 stops in the middle of it. */
+    if (status == RONDE_OK && seat->join.rank == 1) {
+        status = ronde_comm_test(large.program, &is_done, error);
+        (void)team_check(seat, !is_done, "the run was over before it failed");
+        part(how, &large);
+        /* Who has fallen silent looks at nothing but the news. */
+        while (how == PARTING_SILENCE && status == RONDE_OK)
+            status = ronde_comm_allgather(large.comm, NULL, 0, NULL, error);
+    }
+    while (status == RONDE_OK && !is_done && large.program)
+        status = ronde_comm_test(large.program, &is_done, error);
+    if (has_begun)
+        free_at_once(seat, &large);
+    large_close(&large);
+    return status;
+}
+
+static void memory_of_a_run_that_failed_may_be_freed_at_once(void)
+{
+    static const enum ronde_status expected[] = {RONDE_DEVICE, RONDE_TIMEOUT, RONDE_TIMEOUT,
+                                                 RONDE_TIMEOUT};
+    for (enum parting how = PARTING_KILL; how < PARTING_COUNT; how++) {
+        CU_ASSERT_FATAL(team_run(3, fail_while_pushing, &how, results));
+        for (uint32_t rank = 0; rank < 3; rank += 2) {
+            team_expect(&results[rank], 1, expected[how]);
+            if (!strstr(results[rank].message, "rank 1"))
+                suite_note("rank %u: \"%s\" %s", rank, results[rank].message, results[rank].failure);
+            CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1"));
+        }
+        CU_ASSERT_EQUAL(results[1].signal, how == PARTING_KILL ? SIGKILL : 0);
+    }
+}
+
+/* What two ranks tell each other when their communicator is over. */
+struct signals {
+    uint32_t has_begun;
+    uint32_t has_freed;
+    uint32_t has_written;
+};
+
+static void tell(uint32_t *word)
+{
+    __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
+}
+
+static void await(const uint32_t *word)
+{
+    while (__atomic_load_n(word, __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
+}
+
+/* Gives up after a moment, frees and asks for memory; sees what was written afterwards. */
+static enum ronde_status give_up_early(const struct team_seat *seat, struct large *large,
+                                       struct signals *signals, struct ronde_error *error)
+{
+    struct ronde_result result;
+    float *const out = large->values + LARGE_COUNT;
+    memset(out, 0, LARGE_COUNT * sizeof *out);
+    large->launch.timeout_ns = UINT64_C(100000000);
+    await(&signals->has_begun);
+    enum ronde_status status = ronde_comm_run(large->program, &large->launch, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_wait(large->program, &result, error);
+    uint64_t before = 0;
+    uint64_t after = 0;
+    for (uint32_t i = 0; i < LARGE_COUNT; i++)
+        before += out[i] != 0;
+    free_at_once(seat, large);
+    tell(&signals->has_freed);
+    await(&signals->has_written);
+    for (uint32_t i = 0; i < LARGE_COUNT; i++)
+        after += out[i] != 0;
+    (void)team_check(seat, after > before, "nobody wrote late");
+    return status;
+}
+
+/* Stands still until the other has given up and freed its memory, and goes on with the run without having heard of it. */
+static enum ronde_status write_late(struct large *large, struct signals *signals,
+                                    struct ronde_error *error)
+{
+    bool is_done = false;
+    enum ronde_status status = ronde_comm_run(large->program, &large->launch, error);
+    tell(&signals->has_begun);
+    await(&signals->has_freed);
+    if (status == RONDE_OK)
+        status = ronde_comm_test(large->program, &is_done, error);
+    tell(&signals->has_written);
+    while (status == RONDE_OK && !is_done)
+        status = ronde_comm_test(large->program, &is_done, error);
+    return status;
+}
+
+static enum ronde_status outlast(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct signals *signals = *(struct signals *const *)seat->self;
+    struct large large;
+    enum ronde_status status = large_open(seat, pushed, &options, &large, error);
+    if (status == RONDE_OK)
+        status = large_run(seat, &large, error);
+    if (status == RONDE_OK)
+        status = seat->join.rank == 0 ? give_up_early(seat, &large, signals, error)
+                                      : write_late(&large, signals, error);
+    large_close(&large);
+    return status;
+}
+
+static void who_writes_late_hits_nothing_that_is_in_use(void)
+{
+    struct signals *signals =
+        mmap(NULL, sizeof *signals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_PTR_NOT_EQUAL_FATAL(signals, MAP_FAILED);
+    CU_ASSERT_FATAL(team_run(2, outlast, &signals, results));
+    team_expect(results, 2, RONDE_TIMEOUT);
+    (void)munmap(signals, sizeof *signals);
+}
+
+/* Memory for what pushing needs runs out at every request in turn; nothing was shown by then, and the run can be tried again. */
+static enum ronde_status starve(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct heap heap = heap_start(SIZE_MAX, true);
+    const struct ronde_mem mem = heap_mem(&heap);
+    const struct large_how how = {RONDE_PROTOCOL_PUSH, true, &mem};
+    struct large large;
+    struct ronde_result result;
+    struct ronde_error why = {0};
+    enum ronde_status status = large_open(seat, how, &options, &large, error);
+    enum ronde_status run = status == RONDE_OK ? RONDE_NO_MEMORY : status;
+    uint32_t refused = 0;
+    for (; run == RONDE_NO_MEMORY; refused++) {
+        heap.refuse_at = heap.requests + refused;
+        run = ronde_comm_run(large.program, &large.launch, &why);
+    }
+    heap.refuse_at = SIZE_MAX;
+    (void)team_check(seat, refused > 3, "nothing was refused");
+    status = run == RONDE_OK ? ronde_comm_wait(large.program, &result, error) : run;
+    (void)team_check(seat, status != RONDE_OK || result.protocol == RONDE_PROTOCOL_PUSH,
+                     "the run was not pushed");
+    large_close(&large);
+    (void)team_check(seat, heap.live_blocks == 0, "a communicator leaks");
+    return status;
+}
+
+static void want_of_memory_is_told_before_anything_is_shown(void)
+{
+    CU_ASSERT_FATAL(team_run(3, starve, NULL, results));
+    team_expect(results, 3, RONDE_OK);
+}
+
+/* --- of several hosts ---------------------------------------------------------------------- */
+
+static bool use_hybrid(void)
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_HYBRID, &reason)) {
+        suite_skip("%s", reason);
+        return false;
+    }
+    team_transport = RONDE_TRANSPORT_HYBRID;
+    team_ranks_per_host = 2;
+    return true;
+}
+
+static void use_proc(void)
+{
+    team_transport = RONDE_TRANSPORT_PROC;
+    team_ranks_per_host = 0;
+}
+
+static void of_several_hosts_what_is_pushed_is_what_host_leaves(void)
+{
+    if (!use_hybrid())
+        return;
+    CU_ASSERT_FATAL(team_run(4, push_all, NULL, results));
+    use_proc();
+    team_expect(results, 4, RONDE_OK);
+}
+
+static void of_several_hosts_memory_may_be_freed_at_once(void)
+{
+    if (!use_hybrid())
+        return;
+    memory_of_a_run_that_failed_may_be_freed_at_once();
+    use_proc();
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_frozen_heap_keeps_what_is_freed_and_gives_nothing",
+         a_frozen_heap_keeps_what_is_freed_and_gives_nothing},
+        {"what_is_pushed_is_what_host_leaves", what_is_pushed_is_what_host_leaves},
+        {"what_a_rank_computes_lands_in_the_buffers_of_the_run",
+         what_a_rank_computes_lands_in_the_buffers_of_the_run},
+        {"who_does_not_push_is_not_pushed_to", who_does_not_push_is_not_pushed_to},
+        {"what_cannot_be_pushed_is_pulled_and_says_so", what_cannot_be_pushed_is_pulled_and_says_so},
+        {"memory_of_a_run_that_failed_may_be_freed_at_once",
+         memory_of_a_run_that_failed_may_be_freed_at_once},
+        {"who_writes_late_hits_nothing_that_is_in_use", who_writes_late_hits_nothing_that_is_in_use},
+        {"want_of_memory_is_told_before_anything_is_shown",
+         want_of_memory_is_told_before_anything_is_shown},
+        {"of_several_hosts_what_is_pushed_is_what_host_leaves",
+         of_several_hosts_what_is_pushed_is_what_host_leaves},
+        {"of_several_hosts_memory_may_be_freed_at_once",
+         of_several_hosts_memory_may_be_freed_at_once},
+    };
+    return suite_run("push", cases, sizeof cases / sizeof cases[0]);
+}
