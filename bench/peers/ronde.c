@@ -15,24 +15,34 @@
 #include <string.h>
 
 /* In a heat a candidate runs for about so long, or at least once. */
-#define RACE_NS 5e6
-#define RACE_RUNS 5000.0
+#define HEAT_NS 3e6
+#define HEAT_RUNS 2000u
 /*
- * With more ranks than cores the same steps take up to twice as long from one heat to the next, with who shares a core
- * with whom. So whoever is not much slower than the fastest in the first heat runs in all of them, in turns, and medians
- * count; but for points so long that a run is its own mean.
+ * With more ranks than cores the same steps take up to twice as long from one moment to the next, with whose turn comes
+ * when. So whoever is not much slower than the fastest in the first heat runs in all of them, in turns, and medians count;
+ * but for points so long that a run is its own mean. All who run in turns stay loaded: to load a program ranks wait asleep
+ * for each other, and wake up wherever the system likes.
  */
-#define HEATS 5u
+#define HEATS 7u
 #define CLOSE 1.6
 #define LONG_NS 2e7
-/* Short runs so many times touch every slot of every connection, twice: pages that are new cost more than a run. */
-#define SLOTS 16.0
-/* Whoever is so much slower in a first run that is a long one does not race: long points would take minutes. */
-#define HOPELESS 3.0
+/*
+ * Before its first heat a candidate runs for so long without counting: pages that are new cost more than a run, and ranks
+ * that have just woken need some milliseconds to spread over the cores. It is so many runs at most until all ranks say how
+ * long they took.
+ */
+#define WARM_NS 5e6
+#define WARM_RUNS 256u
 /* Who comes later in the registry has to win by more than noise: with few ranks many algorithms are the same steps. */
 #define CLEARLY 0.97
 /* A run that takes so long has failed. */
 #define TIMEOUT_NS 60000000000u
+
+/* A schedule that is loaded. */
+struct loaded {
+    struct ronde_schedule *schedule;
+    void *program;
+};
 
 /* ronde's side of the bench. */
 struct side {
@@ -40,13 +50,12 @@ struct side {
     void *opened;            /* the backend's; the communicator of processes */
     struct ronde_comm *comm; /* of processes, or NULL */
     uint32_t ranks;
-    const char *only; /* the algorithm that was asked for, or NULL */
-    struct ronde_schedule *schedule;
-    void *program;
-    struct ronde_launch launch;
-    enum ronde_protocol protocol;   /* of the last run */
-    struct ronde_schedule *barrier; /* of processes */
-    void *barrier_program;
+    const char *only;             /* the algorithm that was asked for, or NULL */
+    struct ronde_launch launch;   /* of the point */
+    struct loaded chosen;         /* for the point */
+    struct loaded barrier;        /* of processes, */
+    struct loaded highest;        /* and what finds their largest value */
+    enum ronde_protocol protocol; /* of the last run */
     char label[96];
 };
 
@@ -63,35 +72,36 @@ static enum ronde_collective collective_of(enum contender_collective collective)
     return collectives[collective];
 }
 
-static void close_program(struct side *side)
+static void unload(const struct side *side, struct loaded *loaded)
 {
-    if (side->program)
-        side->backend->unload(side->program);
-    ronde_schedule_destroy(side->schedule);
-    side->program = NULL;
-    side->schedule = NULL;
+    if (loaded->program)
+        side->backend->unload(loaded->program);
+    ronde_schedule_destroy(loaded->schedule);
+    *loaded = (struct loaded){0};
 }
 
-/* Loads an algorithm for a point; false without a word where it cannot serve it. */
-static bool open_program(struct side *side, const char *algorithm,
-                         const struct contender_point *point)
+/* Loads an algorithm for a launch; `why_not` where it cannot serve it. */
+static bool load(struct side *side, const struct ronde_request *request,
+                 const struct ronde_launch *launch, struct loaded *out, struct ronde_error *why_not)
+{
+    *out = (struct loaded){0};
+    if (ronde_compile(request, ronde_mem_default(), NULL, &out->schedule, why_not) == RONDE_OK &&
+        side->backend->supports(side->opened, out->schedule, launch, why_not) == RONDE_OK &&
+        side->backend->load(side->opened, out->schedule, &out->program, why_not) == RONDE_OK)
+        return true;
+    unload(side, out);
+    return false;
+}
+
+/* Loads an algorithm for the point; false without a word where it cannot serve it. */
+static bool load_for_point(struct side *side, const struct contender_point *point,
+                           const char *algorithm, struct loaded *out)
 {
     const struct ronde_request request = {.collective = collective_of(point->collective),
                                           .algorithm = algorithm,
                                           .ranks = side->ranks};
     struct ronde_error why_not = {0};
-    close_program(side);
-    side->launch = (struct ronde_launch){.count = point->count,
-                                         .dtype = RONDE_FLOAT32,
-                                         .op = RONDE_SUM,
-                                         .in = point->in,
-                                         .out = point->out,
-                                         .timeout_ns = TIMEOUT_NS};
-    return ronde_compile(&request, ronde_mem_default(), NULL, &side->schedule, &why_not) ==
-               RONDE_OK &&
-           side->backend->supports(side->opened, side->schedule, &side->launch, &why_not) ==
-               RONDE_OK &&
-           side->backend->load(side->opened, side->schedule, &side->program, &why_not) == RONDE_OK;
+    return load(side, &request, &side->launch, out, &why_not);
 }
 
 static bool run_program(struct side *side, void *program, const struct ronde_launch *launch)
@@ -110,7 +120,18 @@ static bool run(void *self, const struct contender_point *point)
 {
     struct side *side = self;
     (void)point;
-    return run_program(side, side->program, &side->launch);
+    return run_program(side, side->chosen.program, &side->launch);
+}
+
+/* A launch of the two helpers of processes, which are run outside what is timed. */
+static struct ronde_launch helper_launch(uint64_t count, void *const *in, void *const *out)
+{
+    return (struct ronde_launch){.count = count,
+                                 .dtype = RONDE_FLOAT64,
+                                 .op = RONDE_MAX,
+                                 .in = in,
+                                 .out = out,
+                                 .timeout_ns = TIMEOUT_NS};
 }
 
 /* Threads are together between runs. */
@@ -118,55 +139,37 @@ static bool meet(void *self)
 {
     struct side *side = self;
     void *const none[CONTENDER_RANKS] = {0};
-    const struct ronde_launch launch = {.in = none, .out = none, .timeout_ns = TIMEOUT_NS};
-    return !side->comm || run_program(side, side->barrier_program, &launch);
+    const struct ronde_launch launch = helper_launch(0, none, none);
+    const enum ronde_protocol protocol = side->protocol;
+    const bool is_ok = !side->comm || run_program(side, side->barrier.program, &launch);
+    side->protocol = protocol;
+    return is_ok;
 }
 
+/* As MPI's ranks do, by an all_reduce: they go on without having slept. */
 static double max(void *self, double value)
 {
     struct side *side = self;
-    struct ronde_error error = {0};
-    double all[CONTENDER_RANKS];
+    double highest = value;
+    void *in[CONTENDER_RANKS] = {0}, *out[CONTENDER_RANKS] = {0};
+    const enum ronde_protocol protocol = side->protocol;
     if (!side->comm)
         return value;
-    if (ronde_comm_allgather(side->comm, &value, sizeof value, all, &error) != RONDE_OK) {
-        complain(&error);
-        return value;
-    }
-    for (uint32_t rank = 0; rank < side->ranks; rank++)
-        if (all[rank] > value)
-            value = all[rank];
-    return value;
+    in[ronde_comm_rank(side->comm)] = &value;
+    out[ronde_comm_rank(side->comm)] = &highest;
+    const struct ronde_launch launch = helper_launch(1, in, out);
+    /* A rank that fails ends the communicator, and so the next run of all: it need not be told here. */
+    (void)run_program(side, side->highest.program, &launch);
+    side->protocol = protocol;
+    return highest;
 }
 
-/* Mean of some runs, on the slowest rank. */
-static bool time_runs(struct side *side, double runs, double *out_ns)
-{
-    const double start_ns = ronde_clock_ns();
-    for (double i = 0.0; i < runs; i++)
-        if (!run(side, NULL))
-            return false;
-    *out_ns = max(side, (ronde_clock_ns() - start_ns) / runs);
-    return true;
-}
-
-/* One candidate's time. Its first runs bring memory and threads up and do not count, unless it is hopeless. */
-static bool race(struct side *side, double best_ns, double *out_ns)
-{
-    double first_ns = 0.0;
-    if (!time_runs(side, 1.0, &first_ns) || !time_runs(side, 1.0, out_ns))
-        return false;
-    if (best_ns > 0.0 && *out_ns > HOPELESS * best_ns && *out_ns > RACE_NS)
-        return true;
-    if (*out_ns * SLOTS < RACE_NS && !time_runs(side, SLOTS, out_ns))
-        return false;
-    const double runs = RACE_NS / *out_ns;
-    return runs < 2.0 || time_runs(side, runs < RACE_RUNS ? runs : RACE_RUNS, out_ns);
-}
+/* ---- The race ------------------------------------------------------------------------------------------------------ */
 
 /* An algorithm that races. */
 struct candidate {
     const char *name;
+    struct loaded loaded; /* while it is in the race */
     uint32_t heats;
     double took_ns[HEATS]; /* in order of time */
 };
@@ -174,15 +177,44 @@ struct candidate {
 /* Most algorithms of a collective. */
 #define CANDIDATES 32u
 
-/* One more heat; a candidate that cannot serve the point stays without. False for a failure. */
-static bool run_heat(struct side *side, const struct contender_point *point,
-                     struct candidate *candidate, double best_ns)
+/* Mean of some runs, on the slowest rank: the same number on all ranks. */
+static bool time_runs(struct side *side, const struct candidate *candidate, uint32_t runs,
+                      double *out_ns)
 {
+    const double start_ns = ronde_clock_ns();
+    for (uint32_t i = 0; i < runs; i++)
+        if (!run_program(side, candidate->loaded.program, &side->launch))
+            return false;
+    *out_ns = max(side, (ronde_clock_ns() - start_ns) / runs);
+    return true;
+}
+
+/* Whole runs of so long that fit into some time, at least one. */
+static uint32_t runs_in(double time_ns, double run_ns, uint32_t most)
+{
+    const double runs = time_ns / run_ns;
+    return runs < 1.0 ? 1 : runs < most ? (uint32_t)runs : most;
+}
+
+/* Brings memory and ranks up, and says about how long a run takes. */
+static bool warm_up(struct side *side, const struct candidate *candidate, double *io_ns)
+{
+    for (double left_ns = WARM_NS; left_ns > 0.0;) {
+        const uint32_t runs = runs_in(left_ns, *io_ns, WARM_RUNS);
+        if (!time_runs(side, candidate, runs, io_ns))
+            return false;
+        left_ns -= runs * *io_ns;
+    }
+    return true;
+}
+
+/* One more heat of so many runs that it takes its time. False for a failure. */
+static bool run_heat(struct side *side, struct candidate *candidate)
+{
+    const uint32_t runs = runs_in(HEAT_NS, candidate->took_ns[0], HEAT_RUNS);
     double took_ns = 0.0;
     uint32_t at = candidate->heats;
-    if (!open_program(side, candidate->name, point))
-        return true;
-    if (!race(side, best_ns, &took_ns))
+    if (!time_runs(side, candidate, runs, &took_ns))
         return false;
     for (; at > 0 && candidate->took_ns[at - 1] > took_ns; at--)
         candidate->took_ns[at] = candidate->took_ns[at - 1];
@@ -203,41 +235,67 @@ static const struct candidate *fastest(const struct candidate *candidates, uint3
     return best;
 }
 
-/* The first heat, of all of a collective's; returns how many there are, 0 for a failure. */
-static uint32_t qualify(struct side *side, const struct contender_point *point,
-                        struct candidate candidates[CANDIDATES])
+/* The first heat; long runs are one after a first that was cold. False for a failure. */
+static bool qualify(struct side *side, const struct contender_point *point,
+                    struct candidate *candidate)
+{
+    double *took_ns = &candidate->took_ns[0];
+    if (!load_for_point(side, point, candidate->name, &candidate->loaded))
+        return true;
+    if (!time_runs(side, candidate, 1.0, took_ns) || !time_runs(side, candidate, 1.0, took_ns))
+        return false;
+    if (*took_ns <= HEAT_NS)
+        return warm_up(side, candidate, took_ns) && run_heat(side, candidate);
+    candidate->heats = 1;
+    return true;
+}
+
+/* Those who are out of the race leave. */
+static void dismiss(struct side *side, struct candidate *candidates, uint32_t count, double limit_ns)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (candidates[i].heats == 0 || candidates[i].took_ns[0] > limit_ns) {
+            unload(side, &candidates[i].loaded);
+            candidates[i].heats = 0;
+        }
+}
+
+/* All of a collective's; returns how many there are, 0 for a failure. Those that are close remain loaded. */
+static uint32_t begin_race(struct side *side, const struct contender_point *point,
+                           struct candidate candidates[CANDIDATES])
 {
     uint32_t total = 0, count = 0;
     const struct ronde_algorithm *all = ronde_algorithms(&total);
     for (uint32_t i = 0; i < total && count < CANDIDATES; i++) {
         if (all[i].collective != collective_of(point->collective))
             continue;
-        const struct candidate *best = fastest(candidates, count, 1);
         candidates[count] = (struct candidate){.name = all[i].name};
-        if (!run_heat(side, point, &candidates[count], best ? best->took_ns[0] : 0.0))
+        if (!qualify(side, point, &candidates[count++]))
             return 0;
-        count++;
+        const struct candidate *best = fastest(candidates, count, 1);
+        dismiss(side, candidates, count, best ? CLOSE * best->took_ns[0] : 0.0);
     }
     return count;
 }
 
-/* The fastest algorithm's name, the same on all ranks; NULL where none serves the point. */
+/* Loads the fastest algorithm, the same on all ranks, and returns its name; NULL where none serves the point. */
 static const char *choose(struct side *side, const struct contender_point *point)
 {
     struct candidate candidates[CANDIDATES];
-    const uint32_t count = qualify(side, point, candidates);
+    const uint32_t count = begin_race(side, point, candidates);
     const struct candidate *best = fastest(candidates, count, 1);
-    if (!best || best->took_ns[0] > LONG_NS)
-        return best ? best->name : NULL;
-    const double limit_ns = CLOSE * best->took_ns[0];
-    for (uint32_t i = 0; i < count; i++)
-        if (candidates[i].heats > 0 && candidates[i].took_ns[0] > limit_ns)
-            candidates[i].heats = 0;
-    for (uint32_t heat = 1; heat < HEATS; heat++)
+    const uint32_t heats = best && best->took_ns[0] <= LONG_NS ? HEATS : 1;
+    for (uint32_t heat = 1; heat < heats; heat++)
         for (uint32_t i = 0; i < count; i++)
-            if (candidates[i].heats == heat && !run_heat(side, point, &candidates[i], 0.0))
+            if (candidates[i].heats == heat && !run_heat(side, &candidates[i]))
                 return NULL;
-    best = fastest(candidates, count, HEATS);
+    best = fastest(candidates, count, heats);
+    for (uint32_t i = 0; best && i < count; i++) {
+        if (&candidates[i] == best)
+            side->chosen = candidates[i].loaded;
+        else
+            unload(side, &candidates[i].loaded);
+    }
     return best ? best->name : NULL;
 }
 
@@ -245,8 +303,19 @@ static const char *choose(struct side *side, const struct contender_point *point
 static const char *prepare(void *self, const struct contender_point *point)
 {
     struct side *side = self;
-    const char *algorithm = side->only ? side->only : choose(side, point);
-    if (!algorithm || !open_program(side, algorithm, point) || !run(side, point)) {
+    const char *algorithm = side->only;
+    unload(side, &side->chosen);
+    side->launch = (struct ronde_launch){.count = point->count,
+                                         .dtype = RONDE_FLOAT32,
+                                         .op = RONDE_SUM,
+                                         .in = point->in,
+                                         .out = point->out,
+                                         .timeout_ns = TIMEOUT_NS};
+    if (algorithm)
+        (void)load_for_point(side, point, algorithm, &side->chosen);
+    else
+        algorithm = choose(side, point);
+    if (!side->chosen.program || !run(side, point)) {
         fprintf(stderr, "ronde: %s does not serve %s on %u ranks\n",
                 algorithm ? algorithm : "no algorithm",
                 contender_collective_text(point->collective), side->ranks);
@@ -281,10 +350,14 @@ static bool open_processes(struct side *side, uint32_t rank, const char *token)
     const struct ronde_request barrier = {.collective = RONDE_BARRIER,
                                           .algorithm = "dissemination",
                                           .ranks = side->ranks};
-    if (ronde_compile(&barrier, ronde_mem_default(), NULL, &side->barrier, &error) != RONDE_OK ||
-        side->backend->load(side->opened, side->barrier, &side->barrier_program, &error) != RONDE_OK)
-        return complain(&error);
-    return true;
+    const struct ronde_request highest = {.collective = RONDE_ALL_REDUCE,
+                                          .algorithm = "recursive_doubling",
+                                          .ranks = side->ranks};
+    void *const none[CONTENDER_RANKS] = {0};
+    const struct ronde_launch nothing = helper_launch(0, none, none);
+    return (load(side, &barrier, &nothing, &side->barrier, &error) &&
+            load(side, &highest, &nothing, &side->highest, &error)) ||
+           complain(&error);
 }
 
 /* Buffers such as other ranks read in place. */
@@ -326,9 +399,9 @@ int main(int argc, char **argv)
     if (has_threads ? !open_threads(&side) : !open_processes(&side, (uint32_t)rank, argv[5]))
         return 3;
     const int status = contender_serve(&contender, argv[1]);
-    close_program(&side);
-    side.backend->unload(side.barrier_program);
-    ronde_schedule_destroy(side.barrier);
+    unload(&side, &side.chosen);
+    unload(&side, &side.barrier);
+    unload(&side, &side.highest);
     side.backend->close(side.opened);
     return status;
 }
