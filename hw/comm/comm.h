@@ -85,6 +85,8 @@ struct ronde_wire {
      */
     enum ronde_status (*poll)(struct ronde_comm_program *program, bool *io_moved,
                               bool *out_is_quiet, struct ronde_error *error);
+    /** Now and then: sees to it that the ranks of a host use its processors evenly (spread.h). NULL: that is not known. */
+    void (*spread)(const struct ronde_comm *comm, double now_ns);
     /** Waits a moment, at most some milliseconds, after `idle` fruitless polls in a row. */
     void (*rest)(struct ronde_comm_program *program, uint32_t idle);
     /**

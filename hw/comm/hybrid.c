@@ -59,6 +59,11 @@ static enum ronde_status hybrid_poll(struct ronde_comm_program *program, bool *i
     return far_status;
 }
 
+static void hybrid_spread(const struct ronde_comm *comm, double now_ns)
+{
+    ronde_wire_proc.spread(comm, now_ns);
+}
+
 static void hybrid_rest(struct ronde_comm_program *program, uint32_t idle)
 {
     if (ronde_comm_spin(program->comm, idle))
@@ -114,6 +119,7 @@ const struct ronde_wire ronde_wire_hybrid = {
     .unload = hybrid_unload,
     .tell = hybrid_tell,
     .poll = hybrid_poll,
+    .spread = hybrid_spread,
     .rest = hybrid_rest,
     .is_readable = hybrid_is_readable,
     .find = hybrid_find,

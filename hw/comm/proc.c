@@ -12,6 +12,7 @@
 #include "hw/comm/borrow.h"
 #include "hw/comm/boxes.h"
 #include "hw/comm/reach.h"
+#include "hw/comm/spread.h"
 #include "hw/pause.h"
 
 #include <errno.h>
@@ -70,13 +71,14 @@ struct shared {
     size_t bytes;
 };
 
-/* What a communicator shares: cards, bells, and signs of heaps; and what is this rank's own. */
+/* What a communicator shares: cards, bells, signs of heaps, and seats; and what is this rank's own. */
 struct board {
     struct shared shared;
     struct bell *bells;
     bool is_fenced; /* all ranks pass a fence when one of them is about to sleep */
     struct ronde_heap heap;
     struct ronde_reach reach;
+    struct ronde_spread spread;
 };
 
 /* What a program shares, and where its connections lie in it. */
@@ -168,18 +170,23 @@ static enum ronde_status proc_open(struct ronde_comm *comm, struct ronde_error *
     const uint64_t cards_bytes = ranks * RONDE_CARDS * sizeof(struct ronde_card);
     const uint64_t bells_bytes = ranks * sizeof(struct bell);
     const uint64_t signs_bytes = ranks * sizeof(struct ronde_sign);
+    const uint64_t seats_bytes = ranks * sizeof *board->spread.seats;
     enum ronde_status status =
         board ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
     comm->wire_self = board;
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK)
-        status = share_memory(comm, cards_bytes + bells_bytes + signs_bytes, &board->shared, error);
+        status = share_memory(comm, cards_bytes + bells_bytes + signs_bytes + seats_bytes,
+                              &board->shared, error);
     if (status != RONDE_OK)
         return status;
     struct ronde_sign *signs =
         (struct ronde_sign *)(void *)(board->shared.start + cards_bytes + bells_bytes);
     comm->near_cards = (struct ronde_card *)(void *)board->shared.start;
     board->bells = (struct bell *)(void *)(board->shared.start + cards_bytes);
+    board->spread = (struct ronde_spread){.seats = (uint32_t *)(void *)(signs + ranks),
+                                          .ranks = comm->ranks,
+                                          .rank = comm->rank};
     board->bells[comm->rank].is_fenced =
         !comm->is_crowded &&
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
@@ -344,6 +351,12 @@ static enum ronde_status proc_poll(struct ronde_comm_program *program, bool *io_
     return RONDE_OK;
 }
 
+static void proc_spread(const struct ronde_comm *comm, double now_ns)
+{
+    struct board *board = comm->wire_self;
+    ronde_spread_look(&board->spread, now_ns);
+}
+
 static uint32_t *own_bell(const struct ronde_comm_program *program)
 {
     const struct board *board = program->comm->wire_self;
@@ -461,6 +474,7 @@ const struct ronde_wire ronde_wire_proc = {
     .unload = proc_unload,
     .tell = proc_tell,
     .poll = proc_poll,
+    .spread = proc_spread,
     .is_readable = proc_is_readable,
     .find = proc_find,
     .withdraw = proc_withdraw,

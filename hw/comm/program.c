@@ -118,14 +118,21 @@ static void fill_card(struct ronde_comm_program *program, const struct ronde_lau
     program->card_digest = ronde_card_digest(card);
 }
 
-/* Bad news that are known; the system is asked for more once in a while only, which takes longer than a short run. */
+/* What is looked after once in a while only, since it takes longer than a short run: where ranks are, and bad news. */
+static enum ronde_status check(struct ronde_comm *comm, double now_ns, struct ronde_error *error)
+{
+    comm->checked_ns = now_ns;
+    if (comm->wire->spread)
+        comm->wire->spread(comm, now_ns);
+    return ronde_star_check(comm->star, error);
+}
+
+/* Bad news that are known; the system is asked for more once in a while. */
 static enum ronde_status look_around(struct ronde_comm *comm, double now_ns,
                                      struct ronde_error *error)
 {
-    if (now_ns - comm->checked_ns < CHECK_NS)
-        return ronde_star_known(comm->star, error);
-    comm->checked_ns = now_ns;
-    return ronde_star_check(comm->star, error);
+    return now_ns - comm->checked_ns < CHECK_NS ? ronde_star_known(comm->star, error)
+                                                : check(comm, now_ns, error);
 }
 
 static void start_lanes(struct ronde_comm_program *program)
@@ -363,8 +370,7 @@ static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_
     const double now_ns = ronde_clock_ns();
     if (now_ns - comm->checked_ns < CHECK_NS)
         return RONDE_OK;
-    comm->checked_ns = now_ns;
-    const enum ronde_status status = ronde_star_check(comm->star, error);
+    const enum ronde_status status = check(comm, now_ns, error);
     if (status == RONDE_OK && program->deadline_ns > 0 && now_ns > program->deadline_ns)
         return fail_late(program, error);
     return status;
