@@ -1,6 +1,7 @@
 /* Calibration between the hosts of a rig. See calibrate_rig.h. */
 #include "calibrate_rig.h"
 
+#include "calibrate_pairs.h"
 #include "crew.h"
 #include "probes.h"
 
@@ -9,12 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-/* What is measured; in the order of `probes`. */
+/* What is measured; in the order of `probes`: short ones first. */
 enum item {
     FEW_HOPS,
     MANY_HOPS,
     FEW_MESSAGES,
     MANY_MESSAGES,
+    FEW_PARCELS,
+    MANY_PARCELS,
     SHORT_STREAM,
     STREAM,
     LONG_STREAM,
@@ -26,9 +29,13 @@ enum item {
 
 #define HOPS 3u
 #define MORE_HOPS 43u
-#define MORE_LONG_HOPS 13u
 #define MESSAGES 8u
 #define MORE_MESSAGES 56u
+
+/* Messages that a port takes longer for than any host, and the fewest that are more than it passes at once. */
+#define PARCEL_BYTES 2048u
+#define PARCELS 24u
+#define MORE_PARCELS 56u
 
 /* Slots enough for everything: nothing here waits for a free one. */
 #define DEPTH 64u
@@ -54,6 +61,8 @@ static const struct probe {
     [MANY_HOPS] = {RONDE_PROBE_PING_PONG, MORE_HOPS, 4, true},
     [FEW_MESSAGES] = {RONDE_PROBE_MESSAGES, MESSAGES, 16 * MESSAGES, true},
     [MANY_MESSAGES] = {RONDE_PROBE_MESSAGES, MORE_MESSAGES, 16 * MORE_MESSAGES, true},
+    [FEW_PARCELS] = {RONDE_PROBE_MESSAGES, PARCELS, PARCEL_BYTES *PARCELS, true},
+    [MANY_PARCELS] = {RONDE_PROBE_MESSAGES, MORE_PARCELS, PARCEL_BYTES *MORE_PARCELS, true},
     [SHORT_STREAM] = {RONDE_PROBE_STREAM, 1, SHORT_BYTES, true},
     [STREAM] = {RONDE_PROBE_STREAM, 1, MEDIUM_BYTES, true},
     [LONG_STREAM] = {RONDE_PROBE_STREAM, 1, LONG_BYTES, true},
@@ -86,7 +95,8 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
 static enum ronde_status measure(const struct ronde_options *options, uint32_t hosts,
                                  struct raw *raw, struct ronde_error *error)
 {
-    static const struct ronde_crew_effort effort = {9, 3};
+    /* What is over soon takes longer at some times than at others, for longer than a round. */
+    static const struct ronde_crew_effort often = {9, 9}, seldom = {9, 3};
     const struct ronde_crew_plan plan = {.rig = options->rig,
                                          .ranks = 2,
                                          .is_crowded = hosts > ronde_usable_cores(),
@@ -101,7 +111,10 @@ static enum ronde_status measure(const struct ronde_options *options, uint32_t h
     if (status == RONDE_OK)
         raw->mtu_bytes = ronde_crew_mtu(crew);
     if (status == RONDE_OK)
-        status = ronde_crew_measure(crew, raw->runs, ITEM_COUNT, &effort, raw->stats, &tally, error);
+        status = ronde_crew_measure(crew, raw->runs, STREAM, &often, raw->stats, &tally, error);
+    if (status == RONDE_OK)
+        status = ronde_crew_measure(crew, &raw->runs[STREAM], ITEM_COUNT - STREAM, &seldom,
+                                    &raw->stats[STREAM], &tally, error);
     ronde_crew_close(crew);
     for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++)
         if (raw->stats[i].count == 0)
@@ -123,101 +136,6 @@ static double spread(const struct raw *raw, enum item item)
 {
     const struct ronde_stats *stats = &raw->stats[item];
     return stats->median > 0.0 ? stats->notch / stats->median : 0.0;
-}
-
-/* Messages of 4 bytes, and of a piece. */
-enum { SHORT, LONG };
-
-/* What hosts that share processors are found to do with all of them at work. */
-struct crowd {
-    double work_ns;      /* processor time of a message of 4 bytes */
-    double jitter_ns[2]; /* per hop: SHORT and LONG messages */
-    double spread;       /* of the times they are found from */
-};
-
-/* A length and a size of what is thrown; in the order of `throws`. */
-enum throw { FEW, MANY, FEW_LONG, MANY_LONG, THROW_COUNT };
-
-static const struct {
-    uint32_t hops;
-    uint64_t bytes;
-} throws[THROW_COUNT] = {
-    [FEW] = {HOPS, 4},
-    [MANY] = {MORE_HOPS, 4},
-    [FEW_LONG] = {HOPS, SHORT_BYTES},
-    [MANY_LONG] = {MORE_LONG_HOPS, SHORT_BYTES},
-};
-
-/* Runs of one kind by the clock of one pair, and the processor time that all of them took. */
-static enum ronde_status measure_throw(struct ronde_crew *crew, enum throw which,
-                                       struct ronde_stats *out_stats, double *out_work_ns,
-                                       struct ronde_error *error)
-{
-    static const struct ronde_crew_effort effort = {9, 3};
-    const struct ronde_crew_run run = {which, throws[which].bytes / sizeof(float), false, true};
-    struct ronde_crew_tally tally = {0, 0};
-    const struct ronde_crew_work before = ronde_crew_work(crew);
-    const enum ronde_status status =
-        ronde_crew_measure(crew, &run, 1, &effort, out_stats, &tally, error);
-    const struct ronde_crew_work after = ronde_crew_work(crew);
-    if (status != RONDE_OK)
-        return status;
-    *out_work_ns = (after.processor_ns - before.processor_ns) / (after.runs - before.runs);
-    return out_stats->count > 0
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_REJECTED, "too many repetitions were disturbed");
-}
-
-/*
- * Hops scatter each by itself, so that their variances add up. What scatters whole runs (which processor a host happens to
- * be on) looks like more than that, the shorter the hops the more: short messages are taken to scatter no more than long.
- */
-static double jitter(const struct ronde_stats *few, const struct ronde_stats *many, double hops)
-{
-    const double more = many->scatter * many->scatter - few->scatter * few->scatter;
-    return sqrt(fmax(more, 0.0) / hops);
-}
-
-/*
- * Balls thrown both ways in all pairs at once, so that caches and processors are as awake, and as much in demand, as in a
- * collective.
- */
-static enum ronde_status measure_crowd(const struct ronde_options *options, uint32_t hosts,
-                                       struct crowd *out, struct ronde_error *error)
-{
-    const uint32_t even = hosts - hosts % 2;
-    const uint32_t ranks = even < RONDE_PROBE_RANKS ? even : RONDE_PROBE_RANKS;
-    struct ronde_schedule *schedules[THROW_COUNT] = {NULL};
-    struct ronde_crew_job jobs[THROW_COUNT];
-    const struct ronde_crew_plan plan = {.rig = options->rig,
-                                         .ranks = ranks,
-                                         .is_crowded = hosts > ronde_usable_cores(),
-                                         .options = options,
-                                         .jobs = jobs,
-                                         .job_count = THROW_COUNT};
-    struct ronde_stats stats[THROW_COUNT];
-    double work_ns[THROW_COUNT];
-    struct ronde_crew *crew = NULL;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < THROW_COUNT; i++) {
-        status = ronde_probe_make_pairs(ranks, throws[i].hops, &schedules[i], error);
-        jobs[i] = (struct ronde_crew_job){schedules[i], throws[i].bytes / sizeof(float)};
-    }
-    if (status == RONDE_OK)
-        status = ronde_crew_open(&plan, &crew, error);
-    for (enum throw i = FEW; status == RONDE_OK && i < THROW_COUNT; i++)
-        status = measure_throw(crew, i, &stats[i], &work_ns[i], error);
-    ronde_crew_close(crew);
-    for (uint32_t i = 0; i < THROW_COUNT; i++)
-        ronde_schedule_destroy(schedules[i]);
-    if (status != RONDE_OK)
-        return status;
-    out->work_ns = fmax(work_ns[MANY] - work_ns[FEW], 0.0) / ((MORE_HOPS - HOPS) * ranks);
-    out->jitter_ns[LONG] = jitter(&stats[FEW_LONG], &stats[MANY_LONG], MORE_LONG_HOPS - HOPS);
-    out->jitter_ns[SHORT] =
-        fmin(jitter(&stats[FEW], &stats[MANY], MORE_HOPS - HOPS), out->jitter_ns[LONG]);
-    out->spread = stats[MANY].notch / stats[MANY].median;
-    return RONDE_OK;
 }
 
 static void note(struct ronde_calibration_report *report, struct ronde_constant constant)
@@ -277,27 +195,60 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
                                          "MTU of the device, without headers"});
 }
 
+/*
+ * What stands around a message, from messages in a row that a port takes longer for than the hosts. Headers of full
+ * packets are in the rate.
+ */
+static void fit_header(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    const double bytes_ns = slope(raw, STREAM, LONG_STREAM, LONG_BYTES - MEDIUM_BYTES);
+    const double parcel_ns = slope(raw, FEW_PARCELS, MANY_PARCELS, MORE_PARCELS - PARCELS);
+    const double header_bytes = fmax(parcel_ns / bytes_ns - PARCEL_BYTES, 0.0);
+    report->calibration.packets.header_bytes = header_bytes;
+    note(report,
+         (struct ronde_constant){"header_bytes", "B", header_bytes, spread(raw, MANY_PARCELS),
+                                 "2 KiB messages in a row, per message, against the rate"});
+}
+
+/* One of the pairs' constants; relative to what it is of where it is nothing. */
+static void note_pairs(struct ronde_calibration_report *report, const char *name, double value_ns,
+                       const struct ronde_pairs_estimate *of, const char *how)
+{
+    const double whole_ns = of->value_ns > 0.0 ? of->value_ns : of->hop_ns;
+    const double sure = whole_ns > 0.0 ? of->notch_ns / whole_ns : 0.0;
+    note(report, (struct ronde_constant){name, "ns", value_ns, sure, how});
+}
+
 /* Hosts that share processors wait for them and, asleep, for their turn. */
-static void fit_crowd(const struct crowd *crowd, struct ronde_calibration_report *report)
+static void fit_pairs(const struct ronde_pairs_report *pairs,
+                      struct ronde_calibration_report *report)
 {
     struct ronde_packet_facts *packets = &report->calibration.packets;
+    const struct ronde_pairs_estimate *longs = &pairs->long_jitter;
+    /* Short messages are taken to scatter no more than long ones: see ronde_pairs_measure. */
+    const struct ronde_pairs_estimate *shorts =
+        pairs->short_jitter.value_ns < longs->value_ns ? &pairs->short_jitter : longs;
     /* To wake is a part of the latency. */
-    const double short_ns = fmin(crowd->jitter_ns[SHORT], report->calibration.latency_ns);
-    const double more_ns = fmin(crowd->jitter_ns[LONG], report->calibration.latency_ns) - short_ns;
+    const double latency_ns = report->calibration.latency_ns;
+    const double short_ns = fmin(shorts->value_ns, latency_ns);
+    const bool scatter_more =
+        longs->value_ns - shorts->value_ns > longs->notch_ns + shorts->notch_ns;
+    const double more_ns = scatter_more ? fmin(longs->value_ns, latency_ns) - short_ns : 0.0;
     packets->processors = ronde_usable_cores();
-    packets->switch_ns = crowd->work_ns;
+    /* A host's step takes its processor by itself. */
+    packets->switch_ns = fmax(pairs->work.value_ns - report->calibration.time.step_ns, 0.0);
     packets->jitter_ns = short_ns;
-    packets->jitter_GBps = more_ns > 0.0 ? SHORT_BYTES / more_ns : 0.0;
+    packets->jitter_GBps = more_ns > 0.0 ? RONDE_PAIRS_BYTES / more_ns : 0.0;
+    note_pairs(report, "switch_ns", packets->switch_ns, &pairs->work,
+               "processor time of a message beside the step: 4-byte ping-pong, all pairs at once");
+    note_pairs(report, "jitter_ns", short_ns, shorts,
+               short_ns > 0.0 ? "the same: how far the hops of a rank scatter"
+                              : "the same: hops of a rank do not scatter beyond noise");
     note(report, (struct ronde_constant){
-                     "switch_ns", "ns", packets->switch_ns, crowd->spread,
-                     "processor time of a message: 4-byte ping-pong, all pairs at once"});
-    note(report, (struct ronde_constant){"jitter_ns", "ns", packets->jitter_ns, crowd->spread,
-                                         "the same, one pair's: how far a hop scatters"});
-    note(report, (struct ronde_constant){
-                     "jitter_GBps", "GB/s", packets->jitter_GBps, crowd->spread,
-                     packets->jitter_GBps > 0.0
-                         ? "64 KiB ping-pong, all pairs at once: what it scatters beyond"
-                         : "64 KiB ping-pong, all pairs at once: scatters no more"});
+                     "jitter_GBps", "GB/s", packets->jitter_GBps,
+                     more_ns > 0.0 ? (longs->notch_ns + shorts->notch_ns) / more_ns : 0.0,
+                     more_ns > 0.0 ? "64 KiB ping-pong, all pairs at once: what it scatters beyond"
+                                   : "64 KiB ping-pong, all pairs at once: scatters no more"});
 }
 
 /* A sum that cannot be told from the stream beside it costs nothing: most networks are slower than any processor. */
@@ -328,10 +279,10 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     used.depth = DEPTH;
     used.protocol = RONDE_PROTOCOL_STAGED;
     used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
-    struct crowd crowd = {0};
+    struct ronde_pairs_report pairs = {0};
     enum ronde_status status = measure(&used, hosts, &raw, error);
     if (status == RONDE_OK)
-        status = measure_crowd(&used, hosts, &crowd, error);
+        status = ronde_pairs_measure(&used, hosts, &pairs, error);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,
                             "a long stream took no longer than a shorter one: there is no rate");
@@ -344,8 +295,9 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     out_report->calibration.max_ranks = hosts;
     fit_small(&raw, out_report);
     fit_ports(&raw, out_report);
+    fit_header(&raw, out_report);
     fit_gamma(&raw, out_report);
-    fit_crowd(&crowd, out_report);
+    fit_pairs(&pairs, out_report);
     ronde_calibration_describe(out_report, "ucx", "between two hosts of a rig, ucx");
     return RONDE_OK;
 }

@@ -163,23 +163,6 @@ void ronde_crew_close(struct ronde_crew *crew)
     ronde_mem_free(ronde_mem_default(), crew, 1, sizeof *crew);
 }
 
-enum ronde_status ronde_crew_time(struct ronde_crew *crew, const struct ronde_crew_run *run,
-                                  double *out_ns, struct ronde_error *error)
-{
-    struct ronde_crew_reply replies[RONDE_CREW_RANKS];
-    const struct ronde_crew_order order = {RONDE_CREW_RUN, *run, ronde_clock_ns() + LEAD_NS};
-    double start_ns = 0.0, end_ns = 0.0;
-    const enum ronde_status status = order_all(crew, &order, replies, error);
-    for (uint32_t rank = 0; status == RONDE_OK && rank < crew->ranks; rank++) {
-        start_ns = replies[rank].start_ns > start_ns ? replies[rank].start_ns : start_ns;
-        if ((!run->until_first || rank == 0) && replies[rank].end_ns > end_ns)
-            end_ns = replies[rank].end_ns;
-    }
-    crew->runs++;
-    *out_ns = end_ns - start_ns;
-    return status;
-}
-
 struct ronde_crew_work ronde_crew_work(const struct ronde_crew *crew)
 {
     const double helper_ns = crew->helper > 0 ? ronde_process_ns(crew->helper) : 0.0;
@@ -200,9 +183,36 @@ enum ronde_status ronde_crew_check(struct ronde_crew *crew, const struct ronde_c
 
 /* Samples of a run on their way. */
 struct series {
-    double samples[RONDE_MAX_SAMPLES];
+    double samples[RONDE_MAX_SAMPLES + RONDE_CREW_RANKS]; /* a repetition more than can be asked for */
     uint32_t count;
+    uint32_t each; /* of a repetition */
 };
+
+/* Runs once; a run lasts from when the last rank has begun. */
+static enum ronde_status repeat(struct ronde_crew *crew, const struct ronde_crew_run *run,
+                                struct series *series, struct ronde_error *error)
+{
+    struct ronde_crew_reply replies[RONDE_CREW_RANKS];
+    const struct ronde_crew_order order = {RONDE_CREW_RUN, *run, ronde_clock_ns() + LEAD_NS};
+    double *samples = &series->samples[series->count];
+    double start_ns = 0.0;
+    const enum ronde_status status = order_all(crew, &order, replies, error);
+    crew->runs++;
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t rank = 0; rank < crew->ranks; rank++)
+        start_ns = replies[rank].start_ns > start_ns ? replies[rank].start_ns : start_ns;
+    samples[0] = 0.0;
+    for (uint32_t rank = 0; rank < crew->ranks; rank++) {
+        const double took_ns = replies[rank].end_ns - start_ns;
+        if (run->by_rank)
+            samples[rank] = took_ns;
+        else if (took_ns > samples[0])
+            samples[0] = took_ns;
+    }
+    series->count += series->each;
+    return RONDE_OK;
+}
 
 /* Repetitions that are judged together. */
 struct span {
@@ -225,12 +235,12 @@ static bool judge(const struct ronde_crew *crew, const struct span *span, bool m
     if (span_ns < JUDGED_NS && !must_end)
         return false;
     const double own_ns = crew->own_ns - span->own_before_ns;
-    const uint32_t samples = series->count - span->first;
+    const uint32_t runs = (series->count - span->first) / series->each;
     if (ronde_bystander_cores(&span->before, &after, own_ns) > OTHERS_CORES) {
         series->count = span->first;
-        tally->discarded += samples;
+        tally->discarded += runs;
     } else {
-        tally->kept += samples;
+        tally->kept += runs;
     }
     return true;
 }
@@ -240,13 +250,14 @@ static enum ronde_status take_turn(struct ronde_crew *crew, const struct ronde_c
                                    uint32_t reps, struct series *series,
                                    struct ronde_crew_tally *tally, struct ronde_error *error)
 {
-    const uint32_t wanted = series->count + reps;
-    double unused_ns = 0.0;
-    enum ronde_status status = ronde_crew_time(crew, run, &unused_ns, error);
+    const uint32_t first = series->count;
+    const uint32_t wanted = first + reps * series->each;
+    enum ronde_status status = repeat(crew, run, series, error);
+    series->count = first;
     struct span span = begin_span(crew, series);
-    for (uint32_t tries = 0; status == RONDE_OK && series->count < RONDE_MAX_SAMPLES; tries++) {
-        status = ronde_crew_time(crew, run, &series->samples[series->count], error);
-        series->count += status == RONDE_OK;
+    for (uint32_t tries = 0;
+         status == RONDE_OK && series->count + series->each <= RONDE_MAX_SAMPLES; tries++) {
+        status = repeat(crew, run, series, error);
         const bool is_judged = judge(crew, &span, tries >= 2 * reps, series, tally);
         if (is_judged && (series->count >= wanted || tries >= 2 * reps))
             break;
@@ -266,12 +277,16 @@ enum ronde_status ronde_crew_measure(struct ronde_crew *crew, const struct ronde
     enum ronde_status status = RONDE_OK;
     if (!series)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the samples of %u runs", count);
+    for (uint32_t i = 0; i < count; i++)
+        series[i].each = runs[i].by_rank ? crew->ranks : 1;
     for (uint32_t round = 0; round < effort->rounds; round++)
         for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
             status = take_turn(crew, &runs[i], effort->reps, &series[i], io_tally, error);
     for (uint32_t i = 0; status == RONDE_OK && i < count; i++) {
-        const bool is_enough = 2 * series[i].count >= effort->reps * effort->rounds;
-        out_stats[i] = ronde_stats_of(series[i].samples, is_enough ? series[i].count : 0);
+        const uint32_t kept = series[i].count / series[i].each;
+        const bool is_enough = 2 * kept >= effort->reps * effort->rounds;
+        out_stats[i] = ronde_stats_of_turns(series[i].samples, is_enough ? series[i].count : 0,
+                                            series[i].each);
     }
     ronde_mem_free(mem, series, count, sizeof *series);
     return status;

@@ -33,10 +33,10 @@ struct ronde_crew;
 
 /** One run. */
 struct ronde_crew_run {
-    uint32_t job;     /**< index into the jobs */
-    uint64_t count;   /**< elements of a block */
-    bool in_place;    /**< input and output share memory */
-    bool until_first; /**< it is over for the clock when rank 0 is done, not the last */
+    uint32_t job;   /**< index into the jobs */
+    uint64_t count; /**< elements of a block */
+    bool in_place;  /**< input and output share memory */
+    bool by_rank;   /**< what it took each rank is a sample, in turns, not what it took the last */
 };
 
 /**
@@ -52,11 +52,6 @@ void ronde_crew_close(struct ronde_crew *crew);
 
 /** What fits into a packet of the hosts' device, headers included, bytes. */
 double ronde_crew_mtu(const struct ronde_crew *crew);
-
-/** Runs once and yields the time. Errors: those of the run; the crew is of no use after one. */
-RONDE_MUST_CHECK enum ronde_status ronde_crew_time(struct ronde_crew *crew,
-                                                   const struct ronde_crew_run *run, double *out_ns,
-                                                   struct ronde_error *error);
 
 /** Compares results with those of the host backend, as ronde_trial_check. *out_wrong: elements of all ranks. */
 RONDE_MUST_CHECK enum ronde_status ronde_crew_check(struct ronde_crew *crew,

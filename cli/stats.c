@@ -26,24 +26,29 @@ static double middle(const double *sorted, size_t count)
 }
 
 /* From one sample to the next, before they are sorted; as many differences as fit decide. */
-static double scatter_of(const double *samples, size_t count)
+static double scatter_of(const double *samples, size_t count, size_t things)
 {
     double differences[RONDE_MAX_SAMPLES];
-    const size_t pairs = count - 1 < RONDE_MAX_SAMPLES ? count - 1 : RONDE_MAX_SAMPLES;
-    if (pairs == 0)
+    if (count <= things)
         return 0.0;
+    const size_t pairs = count - things < RONDE_MAX_SAMPLES ? count - things : RONDE_MAX_SAMPLES;
     for (size_t i = 0; i < pairs; i++)
-        differences[i] = fabs(samples[i + 1] - samples[i]);
+        differences[i] = fabs(samples[i + things] - samples[i]);
     qsort(differences, pairs, sizeof differences[0], by_value);
     return middle(differences, pairs) / 0.954;
 }
 
 struct ronde_stats ronde_stats_of(double *samples, size_t count)
 {
+    return ronde_stats_of_turns(samples, count, 1);
+}
+
+struct ronde_stats ronde_stats_of_turns(double *samples, size_t count, size_t things)
+{
     struct ronde_stats stats = {0};
     if (count == 0)
         return stats;
-    stats.scatter = scatter_of(samples, count);
+    stats.scatter = scatter_of(samples, count, things);
     qsort(samples, count, sizeof samples[0], by_value);
     const double quartiles =
         ronde_percentile(samples, count, 75.0) - ronde_percentile(samples, count, 25.0);

@@ -28,6 +28,9 @@ struct ronde_stats {
  */
 struct ronde_stats ronde_stats_of(double *samples, size_t count);
 
+/** The same of things that are sampled in turns, `things` at a time: scatter is that of each from one of its samples to the next. */
+struct ronde_stats ronde_stats_of_turns(double *samples, size_t count, size_t things);
+
 /** Nearest-rank percentile (0 < percent <= 100) of sorted samples; 0 for none. */
 double ronde_percentile(const double *sorted, size_t count, double percent);
 

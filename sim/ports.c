@@ -99,20 +99,33 @@ static bool wake(struct ports *ports, uint32_t rank, double at_ns)
                                 (struct ronde_sim_arrival){when_ns, rank, 0, RONDE_SIM_WAKING});
 }
 
-/*
- * How long a host that sleeps takes to wake this time: exponential, so that the mean, which is in the latency, is the
- * standard deviation. Bits are splitmix64's (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
- */
-static double draw_waking(struct ports *ports, double bytes)
+/* Between 0 and 1. Splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+static double draw(struct ports *ports)
 {
-    const double mean_ns = ronde_sim_net_waking_ns(&ports->net, bytes);
-    if (mean_ns == 0)
-        return 0.0;
     uint64_t bits = ports->chance += 0x9e3779b97f4a7c15u;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
     bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
     bits ^= bits >> 31;
-    return -log(((double)(bits >> 11) + 0.5) * 0x1p-53) * mean_ns;
+    return ((double)(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+/*
+ * How long a host that sleeps takes to wake this time: exponential, so that the mean, which is in the latency, is the
+ * standard deviation.
+ */
+static double draw_waking(struct ports *ports, double bytes)
+{
+    const double mean_ns = ronde_sim_net_waking_ns(&ports->net, bytes);
+    return mean_ns > 0 ? -log(draw(ports)) * mean_ns : 0.0;
+}
+
+/*
+ * How much later than the others a host begins: all begin by the clock, but where chance is asked it says who gets a
+ * processor first. Roots of trees are nobody special.
+ */
+static double draw_turn(struct ports *ports)
+{
+    return ports->net.facts->jitter_ns > 0 ? draw(ports) : 0.0;
 }
 
 /* One predecessor less: what came over the network, if `bytes` says so. A host that is awake sees that by itself. */
@@ -350,11 +363,8 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     uint32_t count = 1;
     bool fits = true;
     show_cards(ports);
-    /* Where processors are shared, chance says who gets one first: the roots of trees are nobody special. */
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
-        fits =
-            wake(ports, rank,
-                 ports->hosts[rank].open_ns + (processor_of(ports) ? draw_waking(ports, 0.0) : 0.0));
+        fits = wake(ports, rank, ports->hosts[rank].open_ns + draw_turn(ports));
     while (fits && count > 0) {
         fits = ronde_sim_queue_pop(&ports->net.queue, &at_ns, &batch, &count);
         for (uint32_t i = 0; fits && i < count; i++)

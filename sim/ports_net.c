@@ -83,10 +83,19 @@ static bool is_cable(const struct ronde_sim_net *net)
     return net->facts->burst_bytes == 0 || net->facts->burst_bytes < net->facts->segment_bytes;
 }
 
-/* What a link passes at once. */
-static double burst_of(const struct ronde_sim_net *net)
+/* What stands around a message beside its data goes with its last packet. */
+static double head_bytes(const struct ronde_sim_net *net, uint64_t bytes, uint32_t packet)
 {
-    return is_cable(net) ? 0.0 : net->facts->burst_bytes;
+    return is_last(net, bytes, packet) ? net->facts->header_bytes : 0.0;
+}
+
+/*
+ * What a link passes at once of a packet with so much around its data. A cable takes its time for that, too, which is in
+ * the latency: that is measured with messages that are little else.
+ */
+static double burst_of(const struct ronde_sim_net *net, double head)
+{
+    return is_cable(net) ? head : net->facts->burst_bytes;
 }
 
 /*
@@ -114,7 +123,8 @@ bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns)
     struct ronde_sim_bucket *first = bucket_at(net, route, 0);
     for (uint32_t packet = 0; fits; packet++) {
         const double part = packet_bytes(net, bytes, packet);
-        const double leaves_ns = serve(first, at_ns, part, burst_of(net));
+        const double head = head_bytes(net, bytes, packet);
+        const double leaves_ns = serve(first, at_ns, part + head, burst_of(net, head));
         const double next_ns = ronde_sim_later(at_ns, comes_ns(net, route, 1, part, leaves_ns));
         fits = ronde_sim_queue_push(&net->queue, next_ns + way_ns(net, route, (double)bytes),
                                     (struct ronde_sim_arrival){at_ns, op, packet, 1});
@@ -165,13 +175,15 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
     const struct ronde_sim_route *route = route_of(net, packet->op);
     const uint64_t message_bytes = net->scene->dag->ops[packet->op].bytes;
     const double bytes = packet_bytes(net, message_bytes, packet->kind);
-    const double burst = is_cable(net) ? 0.0 : ronde_sim_later(bytes, burst_of(net));
+    const double head = head_bytes(net, message_bytes, packet->kind);
+    const double burst =
+        is_cable(net) ? head : ronde_sim_later(bytes + head, net->facts->burst_bytes);
     struct ronde_sim_arrival next = *packet;
     if (packet->hop == 1)
         at_ns = pass_switch(net, at_ns);
     double leaves_ns = at_ns;
     if (packet->hop < route->hop_count)
-        leaves_ns = serve(bucket_at(net, route, packet->hop), at_ns, bytes, burst);
+        leaves_ns = serve(bucket_at(net, route, packet->hop), at_ns, bytes + head, burst);
     next.hop++;
     if (next.hop < route->hop_count)
         return ronde_sim_queue_push(&net->queue,
@@ -189,7 +201,7 @@ bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
 static double send_note(struct ronde_sim_net *net, const struct ronde_sim_route *way, double bytes,
                         double at_ns)
 {
-    const double burst = ronde_sim_later(bytes, burst_of(net));
+    const double burst = ronde_sim_later(bytes, burst_of(net, 0.0));
     const double leaves_ns =
         way->hop_count > 0 ? serve(bucket_at(net, way, 0), at_ns, bytes, burst) : at_ns;
     return leaves_ns + way->path.latency_ns;

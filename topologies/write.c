@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 21
+#define FACTS 22
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -57,6 +57,7 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"latency_ns", calibration->latency_ns},
         {"spread", calibration->worst_spread},
         {"segment_bytes", calibration->packets.segment_bytes},
+        {"header_bytes", calibration->packets.header_bytes},
         {"burst_bytes", calibration->packets.burst_bytes},
         {"switch_ns", calibration->packets.switch_ns},
         {"processors", (double)calibration->packets.processors},

@@ -22,6 +22,7 @@ static const struct {
     {"memory_GBps", NUMBER, offsetof(struct ronde_platform_facts, shared.memory_GBps)},
     {"core_step_ns", NUMBER, offsetof(struct ronde_platform_facts, shared.core_step_ns)},
     {"segment_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.segment_bytes)},
+    {"header_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.header_bytes)},
     {"burst_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.burst_bytes)},
     {"switch_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.switch_ns)},
     {"jitter_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.jitter_ns)},

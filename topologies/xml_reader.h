@@ -12,7 +12,7 @@
 #include <libxml/tree.h>
 
 /** Number of ronde.* props (rows of the table in xml_facts.c). */
-#define RONDE_FACT_COUNT 38
+#define RONDE_FACT_COUNT 39
 
 /** State of one reading. */
 struct ronde_reader {

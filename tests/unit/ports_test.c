@@ -27,10 +27,9 @@ struct play {
     uint64_t slot_bytes;
 };
 
-/* With or without hosts that come later. */
-static double replay_released(const struct play *play, const char *engine, const double *release_ns)
+static double replay_with(const struct play *play, const char *engine,
+                          const struct ronde_sim_options *options)
 {
-    const struct ronde_sim_options options = {.release_ns = release_ns};
     const struct ronde_request request = {.collective = play->collective,
                                           .algorithm = play->algorithm,
                                           .ranks = play->ranks};
@@ -46,16 +45,23 @@ static double replay_released(const struct play *play, const char *engine, const
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, mem, NULL, &schedule, &error), RONDE_OK);
     const struct ronde_time_params params = ronde_platform_time(platform, play->ranks, 0);
     const struct ronde_sim_job job = {platform, schedule, &load, &params};
-    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, engine, &options, mem, &result, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, engine, options, mem, &result, &error), RONDE_OK);
     CU_ASSERT_STRING_EQUAL(result.engine, engine);
     ronde_schedule_destroy(schedule);
     ronde_platform_destroy(platform);
     return result.time_ns;
 }
 
+/* With hosts that come later. */
+static double replay_released(const struct play *play, const char *engine, const double *release_ns)
+{
+    const struct ronde_sim_options options = {.release_ns = release_ns};
+    return replay_with(play, engine, &options);
+}
+
 static double replay(const struct play *play, const char *engine)
 {
-    return replay_released(play, engine, NULL);
+    return replay_with(play, engine, NULL);
 }
 
 static void expect(const struct play *play, double expected_ns)
@@ -222,6 +228,54 @@ static void a_launch_takes_a_processor(void)
     expect(&chain, 9000);
 }
 
+/* However long a host that sleeps takes to wake, all begin by the clock: chance only says who gets a processor first. */
+static void all_begin_at_once(void)
+{
+    const struct play ring = {BEGIN PROP("jitter_ns", "400") PROP("processors", "8") END,
+                              RONDE_ALL_GATHER,
+                              "ring",
+                              8,
+                              8000,
+                              0};
+    double start_ns[1000];
+    const size_t capacity = sizeof start_ns / sizeof *start_ns;
+    const struct ronde_sim_options options = {.out_start_ns = start_ns};
+    uint32_t began = 0, later = 0;
+    if (!platform_text_can_read())
+        return;
+    for (size_t op = 0; op < capacity; op++)
+        start_ns[op] = -1.0;
+    CU_ASSERT(replay_with(&ring, "ports", &options) > 0.0);
+    for (size_t op = 0; op < capacity; op++) {
+        began += start_ns[op] >= 0.0 && start_ns[op] < 1.0;
+        later += start_ns[op] >= 1.0;
+    }
+    CU_ASSERT(began >= 8);
+    CU_ASSERT(later > 0);
+}
+
+/*
+ * What stands around a message holds up the next one. A lone message on a cable is not later for it, as that is in the
+ * latency; one that finds a bucket empty waits for all of it.
+ */
+static void headers_take_their_time(void)
+{
+    const struct play rows[] = {
+        {BEGIN PROP("header_bytes", "200") END, RONDE_BROADCAST, "chain", 2, 8000, 0},
+        {BEGIN PROP("header_bytes", "200") END, RONDE_BROADCAST, "chain", 2, 8000, 2000},
+        {BEGIN PROP("header_bytes", "200") PROP("burst_bytes", "3000") END, RONDE_BROADCAST,
+         "chain", 2, 8000, 0},
+        {BEGIN PROP("header_bytes", "200") PROP("burst_bytes", "9000") END, RONDE_BROADCAST,
+         "chain", 2, 8000, 0},
+    };
+    /* A second bucket is never smaller than the message: it lets it go at once. */
+    const double expected_ns[] = {9000, 9000 + 3 * 200, 8200 - 3000 + 1000, 1000};
+    if (!platform_text_can_read())
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(&rows[i], expected_ns[i]);
+}
+
 /* Chance decides how long a host takes to wake, the same whenever it is asked; the mean is in the latency. */
 static void waking_by_chance_is_the_same_every_time(void)
 {
@@ -329,6 +383,8 @@ int main(void)
         {"packets_take_turns_in_the_switch", packets_take_turns_in_the_switch},
         {"hosts_take_turns_on_a_processor", hosts_take_turns_on_a_processor},
         {"a_launch_takes_a_processor", a_launch_takes_a_processor},
+        {"all_begin_at_once", all_begin_at_once},
+        {"headers_take_their_time", headers_take_their_time},
         {"waking_by_chance_is_the_same_every_time", waking_by_chance_is_the_same_every_time},
         {"acknowledgements_take_their_share", acknowledgements_take_their_share},
         {"pieces_await_credit", pieces_await_credit},

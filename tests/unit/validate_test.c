@@ -44,6 +44,14 @@ static void scatter_leaves_out_drifts(void)
     CU_ASSERT(fabs(scatter - 2.0 / 0.954) < 1e-9);
 }
 
+/* What is sampled in turns is compared with itself: how far two things are apart is no scatter. */
+static void scatter_is_of_each_thing(void)
+{
+    double samples[] = {10, 1000, 14, 1004, 10, 1000, 14, 1004};
+    CU_ASSERT(fabs(ronde_stats_of_turns(samples, 8, 2).scatter - 4.0 / 0.954) < 1e-9);
+    CU_ASSERT(ronde_stats_of_turns(samples, 2, 2).scatter == 0.0);
+}
+
 static void median_of_an_even_number_is_the_mean_of_the_middle(void)
 {
     double samples[] = {4, 1, 3, 2};
@@ -228,6 +236,7 @@ int main(void)
         {"percentile_is_nearest_rank", percentile_is_nearest_rank},
         {"stats_sort_and_describe", stats_sort_and_describe},
         {"scatter_leaves_out_drifts", scatter_leaves_out_drifts},
+        {"scatter_is_of_each_thing", scatter_is_of_each_thing},
         {"median_of_an_even_number_is_the_mean_of_the_middle",
          median_of_an_even_number_is_the_mean_of_the_middle},
         {"stats_of_nothing_are_zero", stats_of_nothing_are_zero},

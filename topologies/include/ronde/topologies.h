@@ -59,7 +59,8 @@ struct ronde_cache_facts {
 /** What a replay with packets knows of the network beyond its links; zeroes: one packet a message, no burst. */
 struct ronde_packet_facts {
     double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
-    double burst_bytes;   /**< ronde.burst_bytes: a port that was idle passes so many at once */
+    double header_bytes; /**< ronde.header_bytes: around a message, beyond what the rate has of them */
+    double burst_bytes; /**< ronde.burst_bytes: a port that was idle passes so many at once */
     double switch_ns; /**< ronde.switch_ns: of a packet, whatever its ports, in what carries all of them */
     uint32_t processors; /**< ronde.processors: what the hosts, and what carries their packets, share; 0 = a host has its own */
     double jitter_ns; /**< ronde.jitter_ns: standard deviation of the time in which a host that sleeps wakes */

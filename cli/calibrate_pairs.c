@@ -1,0 +1,157 @@
+/*
+ * Pairs of hosts of a rig, all at once. See calibrate_pairs.h.
+ *
+ * A machine is faster in one minute than in the next. So lengths and sizes take turns in many rounds; each round says by
+ * itself what a hop takes, and the rounds' medians are what counts.
+ */
+#include "calibrate_pairs.h"
+
+#include "crew.h"
+#include "probes.h"
+
+#include "ronde/hw.h"
+
+#include <math.h>
+
+/* A length and a size of what is thrown; in the order of `throws`. */
+enum throw { FEW, MANY, FEW_LONG, MANY_LONG, THROW_COUNT };
+
+/* Lengths are odd. */
+#define HOPS 3u
+#define MORE_HOPS 43u
+#define MORE_LONG_HOPS 33u
+
+static const struct {
+    uint32_t hops;
+    uint64_t bytes;
+} throws[THROW_COUNT] = {
+    [FEW] = {HOPS, 4},
+    [MANY] = {MORE_HOPS, 4},
+    [FEW_LONG] = {HOPS, RONDE_PAIRS_BYTES},
+    [MANY_LONG] = {MORE_LONG_HOPS, RONDE_PAIRS_BYTES},
+};
+
+/* Rounds, and how many of them must be undisturbed. */
+#define ROUNDS 9u
+#define ROUNDS_NEEDED 5u
+
+/* What is asked of every round. */
+enum quantity { WORK, SHORT_JITTER, LONG_JITTER, SHORT_HOP, LONG_HOP, QUANTITY_COUNT };
+
+/* The crew at work, and what its rounds have said. */
+struct pairs {
+    uint32_t ranks;
+    struct ronde_schedule *schedules[THROW_COUNT];
+    struct ronde_crew_job jobs[THROW_COUNT];
+    struct ronde_crew *crew;
+    double found_ns[QUANTITY_COUNT][ROUNDS];
+    uint32_t rounds;
+};
+
+/* Throws of one kind. */
+struct thrown {
+    struct ronde_stats stats; /* what they took each rank */
+    double work_ns;           /* processor time of all of them */
+};
+
+static enum ronde_status open_crew(struct pairs *pairs, const struct ronde_options *options,
+                                   uint32_t hosts, struct ronde_error *error)
+{
+    const struct ronde_crew_plan plan = {.rig = options->rig,
+                                         .ranks = pairs->ranks,
+                                         .is_crowded = hosts > ronde_usable_cores(),
+                                         .options = options,
+                                         .jobs = pairs->jobs,
+                                         .job_count = THROW_COUNT};
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < THROW_COUNT; i++) {
+        status = ronde_probe_make_pairs(pairs->ranks, throws[i].hops, &pairs->schedules[i], error);
+        pairs->jobs[i] = (struct ronde_crew_job){pairs->schedules[i], throws[i].bytes / 4};
+    }
+    return status == RONDE_OK ? ronde_crew_open(&plan, &pairs->crew, error) : status;
+}
+
+static enum ronde_status throw_balls(const struct pairs *pairs, enum throw which,
+                                     struct thrown *out, struct ronde_error *error)
+{
+    static const struct ronde_crew_effort effort = {9, 1};
+    const struct ronde_crew_run run = {which, throws[which].bytes / 4, false, true};
+    struct ronde_crew_tally tally = {0, 0};
+    const struct ronde_crew_work before = ronde_crew_work(pairs->crew);
+    const enum ronde_status status =
+        ronde_crew_measure(pairs->crew, &run, 1, &effort, &out->stats, &tally, error);
+    const struct ronde_crew_work after = ronde_crew_work(pairs->crew);
+    out->work_ns = (after.processor_ns - before.processor_ns) / (after.runs - before.runs);
+    return status;
+}
+
+/* Hops scatter each by itself, so that their variances add up. */
+static double jitter(const struct ronde_stats *few, const struct ronde_stats *many, double hops)
+{
+    const double more = many->scatter * many->scatter - few->scatter * few->scatter;
+    return sqrt(fmax(more, 0.0) / hops);
+}
+
+/* All kinds in turns. A round in which others disturbed one of them says nothing. */
+static enum ronde_status play_round(struct pairs *pairs, struct ronde_error *error)
+{
+    const double hops = MORE_HOPS - HOPS, long_hops = MORE_LONG_HOPS - HOPS;
+    struct thrown thrown[THROW_COUNT];
+    enum ronde_status status = RONDE_OK;
+    bool is_whole = true;
+    for (enum throw i = FEW; status == RONDE_OK && i < THROW_COUNT; i++) {
+        status = throw_balls(pairs, i, &thrown[i], error);
+        is_whole &= status == RONDE_OK && thrown[i].stats.count > 0;
+    }
+    if (status != RONDE_OK || !is_whole)
+        return status;
+    const double found_ns[QUANTITY_COUNT] = {
+        [WORK] = (thrown[MANY].work_ns - thrown[FEW].work_ns) / (hops * pairs->ranks),
+        [SHORT_JITTER] = jitter(&thrown[FEW].stats, &thrown[MANY].stats, hops),
+        [LONG_JITTER] = jitter(&thrown[FEW_LONG].stats, &thrown[MANY_LONG].stats, long_hops),
+        [SHORT_HOP] = (thrown[MANY].stats.median - thrown[FEW].stats.median) / hops,
+        [LONG_HOP] = (thrown[MANY_LONG].stats.median - thrown[FEW_LONG].stats.median) / long_hops,
+    };
+    for (enum quantity q = WORK; q < QUANTITY_COUNT; q++)
+        pairs->found_ns[q][pairs->rounds] = found_ns[q];
+    pairs->rounds++;
+    return RONDE_OK;
+}
+
+static struct ronde_pairs_estimate estimate(struct pairs *pairs, enum quantity what, double hop_ns)
+{
+    const struct ronde_stats stats = ronde_stats_of(pairs->found_ns[what], pairs->rounds);
+    return (struct ronde_pairs_estimate){stats.median > stats.notch ? stats.median : 0.0,
+                                         stats.notch, hop_ns};
+}
+
+static void conclude(struct pairs *pairs, struct ronde_pairs_report *out_report)
+{
+    const double hop_ns = ronde_stats_of(pairs->found_ns[SHORT_HOP], pairs->rounds).median;
+    const double long_hop_ns = ronde_stats_of(pairs->found_ns[LONG_HOP], pairs->rounds).median;
+    out_report->work = estimate(pairs, WORK, hop_ns);
+    out_report->short_jitter = estimate(pairs, SHORT_JITTER, hop_ns);
+    out_report->long_jitter = estimate(pairs, LONG_JITTER, long_hop_ns);
+}
+
+enum ronde_status ronde_pairs_measure(const struct ronde_options *options, uint32_t hosts,
+                                      struct ronde_pairs_report *out_report,
+                                      struct ronde_error *error)
+{
+    const uint32_t even = hosts - hosts % 2;
+    struct pairs pairs = {.ranks = even < RONDE_PROBE_RANKS ? even : RONDE_PROBE_RANKS};
+    enum ronde_status status = open_crew(&pairs, options, hosts, error);
+    for (uint32_t round = 0; status == RONDE_OK && round < ROUNDS; round++)
+        status = play_round(&pairs, error);
+    ronde_crew_close(pairs.crew);
+    for (uint32_t i = 0; i < THROW_COUNT; i++)
+        ronde_schedule_destroy(pairs.schedules[i]);
+    if (status == RONDE_OK && pairs.rounds < ROUNDS_NEEDED)
+        status = ronde_fail(error, RONDE_REJECTED,
+                            "other processes disturbed %u of %u rounds: nothing can be calibrated "
+                            "while the machine is busy",
+                            ROUNDS - pairs.rounds, ROUNDS);
+    if (status == RONDE_OK)
+        conclude(&pairs, out_report);
+    return status;
+}
