@@ -61,8 +61,10 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
     comm->rank = join->rank;
     comm->ranks = join->ranks;
     status = ronde_star_create(join, options, mem, &comm->star, error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK) {
+        ronde_star_set_account(comm->star, ronde_comm_account, comm);
         status = ronde_comm_find_sites(comm, error);
+    }
     if (status == RONDE_OK)
         status = comm->wire->open(comm, error);
     if (status != RONDE_OK) {

@@ -212,15 +212,20 @@ struct ronde_comm_program {
     uint64_t agreed_digest;     /**< card_digest of the run before */
     uint32_t lead;              /**< runs that others may be behind when this one ends */
     uint32_t idle;              /**< fruitless sweeps in a row */
-    uint32_t sweeps;            /**< since the clock was read */
+    uint32_t sweeps;            /**< of the run */
+    uint32_t checked_sweeps;    /**< of these, when the clock was last read */
     double start_ns;
     double end_ns;
-    double deadline_ns;           /**< 0 = none */
+    double moved_ns;    /**< when something had last moved, as far as the clock was read */
+    double deadline_ns; /**< 0 = none */
     struct ronde_error unreached; /**< why an offer could not be read */
 };
 
 /** Gives up a run of a program that is about to go, where there is one: all ranks are told, and the communicator is over. */
 void ronde_comm_abandon(struct ronde_comm_program *program);
+
+/** What this rank is doing: ronde_star_account of a communicator. */
+void ronde_comm_account(void *self, struct ronde_report *out);
 
 /** Sets out to agree with the neighbours about a run whose card is filled in. */
 void ronde_agreement_begin(struct ronde_comm_program *program);

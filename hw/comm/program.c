@@ -249,7 +249,9 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
     program->is_over = false;
     program->idle = 0;
     program->sweeps = 0;
+    program->checked_sweeps = 0;
     program->start_ns = start_ns;
+    program->moved_ns = start_ns;
     program->deadline_ns = launch->timeout_ns > 0 ? start_ns + (double)launch->timeout_ns : 0;
     ronde_keep_turn(program);
     start_lanes(program);
@@ -338,29 +340,6 @@ static enum ronde_status drive(struct ronde_comm_program *program, bool *io_move
                                                                : give_up(program, &why, error);
 }
 
-/* What a run that takes too long waits for. */
-static enum ronde_status fail_late(struct ronde_comm_program *program, struct ronde_error *error)
-{
-    const double limit_s = (program->deadline_ns - program->start_ns) / 1e9;
-    struct ronde_error why = {0};
-    char text[RONDE_LANE_TEXT_BYTES];
-    for (uint32_t n = 0; n < program->neighbour_count && why.status == RONDE_OK; n++)
-        if (!program->neighbours[n].is_verified)
-            (void)
-                ronde_fail(&why, RONDE_TIMEOUT,
-                           "the run took longer than %.3g s: rank %u waits for rank %u, which has "
-                           "not begun it",
-                           limit_s, program->comm->rank, program->neighbours[n].rank);
-    if (why.status == RONDE_OK && program->lane_count > 0) {
-        ronde_lane_describe(&program->loaded->lanes[program->lanes[0]], text);
-        (void)ronde_fail(&why, RONDE_TIMEOUT, "the run took longer than %.3g s: %s", limit_s, text);
-    }
-    (void)ronde_fail(&why, RONDE_TIMEOUT,
-                     "the run took longer than %.3g s: messages of rank %u have not left it",
-                     limit_s, program->comm->rank);
-    return give_up(program, &why, error);
-}
-
 /* The time limit, and bad news. */
 static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_error *error)
 {
@@ -370,9 +349,12 @@ static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_
     const double now_ns = ronde_clock_ns();
     if (now_ns - comm->checked_ns < CHECK_NS)
         return RONDE_OK;
+    if (program->idle < program->sweeps - program->checked_sweeps)
+        program->moved_ns = now_ns;
+    program->checked_sweeps = program->sweeps;
     const enum ronde_status status = check(comm, now_ns, error);
     if (status == RONDE_OK && program->deadline_ns > 0 && now_ns > program->deadline_ns)
-        return fail_late(program, error);
+        return ronde_star_late(comm->star, program->deadline_ns - program->start_ns, error);
     return status;
 }
 

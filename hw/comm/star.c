@@ -1,4 +1,4 @@
-/* What a star does once it stands: gathering, and bad news. See star.h. */
+/* What a star does once it stands: it passes on bad news. See star.h. */
 #include "hw/comm/socket.h"
 #include "hw/comm/star_parts.h"
 #include "ronde/hw.h"
@@ -9,15 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Once the head of a frame is there the rest is on its way. */
+/* Once the head of a frame is there the rest is on its way, at this rate or faster. */
 #define REST_NS 2e9
+#define REST_NS_PER_BYTE 1000.0
 
-/* More than any gathering of this library, less than a wrong number would ask for. */
-#define MAX_GATHER_BYTES (1u << 26)
-
-static double soon_ns(void)
+enum ronde_status ronde_frame_read(int fd, void *data, size_t bytes)
 {
-    return ronde_clock_ns() + REST_NS;
+    return ronde_socket_receive(fd, data, bytes,
+                                ronde_clock_ns() + REST_NS + (double)bytes * REST_NS_PER_BYTE);
 }
 
 enum ronde_status ronde_frame_send(int fd, enum ronde_frame_kind kind, const void *data,
@@ -46,18 +45,11 @@ void ronde_frame_alarm(int fd, const struct ronde_error *why)
 enum ronde_status ronde_frame_read_alarm(int fd, uint32_t bytes, struct ronde_error *error)
 {
     struct ronde_alarm alarm;
-    if (bytes != sizeof alarm ||
-        ronde_socket_receive(fd, &alarm, sizeof alarm, soon_ns()) != RONDE_OK ||
+    if (bytes != sizeof alarm || ronde_frame_read(fd, &alarm, sizeof alarm) != RONDE_OK ||
         alarm.status == RONDE_OK || alarm.status > RONDE_TIMEOUT)
-        return ronde_fail(error, RONDE_IO, "rank 0 sends what is no message of ronde");
+        return ronde_fail(error, RONDE_IO, "an alarm has come that is no message of ronde");
     alarm.text[sizeof alarm.text - 1] = '\0';
     return ronde_fail(error, (enum ronde_status)alarm.status, "%s", alarm.text);
-}
-
-/* The rank behind an entry of polls. */
-static uint32_t rank_of(const struct ronde_star *star, uint32_t entry)
-{
-    return star->rank == 0 ? entry : 0;
 }
 
 /* Tells everybody but the one it comes from. */
@@ -68,9 +60,8 @@ static void spread(struct ronde_star *star, const struct ronde_error *why, uint3
             ronde_frame_alarm(star->polls[p].fd, why);
 }
 
-/* The first failure stands, is repeated for ever, and is spread. */
-static enum ronde_status settle(struct ronde_star *star, const struct ronde_error *why,
-                                uint32_t except, struct ronde_error *error)
+enum ronde_status ronde_star_settle(struct ronde_star *star, const struct ronde_error *why,
+                                    uint32_t except, struct ronde_error *error)
 {
     if (star->failure.status == RONDE_OK) {
         star->failure = *why;
@@ -79,13 +70,12 @@ static enum ronde_status settle(struct ronde_star *star, const struct ronde_erro
     return ronde_fail(error, star->failure.status, "%s", star->failure.message);
 }
 
-static enum ronde_status fail_lost(struct ronde_star *star, uint32_t entry,
-                                   struct ronde_error *error)
+enum ronde_status ronde_star_lose(struct ronde_star *star, uint32_t entry, struct ronde_error *error)
 {
     struct ronde_error why = {0};
     (void)ronde_fail(&why, RONDE_DEVICE, "rank %u was lost: its connection has ended",
-                     rank_of(star, entry));
-    return settle(star, &why, entry, error);
+                     ronde_star_rank_of(star, entry));
+    return ronde_star_settle(star, &why, entry, error);
 }
 
 enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error)
@@ -96,7 +86,7 @@ enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *
     if (__atomic_load_n(&star->is_aborted, __ATOMIC_ACQUIRE) == 0)
         return RONDE_OK;
     (void)ronde_fail(&why, RONDE_TIMEOUT, "rank %u aborted the communicator", star->rank);
-    return settle(star, &why, star->poll_count, error);
+    return ronde_star_settle(star, &why, star->poll_count, error);
 }
 
 /* After a failure others may still have to read why; so long they get to hang up too. */
@@ -120,6 +110,15 @@ static void hear_out(int fd, double deadline_ns)
     }
 }
 
+static void free_star(struct ronde_star *star)
+{
+    for (uint32_t p = 0; star->inboxes && p < star->poll_count; p++)
+        ronde_inbox_clear(star, &star->inboxes[p]);
+    ronde_mem_free(star->mem, star->inboxes, star->poll_count, sizeof *star->inboxes);
+    ronde_mem_free(star->mem, star->polls, (size_t)star->poll_count + 1, sizeof *star->polls);
+    ronde_mem_free(star->mem, star, 1, sizeof *star);
+}
+
 void ronde_star_destroy(struct ronde_star *star)
 {
     const struct ronde_frame_head bye = {RONDE_FRAME_BYE, 0};
@@ -137,8 +136,7 @@ void ronde_star_destroy(struct ronde_star *star)
             hear_out(star->polls[p].fd, deadline_ns);
             close(star->polls[p].fd);
         }
-    ronde_mem_free(star->mem, star->polls, star->poll_count, sizeof *star->polls);
-    ronde_mem_free(star->mem, star, 1, sizeof *star);
+    free_star(star);
 }
 
 static enum ronde_status check_join(const struct ronde_join *join, struct ronde_error *error)
@@ -165,12 +163,14 @@ static struct ronde_star *new_star(const struct ronde_join *join,
     star->ranks = join->ranks;
     star->timeout_ns = options->timeout_ns ? options->timeout_ns : RONDE_COMM_TIMEOUT_NS;
     star->poll_count = join->rank == 0 ? join->ranks : 1;
-    star->polls = ronde_mem_new(mem, star->poll_count, sizeof *star->polls);
-    if (!star->polls) {
-        ronde_mem_free(mem, star, 1, sizeof *star);
+    star->polls = ronde_mem_new(mem, (size_t)star->poll_count + 1, sizeof *star->polls);
+    if (star->rank == 0)
+        star->inboxes = ronde_mem_new(mem, star->poll_count, sizeof *star->inboxes);
+    if (!star->polls || (star->rank == 0 && !star->inboxes)) {
+        free_star(star);
         return NULL;
     }
-    for (uint32_t p = 0; p < star->poll_count; p++)
+    for (uint32_t p = 0; p <= star->poll_count; p++)
         star->polls[p] = (struct pollfd){-1, POLLIN | POLLRDHUP, 0};
     return star;
 }
@@ -203,69 +203,70 @@ enum ronde_status ronde_star_create(const struct ronde_join *join,
     return RONDE_OK;
 }
 
-/*
- * Rank 0: a rank has sent bytes to gather, and hung up while this one was not gathering. What it said after them is why.
- */
-static enum ronde_status hear_last(struct ronde_star *star, uint32_t entry,
-                                   struct ronde_error *error)
+/* The rank of an entry leaves. What it has come to gather it will not get any more. */
+static enum ronde_status take_leave(struct ronde_star *star, uint32_t entry,
+                                    struct ronde_error *error)
 {
-    const int fd = star->polls[entry].fd;
-    const double deadline_ns = soon_ns();
-    struct ronde_frame_head head;
-    char unread[256];
-    while (ronde_socket_receive(fd, &head, sizeof head, deadline_ns) == RONDE_OK &&
-           (head.kind == RONDE_FRAME_GATHER || head.kind == RONDE_FRAME_ALARM)) {
-        struct ronde_error why = {0};
-        if (head.kind == RONDE_FRAME_ALARM) {
-            (void)ronde_frame_read_alarm(fd, head.bytes, &why);
-            return settle(star, &why, entry, error);
-        }
-        for (uint32_t left = head.bytes; left > 0;) {
-            const uint32_t part = left < sizeof unread ? left : (uint32_t)sizeof unread;
-            if (ronde_socket_receive(fd, unread, part, deadline_ns) != RONDE_OK)
-                return fail_lost(star, entry, error);
-            left -= part;
-        }
-    }
-    return fail_lost(star, entry, error);
+    if (star->inboxes && star->inboxes[entry].is_full)
+        return ronde_star_lose(star, entry, error);
+    close(star->polls[entry].fd);
+    star->polls[entry].fd = -1;
+    return RONDE_OK;
 }
 
-/* Something has come from an entry, which is looked at but not taken unless it is news. */
+/* Does what a frame asks for whose head has been taken. */
+static enum ronde_status take_frame(struct ronde_star *star, uint32_t entry,
+                                    const struct ronde_frame_head *head, struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    switch ((enum ronde_frame_kind)head->kind) {
+    case RONDE_FRAME_ALARM:
+        (void)ronde_frame_read_alarm(star->polls[entry].fd, head->bytes, &why);
+        return ronde_star_settle(star, &why, entry, error);
+    case RONDE_FRAME_GATHER:
+        return ronde_inbox_fill(star, entry, head->bytes, error);
+    case RONDE_FRAME_BYE:
+        return take_leave(star, entry, error);
+    case RONDE_FRAME_ROLL:
+        ronde_roll_answer(star);
+        return RONDE_OK;
+    case RONDE_FRAME_REPORT:
+    case RONDE_FRAME_LATE:
+        return ronde_roll_hear(star, entry, head, error);
+    case RONDE_FRAME_WELCOME:
+    case RONDE_FRAME_GATHERED:
+        break;
+    }
+    (void)ronde_fail(&why, RONDE_IO, "rank %u sends what is no message of ronde",
+                     ronde_star_rank_of(star, entry));
+    return ronde_star_settle(star, &why, star->poll_count, error);
+}
+
+/* Something has come from an entry. */
 static enum ronde_status look_at(struct ronde_star *star, uint32_t entry, struct ronde_error *error)
 {
-    struct pollfd *at = &star->polls[entry];
     struct ronde_frame_head head;
-    const ssize_t moved = recv(at->fd, &head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
+    const int fd = star->polls[entry].fd;
+    const ssize_t moved = recv(fd, &head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return RONDE_OK;
     if (moved <= 0)
-        return fail_lost(star, entry, error);
-    if ((size_t)moved < sizeof head)
+        return ronde_star_lose(star, entry, error);
+    /* What has been gathered is left to who waits for it; it is the last to come while one does. */
+    if ((size_t)moved < sizeof head || (star->rank != 0 && head.kind == RONDE_FRAME_GATHERED))
         return RONDE_OK;
-    if (head.kind == RONDE_FRAME_BYE) {
-        close(at->fd);
-        at->fd = -1;
-        return RONDE_OK;
-    }
-    if (head.kind == RONDE_FRAME_ALARM) {
-        struct ronde_error why = {0};
-        (void)recv(at->fd, &head, sizeof head, 0);
-        (void)ronde_frame_read_alarm(at->fd, head.bytes, &why);
-        return settle(star, &why, entry, error);
-    }
-    /*
-     * Gathered bytes, for whoever waits for them; news behind them are read afterwards. But a rank that has hung up since
-     * it sent its bytes will not be there for the answer.
-     */
-    const bool has_hung_up = (at->revents & POLLRDHUP) != 0;
-    return star->rank == 0 && has_hung_up ? hear_last(star, entry, error) : RONDE_OK;
+    (void)recv(fd, &head, sizeof head, 0);
+    return take_frame(star, entry, &head, error);
 }
 
-/* Waits at most so long for anything, and looks at all that has come. */
-static enum ronde_status look_around(struct ronde_star *star, int wait_ms, struct ronde_error *error)
+enum ronde_status ronde_star_look(struct ronde_star *star, int wait_ms, struct ronde_error *error)
 {
+    struct pollfd *tended = &star->polls[star->poll_count];
     enum ronde_status status = ronde_star_known(star, error);
-    if (status != RONDE_OK || poll(star->polls, star->poll_count, wait_ms) <= 0)
+    tended->fd = wait_ms > 0 && star->tend ? star->tend(star->tend_self) : -1;
+    if (wait_ms > 0 && star->tend && tended->fd < 0)
+        wait_ms = 0;
+    if (status != RONDE_OK || poll(star->polls, star->poll_count + 1, wait_ms) <= 0)
         return status;
     for (uint32_t p = 0; p < star->poll_count && status == RONDE_OK; p++)
         if (star->polls[p].fd >= 0 && star->polls[p].revents != 0)
@@ -275,140 +276,36 @@ static enum ronde_status look_around(struct ronde_star *star, int wait_ms, struc
 
 enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *error)
 {
-    return look_around(star, 0, error);
+    return ronde_star_look(star, 0, error);
 }
 
 enum ronde_status ronde_star_linger(struct ronde_star *star, double wait_ns,
                                     struct ronde_error *error)
 {
     const double deadline_ns = ronde_clock_ns() + wait_ns;
-    enum ronde_status status = look_around(star, 0, error);
+    enum ronde_status status = ronde_star_look(star, 0, error);
     for (int left_ms = 1; status == RONDE_OK && left_ms > 0;) {
         left_ms = ronde_socket_left_ms(deadline_ns, 10);
-        status = look_around(star, left_ms, error);
+        status = ronde_star_look(star, left_ms, error);
     }
-    return status;
-}
-
-/* Whether an entry has a frame of a kind to read. */
-static bool has_frame(const struct ronde_star *star, uint32_t entry, uint32_t kind)
-{
-    struct ronde_frame_head head;
-    return recv(star->polls[entry].fd, &head, sizeof head, MSG_PEEK | MSG_DONTWAIT) ==
-               (ssize_t)sizeof head &&
-           head.kind == kind;
-}
-
-static enum ronde_status fail_late(struct ronde_star *star, uint32_t entry,
-                                   struct ronde_error *error)
-{
-    struct ronde_error why = {0};
-    (void)ronde_fail(&why, RONDE_TIMEOUT, "rank %u waits for rank %u: it said nothing for %.3g s",
-                     star->rank, rank_of(star, entry), (double)star->timeout_ns / 1e9);
-    return settle(star, &why, star->poll_count, error);
-}
-
-/* Waits for one entry, or for whatever else is to be kept going. */
-static void rest_at(const struct ronde_star *star, uint32_t entry, int wait_ms)
-{
-    struct pollfd both[2] = {star->polls[entry], {-1, POLLIN, 0}};
-    if (star->tend)
-        both[1].fd = star->tend(star->tend_self);
-    /* Others' bytes wait in their sockets and would end a poll over all at once. */
-    (void)poll(both, 2, star->tend && both[1].fd < 0 ? 0 : wait_ms);
-}
-
-/* Waits for a frame of one entry, while bad news of any count. */
-static enum ronde_status await_frame(struct ronde_star *star, uint32_t entry, uint32_t kind,
-                                     double deadline_ns, struct ronde_error *error)
-{
-    struct ronde_error why = {0};
-    while (true) {
-        if (star->polls[entry].fd < 0) {
-            (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has left the communicator",
-                             rank_of(star, entry));
-            return settle(star, &why, entry, error);
-        }
-        if (has_frame(star, entry, kind))
-            return ronde_star_known(star, error);
-        const int left_ms = ronde_socket_left_ms(deadline_ns, 10);
-        if (left_ms == 0)
-            return fail_late(star, entry, error);
-        rest_at(star, entry, left_ms);
-        const enum ronde_status status = look_around(star, 0, error);
-        if (status != RONDE_OK)
-            return status;
-    }
-}
-
-/* Takes the frame that await_frame found. */
-static enum ronde_status take_frame(struct ronde_star *star, uint32_t entry, void *data,
-                                    size_t bytes, double deadline_ns, struct ronde_error *error)
-{
-    struct ronde_frame_head head;
-    const int fd = star->polls[entry].fd;
-    enum ronde_status status = ronde_socket_receive(fd, &head, sizeof head, deadline_ns);
-    if (status == RONDE_OK && head.bytes != bytes) {
-        struct ronde_error why = {0};
-        (void)ronde_fail(&why, RONDE_REJECTED,
-                         "rank %u and rank %u gather different things: %u bytes and %zu",
-                         rank_of(star, entry), star->rank, head.bytes, bytes);
-        return settle(star, &why, star->poll_count, error);
-    }
-    if (status == RONDE_OK)
-        status = ronde_socket_receive(fd, data, bytes, deadline_ns);
-    return status == RONDE_OK ? RONDE_OK : fail_lost(star, entry, error);
-}
-
-/* Rank 0: takes from all, gives to all. */
-static enum ronde_status gather_all(struct ronde_star *star, const void *mine, size_t bytes,
-                                    char *all, double deadline_ns, struct ronde_error *error)
-{
-    enum ronde_status status = ronde_star_known(star, error);
-    if (bytes > 0)
-        memcpy(all, mine, bytes);
-    for (uint32_t rank = 1; rank < star->ranks && status == RONDE_OK; rank++) {
-        status = await_frame(star, rank, RONDE_FRAME_GATHER, deadline_ns, error);
-        if (status == RONDE_OK)
-            status = take_frame(star, rank, all + rank * bytes, bytes, deadline_ns, error);
-    }
-    for (uint32_t rank = 1; rank < star->ranks && status == RONDE_OK; rank++)
-        if (ronde_frame_send(star->polls[rank].fd, RONDE_FRAME_GATHERED, all,
-                             (uint32_t)(bytes * star->ranks), deadline_ns) != RONDE_OK)
-            status = fail_lost(star, rank, error);
-    return status;
-}
-
-enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine, size_t bytes,
-                                       void *out_all, struct ronde_error *error)
-{
-    const double deadline_ns = ronde_clock_ns() + (double)star->timeout_ns;
-    if (bytes > MAX_GATHER_BYTES / star->ranks)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%zu bytes of each of %u ranks are too many",
-                          bytes, star->ranks);
-    if (star->rank == 0)
-        return gather_all(star, mine, bytes, out_all, deadline_ns, error);
-    enum ronde_status status = look_around(star, 0, error);
-    if (status != RONDE_OK)
-        return status;
-    if (star->polls[0].fd < 0 || ronde_frame_send(star->polls[0].fd, RONDE_FRAME_GATHER, mine,
-                                                  (uint32_t)bytes, deadline_ns) != RONDE_OK)
-        return fail_lost(star, 0, error);
-    status = await_frame(star, 0, RONDE_FRAME_GATHERED, deadline_ns, error);
-    if (status == RONDE_OK)
-        status = take_frame(star, 0, out_all, bytes * star->ranks, deadline_ns, error);
     return status;
 }
 
 void ronde_star_alarm(struct ronde_star *star, const struct ronde_error *why)
 {
-    (void)settle(star, why, star->poll_count, NULL);
+    (void)ronde_star_settle(star, why, star->poll_count, NULL);
 }
 
 void ronde_star_set_tend(struct ronde_star *star, ronde_star_tend tend, void *self)
 {
     star->tend = tend;
     star->tend_self = self;
+}
+
+void ronde_star_set_account(struct ronde_star *star, ronde_star_account account, void *self)
+{
+    star->account = account;
+    star->account_self = self;
 }
 
 void ronde_star_abort(struct ronde_star *star)
@@ -419,7 +316,8 @@ void ronde_star_abort(struct ronde_star *star)
 bool ronde_star_has_left(const struct ronde_star *star, uint32_t rank)
 {
     const uint32_t entry = star->rank == 0 ? rank : 0;
-    return rank != star->rank && rank == rank_of(star, entry) && star->polls[entry].fd < 0;
+    return rank != star->rank && rank == ronde_star_rank_of(star, entry) &&
+           star->polls[entry].fd < 0;
 }
 
 void ronde_star_host(const struct ronde_star *star, char *text, size_t bytes)

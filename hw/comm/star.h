@@ -1,5 +1,6 @@
 /**
- * A star: rank 0 holds a connection to every other rank. Carries what is rare: bytes to gather, and bad news.
+ * A star: rank 0 holds a connection to every other rank. Carries what is rare: bytes to gather, bad news, and, once somebody
+ * has waited too long, the question who is doing what.
  *
  * Rank 0 listens, the others greet it with version, rank and token. Whoever does not know the token, sends nonsense or
  * nothing is dropped and noted. The connections stay open: when one ends without a farewell, its rank is lost, and rank
@@ -14,7 +15,7 @@
 #define RONDE_STAR_MAGIC 0x656e64726f6e6472u
 
 /** Version of what travels between ranks; greetings begin alike in all of them. */
-#define RONDE_STAR_WIRE 1u
+#define RONDE_STAR_WIRE 2u
 
 /** What a rank says first. No version may change it, or versions could not tell each other apart. */
 struct ronde_greeting {
@@ -28,6 +29,32 @@ struct ronde_greeting {
 };
 
 struct ronde_star;
+
+/** What a rank may be doing. */
+enum ronde_doing {
+    RONDE_DOING_NOTHING, /**< it answers, and is in no run */
+    RONDE_DOING_RUN,     /**< it is in a run */
+    RONDE_DOING_GATHER,  /**< it has come to gather */
+    RONDE_DOING_COUNT    /**< number of these */
+};
+
+/** Of a rank in a run that waits for others without knowing for whom. */
+#define RONDE_ANYBODY (UINT32_MAX - 1)
+
+/** What a rank says it is doing. */
+struct ronde_report {
+    uint32_t doing;      /**< enum ronde_doing */
+    uint32_t waits_for;  /**< a rank, RONDE_ANYBODY, or RONDE_NONE */
+    uint64_t run;        /**< that it is in, or was in last */
+    uint64_t still_ns;   /**< since something moved there */
+    uint32_t is_unbegun; /**< the rank it waits for has not begun the run */
+    uint32_t reserved;   /**< 0 */
+    char name[96];       /**< of what runs */
+    char reason[192];    /**< what stops it, a sentence without its end */
+};
+
+/** Fills in a report of a rank that is not gathering; what comes is zeroed, but for waits_for, which is RONDE_NONE. */
+typedef void (*ronde_star_account)(void *self, struct ronde_report *out);
 
 /**
  * Meets the other ranks. join->listener, if any, is taken over in every case. Time: O(ranks) at rank 0.
@@ -66,6 +93,16 @@ typedef int (*ronde_star_tend)(void *self);
 
 /** Has something tended to from now on. */
 void ronde_star_set_tend(struct ronde_star *star, ronde_star_tend tend, void *self);
+
+/** Says who accounts for this rank from now on; nobody: it is in no run. */
+void ronde_star_set_account(struct ronde_star *star, ronde_star_account account, void *self);
+
+/**
+ * Time is over, which was limit_ns: finds out which rank all the others wait for, and tells everybody. Takes half a second
+ * where a rank is silent, a second where that is rank 0. Always fails: TIMEOUT naming that rank, or news that came before.
+ */
+enum ronde_status ronde_star_late(struct ronde_star *star, double limit_ns,
+                                  struct ronde_error *error);
 
 /** Asks for an alarm from any thread; the next check, gather or run raises it. */
 void ronde_star_abort(struct ronde_star *star);

@@ -1,5 +1,5 @@
 /**
- * What the two halves of a star share: meeting (meet.c) and what follows (star.c).
+ * What the parts of a star share: meeting (meet.c), news (star.c), gathering (gather.c), asking around (roll.c).
  */
 #ifndef RONDE_HW_COMM_STAR_PARTS_H
 #define RONDE_HW_COMM_STAR_PARTS_H
@@ -15,7 +15,10 @@ enum ronde_frame_kind {
     RONDE_FRAME_ALARM,                /**< it is over: struct ronde_alarm */
     RONDE_FRAME_GATHER,               /**< a rank's bytes, to rank 0 */
     RONDE_FRAME_GATHERED,             /**< all ranks' bytes, from rank 0 */
-    RONDE_FRAME_BYE                   /**< the sender leaves; no bytes */
+    RONDE_FRAME_BYE,                  /**< the sender leaves; no bytes */
+    RONDE_FRAME_ROLL,                 /**< rank 0 asks what a rank is doing; no bytes */
+    RONDE_FRAME_REPORT,               /**< the answer: struct ronde_report */
+    RONDE_FRAME_LATE /**< the same, unasked: time is over; struct ronde_complaint */
 };
 
 /** What stands before the bytes of a frame. */
@@ -30,6 +33,21 @@ struct ronde_alarm {
     char text[RONDE_ERROR_MESSAGE_BYTES]; /**< zero-terminated */
 };
 
+/** A rank has waited too long. */
+struct ronde_complaint {
+    uint64_t limit_ns;
+    struct ronde_report report;
+};
+
+/** Bytes that a rank has sent to be gathered. */
+struct ronde_inbox {
+    unsigned char *data;
+    uint32_t bytes;
+    bool is_full;
+};
+
+struct ronde_roll;
+
 /** See star.h. */
 struct ronde_star {
     const struct ronde_mem *mem;
@@ -37,12 +55,51 @@ struct ronde_star {
     uint32_t ranks;
     uint64_t timeout_ns;
     struct pollfd *polls; /**< rank 0: one per rank, its own unused; others: polls[0] is rank 0. fd -1 = left */
-    uint32_t poll_count;        /**< entries of polls */
-    struct ronde_error failure; /**< sticky */
-    int is_aborted;             /**< atomic: an alarm was asked for */
-    ronde_star_tend tend;       /**< kept going in waits, or NULL */
-    void *tend_self;            /**< handed to it */
+    uint32_t poll_count;         /**< entries of polls; behind them is one for what is tended to */
+    struct ronde_inbox *inboxes; /**< rank 0: one per rank; others: NULL */
+    bool is_gathering;           /**< this rank is in a gathering */
+    struct ronde_roll *roll;     /**< rank 0, while it asks around; else NULL */
+    struct ronde_error failure;  /**< sticky */
+    int is_aborted;              /**< atomic: an alarm was asked for */
+    ronde_star_tend tend;        /**< kept going in waits, or NULL */
+    void *tend_self;             /**< handed to it */
+    ronde_star_account account;  /**< what this rank is doing, or NULL */
+    void *account_self;          /**< handed to it */
 };
+
+/** The rank behind an entry of polls. */
+static inline uint32_t ronde_star_rank_of(const struct ronde_star *star, uint32_t entry)
+{
+    return star->rank == 0 ? entry : 0;
+}
+
+/** The first failure stands, is repeated for ever, and is told to all but the entry it comes from. */
+enum ronde_status ronde_star_settle(struct ronde_star *star, const struct ronde_error *why,
+                                    uint32_t except, struct ronde_error *error);
+
+/** Settles that the rank of an entry is lost. */
+enum ronde_status ronde_star_lose(struct ronde_star *star, uint32_t entry,
+                                  struct ronde_error *error);
+
+/** Waits at most so long for anything, and looks at all that has come. */
+enum ronde_status ronde_star_look(struct ronde_star *star, int wait_ms, struct ronde_error *error);
+
+/** Reads what follows a head. OK, TIMEOUT or IO. */
+enum ronde_status ronde_frame_read(int fd, void *data, size_t bytes);
+
+/** Rank 0: keeps the bytes of a rank, whose head has been read, until all are gathered. */
+enum ronde_status ronde_inbox_fill(struct ronde_star *star, uint32_t entry, uint32_t bytes,
+                                   struct ronde_error *error);
+
+/** Empties an inbox. */
+void ronde_inbox_clear(const struct ronde_star *star, struct ronde_inbox *inbox);
+
+/** Says to rank 0 what this rank is doing. */
+void ronde_roll_answer(const struct ronde_star *star);
+
+/** Rank 0: reads what a rank is doing, whose head has been read. A complaint leads to an answer for all: always fails. */
+enum ronde_status ronde_roll_hear(struct ronde_star *star, uint32_t entry,
+                                  const struct ronde_frame_head *head, struct ronde_error *error);
 
 /** Sends a frame of few bytes. OK, TIMEOUT or IO. */
 enum ronde_status ronde_frame_send(int fd, enum ronde_frame_kind kind, const void *data,
