@@ -1,31 +1,22 @@
 /* The driver's calls. See driver.h. */
 #include "hw/cuda/driver.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include "hw/cuda/library.h"
 
 /* The driver's package brings it under this name, whatever its version. */
-#define LIBRARY "libcuda.so.1"
+static const struct ronde_library_call calls[] = {
+#define CALL_PLACE(symbol, name, arguments) {symbol, offsetof(struct ronde_driver, name)},
+    RONDE_DRIVER_CALLS(CALL_PLACE)
+#undef CALL_PLACE
+};
+static const struct ronde_library library = {"libcuda.so.1", "450", calls,
+                                             sizeof calls / sizeof calls[0]};
 
 enum ronde_status ronde_driver_open(struct ronde_driver *driver, struct ronde_error *why_not)
 {
-    const char *missing = NULL;
-    void *symbol;
-    driver->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!driver->library)
-        return ronde_fail(why_not, RONDE_UNAVAILABLE,
-                          "no NVIDIA driver here (" LIBRARY "; package nvidia-driver)");
-        /* A pointer to a function is stored as one to an object, as POSIX asks of dlsym's users. */
-#define FIND_CALL(name_there, name_here, arguments)                                                \
-    symbol = dlsym(driver->library, name_there);                                                   \
-    memcpy(&driver->name_here, &symbol, sizeof symbol);                                            \
-    missing = symbol ? missing : name_there;
-    RONDE_DRIVER_CALLS(FIND_CALL)
-#undef FIND_CALL
-    if (missing)
-        return ronde_fail(why_not, RONDE_UNAVAILABLE,
-                          LIBRARY " has no %s: the driver is too old (450 or newer is needed)",
-                          missing);
+    const enum ronde_status status = ronde_library_open(&library, driver, &driver->library, why_not);
+    if (status != RONDE_OK)
+        return status;
     const int result = driver->start(0);
     return result == RONDE_DRIVER_OK ? RONDE_OK
                                      : ronde_fail(why_not, RONDE_UNAVAILABLE,

@@ -1,13 +1,10 @@
 /* The driver's view of the GPUs, through its management library. See ronde/gpus.h. */
 #include "ronde/gpus.h"
 
-#include <dlfcn.h>
+#include "hw/cuda/library.h"
+
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-
-/* The library's name is the same since it exists; the driver's package brings it. */
-#define LIBRARY "libnvidia-ml.so.1"
 
 /* More links than any GPU has: the library says where they end. */
 #define LINKS_MAX 64u
@@ -72,27 +69,14 @@ struct nvml {
     struct nvml_device *devices[RONDE_SURVEY_GPUS];
 };
 
-static enum ronde_status open_library(struct nvml *nvml, struct ronde_error *error)
-{
-    nvml->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library)
-        return ronde_fail(error, RONDE_UNAVAILABLE,
-                          "no NVIDIA driver here (" LIBRARY "; package nvidia-driver)");
-    const char *missing = NULL;
-    void *symbol;
-    /* A pointer to a function is stored as one to an object, as POSIX asks of dlsym's users. */
-#define FIND_CALL(text, name, arguments)                                                           \
-    symbol = dlsym(nvml->library, text);                                                           \
-    memcpy(&nvml->name, &symbol, sizeof symbol);                                                   \
-    missing = symbol ? missing : text;
-    CALLS(FIND_CALL)
-#undef FIND_CALL
-    return missing
-               ? ronde_fail(error, RONDE_UNAVAILABLE,
-                            LIBRARY " has no %s: the driver is too old (470 or newer is needed)",
-                            missing)
-               : RONDE_OK;
-}
+/* The library's name is the same since it exists; the driver's package brings it. */
+static const struct ronde_library_call calls[] = {
+#define CALL_PLACE(symbol, name, arguments) {symbol, offsetof(struct nvml, name)},
+    CALLS(CALL_PLACE)
+#undef CALL_PLACE
+};
+static const struct ronde_library library = {"libnvidia-ml.so.1", "470", calls,
+                                             sizeof calls / sizeof calls[0]};
 
 /* Why the library cannot begin. */
 static enum ronde_status refuse_start(int result, struct ronde_error *error)
@@ -227,7 +211,7 @@ static enum ronde_status ask_driver(struct ronde_gpu_survey *survey, struct rond
 {
     struct nvml nvml;
     memset(&nvml, 0, sizeof nvml);
-    enum ronde_status status = open_library(&nvml, error);
+    enum ronde_status status = ronde_library_open(&library, &nvml, &nvml.library, error);
     if (status == RONDE_OK) {
         const int result = nvml.start();
         status =

@@ -1,0 +1,53 @@
+/**
+ * Libraries of NVIDIA's driver, which are looked for when they are needed: a build has none of them.
+ */
+#ifndef RONDE_HW_CUDA_LIBRARY_H
+#define RONDE_HW_CUDA_LIBRARY_H
+
+#include "ronde/status.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+/** A call of a library's. */
+struct ronde_library_call {
+    const char *symbol; /**< there */
+    size_t offset;      /**< of the pointer to it, in the caller's struct */
+};
+
+/** Which library it is. */
+struct ronde_library {
+    const char *name;
+    const char *driver; /**< the oldest version that has all calls */
+    const struct ronde_library_call *calls;
+    size_t call_count;
+};
+
+/**
+ * Opens a library, which the caller closes also on failure, and writes its calls into a struct. Errors: UNAVAILABLE naming
+ * the library or the missing call.
+ */
+static inline enum ronde_status ronde_library_open(const struct ronde_library *library,
+                                                   void *out_calls, void **out_handle,
+                                                   struct ronde_error *error)
+{
+    const char *missing = NULL;
+    *out_handle = dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
+    if (!*out_handle)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "no NVIDIA driver here (%s; package nvidia-driver)", library->name);
+    for (size_t k = 0; k < library->call_count; k++) {
+        const struct ronde_library_call *call = &library->calls[k];
+        void *symbol = dlsym(*out_handle, call->symbol);
+        /* A pointer to a function is stored as one to an object, as POSIX asks of dlsym's users. */
+        memcpy((unsigned char *)out_calls + call->offset, &symbol, sizeof symbol);
+        missing = symbol ? missing : call->symbol;
+    }
+    return missing ? ronde_fail(error, RONDE_UNAVAILABLE,
+                                "%s has no %s: the driver is too old (%s or newer is needed)",
+                                library->name, missing, library->driver)
+                   : RONDE_OK;
+}
+
+#endif
