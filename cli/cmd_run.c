@@ -247,6 +247,7 @@ static enum ronde_status run_size(struct session *session, uint64_t count, struc
     uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
     const bool has_in_place = ronde_trial_has_placement(session->trial, true);
     enum ronde_status status = RONDE_OK;
+    session->trial->shape.count = count;
     if (session->options->check)
         status = ronde_trial_check(session->trial, &session->memory, count, wrong, error);
     if (status == RONDE_OK && session->options->check)

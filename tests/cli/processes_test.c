@@ -41,7 +41,12 @@ static void forked_ranks_check_and_measure(void)
     expect("$RONDE run all_gather -N 4 --backend proc --slot 64 --depth 2 -b 4K -e 4K -n 2", 0,
            "Out of bounds values : 0 OK");
     expect("$RONDE run broadcast -N 2 -r 1 --backend proc -c 0" POINT, 0, "Not checked");
+    expect("$RONDE run broadcast -N 2 --backend proc -c 0 -b 64 -e 256 -n 2 -w 1 | "
+           "grep -c -E '^ +(64 +16|256 +64) '",
+           0, "2\n");
     expect("$RONDE run all_reduce -N 3 --backend proc --protocol pull" POINT, 0,
+           "Out of bounds values : 0 OK");
+    expect("$RONDE run all_reduce -N 3 --backend proc --protocol push -b 64 -e 1M -n 2 -w 1", 0,
            "Out of bounds values : 0 OK");
     expect("$RONDE run all_gather -N 3 --backend proc --buffers user -b 1M -e 1M -n 2", 0,
            "Out of bounds values : 0 OK");
