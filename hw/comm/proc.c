@@ -427,11 +427,10 @@ static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_s
     const bool has_heap =
         is_in_heap(comm, schedule, launch, true) && is_in_heap(comm, schedule, launch, false);
     /* Whoever writes knows nothing of how the blocks of others lie. */
-    const bool is_pushed = has_heap && launch->protocol == RONDE_PROTOCOL_PUSH &&
-                           !launch->in_blocks && !launch->out_blocks;
+    const bool is_writable = has_heap && !launch->in_blocks && !launch->out_blocks;
     io_habits->pull_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
     io_habits->pull_from_bytes[1] = has_heap ? heap_in_place : ask_from;
-    io_habits->farthest = is_pushed ? RONDE_PROTOCOL_PUSH : RONDE_PROTOCOL_PULL;
+    io_habits->farthest = is_writable ? RONDE_PROTOCOL_PUSH : RONDE_PROTOCOL_PULL;
     return has_heap || board->reach.has_kernel;
 }
 

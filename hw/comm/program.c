@@ -99,8 +99,8 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
         ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
     if (status == RONDE_OK)
         status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
-    if (habits->farthest == RONDE_PROTOCOL_PUSH && !ronde_push_is_open(program))
-        habits->farthest = RONDE_PROTOCOL_PULL;
+    if (status == RONDE_OK)
+        ronde_push_settle(program, launch, habits);
     return status;
 }
 

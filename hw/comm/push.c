@@ -7,6 +7,9 @@
 /* Receivers of a rank that pushes: what it has to know of each takes as much memory as its own part. */
 #define MOST_NEIGHBOURS 64u
 
+/* From this share of a chunk on messages are pushed where the launch leaves it open; see hw/README.md. */
+#define PUSH_FROM_BYTES 1024u
+
 /*
  * A rank's welcome to a run. One is enough: a sender looks at it only in a step whose message the receiver takes before it
  * ends that run, and begins another.
@@ -44,6 +47,22 @@ uint64_t ronde_push_bytes(const struct ronde_schedule *schedule)
            lanes_before(schedule, schedule->ranks) * sizeof(struct ronde_counter);
 }
 
+/*
+ * Whether ranks send each other sums that are then kept as they are, as all_reduces do: their owner writes them anyway. Of
+ * a collective with a root some ranks only send, and had better be ahead of the others than wait for what they are shown.
+ */
+static bool has_results(const struct ronde_schedule *schedule)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    const uint32_t sends = 1u << RONDE_STEP_RRS | 1u << RONDE_STEP_RRCS;
+    const uint32_t keeps = 1u << RONDE_STEP_RECV | 1u << RONDE_STEP_RCS;
+    uint32_t ops = 0;
+    for (uint32_t p = 0; p < schedule->program_count; p++)
+        for (uint32_t s = 0; s < schedule->programs[p].step_count; s++)
+            ops |= 1u << schedule->programs[p].steps[s].op;
+    return traits->reduces && !traits->has_root && (ops & sends) != 0 && (ops & keeps) != 0;
+}
+
 /* Lets the lanes of a rank's part count where all ranks see it. */
 static void place_progress(const struct ronde_push *push, struct ronde_loaded *part)
 {
@@ -62,12 +81,25 @@ void ronde_push_open(struct ronde_comm_program *program, unsigned char *start,
     push->welcomes = (struct ronde_welcome *)(void *)start;
     push->boxes = boxes;
     push->reach = reach;
+    push->has_results = has_results(program->loaded->schedule);
     place_progress(push, program->loaded);
 }
 
-bool ronde_push_is_open(const struct ronde_comm_program *program)
+void ronde_push_settle(const struct ronde_comm_program *program, const struct ronde_launch *launch,
+                       struct ronde_habits *io_habits)
 {
-    return program->push.welcomes && !program->drive && program->neighbour_count <= MOST_NEIGHBOURS;
+    const bool can_push =
+        program->push.welcomes && !program->drive && program->neighbour_count <= MOST_NEIGHBOURS;
+    /* Where ranks share processors whoever reads finds in the cache what has just been written: nothing is saved. */
+    const bool pays = program->push.has_results && !program->comm->is_crowded;
+    if (io_habits->farthest != RONDE_PROTOCOL_PUSH)
+        return;
+    if (!can_push || (launch->protocol == RONDE_PROTOCOL_AUTO && !pays)) {
+        io_habits->farthest = RONDE_PROTOCOL_PULL;
+        return;
+    }
+    io_habits->pull_from_bytes[0] = PUSH_FROM_BYTES;
+    io_habits->pull_from_bytes[1] = PUSH_FROM_BYTES;
 }
 
 /* Loads a neighbour's part, and joins it to the neighbour's own connections and counters. */

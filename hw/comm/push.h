@@ -22,6 +22,8 @@
 struct ronde_act;
 struct ronde_boxes;
 struct ronde_comm_program;
+struct ronde_habits;
+struct ronde_launch;
 struct ronde_offer;
 struct ronde_reach;
 struct ronde_schedule;
@@ -34,6 +36,7 @@ struct ronde_push {
     struct ronde_welcome *welcomes; /**< of all ranks; NULL where no memory is shared */
     const struct ronde_boxes *boxes;
     struct ronde_reach *reach;
+    bool has_results;                 /**< ranks send sums that are kept as they are */
     struct ronde_stand_in *stand_ins; /**< by neighbour; NULL until a run pushes */
     struct ronde_twin *twins;         /**< by connection end of the own part; likewise */
     uint64_t digest;                  /**< of the run's card, whatever its rank offers */
@@ -46,8 +49,9 @@ uint64_t ronde_push_bytes(const struct ronde_schedule *schedule);
 void ronde_push_open(struct ronde_comm_program *program, unsigned char *start,
                      const struct ronde_boxes *boxes, struct ronde_reach *reach);
 
-/** Whether runs of a program can push at all. */
-bool ronde_push_is_open(const struct ronde_comm_program *program);
+/** Decides whether a launch is pushed whose buffers others may write, and from which share of a chunk on. */
+void ronde_push_settle(const struct ronde_comm_program *program, const struct ronde_launch *launch,
+                       struct ronde_habits *io_habits);
 
 /** Gets ready for runs as the one that is prepared, whose card is filled in. Errors: NO_MEMORY. */
 enum ronde_status ronde_push_prepare(struct ronde_comm_program *program, struct ronde_error *error);
