@@ -255,19 +255,21 @@ static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_e
 /* What is linked in or found on the PATH, and the package that brings what is not. */
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
-    struct entry entries[4] = {
+    struct entry entries[5] = {
         {"component", NULL, "simgrid", false, NULL, NULL},
         {"component", NULL, "libxml2", false, NULL, NULL},
         {"component", NULL, "jansson", false, NULL, NULL},
+        {"component", NULL, "pmix", false, NULL, NULL},
         {"component", NULL, "gnuplot", false, NULL, NULL},
     };
     enum ronde_status status = RONDE_OK;
     entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);
     entries[1].is_available = ronde_topologies_available(&entries[1].text);
     entries[2].is_available = ronde_json_available(&entries[2].text);
-    entries[3].is_available = ronde_plot_available(&entries[3].text);
+    entries[3].is_available = ronde_pmix_available(&entries[3].text);
+    entries[4].is_available = ronde_plot_available(&entries[4].text);
     print_heading(sink, "components");
-    for (size_t i = 0; status == RONDE_OK && i < 4; i++) {
+    for (size_t i = 0; status == RONDE_OK && i < 5; i++) {
         if (!entries[i].text)
             entries[i].text = "built in";
         status = print_entry(sink, &entries[i], error);

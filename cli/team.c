@@ -20,8 +20,9 @@
 
 /* A rendezvous as the options and the launcher say it. */
 struct meeting {
-    struct ronde_join join; /* of the first rank that is made here, or of this process */
-    uint32_t here;          /* ranks made here, or 1 */
+    struct ronde_join join;         /* of the first rank that is made here, or of this process */
+    struct ronde_launcher launcher; /* how its ranks meet; without a name where the join says it */
+    uint32_t here;                  /* ranks made here, or 1 */
     char host[256];
     char token[RONDE_TOKEN_BYTES];
     bool is_made_here;      /* by forking */
@@ -99,24 +100,23 @@ static enum ronde_status parse_address(const char *text, struct meeting *out,
 static enum ronde_status find_rank(const struct ronde_options *options, struct meeting *out,
                                    struct ronde_error *error)
 {
-    struct ronde_launcher launcher;
+    struct ronde_launcher *launcher = &out->launcher;
     const uint32_t wanted = options->rank_counts > 0 ? options->ranks[0] : 0;
     enum ronde_status status = RONDE_OK;
-    memset(&launcher, 0, sizeof launcher);
     if (options->rank == RONDE_NONE)
-        status = ronde_launcher_find(NULL, NULL, &launcher, error);
+        status = ronde_launcher_find(NULL, NULL, launcher, error);
     if (status != RONDE_OK)
         return status;
     /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of those it is told to make. */
-    if (launcher.ranks == 1 && wanted > 1)
-        memset(&launcher, 0, sizeof launcher);
-    out->is_made_here = options->rank == RONDE_NONE && !launcher.name;
-    out->join.rank = launcher.name ? launcher.rank : out->is_made_here ? 0 : options->rank;
-    out->here = launcher.name ? 1 : options->rank_span;
-    out->join.ranks = launcher.name ? launcher.ranks : wanted;
-    if (launcher.name && wanted > 0 && wanted != launcher.ranks)
+    if (launcher->ranks == 1 && wanted > 1)
+        ronde_launcher_close(launcher);
+    out->is_made_here = options->rank == RONDE_NONE && !launcher->name;
+    out->join.rank = launcher->name ? launcher->rank : out->is_made_here ? 0 : options->rank;
+    out->here = launcher->name ? 1 : options->rank_span;
+    out->join.ranks = launcher->name ? launcher->ranks : wanted;
+    if (launcher->name && wanted > 0 && wanted != launcher->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
-                          wanted, launcher.name, launcher.ranks);
+                          wanted, launcher->name, launcher->ranks);
     if (out->join.ranks == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks: -N is missing");
     if (out->is_made_here)
@@ -124,14 +124,6 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct m
     if (out->join.rank + out->here > out->join.ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
                           out->join.rank + out->here - 1, out->join.ranks);
-    if (launcher.host[0]) {
-        memcpy(out->host, launcher.host, sizeof launcher.host);
-        out->join.host = out->host;
-        out->join.port = launcher.port;
-    }
-    memcpy(out->token, launcher.token, sizeof launcher.token);
-    if (launcher.name && launcher.token[0] == '\0' && !options->token)
-        (void)ronde_pmi_job(out->token, sizeof out->token);
     return RONDE_OK;
 }
 
@@ -156,6 +148,7 @@ static enum ronde_status find_meeting(const struct ronde_options *options, struc
         status = parse_address(options->join, out, error);
     if (status != RONDE_OK)
         return status;
+    memcpy(out->token, out->launcher.token, sizeof out->token);
     if (out->is_made_here && (options->join || options->token))
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
@@ -168,10 +161,24 @@ static enum ronde_status find_meeting(const struct ronde_options *options, struc
     else if (options->token)
         snprintf(out->token, sizeof out->token, "%s", options->token);
     out->join.token = out->token;
-    if (status == RONDE_OK && !out->is_made_here && out->token[0] == '\0')
+    memcpy(out->launcher.token, out->token, sizeof out->token);
+    /* Who is told where to meet asks nobody else. */
+    if (options->join)
+        ronde_launcher_close(&out->launcher);
+    if (status == RONDE_OK && !out->is_made_here && !out->launcher.name && out->token[0] == '\0')
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "processes that others start need --token, the same on all ranks");
     return status;
+}
+
+static enum ronde_status meet(const struct meeting *meeting,
+                              const struct ronde_comm_options *choices,
+                              struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    return meeting->launcher.name
+               ? ronde_comm_launch(&meeting->launcher, choices, mem, out_comm, error)
+               : ronde_comm_join(&meeting->join, choices, mem, out_comm, error);
 }
 
 /* One process: meets the others and does its part. Results are rank 0's to print. */
@@ -189,7 +196,7 @@ static int take_part(const struct ronde_options *options, const struct meeting *
         own.json = false;
         own.csv = false;
     }
-    if (ronde_comm_join(&meeting->join, &choices, ronde_mem_default(), &comm, &error) != RONDE_OK)
+    if (meet(meeting, &choices, &comm, &error) != RONDE_OK)
         return ronde_report(&error);
     if (ronde_terms_compare(options, comm, &error) == RONDE_OK)
         return body(&own, comm);
@@ -307,8 +314,10 @@ int ronde_team_run(const struct ronde_options *options, ronde_team_body body)
         return ronde_report(&error);
     if (options->hosts && options->rank == RONDE_NONE)
         return ronde_hosts_run(options);
-    if (find_meeting(options, &meeting, &error) != RONDE_OK)
+    if (find_meeting(options, &meeting, &error) != RONDE_OK) {
+        ronde_launcher_close(&meeting.launcher);
         return ronde_report(&error);
+    }
     ronde_hosts_follow();
     return meeting.is_made_here || meeting.here > 1 ? fork_all(options, &meeting, body)
                                                     : take_part(options, &meeting, body);

@@ -36,7 +36,4 @@ RONDE_MUST_CHECK enum ronde_status ronde_terms_compare(const struct ronde_option
                                                        struct ronde_comm *comm,
                                                        struct ronde_error *error);
 
-/** pmi.c: asks MPICH's launcher, where there is one, for the name of the job. Only for processes that do not use MPI. */
-bool ronde_pmi_job(char *token, size_t bytes);
-
 #endif

@@ -104,45 +104,72 @@ static enum ronde_status invite(struct invitation *out, int *out_listener, struc
     return status;
 }
 
+enum ronde_status ronde_comm_meet(const struct ronde_herald *herald,
+                                  const struct ronde_comm_options *options,
+                                  const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                                  struct ronde_error *error)
+{
+    struct invitation mine;
+    int listener = 0;
+    *out_comm = NULL;
+    memset(&mine, 0, sizeof mine);
+    enum ronde_status status = herald->rank == 0 ? invite(&mine, &listener, error) : RONDE_OK;
+    /* All names and addresses of the machine: nothing is known about which of them the others reach. */
+    ronde_socket_own_hosts(mine.host);
+    ronde_comm_name_network(mine.network);
+    struct invitation first = mine;
+    /* Also after a failure: the others are waiting, and an invitation without a port tells them. */
+    const enum ronde_status told = herald->tell(herald->self, &first, sizeof first, error);
+    if (status == RONDE_OK)
+        status = told;
+    if (status == RONDE_OK && first.port == 0)
+        status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
+    if (status != RONDE_OK) {
+        if (listener > 0)
+            close(listener);
+        return status;
+    }
+    /* Machines may bear each other's name, and name spaces of one kernel do. */
+    if (strcmp(mine.network, first.network) == 0 && strcmp(mine.host, first.host) == 0)
+        snprintf(first.host, sizeof first.host, "127.0.0.1");
+    const struct ronde_join join = join_of(&first, listener, herald->rank, herald->ranks);
+    return ronde_comm_join(&join, options, mem, out_comm, error);
+}
+
+/* A herald that gathers from all what only rank 0 has to say. */
+struct gatherer {
+    const struct ronde_bootstrap *bootstrap;
+    const struct ronde_mem *mem;
+};
+
+static enum ronde_status tell_by_gathering(void *self, void *data, size_t bytes,
+                                           struct ronde_error *error)
+{
+    const struct gatherer *gatherer = self;
+    const struct ronde_bootstrap *bootstrap = gatherer->bootstrap;
+    char *all = ronde_mem_new(gatherer->mem, bootstrap->ranks, bytes);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", bootstrap->ranks);
+    const enum ronde_status status = bootstrap->allgather(bootstrap->self, data, bytes, all, error);
+    if (status == RONDE_OK)
+        memcpy(data, all, bytes);
+    ronde_mem_free(gatherer->mem, all, bootstrap->ranks, bytes);
+    return status;
+}
+
 enum ronde_status ronde_comm_create(const struct ronde_bootstrap *bootstrap,
                                     const struct ronde_comm_options *options,
                                     const struct ronde_mem *mem, struct ronde_comm **out_comm,
                                     struct ronde_error *error)
 {
+    struct gatherer gatherer = {bootstrap, mem};
+    const struct ronde_herald herald = {&gatherer, bootstrap->rank, bootstrap->ranks,
+                                        tell_by_gathering};
     *out_comm = NULL;
     if (bootstrap->ranks == 0 || bootstrap->rank >= bootstrap->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
                           bootstrap->rank, bootstrap->ranks);
-    struct invitation mine;
-    int listener = 0;
-    enum ronde_status status = RONDE_OK;
-    memset(&mine, 0, sizeof mine);
-    struct invitation *all = ronde_mem_new(mem, bootstrap->ranks, sizeof *all);
-    if (!all)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", bootstrap->ranks);
-    if (bootstrap->rank == 0)
-        status = invite(&mine, &listener, error);
-    /* All names and addresses of the machine: the callback tells nothing about which of them the others reach. */
-    ronde_socket_own_hosts(mine.host);
-    ronde_comm_name_network(mine.network);
-    /* Also after a failure: the others are waiting, and an invitation without a port tells them. */
-    const enum ronde_status gathered =
-        bootstrap->allgather(bootstrap->self, &mine, sizeof mine, all, error);
-    if (status == RONDE_OK)
-        status = gathered;
-    if (status == RONDE_OK && all[0].port == 0)
-        status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
-    if (status == RONDE_OK) {
-        /* Machines may bear each other's name, and name spaces of one kernel do. */
-        if (strcmp(mine.network, all[0].network) == 0 && strcmp(mine.host, all[0].host) == 0)
-            snprintf(all[0].host, sizeof all[0].host, "127.0.0.1");
-        const struct ronde_join join = join_of(&all[0], listener, bootstrap->rank, bootstrap->ranks);
-        status = ronde_comm_join(&join, options, mem, out_comm, error);
-    } else if (listener > 0) {
-        close(listener);
-    }
-    ronde_mem_free(mem, all, bootstrap->ranks, sizeof *all);
-    return status;
+    return ronde_comm_meet(&herald, options, mem, out_comm, error);
 }
 
 /* Whether a rank of the same color comes before another in the new communicator. */

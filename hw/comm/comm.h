@@ -117,6 +117,21 @@ struct ronde_wire {
     unsigned char *(*letters)(const struct ronde_comm_program *program, uint64_t end);
 };
 
+/** Who hands round where rank 0 is: the caller's callback, or a launcher's process manager. */
+struct ronde_herald {
+    void *self;     /**< handed to it */
+    uint32_t rank;  /**< of this process */
+    uint32_t ranks; /**< of the communicator */
+    /** Replaces `bytes` bytes, at most 512, by those of rank 0; called once, by all ranks together. */
+    enum ronde_status (*tell)(void *self, void *data, size_t bytes, struct ronde_error *error);
+};
+
+/** Makes a communicator of the ranks that a herald reaches. Errors: those of ronde_comm_create; the herald's. */
+enum ronde_status ronde_comm_meet(const struct ronde_herald *herald,
+                                  const struct ronde_comm_options *options,
+                                  const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                                  struct ronde_error *error);
+
 /** The shared memory of one host. */
 extern const struct ronde_wire ronde_wire_proc;
 

@@ -46,6 +46,7 @@ struct guest {
 struct hall {
     struct ronde_star *star;
     const struct ronde_join *join;
+    const char *secret; /* the join's token, or its place's */
     const struct ronde_comm_options *options;
     int listener;
     int spare;    /* a descriptor kept for the day when there is no other left; -1 = it has come */
@@ -57,7 +58,8 @@ struct hall {
     struct guest guests[MAX_GUESTS];
 };
 
-static void fill_greeting(const struct ronde_join *join, struct ronde_greeting *out)
+static void fill_greeting(const struct ronde_join *join, const char *secret,
+                          struct ronde_greeting *out)
 {
     memset(out, 0, sizeof *out);
     out->magic = RONDE_STAR_MAGIC;
@@ -65,7 +67,7 @@ static void fill_greeting(const struct ronde_join *join, struct ronde_greeting *
     out->rank = join->rank;
     out->ranks = join->ranks;
     snprintf(out->library, sizeof out->library, "%s", RONDE_VERSION);
-    snprintf(out->token, sizeof out->token, "%s", join->token);
+    snprintf(out->token, sizeof out->token, "%s", secret);
 }
 
 static void note(const struct hall *hall, int fd, const char *what)
@@ -114,7 +116,7 @@ static bool is_token_right(const struct hall *hall, const struct guest *guest)
 {
     struct ronde_greeting own;
     volatile unsigned char difference = 0;
-    fill_greeting(hall->join, &own);
+    fill_greeting(hall->join, hall->secret, &own);
     for (size_t k = 0; k < sizeof own.token; k++)
         difference |= (unsigned char)(own.token[k] ^ guest->greeting.token[k]);
     return difference == 0;
@@ -319,19 +321,21 @@ static enum ronde_status host_all(struct hall *hall, double deadline_ns, struct 
     return status;
 }
 
-/* Opens the door: a listener that was given, one at an address, or one whose port a file tells. */
-static enum ronde_status open_door(const struct ronde_join *join, int *out_listener,
-                                   struct ronde_error *error)
+/* Opens the door: a listener that was given, one at an address, or one that a file tells of, with a secret of its own. */
+static enum ronde_status open_door(const struct ronde_join *join, struct ronde_place *place,
+                                   int *out_listener, struct ronde_error *error)
 {
     *out_listener = join->listener;
     if (join->listener > 0)
         return RONDE_OK;
-    const enum ronde_status status =
-        ronde_socket_listen(join->host ? join->host : LOOPBACK, join->host ? join->port : 0,
-                            out_listener, error);
+    enum ronde_status status = ronde_socket_listen(join->host ? join->host : LOOPBACK,
+                                                   join->host ? join->port : 0, out_listener, error);
+    if (status == RONDE_OK && !join->host)
+        status = ronde_token_draw(place->secret, error);
     if (status != RONDE_OK || join->host)
         return status;
-    return ronde_place_tell(join->token, ronde_socket_port(*out_listener), error);
+    place->port = ronde_socket_port(*out_listener);
+    return ronde_place_tell(join->token, place, error);
 }
 
 static enum ronde_status host_star(struct ronde_star *star, const struct ronde_join *join,
@@ -340,12 +344,15 @@ static enum ronde_status host_star(struct ronde_star *star, const struct ronde_j
 {
     const double deadline_ns = ronde_clock_ns() + (double)star->timeout_ns;
     int listener = join->listener;
-    enum ronde_status status = star->ranks > 1 ? open_door(join, &listener, error) : RONDE_OK;
+    struct ronde_place place = {0};
+    enum ronde_status status =
+        star->ranks > 1 ? open_door(join, &place, &listener, error) : RONDE_OK;
     if (status == RONDE_OK && star->ranks > 1) {
         struct hall *hall = ronde_mem_new(star->mem, 1, sizeof *hall);
         if (hall) {
             hall->star = star;
             hall->join = join;
+            hall->secret = place.port ? place.secret : join->token;
             hall->options = options;
             hall->listener = listener;
             hall->spare = dup(listener);
@@ -397,18 +404,17 @@ static enum ronde_status await_welcome(const struct ronde_star *star, const stru
 }
 
 /* A file may be one that an earlier job left: it is read again as often as nobody answers. */
-static enum ronde_status find_door(const struct ronde_join *join, double deadline_ns, int *out_fd,
-                                   struct ronde_error *error)
+static enum ronde_status find_door(const struct ronde_join *join, struct ronde_place *place,
+                                   double deadline_ns, int *out_fd, struct ronde_error *error)
 {
     if (join->host)
         return ronde_socket_connect(join->host, join->port, deadline_ns, out_fd, error);
     const struct timespec pause = {0, PLACE_RETRY_NS};
     while (ronde_clock_ns() < deadline_ns) {
-        uint16_t port = 0;
         struct ronde_error unused = {0};
-        if (ronde_place_ask(join->token, &port) &&
-            ronde_socket_connect(LOOPBACK, port, ronde_clock_ns() + (double)PLACE_RETRY_NS, out_fd,
-                                 &unused) == RONDE_OK)
+        if (ronde_place_ask(join->token, place) &&
+            ronde_socket_connect(LOOPBACK, place->port, ronde_clock_ns() + (double)PLACE_RETRY_NS,
+                                 out_fd, &unused) == RONDE_OK)
             return RONDE_OK;
         (void)nanosleep(&pause, NULL);
     }
@@ -422,10 +428,11 @@ static enum ronde_status join_star(struct ronde_star *star, const struct ronde_j
 {
     struct ronde_greeting greeting;
     const double deadline_ns = ronde_clock_ns() + (double)star->timeout_ns;
-    enum ronde_status status = find_door(join, deadline_ns, &star->polls[0].fd, error);
+    struct ronde_place place = {0};
+    enum ronde_status status = find_door(join, &place, deadline_ns, &star->polls[0].fd, error);
     if (status != RONDE_OK)
         return status;
-    fill_greeting(join, &greeting);
+    fill_greeting(join, join->host ? join->token : place.secret, &greeting);
     status = ronde_socket_send(star->polls[0].fd, &greeting, sizeof greeting, deadline_ns);
     if (status != RONDE_OK)
         return ronde_fail(error, status, "rank 0 takes no greeting");

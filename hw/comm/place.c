@@ -10,30 +10,31 @@
 
 #define PATH_BYTES 80
 
-/* FNV-1a: tokens may hold what file names may not. Two jobs that collide still refuse each other's tokens. */
-static uint64_t hash_of(const char *token)
+/* FNV-1a: names of jobs may hold what file names may not. */
+static uint64_t hash_of(const char *job)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (; *token; token++)
-        hash = (hash ^ (unsigned char)*token) * 0x100000001b3u;
+    for (; *job; job++)
+        hash = (hash ^ (unsigned char)*job) * 0x100000001b3u;
     return hash;
 }
 
-static void path_of(const char *token, char path[PATH_BYTES])
+static void path_of(const char *job, char path[PATH_BYTES])
 {
     snprintf(path, PATH_BYTES, "/tmp/ronde-%u-%016llx", (unsigned)geteuid(),
-             (unsigned long long)hash_of(token));
+             (unsigned long long)hash_of(job));
 }
 
-enum ronde_status ronde_place_tell(const char *token, uint16_t port, struct ronde_error *error)
+enum ronde_status ronde_place_tell(const char *job, const struct ronde_place *place,
+                                   struct ronde_error *error)
 {
     char path[PATH_BYTES];
     char draft[PATH_BYTES + 16];
-    char text[16];
-    path_of(token, path);
+    char text[RONDE_TOKEN_BYTES + 16];
+    path_of(job, path);
     /* Written aside and renamed, so that nobody reads half of it. */
     snprintf(draft, sizeof draft, "%s-%u", path, (unsigned)getpid());
-    const int bytes = snprintf(text, sizeof text, "%u\n", port);
+    const int bytes = snprintf(text, sizeof text, "%u %s\n", place->port, place->secret);
     (void)unlink(draft);
     const int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool is_done = fd >= 0 && write(fd, text, (size_t)bytes) == bytes;
@@ -47,28 +48,30 @@ enum ronde_status ronde_place_tell(const char *token, uint16_t port, struct rond
     return ronde_fail(error, RONDE_IO, "cannot write %s: %s", path, strerror(reason));
 }
 
-bool ronde_place_ask(const char *token, uint16_t *out_port)
+bool ronde_place_ask(const char *job, struct ronde_place *out_place)
 {
     char path[PATH_BYTES];
-    char text[16] = "";
+    char text[RONDE_TOKEN_BYTES + 16] = "";
     unsigned port = 0;
     struct stat about;
-    path_of(token, path);
+    path_of(job, path);
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return false;
     const bool is_ours =
         fstat(fd, &about) == 0 && about.st_uid == geteuid() && read(fd, text, sizeof text - 1) > 0;
     close(fd);
-    if (!is_ours || sscanf(text, "%u", &port) != 1 || port == 0 || port > UINT16_MAX)
+    _Static_assert(RONDE_TOKEN_BYTES == 128, "the width in the format below");
+    if (!is_ours || sscanf(text, "%u %127s", &port, out_place->secret) != 2 || port == 0 ||
+        port > UINT16_MAX)
         return false;
-    *out_port = (uint16_t)port;
+    out_place->port = (uint16_t)port;
     return true;
 }
 
-void ronde_place_forget(const char *token)
+void ronde_place_forget(const char *job)
 {
     char path[PATH_BYTES];
-    path_of(token, path);
+    path_of(job, path);
     (void)unlink(path);
 }

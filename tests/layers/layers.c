@@ -40,18 +40,19 @@ static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
 static const char *const ucx[] = {"ucp/", NULL};
+static const char *const pmix[] = {"pmix.h", NULL};
 
 /** One row of the table: who may include whom, and which external headers. */
 static const struct layer {
     const char *folder;
     const char *const folders[8];
-    const char *const *const headers[4];
+    const char *const *const headers[5];
 } layers[] = {
     {"engine", {"engine"}, {c11}},
     {"schedules", {"schedules", "engine"}, {c11}},
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
-    {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx}},
+    {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
     {"cli", {"cli", "schedules", "sim", "hw", "topologies", "engine"}, {c11, posix, jansson}},
 };
 
@@ -131,7 +132,7 @@ const char *layers_refuse_include(const char *folder, const char *file, const ch
     /* As is one file of hw/ with CUDA's runtime. */
     if (strstr(file, "hw/cuda/runtime") && is_listed(cuda, name))
         return NULL;
-    for (size_t i = 0; i < 4 && layer->headers[i]; i++)
+    for (size_t i = 0; layer->headers[i]; i++)
         if (is_listed(layer->headers[i], name))
             return NULL;
     return "the header is not on the folder's list";

@@ -5,7 +5,10 @@
 
 #include "ronde/comm.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* An environment: names and values, ended by NULL. */
 static const char *look_up(void *self, const char *name)
@@ -153,6 +156,109 @@ static void the_first_complete_set_counts_and_none_is_completed_by_another(void)
     CU_ASSERT_EQUAL(launcher.port, 77);
 }
 
+/* All of an onion's layers at once; what only the innermost can have left decides. */
+static struct ronde_launcher find_nested(const char *task, const char *job, const char *socket)
+{
+    const char *const variables[] = {"OMPI_COMM_WORLD_RANK",
+                                     "1",
+                                     "OMPI_COMM_WORLD_SIZE",
+                                     "2",
+                                     "PMI_RANK",
+                                     "2",
+                                     "PMI_SIZE",
+                                     "4",
+                                     "SLURM_PROCID",
+                                     "3",
+                                     "SLURM_NTASKS",
+                                     "6",
+                                     "SLURM_STEP_ID",
+                                     "0",
+                                     "SLURM_JOB_ID",
+                                     "9",
+                                     "SLURM_TASK_PID",
+                                     task,
+                                     "PMIX_NAMESPACE",
+                                     job,
+                                     "PMI_FD",
+                                     socket,
+                                     NULL};
+    return find(variables);
+}
+
+static void the_innermost_launcher_counts(void)
+{
+    int ends[2];
+    char own[16], open[16], closed[16];
+    struct ronde_launcher launcher;
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    snprintf(own, sizeof own, "%d", (int)getpid());
+    snprintf(open, sizeof open, "%d", ends[0]);
+    snprintf(closed, sizeof closed, "%d", ends[1]);
+    (void)close(ends[1]);
+    /* Slurm's own task, and a program that such a task has started by mpirun. */
+    CU_ASSERT_STRING_EQUAL(find_nested(own, "17", closed).name, "slurm");
+    launcher = find_nested("1", "17", closed);
+    CU_ASSERT_STRING_EQUAL(launcher.name, "open mpi");
+    CU_ASSERT_EQUAL(launcher.rank, 1);
+    CU_ASSERT_EQUAL(launcher.manager, RONDE_MANAGER_PMIX);
+    /* Open MPI closes what its own launcher has opened; hydra's processes have it open. */
+    launcher = find_nested("1", "17", open);
+    CU_ASSERT_STRING_EQUAL(launcher.name, "pmi");
+    CU_ASSERT_EQUAL(launcher.rank, 2);
+    CU_ASSERT_EQUAL(launcher.manager, RONDE_MANAGER_PMI);
+    CU_ASSERT_EQUAL(launcher.pmi, ends[0]);
+    /* A shell of srun --mpi=pmix under mpirun: Open MPI's server would bear another name. */
+    launcher = find_nested("1", "slurm.pmix.9.0", closed);
+    CU_ASSERT_STRING_EQUAL(launcher.name, "slurm");
+    CU_ASSERT_EQUAL(launcher.manager, RONDE_MANAGER_PMIX);
+    CU_ASSERT_STRING_EQUAL(find_nested("1", "slurm.pmix.9.0", open).name, "pmi");
+    /* Slurm's task does not take the manager of another launcher for its own. */
+    CU_ASSERT_EQUAL(find_nested(own, "17", open).manager, RONDE_MANAGER_NONE);
+    (void)close(ends[0]);
+}
+
+static void ranks_of_one_host_need_no_manager(void)
+{
+    const char *const mpirun[] = {"OMPI_COMM_WORLD_RANK",
+                                  "1",
+                                  "OMPI_COMM_WORLD_SIZE",
+                                  "2",
+                                  "PMIX_NAMESPACE",
+                                  "17",
+                                  "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                  "2",
+                                  NULL};
+    const char *const srun[] = {"SLURM_PROCID",
+                                "0",
+                                "SLURM_NTASKS",
+                                "2",
+                                "SLURM_STEP_ID",
+                                "0",
+                                "SLURM_JOB_ID",
+                                "9",
+                                "PMIX_NAMESPACE",
+                                "slurm.pmix.9.0",
+                                "SLURM_STEP_NUM_NODES",
+                                "1",
+                                NULL};
+    CU_ASSERT_EQUAL(find(mpirun).manager, RONDE_MANAGER_NONE);
+    CU_ASSERT_STRING_EQUAL(find(mpirun).token, "17");
+    CU_ASSERT_EQUAL(find(srun).manager, RONDE_MANAGER_NONE);
+    CU_ASSERT_STRING_EQUAL(find(srun).token, "9.0");
+}
+
+/* Hydra's -pmi-port tells rank and ranks only when asked. */
+static void a_launcher_that_must_be_asked_and_is_not_there_is_named(void)
+{
+    const char *const port[] = {"PMI_ID", "1", "PMI_PORT", "nowhere", NULL};
+    struct ronde_launcher launcher;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_launcher_find(look_up, (void *)port, &launcher, &error),
+                    RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NULL(launcher.name);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "PMI_PORT=\"nowhere\""));
+}
+
 static void a_set_that_contradicts_itself_is_refused(void)
 {
     const char *const sets[][11] = {
@@ -182,6 +288,10 @@ int main(void)
          ranks_of_several_slurm_hosts_meet_at_the_first},
         {"the_first_complete_set_counts_and_none_is_completed_by_another",
          the_first_complete_set_counts_and_none_is_completed_by_another},
+        {"the_innermost_launcher_counts", the_innermost_launcher_counts},
+        {"ranks_of_one_host_need_no_manager", ranks_of_one_host_need_no_manager},
+        {"a_launcher_that_must_be_asked_and_is_not_there_is_named",
+         a_launcher_that_must_be_asked_and_is_not_there_is_named},
         {"a_set_that_contradicts_itself_is_refused", a_set_that_contradicts_itself_is_refused},
     };
     return suite_run("launcher", cases, sizeof cases / sizeof cases[0]);

@@ -2,7 +2,8 @@
  * Communicators: ranks that are processes, on one machine or on several, running schedules together.
  *
  * How processes find each other is up to the caller: one callback that gathers bytes of all ranks (ronde_comm_create),
- * or a rendezvous at rank 0 (ronde_comm_join). Which of a launcher's ranks this process is, ronde_launcher_find tells.
+ * or a rendezvous at rank 0 (ronde_comm_join). Which of a launcher's ranks this process is, ronde_launcher_find tells, and
+ * ronde_comm_launch joins them.
  *
  * Calls marked collective must be made by all ranks of a communicator, in the same order. A run is checked against the
  * other ranks' before data moves: ranks that disagree all get an error that names two of them.
@@ -234,14 +235,24 @@ RONDE_API bool ronde_transport_available(enum ronde_transport transport, const c
 /** Printed name of a transport; "?" if out of range. */
 RONDE_API const char *ronde_transport_text(enum ronde_transport transport);
 
+/** How a launcher's processes can hand each other bytes before they have met. */
+enum ronde_manager {
+    RONDE_MANAGER_NONE, /**< not at all, or they need not: one host, or a known place to meet */
+    RONDE_MANAGER_PMI,  /**< the process manager interface over a socket, its first version */
+    RONDE_MANAGER_PMIX  /**< PMIx */
+};
+
 /** Who started this process, and as which rank. */
 struct ronde_launcher {
-    const char *name; /**< "ronde", "torchrun", "open mpi", "pmi", "mvapich", "slurm"; NULL = nobody */
-    uint32_t rank;    /**< of this process */
+    const char *name; /**< "ronde", "torchrun", "open mpi", "pmi", "mvapich", "slurm", "pmix"; NULL = nobody */
+    uint32_t rank;                 /**< of this process */
     uint32_t ranks;                /**< of the job */
     char host[256];                /**< where rank 0 is to be met, or empty */
     uint16_t port;                 /**< there, or 0 */
     char token[RONDE_TOKEN_BYTES]; /**< what the launcher calls the job, or empty */
+    enum ronde_manager manager;    /**< whom ronde_comm_launch asks first */
+    int pmi;                       /**< the socket of RONDE_MANAGER_PMI */
+    bool is_open; /**< the manager had to be asked already, and waits for ronde_comm_launch or ronde_launcher_close */
 };
 
 /** Looks up a variable of the environment: getenv, or what a test says. */
@@ -249,14 +260,35 @@ typedef const char *(*ronde_lookup)(void *self, const char *name);
 
 /**
  * Finds out which rank of which launcher this process is. The first complete set of variables counts, and sets are
- * never mixed: RONDE_*, torchrun, Open MPI, PMI, MVAPICH, Slurm. docs/processes.md has the table.
+ * never mixed: RONDE_*, torchrun, whoever is known to have started this very process, Open MPI, PMI, MVAPICH, Slurm,
+ * PMIx. docs/processes.md has the table.
  *
  * lookup NULL asks the environment of this process. Errors: BAD_ARGUMENT for a set that contradicts itself, naming
- * variable and value.
+ * variable and value; those of asking a launcher that tells rank or ranks only when asked (PMI_PORT, prterun).
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_launcher_find(ronde_lookup lookup, void *self,
                                                                  struct ronde_launcher *out_launcher,
                                                                  struct ronde_error *error);
+
+/** Takes leave of a launcher's manager that was asked and will not be any more; leaves a zeroed launcher. */
+RONDE_API void ronde_launcher_close(struct ronde_launcher *launcher);
+
+/**
+ * Makes a communicator of the ranks that a launcher has started. Its process manager tells all where rank 0 listens, and
+ * a secret that is drawn; where there is none, or nobody answers, the ranks meet at the launcher's host and port, or by
+ * the token on one machine. Collective, once per process: others come from ronde_comm_split. A process that uses MPI
+ * leaves PMI to it, and passes ronde_comm_create a callback.
+ *
+ * Owner: the caller destroys *out_comm. Errors: those of ronde_comm_join, and of a manager that has begun to answer; they
+ * say what was tried before.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_launch(const struct ronde_launcher *launcher, const struct ronde_comm_options *options,
+                  const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                  struct ronde_error *error);
+
+/** Whether PMIx is in this build and on this machine; the reason is NULL or a sentence. */
+RONDE_API bool ronde_pmix_available(const char **out_reason);
 
 #ifdef __cplusplus
 }
