@@ -104,6 +104,22 @@ static void a_rank_that_waits_for_nobody_is_refused(void)
     expect_hole(builder, "rank 2: leaves the barrier before rank 0");
 }
 
+/* Who has heard of whom takes a bit a pair: what would need more than a gigabyte is not proved, and not tried. */
+static void sets_beyond_a_gigabyte_are_not_proved(void)
+{
+    const struct ronde_request request = {.collective = RONDE_BARRIER,
+                                          .algorithm = "tree",
+                                          .ranks = 40000};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), &proof, &schedule, &error),
+                    RONDE_REJECTED);
+    CU_ASSERT_PTR_NULL(schedule);
+    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_NOT_PROVED);
+    CU_ASSERT(strstr(error.message, "sets of 40000 ranks are too many") != NULL);
+}
+
 /* A lane of its own may signal before the others have been waited for: nothing orders the two. */
 static void a_signal_in_another_lane_is_refused(void)
 {
@@ -155,6 +171,7 @@ int main(void)
         {"one_round_too_few_is_refused", one_round_too_few_is_refused},
         {"a_tree_that_goes_down_first_is_refused", a_tree_that_goes_down_first_is_refused},
         {"a_rank_that_waits_for_nobody_is_refused", a_rank_that_waits_for_nobody_is_refused},
+        {"sets_beyond_a_gigabyte_are_not_proved", sets_beyond_a_gigabyte_are_not_proved},
         {"a_signal_in_another_lane_is_refused", a_signal_in_another_lane_is_refused},
         {"a_dependency_orders_lanes", a_dependency_orders_lanes},
         {"ranks_that_wait_for_each_other_are_refused", ranks_that_wait_for_each_other_are_refused},

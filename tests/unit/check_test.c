@@ -152,6 +152,29 @@ static const struct lie of_symmetry[] = {
     {symmetry_beside_a_table, "a symmetric schedule has one program for all positions"},
 };
 
+static void ranks_that_are_no_power(struct ronde_schedule *schedule)
+{
+    schedule->ranks = 3;
+}
+
+static const struct lie of_exclusive_or[] = {
+    {ranks_that_are_no_power, "xor symmetry needs a power of two, 3 ranks are none"},
+};
+
+static void a_root_among_equals(struct ronde_schedule *schedule)
+{
+    schedule->collective = RONDE_BROADCAST;
+}
+
+static const struct lie of_roots[] = {
+    {a_root_among_equals, "a collective with a root is not symmetric"},
+};
+
+static void a_root_that_is_elsewhere(struct ronde_schedule *schedule)
+{
+    schedule->root = 1;
+}
+
 static void a_missing_table(struct ronde_schedule *schedule)
 {
     schedule->program_of = NULL;
@@ -165,6 +188,7 @@ static void a_missing_program(struct ronde_schedule *schedule)
 static const struct lie of_positions[] = {
     {a_missing_table, "a symmetric schedule has one program for all positions"},
     {a_missing_program, "there is no program"},
+    {a_root_that_is_elsewhere, "channel 0: the root 1 is not at position 0 of the order"},
 };
 
 static void a_source_that_is_no_rank(struct ronde_schedule *schedule)
@@ -336,6 +360,8 @@ static void headers_are_checked(void)
 static void positions_are_checked(void)
 {
     EXPECT_FOUND(RONDE_ALL_REDUCE, "ring", of_symmetry);
+    EXPECT_FOUND(RONDE_ALL_REDUCE, "recursive_doubling", of_exclusive_or);
+    EXPECT_FOUND(RONDE_ALL_REDUCE, "ring", of_roots);
     EXPECT_FOUND(RONDE_BROADCAST, "chain", of_positions);
 }
 

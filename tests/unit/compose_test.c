@@ -104,6 +104,12 @@ static void halves_that_do_not_meet_are_refused(void)
                             &error),
                     RONDE_BAD_ARGUMENT);
     CU_ASSERT(strstr(error.message, "outputs 3 chunks") != NULL);
+    error = (struct ronde_error){0};
+    CU_ASSERT_EQUAL(compose(compile(RONDE_REDUCE_SCATTER, "ring", 3, 1),
+                            compile(RONDE_ALL_GATHER, "ring", 3, 1), RONDE_ALL_GATHER, &whole,
+                            &error),
+                    RONDE_BAD_ARGUMENT);
+    CU_ASSERT(strstr(error.message, "is no all_gather: 3 chunks in, 3 out") != NULL);
 }
 
 /** Two collectives that make a third. */

@@ -260,6 +260,10 @@ static void errors_of_the_replay_are_passed_on(void)
     extrapolate(&it);
     CU_ASSERT_EQUAL(it.status, RONDE_BAD_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(it.error.message, "65 ranks, but it has 64 hosts"));
+    it.load.dtype = RONDE_DTYPE_COUNT;
+    extrapolate(&it);
+    CU_ASSERT_EQUAL(it.status, RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(it.error.message, "does not exist"));
     end(&it);
 }
 

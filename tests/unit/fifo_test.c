@@ -337,6 +337,13 @@ static void bad_graphs_are_refused(void)
     CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &stage.messages.dag, NULL,
                                    ronde_mem_default(), &stage.result, NULL),
                     RONDE_BAD_ARGUMENT);
+    /* More than the numbers of its events have bits for; refused before the graph is looked at. */
+    const struct ronde_dag vast = {.ranks = 2, .op_count = UINT32_MAX};
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &vast, NULL, ronde_mem_default(),
+                                   &stage.result, &error),
+                    RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "operations, not 4294967295"));
     stage_end(&stage);
 }
 

@@ -76,6 +76,11 @@ static const struct {
     {HWLOC NVML "<distances2 type=\"PCIDev\" nbobjs=\"1\" name=\"NVLinkBandwidth\">"
                 "<indexes>7</indexes><u64values>x</u64values></distances2></topology>",
      ":3: value 0 of row 0 is 'x'"},
+    {HWLOC NVML "<distances2 type=\"PCIDev\" nbobjs=\"1\" name=\"NVLinkBandwidth\">"
+                "<indexes>7</indexes><u64values></u64values></distances2></topology>",
+     ":3: 0 values, expected 1"},
+    {CPU "<pci busid=\"0:0:0.0\" class=\"0x030200\"><gpu rank=\"0\"/>\n<gpu rank=\"1\"/></pci>" END,
+     ":4: a second gpu of one PCI device"},
 };
 
 static void bad_files_are_refused_with_their_line(void)

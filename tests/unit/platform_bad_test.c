@@ -72,6 +72,16 @@ static const struct {
     {"rank-hosts-empty", 5, "ronde.rank_hosts names no host"},
     {"backbone-misplaced", 7, "<backbone> needs a zone with routing=\"Cluster\""},
     {"host-link-missing", 4, "host 'h1' has no host_link"},
+    {"host-link-of-no-star", 8, "<host_link> needs routing=\"Cluster\""},
+    {"host-link-twice", 9, "a second host_link of 'h0'"},
+    {"host-link-elsewhere", 8, "unknown host 'h7' in this zone"},
+    {"route-in-a-star", 10, "<route> in a zone with routing=\"Cluster\", which takes <host_link>"},
+    {"empty-bandwidth", 7, "bandwidth of link 'l' is empty"},
+    {"cluster-empty-bandwidth", 4, "bw of cluster 'x' is empty"},
+    {"cluster-beside-root", 5, "a second root zone 'x'"},
+    {"empty-id", 5, "<host> with an empty id"},
+    {"split-link-over-plain", 8, "a second link 'l_UP' or 'l_DOWN'"},
+    {"prop-unknown-model", 5, "ronde.network_model is 'TCP', expected CM02 or LV08"},
 };
 
 #define INVALID_COUNT (sizeof invalid / sizeof invalid[0])

@@ -301,6 +301,22 @@ static void write_refuses_numbers_that_are_none(void)
     CU_ASSERT_EQUAL(strlen(text), 0);
 }
 
+/* What is longer than a reader keeps would come back as something else. */
+static void write_refuses_a_name_that_would_be_cut(void)
+{
+    char text[8192];
+    char name[sizeof((struct ronde_platform_facts *)0)->measured_by + 1];
+    struct ronde_calibration named = calibration;
+    struct ronde_error error = {0};
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    named.measured_by = name;
+    CU_ASSERT_EQUAL(write_text(&named, text, sizeof text, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "measured_by has"));
+    name[sizeof name - 2] = '\0';
+    CU_ASSERT_EQUAL(write_text(&named, text, sizeof text, NULL), RONDE_OK);
+}
+
 /* Eight ranks on two cores: a core serves four in turn, the memory all eight. */
 static void shared_host_gives_fair_shares(void)
 {
@@ -379,6 +395,7 @@ int main(void)
         {"written_calibration_reads_back_to_the_last_bit",
          written_calibration_reads_back_to_the_last_bit},
         {"write_refuses_numbers_that_are_none", write_refuses_numbers_that_are_none},
+        {"write_refuses_a_name_that_would_be_cut", write_refuses_a_name_that_would_be_cut},
         {"shared_host_gives_fair_shares", shared_host_gives_fair_shares},
         {"units_are_simgrids", units_are_simgrids},
     };

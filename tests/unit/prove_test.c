@@ -327,6 +327,26 @@ static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
     ronde_schedule_destroy(schedule);
 }
 
+/** Who wants nothing keeps what it has: an output that is written all the same is not what was asked for. */
+static void who_receives_nothing_is_left_alone(void)
+{
+    static const uint32_t sources[] = {RONDE_NONE, 0};
+    struct ronde_builder *builder = NULL;
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_error error = {0};
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
+    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
+                                          .ranks = 2,
+                                          .source_of = sources};
+    const struct ronde_transfer wanted = {.from = 0, .to = 1, .source = in, .target = out};
+    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    ronde_builder_transfer(builder, &wanted);
+    ronde_builder_copy(builder, 0, 0, in, out);
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, &error), RONDE_REJECTED);
+    CU_ASSERT(strstr(error.message, "the output of a rank that receives nothing is written") != NULL);
+}
+
 /** Following the values at every position finds what is missing and what comes twice. */
 static void fixed_inputs_must_all_arrive(void)
 {
@@ -724,6 +744,7 @@ int main(void)
         CASE(blocks_that_one_position_sorts_otherwise_go_to_the_expansion),
         CASE(blocks_that_an_order_sorts_otherwise_go_to_the_expansion),
         CASE(fixed_inputs_are_followed_at_every_position_of_the_quotient),
+        CASE(who_receives_nothing_is_left_alone),
         CASE(fixed_inputs_must_all_arrive),
         CASE(the_least_depth_is_found_without_a_run_in_vain),
         CASE(least_depth_is_two_for_rings_and_one_for_trees),
