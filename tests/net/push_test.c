@@ -233,6 +233,36 @@ static void what_cannot_be_pushed_is_pulled_and_says_so(void)
     team_expect(results, 2, RONDE_OK);
 }
 
+/* What is left open is pushed where ranks have a processor each, if they send sums; and not where there are too few. */
+static enum ronde_status leave_it_open(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const struct large_how how = {RONDE_PROTOCOL_AUTO, true, NULL};
+    struct ronde_result result;
+    struct large large;
+    enum ronde_status status = large_open(seat, how, &options, &large, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_run(large.program, &large.launch, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_wait(large.program, &result, error);
+    if (status == RONDE_OK) {
+        const bool is_crowded = ronde_comm_is_crowded(large.comm);
+        (void)team_check(seat,
+                         result.protocol == (is_crowded ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_PUSH),
+                         is_crowded ? "a crowd does not pull"
+                                    : "ranks with a processor each do not push");
+        (void)team_check(seat, large.values[LARGE_COUNT + 1] == 3.0f, "a sum is wrong");
+    }
+    large_close(&large);
+    return status;
+}
+
+static void what_is_left_open_is_pushed_where_that_pays(void)
+{
+    CU_ASSERT_FATAL(team_run(2, leave_it_open, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
 /* --- failures ------------------------------------------------------------------------------ */
 
 /* Frees what was being written the moment the run has failed; nothing comes back from there, all else works. */
@@ -470,6 +500,7 @@ int main(void)
          what_a_rank_computes_lands_in_the_buffers_of_the_run},
         {"who_does_not_push_is_not_pushed_to", who_does_not_push_is_not_pushed_to},
         {"what_cannot_be_pushed_is_pulled_and_says_so", what_cannot_be_pushed_is_pulled_and_says_so},
+        {"what_is_left_open_is_pushed_where_that_pays", what_is_left_open_is_pushed_where_that_pays},
         {"memory_of_a_run_that_failed_may_be_freed_at_once",
          memory_of_a_run_that_failed_may_be_freed_at_once},
         {"who_writes_late_hits_nothing_that_is_in_use", who_writes_late_hits_nothing_that_is_in_use},
