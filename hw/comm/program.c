@@ -82,6 +82,17 @@ ronde_comm_check_protocol(const struct ronde_comm *comm, const struct ronde_sche
                       ronde_protocol_text(launch->protocol));
 }
 
+/* Whether this rank, in place, overwrites what it has offered, so that it waits for who reads it. */
+static bool overwrites(const struct ronde_loaded *loaded)
+{
+    for (uint32_t t = 0; t < loaded->task_count; t++) {
+        const struct ronde_task *task = &loaded->tasks[t];
+        if (task->holds[1].first[task->view.program->step_count] > 0)
+            return true;
+    }
+    return false;
+}
+
 /* A launch with everything filled in, or why it cannot be. */
 static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                                        struct ronde_launch *launch, struct ronde_habits *habits,
@@ -99,6 +110,9 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
         ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
     if (status == RONDE_OK)
         status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
+    /* A crowd, whose readers wait for their turn, had better not be waited for at the end of a short run either. */
+    if (!comm->is_crowded && !overwrites(program->loaded))
+        habits->pull_from_bytes[1] = habits->pull_from_bytes[0];
     if (status == RONDE_OK)
         ronde_push_settle(program, launch, habits);
     return status;
