@@ -32,10 +32,13 @@ enum item {
 #define MESSAGES 8u
 #define MORE_MESSAGES 56u
 
-/* Messages that a port takes longer for than any host, and the fewest that are more than it passes at once. */
+/*
+ * Messages that a port takes longer for than any host: more than it passes at once, and less than half of the slots, from
+ * which on the receiver tells of free ones and the sender acknowledges that.
+ */
 #define PARCEL_BYTES 2048u
-#define PARCELS 24u
-#define MORE_PARCELS 56u
+#define PARCELS 10u
+#define MORE_PARCELS 30u
 
 /* Slots enough for everything: nothing here waits for a free one. */
 #define DEPTH 64u
