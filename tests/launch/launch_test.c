@@ -1,5 +1,6 @@
 /*
- * Real launchers: srun under a Slurm of the test's own, ssh to a server of the test's own, mpirun. Absent ones are skipped.
+ * Real launchers: srun under a Slurm of the test's own, ssh to a server of the test's own, mpirun and hydra on hosts of the
+ * test's own. Absent ones are skipped.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -69,6 +70,15 @@ static void expect(const char *script, const char *words, int code, const char *
 
 #define SLURM "tests/launch/with-slurm"
 #define SSHD "tests/launch/with-sshd"
+#define HOSTS "tests/launch/with-hosts"
+
+/* PMIx's own library leaves some bytes behind, which is no fault of ours. */
+#define NO_LEAKS "export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; "
+
+/* Ends as an absent script does where a launcher is not here. */
+#define NEEDS(tool, package)                                                                       \
+    "command -v " tool " >/dev/null || { echo \"" tool " is not installed (apt: " package          \
+    ")\"; exit 77; }; "
 
 static void srun_starts_ranks_on_one_host(void)
 {
@@ -114,15 +124,32 @@ static void a_shell_of_srun_forks_ranks(void)
     expect(SLURM, "srun -Q -n 1 $RONDE run all_reduce -N 3 --backend proc" POINT, 0, RIGHT, 1);
 }
 
-/* Process managers that srun offers to MPI; what this Slurm lacks is left out. */
-static void what_srun_offers_mpi_is_in_nobodys_way(void)
+/*
+ * Process managers that srun offers to MPI, on one host and on several, for one command and for two in a row; what this
+ * Slurm lacks is left out.
+ */
+static void process_managers_of_srun_join_hosts(void)
 {
     expect(SLURM,
-           "for KIND in none pmi2 pmix; do "
-           "if srun -Q --mpi=$KIND true 2>/dev/null; then "
-           "srun -Q -N 1 -n 3 --mpi=$KIND $RONDE run all_reduce --backend proc" POINT
-           " || exit 1; else echo \"" RIGHT "\"; fi; done",
-           0, RIGHT, 3);
+           NO_LEAKS "RUN=\"$RONDE run all_reduce --backend proc" POINT "\"; "
+                    "for KIND in none pmi2 pmix; do "
+                    "if srun -Q --mpi=$KIND true 2>/dev/null; then "
+                    "srun -Q -N 1 -n 3 --mpi=$KIND $RUN && srun -Q -N 3 -n 6 --mpi=$KIND "
+                    "bash -c \"$RUN && $RUN\" || exit 1; "
+                    "else for K in 1 2 3; do echo \"" RIGHT "\"; done; fi; done",
+           0, RIGHT, 9);
+}
+
+/* Slurm writes down where hosts meet; only a manager has them meet elsewhere. */
+static void a_manager_is_asked_before_the_list_of_hosts(void)
+{
+    expect(SLURM,
+           NO_LEAKS
+           "srun -Q --mpi=pmi2 true 2>/dev/null || { echo this Slurm has no PMI; exit 77; }; "
+           "export SLURM_STEP_NODELIST=no.such.host.invalid; "
+           "srun -Q -N 3 -n 6 --mpi=pmi2 bash -c \"SLURM_STEP_NODELIST=no.such.host.invalid "
+           "exec $RONDE run all_reduce --backend proc" POINT "\"",
+           0, RIGHT, 1);
 }
 
 /* Task 1 never becomes a rank. */
@@ -132,6 +159,72 @@ static void a_task_that_ends_early_is_named(void)
            "srun -Q -N 1 -n 3 bash -c \"[ \\$SLURM_PROCID = 1 ] || exec $RONDE run all_reduce "
            "--backend proc --timeout 2" POINT "\"; [ $? = 4 ]",
            0, "have not arrived at rank 0 within 2 s: 1", 2);
+}
+
+/* The outer launcher's variables are all there. */
+static void launchers_inside_launchers_are_told_apart(void)
+{
+    expect(SLURM,
+           NEEDS("mpirun.openmpi", "openmpi-bin") NEEDS("mpiexec.hydra", "mpich") NO_LEAKS
+           "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
+           "RUN=\"$RONDE run all_reduce --backend proc" POINT "\"; "
+           "MPI=\"mpirun.openmpi --host localhost:4 --mca plm isolated --mca ras ^slurm "
+           "--oversubscribe -n\"; HYDRA=\"mpiexec.hydra -launcher fork -rmk user -n\"; "
+           "srun -Q -N 1 -n 2 --mpi=pmi2 $MPI 3 $RUN && srun -Q -N 1 -n 2 --mpi=pmi2 $HYDRA 3 $RUN "
+           "&& $MPI 1 srun -Q -N 1 -n 3 --mpi=none $RUN && $HYDRA 1 $MPI 3 $RUN && "
+           "$MPI 1 $HYDRA 3 $RUN",
+           0, RIGHT, 7);
+}
+
+/* Nobody says where rank 0 is but PMIx. */
+static void mpirun_starts_ranks_on_several_hosts(void)
+{
+    const char *reason = NULL;
+    if (!ronde_pmix_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    expect(HOSTS,
+           NEEDS("mpirun.openmpi", "openmpi-bin") NO_LEAKS
+           "$MPIRUN $RONDE run all_reduce --backend proc" POINT
+           " && $MPIRUN $RONDE run all_gather --backend proc --join 10.88.0.1:7700" POINT,
+           0, RIGHT, 2);
+}
+
+/* Nor but PMI, over hydra's socket and at its port. */
+static void hydra_starts_ranks_on_several_hosts(void)
+{
+    expect(HOSTS,
+           NEEDS("mpiexec.hydra",
+                 "mpich") "$HYDRA $RONDE run all_reduce --backend proc" POINT
+                          " && $HYDRA -pmi-port $RONDE run all_gather --backend proc" POINT,
+           0, RIGHT, 2);
+}
+
+static void hosts_of_mpirun_and_hydra_reach_each_other_by_ucx(void)
+{
+    const char *reason = NULL;
+    if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason) || !ronde_pmix_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    expect(HOSTS,
+           NEEDS("mpirun.openmpi", "openmpi-bin") NEEDS("mpiexec.hydra", "mpich") NO_LEAKS
+           "export UCX_TLS=tcp,self; $MPIRUN -x UCX_TLS $RONDE run all_reduce --backend ucx" POINT
+           " && $HYDRA $RONDE run all_reduce --backend ucx" POINT,
+           0, RIGHT, 2);
+}
+
+/* Hydra hangs up on a second command of one launch; its ranks meet by a token then. */
+static void what_was_tried_is_said(void)
+{
+    expect(HOSTS,
+           NEEDS("mpiexec.hydra", "mpich") "RUN=\"$RONDE run all_reduce --backend proc" POINT
+                                           "\"; mpiexec.hydra -n 2 bash -c "
+                                           "\"$RUN && $RUN --token second && ! $RUN\" 2>&1 | grep "
+                                           "-E \"tried before: pmi|" RIGHT
+                                           "\" | cut -c 1-120 | sort | uniq -c",
+           0, "2 # " RIGHT, 1);
 }
 
 static void ssh_starts_ranks_on_hosts(void)
@@ -195,7 +288,14 @@ int main(void)
         {"srun_starts_ranks_on_several_hosts", srun_starts_ranks_on_several_hosts},
         {"hosts_of_slurm_reach_each_other_by_ucx", hosts_of_slurm_reach_each_other_by_ucx},
         {"a_shell_of_srun_forks_ranks", a_shell_of_srun_forks_ranks},
-        {"what_srun_offers_mpi_is_in_nobodys_way", what_srun_offers_mpi_is_in_nobodys_way},
+        {"process_managers_of_srun_join_hosts", process_managers_of_srun_join_hosts},
+        {"a_manager_is_asked_before_the_list_of_hosts", a_manager_is_asked_before_the_list_of_hosts},
+        {"launchers_inside_launchers_are_told_apart", launchers_inside_launchers_are_told_apart},
+        {"mpirun_starts_ranks_on_several_hosts", mpirun_starts_ranks_on_several_hosts},
+        {"hydra_starts_ranks_on_several_hosts", hydra_starts_ranks_on_several_hosts},
+        {"hosts_of_mpirun_and_hydra_reach_each_other_by_ucx",
+         hosts_of_mpirun_and_hydra_reach_each_other_by_ucx},
+        {"what_was_tried_is_said", what_was_tried_is_said},
         {"a_task_that_ends_early_is_named", a_task_that_ends_early_is_named},
         {"ssh_starts_ranks_on_hosts", ssh_starts_ranks_on_hosts},
         {"hosts_of_ssh_reach_each_other_by_ucx", hosts_of_ssh_reach_each_other_by_ucx},
