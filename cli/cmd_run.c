@@ -301,7 +301,7 @@ static enum ronde_status pick(struct session *session, uint64_t count, struct ro
     note_slot(session);
     if (!ronde_sink_is_table(&session->sink))
         return session->contest.is_race ? print_race(session, count, error) : RONDE_OK;
-    if (session->trial != last) {
+    if (session->trial != last && !session->contest.only_hears) {
         ronde_chooser_say(&session->contest.chooser, &decision, text, sizeof text);
         fprintf(session->sink.file, "# algorithm %s; schedule %016" PRIx64 "\n", text,
                 session->trial->schedule->hash);
@@ -362,9 +362,9 @@ static enum ronde_status open_subject(struct session *session, struct ronde_erro
         return RONDE_OK;
     }
     status = ronde_open_request(options, &session->request, error);
-    return status == RONDE_OK
-               ? ronde_contest_open(options, &session->request, &session->contest, error)
-               : status;
+    return status == RONDE_OK ? ronde_contest_open(options, &session->request, session->comm,
+                                                   &session->contest, error)
+                              : status;
 }
 
 /* Buffers of the largest size. */

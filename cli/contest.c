@@ -18,20 +18,44 @@ bool ronde_is_race(const struct ronde_options *options)
     return options->algorithm_count == 1 && strcmp(options->algorithms[0], "race") == 0;
 }
 
+/* Whether this process is the one that decides. */
+static bool decides(const struct ronde_contest *contest)
+{
+    return !contest->comm || ronde_comm_rank(contest->comm) == 0;
+}
+
+/* Room for what this process may come to run. */
+static enum ronde_status make_room(struct ronde_contest *contest, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    contest->most = contest->chooser.choice.count;
+    if (contest->only_hears)
+        (void)ronde_algorithms(&contest->most);
+    if (contest->only_hears)
+        contest->heard = ronde_mem_new(mem, contest->most, sizeof *contest->heard);
+    contest->trials = ronde_mem_new(mem, contest->most, sizeof *contest->trials);
+    return contest->trials && (contest->heard || !contest->only_hears)
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u algorithms", contest->most);
+}
+
 enum ronde_status ronde_contest_open(const struct ronde_options *options,
-                                     const struct ronde_request *request,
+                                     const struct ronde_request *request, struct ronde_comm *comm,
                                      struct ronde_contest *out_contest, struct ronde_error *error)
 {
-    *out_contest = (struct ronde_contest){.options = options, .is_race = ronde_is_race(options)};
-    const enum ronde_status status =
-        ronde_chooser_open(options, request, &out_contest->chooser, error);
-    if (status != RONDE_OK)
-        return status;
-    const uint32_t count = out_contest->chooser.choice.count;
-    out_contest->trials = ronde_mem_new(ronde_mem_default(), count, sizeof *out_contest->trials);
-    return out_contest->trials
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u algorithms", count);
+    *out_contest = (struct ronde_contest){.options = options,
+                                          .comm = comm,
+                                          .request = *request,
+                                          .is_race = ronde_is_race(options)};
+    out_contest->only_hears = !out_contest->is_race && !decides(out_contest);
+    struct ronde_error *refusal = &out_contest->refusal;
+    enum ronde_status status = RONDE_OK;
+    if (!out_contest->only_hears)
+        status = ronde_chooser_open(options, request, &out_contest->chooser, refusal);
+    if (status == RONDE_OK)
+        status = make_room(out_contest, refusal);
+    /* The others wait for what rank 0 has to say, also where that is that it cannot. */
+    return status == RONDE_OK || comm ? RONDE_OK : ronde_fail(error, status, "%s", refusal->message);
 }
 
 /* What a backend cannot run is not chosen there. */
@@ -57,40 +81,66 @@ static enum ronde_status leave_out(struct ronde_contest *contest, uint64_t count
                                  why_not.message);
 }
 
-/* Whether this process is the one that decides. */
-static bool decides(const struct ronde_contest *contest)
+/* A failure of one rank before the first run is one of all. */
+static enum ronde_status tell_refusal(struct ronde_contest *contest, struct ronde_error *error)
 {
-    return !contest->comm || ronde_comm_rank(contest->comm) == 0;
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t ranks = contest->comm ? ronde_comm_ranks(contest->comm) : 0;
+    struct ronde_error *all = ronde_mem_new(mem, ranks, sizeof *all);
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for what %u ranks say", ranks);
+    enum ronde_status status = contest->refusal.status;
+    if (status != RONDE_OK)
+        (void)ronde_fail(error, status, "%s", contest->refusal.message);
+    if (contest->comm) {
+        const enum ronde_status heard = ronde_comm_allgather(contest->comm, &contest->refusal,
+                                                             sizeof contest->refusal, all, error);
+        status = status == RONDE_OK ? heard : status;
+    }
+    for (uint32_t rank = 0; rank < ranks && status == RONDE_OK; rank++)
+        if (all[rank].status != RONDE_OK)
+            status = ronde_fail(error, all[rank].status, "rank %u: %.480s", rank, all[rank].message);
+    ronde_mem_free(mem, all, ranks, sizeof *all);
+    return status;
+}
+
+/* Who decides, and among whom. */
+static enum ronde_status find_judge(struct ronde_contest *contest, const char *engine,
+                                    uint64_t count, struct ronde_error *error)
+{
+    /* A machine without such a number has a core for every rank. */
+    const uint32_t cores = contest->target->machine.cores;
+    char *basis = contest->chooser.basis;
+    enum ronde_status status = RONDE_OK;
+    if (contest->is_race)
+        snprintf(basis, sizeof contest->chooser.basis, "a race before each size, out of place");
+    else
+        status =
+            ronde_chooser_rely(&contest->chooser, NULL, engine, cores ? cores : UINT32_MAX, error);
+    return status == RONDE_OK ? leave_out(contest, count, error) : status;
 }
 
 enum ronde_status ronde_contest_enter(struct ronde_contest *contest,
                                       const struct ronde_target *target, struct ronde_memory *memory,
                                       const char *engine, uint64_t count, struct ronde_error *error)
 {
+    struct ronde_error *refusal = &contest->refusal;
     contest->target = target;
     contest->memory = memory;
-    contest->comm = target->backend == &ronde_backend_comm ? target->self : NULL;
-    /* A machine without such a number has a core for every rank. */
-    const uint32_t cores = target->machine.cores ? target->machine.cores : UINT32_MAX;
-    if (!contest->is_race && decides(contest)) {
-        const enum ronde_status status =
-            ronde_chooser_rely(&contest->chooser, NULL, engine, cores, error);
-        if (status != RONDE_OK)
-            return status;
-    }
-    if (contest->is_race)
-        snprintf(contest->chooser.basis, sizeof contest->chooser.basis,
-                 "a race before each size, out of place");
-    return leave_out(contest, count, error);
+    if (refusal->status == RONDE_OK && !contest->only_hears)
+        refusal->status = find_judge(contest, engine, count, refusal);
+    return tell_refusal(contest, error);
 }
 
-static enum ronde_status load(struct ronde_contest *contest, uint32_t candidate,
+static enum ronde_status load(struct ronde_contest *contest, uint32_t index,
                               struct ronde_error *error)
 {
-    struct ronde_trial *trial = &contest->trials[candidate];
+    struct ronde_trial *trial = &contest->trials[index];
     if (trial->target)
         return RONDE_OK;
-    return ronde_trial_open(contest->target, contest->chooser.choice.candidates[candidate].schedule,
+    return ronde_trial_open(contest->target,
+                            contest->only_hears ? contest->heard[index]
+                                                : contest->chooser.choice.candidates[index].schedule,
                             contest->options, trial, error);
 }
 
@@ -164,6 +214,27 @@ static enum ronde_status race(struct ronde_contest *contest, uint64_t count,
     return status;
 }
 
+/* What rank 0 has named, compiled when it is new. */
+static enum ronde_status find_heard(struct ronde_contest *contest, const char *name,
+                                    uint32_t *out_index, struct ronde_error *error)
+{
+    struct ronde_request request = contest->request;
+    struct ronde_error why = {0};
+    uint32_t index = 0;
+    while (index < contest->heard_count && strcmp(contest->heard[index]->algorithm, name) != 0)
+        index++;
+    *out_index = index;
+    if (index < contest->heard_count)
+        return RONDE_OK;
+    request.algorithm = name;
+    if (index == contest->most || ronde_compile(&request, ronde_mem_default(), NULL,
+                                                &contest->heard[index], &why) != RONDE_OK)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "rank 0 chose %s, which this build lacks: %.400s", name, why.message);
+    contest->heard_count++;
+    return RONDE_OK;
+}
+
 /* By name, as builds may differ in what else they have. A rank 0 that could not decide says "". */
 static enum ronde_status hear_rank_0(struct ronde_contest *contest,
                                      struct ronde_decision *io_decision, struct ronde_error *error)
@@ -179,15 +250,14 @@ static enum ronde_status hear_rank_0(struct ronde_contest *contest,
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the choices of %u ranks", ranks);
     const enum ronde_status status =
         ronde_comm_allgather(contest->comm, mine, sizeof mine, all, error);
-    if (status == RONDE_OK)
-        io_decision->best = ronde_choice_find(choice, all);
     memcpy(mine, all, sizeof mine);
     ronde_mem_free(mem, all, ranks, NAME_BYTES);
-    if (status != RONDE_OK || io_decision->best != RONDE_NONE)
+    if (status != RONDE_OK)
         return status;
-    if (mine[0])
-        return ronde_fail(error, RONDE_UNSUPPORTED, "rank 0 chose %s, which this build lacks", mine);
-    return ronde_fail(error, RONDE_UNSUPPORTED, "rank 0 could not choose an algorithm");
+    mine[NAME_BYTES - 1] = '\0';
+    if (mine[0] == '\0')
+        return ronde_fail(error, RONDE_UNSUPPORTED, "rank 0 could not choose an algorithm");
+    return decides(contest) ? RONDE_OK : find_heard(contest, mine, &io_decision->best, error);
 }
 
 /* A failure of rank 0 is told to the others before it is reported here. */
@@ -220,10 +290,13 @@ enum ronde_status ronde_contest_pick(struct ronde_contest *contest, uint64_t cou
 
 void ronde_contest_close(struct ronde_contest *contest)
 {
-    const uint32_t count = contest->chooser.choice.count;
-    for (uint32_t i = 0; contest->trials && i < count; i++)
+    const struct ronde_mem *mem = ronde_mem_default();
+    for (uint32_t i = 0; contest->trials && i < contest->most; i++)
         ronde_trial_close(&contest->trials[i]);
-    ronde_mem_free(ronde_mem_default(), contest->trials, count, sizeof *contest->trials);
+    for (uint32_t i = 0; i < contest->heard_count; i++)
+        ronde_schedule_destroy(contest->heard[i]);
+    ronde_mem_free(mem, contest->trials, contest->most, sizeof *contest->trials);
+    ronde_mem_free(mem, contest->heard, contest->most, sizeof *contest->heard);
     ronde_chooser_close(&contest->chooser);
     *contest = (struct ronde_contest){.options = NULL};
 }
