@@ -58,8 +58,11 @@ enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t 
     const char *missing = NULL;
     if (!ronde_plot_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
-    /* Its complaints span lines and name our script; the path is the one thing that can be wrong. */
-    FILE *gnuplot = popen("gnuplot 2>/dev/null", "w");
+    /*
+     * Its complaints span lines and name our script; the path is the one thing that can be wrong. Where that cannot be
+     * written it goes on and prints the picture.
+     */
+    FILE *gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
     if (!gnuplot)
         return ronde_fail(error, RONDE_IO, "gnuplot cannot be started");
     fprintf(gnuplot, "set terminal svg size %u,%u dynamic background rgb 'white' font 'sans,11'\n",
@@ -73,9 +76,7 @@ enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t 
 
 enum ronde_status ronde_gnuplot_close(FILE *pipe, const char *path, struct ronde_error *error)
 {
-    const int code = pclose(pipe);
-    if (code != 0)
-        return ronde_fail(error, RONDE_IO, "%s: gnuplot could not draw it (exit status %d)", path,
-                          code);
-    return RONDE_OK;
+    return pclose(pipe) == 0 ? RONDE_OK
+                             : ronde_fail(error, RONDE_IO,
+                                          "%s: gnuplot could not draw it; can it be written?", path);
 }

@@ -2,6 +2,7 @@
  * Choosing an algorithm as a user meets it: `ronde plan`, commands without -a, races, and who is said to have decided.
  * On the crossbar (1 us, 50 GB/s, no cost of a step) figures can be worked out by hand.
  */
+#include "gnuplot.h"
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
@@ -180,11 +181,44 @@ static void predictions_follow_the_plan(void)
     expect("compile all_reduce -N 8", 0, "algorithm ring\n");
 }
 
+static void a_plan_is_drawn(void)
+{
+    const char *why = NULL;
+    if (!has_everything())
+        return;
+    if (!ronde_plot_available(&why)) {
+        suite_skip("%s", why);
+        return;
+    }
+    char *text = NULL;
+    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K --plot \"" RONDE_SCRATCH_DIR
+           "/plan.svg\"",
+           0, "# from");
+    CU_ASSERT_EQUAL(
+        files_command(
+            "grep -o '>all_reduce, 8 ranks<\\|<text>direct_one_step<\\|<text>planned<\\|</svg>' "
+            "'" RONDE_SCRATCH_DIR "/plan.svg' | tr '\\n' ' '",
+            &text),
+        0);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "<text>direct_one_step< <text>planned< >all_reduce, 8 ranks< </svg> ");
+    free(text);
+    /* The picture is not printed instead. */
+    CU_ASSERT_EQUAL(
+        count_lines(
+            "plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --plot /no/such/folder/x.svg",
+            "svg"),
+        0);
+    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --plot /no/such/folder/x.svg", 2,
+           "/no/such/folder/x.svg");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"a_plan_finds_the_crossover", a_plan_finds_the_crossover},
         {"a_plan_has_every_candidate_for_programs", a_plan_has_every_candidate_for_programs},
+        {"a_plan_is_drawn", a_plan_is_drawn},
         {"plans_that_cannot_be_made_are_refused", plans_that_cannot_be_made_are_refused},
         {"a_run_says_who_chose", a_run_says_who_chose},
         {"a_race_has_all_of_them", a_race_has_all_of_them},

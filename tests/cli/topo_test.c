@@ -260,6 +260,22 @@ static void show_refuses_what_it_cannot_draw(void)
     free(said);
 }
 
+static void verbs_and_their_arguments_are_checked(void)
+{
+    char *said = run("topo", 2);
+    CU_ASSERT_STRING_EQUAL(said, "ronde: topo: say show, generate, import or check\n");
+    free(said);
+    said = run("topo shw crossbar-64", 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "unknown verb \"shw\"; did you mean show?"));
+    free(said);
+    said = run("topo frobnicate", 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "there are show, generate, import, check"));
+    free(said);
+    said = run("topo show crossbar-64 crossbar-128", 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "topo show: unexpected argument \"crossbar-128\""));
+    free(said);
+}
+
 static void rows_are_for_show_and_check(void)
 {
     char *said = run("topo generate rail --nodes 2 --json", 2);
@@ -347,6 +363,7 @@ static const struct suite_case cases[] = {
     {"pictures_are_tidy_for_other_machines", pictures_are_tidy_for_other_machines},
     {"the_picture_of_the_readme_is_true", the_picture_of_the_readme_is_true},
     {"show_refuses_what_it_cannot_draw", show_refuses_what_it_cannot_draw},
+    {"verbs_and_their_arguments_are_checked", verbs_and_their_arguments_are_checked},
     {"rows_are_for_show_and_check", rows_are_for_show_and_check},
     {"scattering_a_ring_over_an_oversubscribed_tree_costs_double",
      scattering_a_ring_over_an_oversubscribed_tree_costs_double},
