@@ -7,7 +7,6 @@
 #include "support/mutate.h"
 #include "support/suite.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
@@ -326,62 +325,6 @@ static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
     CU_ASSERT(schedule->proof.rank_dependent_bits);
     compare_proofs(schedule);
     ronde_schedule_destroy(schedule);
-}
-
-/** Two ranks that each send so many messages before they receive one: as many slots are the least. */
-static struct ronde_schedule *read_exchange(uint32_t messages)
-{
-    char text[4096];
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    size_t length = (size_t)snprintf(text, sizeof text,
-                                     "ronde 1\ncollective all_gather\nranks 2\nchunks %u\n"
-                                     "rotate out\nprogram 0\nlane 0\n",
-                                     messages);
-    for (uint32_t i = 0; i < messages; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "send in[%u] -> +1\n", i);
-    for (uint32_t i = 0; i < messages; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "recv out[%u] <- -1\n",
-                                   messages + i);
-    length += (size_t)snprintf(text + length, sizeof text - length,
-                               "lane 1\ncopy in[0+%u] out[0+%u]\n", messages, messages);
-    CU_ASSERT_EQUAL(ronde_schedule_read(text, length, "exchange", ronde_mem_default(), NULL,
-                                        &schedule, &error),
-                    RONDE_OK);
-    if (!schedule)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(schedule != NULL);
-    return schedule;
-}
-
-static void the_least_depth_is_found_exactly(void)
-{
-    for (uint32_t messages = 1; messages <= 40; messages++) {
-        struct ronde_schedule *exchange = read_exchange(messages);
-        CU_ASSERT_EQUAL(exchange->proof.min_depth, messages);
-        compare_proofs(exchange);
-        ronde_schedule_destroy(exchange);
-    }
-}
-
-/** Who wants nothing keeps what it has: an output that is written all the same is not what was asked for. */
-static void who_receives_nothing_is_left_alone(void)
-{
-    static const uint32_t sources[] = {RONDE_NONE, 0};
-    struct ronde_builder *builder = NULL;
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
-    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
-    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
-                                          .ranks = 2,
-                                          .source_of = sources};
-    const struct ronde_transfer wanted = {.from = 0, .to = 1, .source = in, .target = out};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
-    ronde_builder_transfer(builder, &wanted);
-    ronde_builder_copy(builder, 0, 0, in, out);
-    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, &error), RONDE_REJECTED);
-    CU_ASSERT(strstr(error.message, "the output of a rank that receives nothing is written") != NULL);
 }
 
 /** Following the values at every position finds what is missing and what comes twice. */
@@ -781,8 +724,6 @@ int main(void)
         CASE(blocks_that_one_position_sorts_otherwise_go_to_the_expansion),
         CASE(blocks_that_an_order_sorts_otherwise_go_to_the_expansion),
         CASE(fixed_inputs_are_followed_at_every_position_of_the_quotient),
-        CASE(the_least_depth_is_found_exactly),
-        CASE(who_receives_nothing_is_left_alone),
         CASE(fixed_inputs_must_all_arrive),
         CASE(the_least_depth_is_found_without_a_run_in_vain),
         CASE(least_depth_is_two_for_rings_and_one_for_trees),
