@@ -5,10 +5,16 @@
 
 #include <string.h>
 
-/* A candidate of a race is measured for about so long, and at least so often. */
-#define RACE_NS 5e6
+/* In a heat of a race a candidate is measured for about so long, and at least so often. */
+#define HEAT_NS 5e6
 #define LEAST_RUNS 3u
 #define MOST_RUNS 1000u
+
+/* Whoever took at most so many times as long as the fastest in its first heat runs in all, in turns, and medians count. */
+#define CLOSE 1.5
+/* But not where a run takes longer than this: it is its own mean. */
+#define LONG_NS 2e7
+#define HEATS 3u /* middle_of_three */
 
 /* Bytes of a name that rank 0 tells the others, its NUL included; the registry's are shorter. */
 #define NAME_BYTES 32u
@@ -163,11 +169,14 @@ enum ronde_status ronde_stats_join(struct ronde_comm *comm, struct ronde_stats *
     return status;
 }
 
-/* Some runs in a row, as many on all ranks. */
+/*
+ * Some runs in a row, as many on all ranks. Half as many before them do not count: processes have slept until then, and
+ * need some time to spread over the processors again.
+ */
 static enum ronde_status time_runs(struct ronde_contest *contest, struct ronde_trial *trial,
                                    uint32_t runs, double *out_ns, struct ronde_error *error)
 {
-    const struct ronde_effort effort = {1, runs, runs, 0.0};
+    const struct ronde_effort effort = {runs / 2, runs, runs, 0.0};
     struct ronde_stats stats = {0};
     enum ronde_status status = ronde_trials_measure(trial, 1, &effort, &stats, error);
     if (status == RONDE_OK)
@@ -176,9 +185,19 @@ static enum ronde_status time_runs(struct ronde_contest *contest, struct ronde_t
     return status;
 }
 
-/* A few runs say how many make up the window: the same number everywhere, since the times have been joined. */
-static enum ronde_status race_one(struct ronde_contest *contest, uint32_t candidate, uint64_t count,
-                                  double *out_ns, struct ronde_error *error)
+/* Another heat of a candidate that knows how long it takes: the same number of runs everywhere, as times are joined. */
+static enum ronde_status run_heat(struct ronde_contest *contest, uint32_t candidate,
+                                  double about_ns, double *out_ns, struct ronde_error *error)
+{
+    const double runs = about_ns > 0.0 ? HEAT_NS / about_ns : MOST_RUNS;
+    const uint32_t most = runs < MOST_RUNS ? (uint32_t)runs : MOST_RUNS;
+    return time_runs(contest, &contest->trials[candidate], most > LEAST_RUNS ? most : LEAST_RUNS,
+                     out_ns, error);
+}
+
+/* A first heat, or a few runs where these take as long as one. */
+static enum ronde_status qualify(struct ronde_contest *contest, uint32_t candidate, uint64_t count,
+                                 double *out_ns, struct ronde_error *error)
 {
     struct ronde_trial *trial = &contest->trials[candidate];
     enum ronde_status status = load(contest, candidate, error);
@@ -187,14 +206,14 @@ static enum ronde_status race_one(struct ronde_contest *contest, uint32_t candid
     ronde_trial_aim(trial, contest->memory, count, false);
     ronde_memory_fill(contest->memory, &trial->shape, RONDE_PATTERN_ANY);
     status = time_runs(contest, trial, LEAST_RUNS, out_ns, error);
-    const double runs = *out_ns > 0.0 ? RACE_NS / *out_ns : MOST_RUNS;
-    if (status != RONDE_OK || runs <= LEAST_RUNS)
+    if (status != RONDE_OK || *out_ns * LEAST_RUNS >= HEAT_NS)
         return status;
-    return time_runs(contest, trial, runs < MOST_RUNS ? (uint32_t)runs : MOST_RUNS, out_ns, error);
+    return run_heat(contest, candidate, *out_ns, out_ns, error);
 }
 
-static enum ronde_status race(struct ronde_contest *contest, uint64_t count,
-                              struct ronde_decision *out_decision, struct ronde_error *error)
+/* The first heat, of all. */
+static enum ronde_status qualify_all(struct ronde_contest *contest, uint64_t count,
+                                     struct ronde_error *error)
 {
     struct ronde_chooser *chooser = &contest->chooser;
     enum ronde_status status = RONDE_OK;
@@ -205,12 +224,54 @@ static enum ronde_status race(struct ronde_contest *contest, uint64_t count,
             continue;
         if (decides(contest))
             ronde_progress("racing %s", name);
-        status = race_one(contest, i, count, &chooser->quotes[i].time_ns, error);
+        status = qualify(contest, i, count, &chooser->quotes[i].time_ns, error);
     }
+    return status;
+}
+
+static double middle_of_three(const double *times)
+{
+    const double low = times[0] < times[1] ? times[0] : times[1];
+    const double high = times[0] < times[1] ? times[1] : times[0];
+    return times[2] < low ? low : times[2] > high ? high : times[2];
+}
+
+/* The other heats, of those that are close to the best, in turns: a slow moment is not one candidate's alone. */
+static enum ronde_status run_final(struct ronde_contest *contest, double limit_ns,
+                                   struct ronde_error *error)
+{
+    struct ronde_chooser *chooser = &contest->chooser;
+    const uint32_t count = chooser->choice.count;
+    enum ronde_status status = RONDE_OK;
+    double(*heats)[HEATS] = ronde_mem_new(ronde_mem_default(), count, sizeof *heats);
+    if (!heats)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the heats of %u algorithms", count);
+    for (uint32_t turn = 0; turn < count * HEATS && status == RONDE_OK; turn++) {
+        const uint32_t i = turn % count, heat = turn / count;
+        const double first_ns = chooser->quotes[i].time_ns;
+        heats[i][heat] = first_ns;
+        if (heat > 0 && chooser->choice.candidates[i].is_eligible && first_ns <= limit_ns)
+            status = run_heat(contest, i, first_ns, &heats[i][heat], error);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        chooser->quotes[i].time_ns = middle_of_three(heats[i]);
+    ronde_mem_free(ronde_mem_default(), heats, count, sizeof *heats);
+    return status;
+}
+
+static enum ronde_status race(struct ronde_contest *contest, uint64_t count,
+                              struct ronde_decision *out_decision, struct ronde_error *error)
+{
+    struct ronde_chooser *chooser = &contest->chooser;
+    const struct ronde_choice *choice = &chooser->choice;
+    enum ronde_status status = qualify_all(contest, count, error);
+    const uint32_t first = ronde_choice_best(choice, chooser->quotes, RONDE_NONE);
+    if (status == RONDE_OK && first != RONDE_NONE && chooser->quotes[first].time_ns < LONG_NS)
+        status = run_final(contest, CLOSE * chooser->quotes[first].time_ns, error);
     if (decides(contest))
         ronde_progress_end();
-    out_decision->best = ronde_choice_best(&chooser->choice, chooser->quotes, RONDE_NONE);
-    out_decision->second = ronde_choice_best(&chooser->choice, chooser->quotes, out_decision->best);
+    out_decision->best = ronde_choice_best(choice, chooser->quotes, RONDE_NONE);
+    out_decision->second = ronde_choice_best(choice, chooser->quotes, out_decision->best);
     return status;
 }
 
