@@ -35,8 +35,8 @@ static const struct {
 #define ROUNDS 9u
 #define ROUNDS_NEEDED 5u
 
-/* What is asked of every round. */
-enum quantity { WORK, SHORT_JITTER, LONG_JITTER, SHORT_HOP, LONG_HOP, QUANTITY_COUNT };
+/* What is asked of every round: ns, and bytes on the wire. */
+enum quantity { WORK, SHORT_JITTER, LONG_JITTER, SHORT_HOP, LONG_HOP, WIRE, QUANTITY_COUNT };
 
 /* The crew at work, and what its rounds have said. */
 struct pairs {
@@ -44,7 +44,7 @@ struct pairs {
     struct ronde_schedule *schedules[THROW_COUNT];
     struct ronde_crew_job jobs[THROW_COUNT];
     struct ronde_crew *crew;
-    double found_ns[QUANTITY_COUNT][ROUNDS];
+    double found[QUANTITY_COUNT][ROUNDS];
     uint32_t rounds;
 };
 
@@ -52,6 +52,7 @@ struct pairs {
 struct thrown {
     struct ronde_stats stats; /* what they took each rank */
     double work_ns;           /* processor time of all of them */
+    double wire_bytes;        /* that they sent */
 };
 
 static enum ronde_status open_crew(struct pairs *pairs, const struct ronde_options *options,
@@ -81,7 +82,9 @@ static enum ronde_status throw_balls(const struct pairs *pairs, enum throw which
     const enum ronde_status status =
         ronde_crew_measure(pairs->crew, &run, 1, &effort, &out->stats, &tally, error);
     const struct ronde_crew_work after = ronde_crew_work(pairs->crew);
-    out->work_ns = (after.processor_ns - before.processor_ns) / (after.runs - before.runs);
+    const double runs = after.runs - before.runs;
+    out->work_ns = (after.processor_ns - before.processor_ns) / runs;
+    out->wire_bytes = (after.wire_bytes - before.wire_bytes) / runs;
     return status;
 }
 
@@ -105,33 +108,37 @@ static enum ronde_status play_round(struct pairs *pairs, struct ronde_error *err
     }
     if (status != RONDE_OK || !is_whole)
         return status;
-    const double found_ns[QUANTITY_COUNT] = {
+    const double found[QUANTITY_COUNT] = {
         [WORK] = (thrown[MANY].work_ns - thrown[FEW].work_ns) / (hops * pairs->ranks),
+        [WIRE] = (thrown[MANY].wire_bytes - thrown[FEW].wire_bytes) / (hops * pairs->ranks),
         [SHORT_JITTER] = jitter(&thrown[FEW].stats, &thrown[MANY].stats, hops),
         [LONG_JITTER] = jitter(&thrown[FEW_LONG].stats, &thrown[MANY_LONG].stats, long_hops),
         [SHORT_HOP] = (thrown[MANY].stats.median - thrown[FEW].stats.median) / hops,
         [LONG_HOP] = (thrown[MANY_LONG].stats.median - thrown[FEW_LONG].stats.median) / long_hops,
     };
     for (enum quantity q = WORK; q < QUANTITY_COUNT; q++)
-        pairs->found_ns[q][pairs->rounds] = found_ns[q];
+        pairs->found[q][pairs->rounds] = found[q];
     pairs->rounds++;
     return RONDE_OK;
 }
 
 static struct ronde_pairs_estimate estimate(struct pairs *pairs, enum quantity what, double hop_ns)
 {
-    const struct ronde_stats stats = ronde_stats_of(pairs->found_ns[what], pairs->rounds);
+    const struct ronde_stats stats = ronde_stats_of(pairs->found[what], pairs->rounds);
     return (struct ronde_pairs_estimate){stats.median > stats.notch ? stats.median : 0.0,
                                          stats.notch, hop_ns};
 }
 
 static void conclude(struct pairs *pairs, struct ronde_pairs_report *out_report)
 {
-    const double hop_ns = ronde_stats_of(pairs->found_ns[SHORT_HOP], pairs->rounds).median;
-    const double long_hop_ns = ronde_stats_of(pairs->found_ns[LONG_HOP], pairs->rounds).median;
+    const double hop_ns = ronde_stats_of(pairs->found[SHORT_HOP], pairs->rounds).median;
+    const double long_hop_ns = ronde_stats_of(pairs->found[LONG_HOP], pairs->rounds).median;
     out_report->work = estimate(pairs, WORK, hop_ns);
     out_report->short_jitter = estimate(pairs, SHORT_JITTER, hop_ns);
     out_report->long_jitter = estimate(pairs, LONG_JITTER, long_hop_ns);
+    const struct ronde_stats wire = ronde_stats_of(pairs->found[WIRE], pairs->rounds);
+    out_report->wire_bytes = wire.median;
+    out_report->wire_notch = wire.notch;
 }
 
 enum ronde_status ronde_pairs_measure(const struct ronde_options *options, uint32_t hosts,

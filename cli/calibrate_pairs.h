@@ -22,6 +22,8 @@ struct ronde_pairs_report {
     struct ronde_pairs_estimate work; /**< processor time of a message of 4 bytes, hosts and switch */
     struct ronde_pairs_estimate short_jitter; /**< deviation of a hop of 4 bytes */
     struct ronde_pairs_estimate long_jitter;  /**< the same of RONDE_PAIRS_BYTES */
+    double wire_bytes; /**< of a message of 4 bytes, with the credit and the acknowledgements that come with it */
+    double wire_notch; /**< how far off that may be, bytes */
 };
 
 /**

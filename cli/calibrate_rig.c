@@ -6,6 +6,7 @@
 #include "probes.h"
 
 #include "ronde/hw.h"
+#include "ronde/sim.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,8 +17,6 @@ enum item {
     MANY_HOPS,
     FEW_MESSAGES,
     MANY_MESSAGES,
-    FEW_PARCELS,
-    MANY_PARCELS,
     SHORT_STREAM,
     STREAM,
     LONG_STREAM,
@@ -31,14 +30,6 @@ enum item {
 #define MORE_HOPS 43u
 #define MESSAGES 8u
 #define MORE_MESSAGES 56u
-
-/*
- * Messages that a port takes longer for than any host: more than it passes at once, and less than half of the slots, from
- * which on the receiver tells of free ones and the sender acknowledges that.
- */
-#define PARCEL_BYTES 2048u
-#define PARCELS 10u
-#define MORE_PARCELS 30u
 
 /* Slots enough for everything: nothing here waits for a free one. */
 #define DEPTH 64u
@@ -64,8 +55,6 @@ static const struct probe {
     [MANY_HOPS] = {RONDE_PROBE_PING_PONG, MORE_HOPS, 4, true},
     [FEW_MESSAGES] = {RONDE_PROBE_MESSAGES, MESSAGES, 16 * MESSAGES, true},
     [MANY_MESSAGES] = {RONDE_PROBE_MESSAGES, MORE_MESSAGES, 16 * MORE_MESSAGES, true},
-    [FEW_PARCELS] = {RONDE_PROBE_MESSAGES, PARCELS, PARCEL_BYTES *PARCELS, true},
-    [MANY_PARCELS] = {RONDE_PROBE_MESSAGES, MORE_PARCELS, PARCEL_BYTES *MORE_PARCELS, true},
     [SHORT_STREAM] = {RONDE_PROBE_STREAM, 1, SHORT_BYTES, true},
     [STREAM] = {RONDE_PROBE_STREAM, 1, MEDIUM_BYTES, true},
     [LONG_STREAM] = {RONDE_PROBE_STREAM, 1, LONG_BYTES, true},
@@ -198,19 +187,17 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
                                          "MTU of the device, without headers"});
 }
 
-/*
- * What stands around a message, from messages in a row that a port takes longer for than the hosts. Headers of full
- * packets are in the rate.
- */
-static void fit_header(const struct raw *raw, struct ronde_calibration_report *report)
+/* What stands around a message is what its sender's device counts, less the word of a free slot that goes with it. */
+static void fit_header(const struct ronde_pairs_report *pairs,
+                       struct ronde_calibration_report *report)
 {
-    const double bytes_ns = slope(raw, STREAM, LONG_STREAM, LONG_BYTES - MEDIUM_BYTES);
-    const double parcel_ns = slope(raw, FEW_PARCELS, MANY_PARCELS, MORE_PARCELS - PARCELS);
-    const double header_bytes = fmax(parcel_ns / bytes_ns - PARCEL_BYTES, 0.0);
+    const double header_bytes =
+        fmax(pairs->wire_bytes - sizeof(float) - RONDE_SIM_CREDIT_BYTES, 0.0);
     report->calibration.packets.header_bytes = header_bytes;
-    note(report,
-         (struct ronde_constant){"header_bytes", "B", header_bytes, spread(raw, MANY_PARCELS),
-                                 "2 KiB messages in a row, per message, against the rate"});
+    note(report, (struct ronde_constant){"header_bytes", "B", header_bytes,
+                                         header_bytes > 0.0 ? pairs->wire_notch / header_bytes : 0.0,
+                                         "4-byte ping-pong, all pairs: sent per message, without "
+                                         "the word of a free slot"});
 }
 
 /* One of the pairs' constants; relative to what it is of where it is nothing. */
@@ -298,7 +285,7 @@ enum ronde_status ronde_calibrate_rig(const struct ronde_options *options, uint3
     out_report->calibration.max_ranks = hosts;
     fit_small(&raw, out_report);
     fit_ports(&raw, out_report);
-    fit_header(&raw, out_report);
+    fit_header(&pairs, out_report);
     fit_gamma(&raw, out_report);
     fit_pairs(&pairs, out_report);
     ronde_calibration_describe(out_report, "ucx", "between two hosts of a rig, ucx");

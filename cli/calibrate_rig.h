@@ -7,9 +7,8 @@
  *   stream      one way, three sizes                       per byte: 1 / r of a port nobody else uses;
  *                                                          the shortest: how much a port passes at once after a pause
  *   exchange    both ways, two sizes                       per byte: 1 / r with acknowledgements beside the data
- *   parcels     k messages of 2 KiB in a row                per message: what stands around one, beyond its bytes / r
  *   pairs       4 bytes and 64 KiB both ways, k hops, in all pairs at once (calibrate_pairs.h)
- *                                                          processor time of a message; how far hops scatter
+ *                                                          processor time and bytes of a message; how far hops scatter
  *   reduce      a stream that is summed on arrival         beyond the stream: 1 / gamma
  *
  * A packet is what the device says fits into one.

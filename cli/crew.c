@@ -30,9 +30,10 @@ struct member {
 
 struct ronde_crew {
     struct member members[RONDE_CREW_RANKS];
-    uint32_t ranks; /* started */
-    pid_t helper;   /* the switch of the rig, or 0 */
-    double own_ns;  /* processor time of the ranks, all runs */
+    uint32_t ranks;    /* started */
+    pid_t helper;      /* the switch of the rig, or 0 */
+    double own_ns;     /* processor time of the ranks, all runs */
+    double wire_bytes; /* sent by them */
     uint32_t runs;
     double mtu_bytes;
 };
@@ -49,6 +50,7 @@ static enum ronde_status listen_to(struct ronde_crew *crew, struct ronde_crew_re
             snprintf(reply->message, sizeof reply->message, "its process has ended");
         }
         crew->own_ns += reply->own_ns;
+        crew->wire_bytes += reply->wire_bytes;
         if (reply->status != RONDE_OK && status == RONDE_OK)
             status = ronde_fail(error, reply->status, "host %u: %.200s", rank, reply->message);
     }
@@ -166,7 +168,7 @@ void ronde_crew_close(struct ronde_crew *crew)
 struct ronde_crew_work ronde_crew_work(const struct ronde_crew *crew)
 {
     const double helper_ns = crew->helper > 0 ? ronde_process_ns(crew->helper) : 0.0;
-    return (struct ronde_crew_work){crew->own_ns + helper_ns, crew->runs};
+    return (struct ronde_crew_work){crew->own_ns + helper_ns, crew->wire_bytes, crew->runs};
 }
 
 enum ronde_status ronde_crew_check(struct ronde_crew *crew, const struct ronde_crew_run *run,

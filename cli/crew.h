@@ -61,6 +61,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_crew_check(struct ronde_crew *crew,
 /** What a crew has taken since it was opened. */
 struct ronde_crew_work {
     double processor_ns; /**< processor time of its ranks, and of the rig's switch */
+    double wire_bytes;   /**< that its ranks have sent, headers and acknowledgements included */
     uint32_t runs;       /**< how often it ran */
 };
 

@@ -26,11 +26,12 @@ struct ronde_crew_order {
 struct ronde_crew_reply {
     enum ronde_status status;
     char message[240];
-    double start_ns;  /**< when it began */
-    double end_ns;    /**< when it was done */
-    double own_ns;    /**< processor time of this rank since its last answer */
-    uint64_t wrong;   /**< elements */
-    double mtu_bytes; /**< with the first word: what fits into a packet of eth0 */
+    double start_ns;   /**< when it began */
+    double end_ns;     /**< when it was done */
+    double own_ns;     /**< processor time of this rank since its last answer */
+    double wire_bytes; /**< that left its device since then, headers included */
+    uint64_t wrong;    /**< elements */
+    double mtu_bytes;  /**< with the first word: what fits into a packet of eth0 */
 };
 
 /** A process of the crew, from its namespace to the order to quit. */

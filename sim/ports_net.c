@@ -17,8 +17,7 @@
 
 #include <math.h>
 
-/* Of a message that only says that slots are free, and of a card, with everything around them. */
-#define CREDIT_BYTES 128.0
+/* Of a card, with everything around it. */
 #define CARD_BYTES 224.0
 
 /* When a packet leaves a link at which it arrives. */
@@ -214,7 +213,7 @@ double ronde_sim_net_card(struct ronde_sim_net *net, uint32_t way, double at_ns)
 
 bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns)
 {
-    const double there_ns = send_note(net, back_of(net, op), CREDIT_BYTES, at_ns);
+    const double there_ns = send_note(net, back_of(net, op), RONDE_SIM_CREDIT_BYTES, at_ns);
     return ronde_sim_queue_push(&net->queue, fmax(there_ns - net->facts->jitter_ns, at_ns),
                                 (struct ronde_sim_arrival){at_ns, op, 0, RONDE_SIM_CREDIT});
 }

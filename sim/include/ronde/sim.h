@@ -71,6 +71,9 @@ ronde_sim_fifo(const struct ronde_platform *platform, const struct ronde_dag *da
                const struct ronde_sim_options *options, const struct ronde_mem *mem,
                struct ronde_sim_result *out_result, struct ronde_error *error);
 
+/** Of the message that says that slots are free, with everything around it, in ronde_sim_ports. */
+#define RONDE_SIM_CREDIT_BYTES 128.0
+
 /**
  * Replays as the executor between hosts runs, on ports that serve packets: sends do not hold up their lane, messages
  * queue at the ports in the order they were posted, packets of several senders mix at a receiver's port, freed slots are
