@@ -373,15 +373,7 @@ static void check_output(struct symbolic *symbolic, const struct moment *moment,
                        "the output of a rank that receives nothing is written%s", placement);
         return;
     }
-    if (value->label == 0 && symbolic->in_place) {
-        /* untouched memory is right where it already holds the rank's own block */
-        const bool is_own = symbolic->traits->out_per_rank && expected.origin == moment->view.rank &&
-                            chunk / symbolic->schedule->chunks_per_block == moment->view.rank;
-        const bool is_root =
-            symbolic->traits->has_root && moment->view.position == 0 && !symbolic->traits->reduces;
-        if (is_own || is_root)
-            return;
-    }
+    /* In place too, where memory may hold a rank's own block already: out of place, which was tried first, it is written. */
     if (value->label == 0)
         ronde_find(symbolic->proof, RONDE_FINDING_WRONG_VALUE, place,
                    "the output is never written%s", placement);
