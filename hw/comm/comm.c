@@ -206,6 +206,19 @@ static struct ronde_join find_place(const struct ronde_comm *comm, const struct 
     return join_of(&all[first], first == comm->rank ? listener : 0, place, count);
 }
 
+/* Whoever does not come to a part of a communicator may be lost, and the whole has heard of it. */
+static enum ronde_status join_part(struct ronde_comm *comm, const struct ronde_join *join,
+                                   struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    const enum ronde_status status =
+        ronde_comm_join(join, &comm->options, comm->mem, out_comm, &why);
+    if (status == RONDE_OK)
+        return RONDE_OK;
+    const enum ronde_status news = ronde_star_check(comm->star, error);
+    return news == RONDE_OK ? ronde_fail(error, status, "%s", why.message) : news;
+}
+
 enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
                                    struct ronde_comm **out_comm, struct ronde_error *error)
 {
@@ -229,7 +242,7 @@ enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint
         const struct ronde_join join = find_place(comm, all, listener);
         if (join.listener > 0)
             listener = 0;
-        status = ronde_comm_join(&join, &comm->options, comm->mem, out_comm, error);
+        status = join_part(comm, &join, out_comm, error);
     }
     if (listener > 0)
         close(listener);
@@ -245,6 +258,10 @@ void ronde_comm_destroy(struct ronde_comm *comm)
     if (comm->wire)
         comm->wire->close(comm);
     ronde_mem_free(comm->mem, comm->leaders, comm->ranks, sizeof *comm->leaders);
+    /* What has come meanwhile rank 0 still passes on: to the others it would be rank 0 that has left them. */
+    struct ronde_error passed = {0};
+    if (comm->star)
+        (void)ronde_star_check(comm->star, &passed);
     ronde_star_destroy(comm->star);
     ronde_mem_free(comm->mem, comm, 1, sizeof *comm);
 }

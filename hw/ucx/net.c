@@ -16,6 +16,9 @@
 /* Files that a worker opens over TCP and shared memory, and some more for other devices. */
 #define WORKER_FILES 32u
 
+/* How long the star has to tell why there is no way to a rank. */
+#define GRACE_NS 3e8
+
 /* The longest sleep of a step: some of UCX's transports have timers only. */
 #define STEP_MS 2
 
@@ -68,6 +71,22 @@ static ucs_status_t on_card(void *self, const void *head, size_t head_bytes, voi
     return UCS_OK;
 }
 
+/* Asks the system for as many files as a worker needs at first: UCX ends a process that may not have them. */
+static enum ronde_status check_files(struct ronde_error *error)
+{
+    int files[WORKER_FILES];
+    uint32_t count = 0;
+    while (count < WORKER_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
+        count++;
+    for (uint32_t k = 0; k < count; k++)
+        close(files[k]);
+    if (count == WORKER_FILES)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_DEVICE,
+                      "ucx: a worker needs %u files, more than this process may open (ulimit -n)",
+                      WORKER_FILES);
+}
+
 static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context,
                                       struct ronde_error *error)
 {
@@ -79,6 +98,10 @@ static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     params.estimated_num_eps = ranks;
     params.name = "ronde";
+    /* Already this starts a thread that must have files. */
+    const enum ronde_status checked = check_files(error);
+    if (checked != RONDE_OK)
+        return checked;
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return fail_ucx(status, "reading its configuration", error);
@@ -116,26 +139,13 @@ static ucs_status_t set_handler(struct ronde_net *net, enum ronde_net_kind kind,
     return ucp_worker_set_am_recv_handler(net->worker, &params);
 }
 
-/* Whether the process may open as many files as a worker needs at first; UCX ends a process that may not. */
-static bool may_open_files(void)
-{
-    int files[WORKER_FILES];
-    uint32_t count = 0;
-    while (count < WORKER_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
-        count++;
-    for (uint32_t k = 0; k < count; k++)
-        close(files[k]);
-    return count == WORKER_FILES;
-}
-
 static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *error)
 {
     ucp_worker_params_t params;
-    if (!may_open_files())
-        return ronde_fail(
-            error, RONDE_DEVICE,
-            "ucx: a worker needs %u files, more than this process may open (ulimit -n)",
-            WORKER_FILES);
+    /* Of what was there before, the context has taken some. */
+    const enum ronde_status checked = check_files(error);
+    if (checked != RONDE_OK)
+        return checked;
     memset(&params, 0, sizeof params);
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -272,6 +282,10 @@ enum ronde_status ronde_net_connect(struct ronde_net *net, uint32_t rank, struct
     if (status == UCS_OK)
         return RONDE_OK;
     remote->endpoint = NULL;
+    /* It may have heard of another's end before this rank has, and left. */
+    const enum ronde_status news = ronde_star_linger(net->comm->star, GRACE_NS, error);
+    if (news != RONDE_OK)
+        return news;
     return ronde_fail(error, RONDE_DEVICE, "ucx: no way to rank %u: %s", rank,
                       ucs_status_string(status));
 }

@@ -4,6 +4,7 @@
 #include "net/run.h"
 #include "support/suite.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,57 @@ static void why_a_rank_left_a_gathering_is_told_to_those_in_a_run(void)
                   strstr(results[rank].message, "rank 1 has come to gather"));
 }
 
+/* Waits until nothing of a process is left but what its parent asks for. */
+static void await_end(pid_t process)
+{
+    char path[64];
+    char state = 'R';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    while (state != 'Z') {
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'Z';
+        if (file)
+            (void)fclose(file);
+        sched_yield();
+    }
+}
+
+/* Rank 2 dies; rank 0 learns of it from another communicator, and leaves this one, where rank 1 waits. */
+static enum ronde_status leave_after_a_loss(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    const uint32_t rank = seat->join.rank;
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm *group = NULL;
+    const pid_t mine = getpid();
+    pid_t all[RANKS] = {0};
+    enum ronde_status status =
+        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_split(comm, rank == 1, 0, &group, error);
+    if (status == RONDE_OK && rank == 2)
+        (void)raise(SIGKILL);
+    if (status == RONDE_OK)
+        status = ronde_comm_allgather(rank == 0 ? group : comm, NULL, 0, NULL, error);
+    if (rank == 0 && all[2] > 0)
+        await_end(all[2]);
+    ronde_comm_destroy(group);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void who_leaves_passes_on_what_it_has_not_heard_itself(void)
+{
+    CU_ASSERT_FATAL(team_run(RANKS, leave_after_a_loss, NULL, results));
+    team_expect(results, RANKS - 1, RONDE_DEVICE);
+    CU_ASSERT_EQUAL(results[2].signal, SIGKILL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1 was lost"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[1].message, "rank 2 was lost"));
+}
+
 /* A child is forked, destroys all that its parent has, and ends; the parents go on. */
 static enum ronde_status fork_without_exec(const struct team_seat *seat, struct ronde_error *error)
 {
@@ -237,7 +289,7 @@ static enum ronde_status come_with_few_files(const struct team_seat *seat, struc
     const int lowest = dup(STDIN_FILENO);
     bool is_lowered = false;
     if (seat->join.rank == 1 && lowest >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0) {
-        const struct rlimit few = {(rlim_t)lowest + 8, before.rlim_max};
+        const struct rlimit few = {(rlim_t)lowest + *(const unsigned *)seat->self, before.rlim_max};
         is_lowered = setrlimit(RLIMIT_NOFILE, &few) == 0;
     }
     close(lowest);
@@ -249,19 +301,24 @@ static enum ronde_status come_with_few_files(const struct team_seat *seat, struc
     return status;
 }
 
+/* Too few for a worker, and for what UCX starts before. */
 static void too_few_files_for_ucx_is_an_error_on_all_ranks(void)
 {
+    static const unsigned files[] = {8, 4};
     const char *reason = NULL;
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
         suite_skip("%s", reason);
         return;
     }
     team_transport = RONDE_TRANSPORT_UCX;
-    CU_ASSERT_FATAL(team_run(RANKS, come_with_few_files, NULL, results));
-    team_expect(results, RANKS, RONDE_DEVICE);
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "more than this process may open"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: "));
+    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
+        CU_ASSERT_FATAL(team_run(RANKS, come_with_few_files, &files[k], results));
+        team_expect(results, RANKS, RONDE_DEVICE);
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(results[rank].message, "more than this process may open"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: "));
+    }
     team_transport = RONDE_TRANSPORT_PROC;
 }
 
@@ -272,6 +329,8 @@ int main(void)
         {"what_one_rank_drops_ends_for_all", what_one_rank_drops_ends_for_all},
         {"why_a_rank_left_a_gathering_is_told_to_those_in_a_run",
          why_a_rank_left_a_gathering_is_told_to_those_in_a_run},
+        {"who_leaves_passes_on_what_it_has_not_heard_itself",
+         who_leaves_passes_on_what_it_has_not_heard_itself},
         {"a_forked_child_harms_nobody", a_forked_child_harms_nobody},
         {"any_order_over_ucx", any_order_over_ucx},
         {"drops_over_ucx", drops_over_ucx},
