@@ -32,11 +32,8 @@ enum ronde_status ronde_inbox_fill(struct ronde_star *star, uint32_t entry, uint
 {
     struct ronde_inbox *inbox = star->inboxes ? &star->inboxes[entry] : NULL;
     struct ronde_error why = {0};
-    if (!inbox || inbox->is_full || bytes > MAX_GATHER_BYTES / star->ranks) {
-        (void)ronde_fail(&why, RONDE_IO, "rank %u sends what is no message of ronde",
-                         ronde_star_rank_of(star, entry));
-        return fail_all(star, &why, error);
-    }
+    if (!inbox || inbox->is_full || bytes > MAX_GATHER_BYTES / star->ranks)
+        return ronde_star_refuse(star, entry, error);
     inbox->data = ronde_mem_new(star->mem, bytes, 1);
     if (!inbox->data) {
         (void)ronde_fail(&why, RONDE_NO_MEMORY, "no memory for %u bytes of rank %u", bytes, entry);

@@ -234,15 +234,11 @@ enum ronde_status ronde_roll_hear(struct ronde_star *star, uint32_t entry,
     struct ronde_complaint complaint = {0, {0}};
     void *data = is_late ? (void *)&complaint : (void *)&complaint.report;
     const size_t bytes = is_late ? sizeof complaint : sizeof complaint.report;
-    struct ronde_error why = {0};
     if (ronde_frame_read(star->polls[entry].fd, data, head->bytes < bytes ? head->bytes : bytes) !=
         RONDE_OK)
         return ronde_star_lose(star, entry, error);
-    if (star->rank != 0 || head->bytes != bytes || !is_sound(star, &complaint.report)) {
-        (void)ronde_fail(&why, RONDE_IO, "rank %u sends what is no message of ronde",
-                         ronde_star_rank_of(star, entry));
-        return ronde_star_settle(star, &why, star->poll_count, error);
-    }
+    if (star->rank != 0 || head->bytes != bytes || !is_sound(star, &complaint.report))
+        return ronde_star_refuse(star, entry, error);
     if (!star->roll)
         return is_late ? call_roll(star, entry, &complaint, error) : RONDE_OK;
     star->roll->missing -= star->roll->reports[entry].doing == IS_SILENT;

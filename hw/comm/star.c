@@ -78,6 +78,15 @@ enum ronde_status ronde_star_lose(struct ronde_star *star, uint32_t entry, struc
     return ronde_star_settle(star, &why, entry, error);
 }
 
+enum ronde_status ronde_star_refuse(struct ronde_star *star, uint32_t entry,
+                                    struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    (void)ronde_fail(&why, RONDE_IO, "rank %u sends what is no message of ronde",
+                     ronde_star_rank_of(star, entry));
+    return ronde_star_settle(star, &why, star->poll_count, error);
+}
+
 enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error)
 {
     struct ronde_error why = {0};
@@ -237,9 +246,7 @@ static enum ronde_status take_frame(struct ronde_star *star, uint32_t entry,
     case RONDE_FRAME_GATHERED:
         break;
     }
-    (void)ronde_fail(&why, RONDE_IO, "rank %u sends what is no message of ronde",
-                     ronde_star_rank_of(star, entry));
-    return ronde_star_settle(star, &why, star->poll_count, error);
+    return ronde_star_refuse(star, entry, error);
 }
 
 /* Something has come from an entry. */

@@ -81,6 +81,10 @@ enum ronde_status ronde_star_settle(struct ronde_star *star, const struct ronde_
 enum ronde_status ronde_star_lose(struct ronde_star *star, uint32_t entry,
                                   struct ronde_error *error);
 
+/** Settles that the rank of an entry sends what nobody of this library would. */
+enum ronde_status ronde_star_refuse(struct ronde_star *star, uint32_t entry,
+                                    struct ronde_error *error);
+
 /** Waits at most so long for anything, and looks at all that has come. */
 enum ronde_status ronde_star_look(struct ronde_star *star, int wait_ms, struct ronde_error *error);
 
