@@ -40,9 +40,6 @@ static const unsigned char *keep(const struct ronde_act *act, const unsigned cha
 /* Between two looks at the star. */
 #define CHECK_NS 2e6
 
-/* How long the star has to tell more of a lost rank than a message that has failed does. */
-#define GRACE_NS 3e8
-
 static const unsigned char *reach(const struct ronde_act *act, const struct ronde_offer *offer,
                                   unsigned char *place)
 {
@@ -289,7 +286,8 @@ static enum ronde_status give_up(struct ronde_comm_program *program, const struc
 static enum ronde_status give_up_late(struct ronde_comm_program *program,
                                       const struct ronde_error *why, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_star_linger(program->comm->star, GRACE_NS, error);
+    const enum ronde_status status =
+        ronde_star_linger(program->comm->star, RONDE_STAR_GRACE_NS, error);
     return status == RONDE_OK ? give_up(program, why, error) : status;
 }
 

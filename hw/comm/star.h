@@ -75,6 +75,9 @@ enum ronde_status ronde_star_allgather(struct ronde_star *star, const void *mine
 /** Looks for bad news; at rank 0 it also passes them on. Never blocks. Errors: DEVICE naming a lost rank; what was told. */
 enum ronde_status ronde_star_check(struct ronde_star *star, struct ronde_error *error);
 
+/** How long the star is given to tell more of a lost rank than a message does that has failed. */
+#define RONDE_STAR_GRACE_NS 3e8
+
 /** The same, waiting at most so long for them. */
 enum ronde_status ronde_star_linger(struct ronde_star *star, double wait_ns,
                                     struct ronde_error *error);

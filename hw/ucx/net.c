@@ -16,9 +16,6 @@
 /* Files that a worker opens over TCP and shared memory, and some more for other devices. */
 #define WORKER_FILES 32u
 
-/* How long the star has to tell why there is no way to a rank. */
-#define GRACE_NS 3e8
-
 /* The longest sleep of a step: some of UCX's transports have timers only. */
 #define STEP_MS 2
 
@@ -283,7 +280,7 @@ enum ronde_status ronde_net_connect(struct ronde_net *net, uint32_t rank, struct
         return RONDE_OK;
     remote->endpoint = NULL;
     /* It may have heard of another's end before this rank has, and left. */
-    const enum ronde_status news = ronde_star_linger(net->comm->star, GRACE_NS, error);
+    const enum ronde_status news = ronde_star_linger(net->comm->star, RONDE_STAR_GRACE_NS, error);
     if (news != RONDE_OK)
         return news;
     return ronde_fail(error, RONDE_DEVICE, "ucx: no way to rank %u: %s", rank,

@@ -9,9 +9,6 @@
 /* See hw/README.md. */
 #define DEFAULT_SLOT_BYTES 65536u
 
-/* How long the star has to tell more about a lost rank than UCX knows. */
-#define GRACE_NS 3e8
-
 /* Progress calls of one poll while there is progress. */
 #define PROGRESS_CALLS 4u
 
@@ -347,8 +344,8 @@ static void look_for_losses(struct ronde_links *links)
     else if (links->missed_ns == 0)
         links->missed_ns = now_ns;
     /* The star must have been asked since: UCX may spend all that time in one call. */
-    else if (now_ns - links->missed_ns > GRACE_NS &&
-             links->program->comm->checked_ns - links->missed_ns > GRACE_NS / 2)
+    else if (now_ns - links->missed_ns > RONDE_STAR_GRACE_NS &&
+             links->program->comm->checked_ns - links->missed_ns > RONDE_STAR_GRACE_NS / 2)
         (void)ronde_fail(&links->net->failure, RONDE_DEVICE, "ucx: rank %u was lost: %s",
                          missed->rank, missed->reason);
 }
