@@ -14,7 +14,7 @@
 #define CLOSE 1.5
 /* But not where a run takes longer than this: it is its own mean. */
 #define LONG_NS 2e7
-#define HEATS 3u /* middle_of_three */
+#define HEATS 3u
 
 /* Bytes of a name that rank 0 tells the others, its NUL included; the registry's are shorter. */
 #define NAME_BYTES 32u
@@ -229,13 +229,6 @@ static enum ronde_status qualify_all(struct ronde_contest *contest, uint64_t cou
     return status;
 }
 
-static double middle_of_three(const double *times)
-{
-    const double low = times[0] < times[1] ? times[0] : times[1];
-    const double high = times[0] < times[1] ? times[1] : times[0];
-    return times[2] < low ? low : times[2] > high ? high : times[2];
-}
-
 /* The other heats, of those that are close to the best, in turns: a slow moment is not one candidate's alone. */
 static enum ronde_status run_final(struct ronde_contest *contest, double limit_ns,
                                    struct ronde_error *error)
@@ -254,7 +247,7 @@ static enum ronde_status run_final(struct ronde_contest *contest, double limit_n
             status = run_heat(contest, i, first_ns, &heats[i][heat], error);
     }
     for (uint32_t i = 0; i < count; i++)
-        chooser->quotes[i].time_ns = middle_of_three(heats[i]);
+        chooser->quotes[i].time_ns = ronde_stats_of(heats[i], HEATS).median;
     ronde_mem_free(ronde_mem_default(), heats, count, sizeof *heats);
     return status;
 }
