@@ -104,7 +104,8 @@ static bool load_for_point(struct side *side, const struct contender_point *poin
     return load(side, &request, &side->launch, out, &why_not);
 }
 
-static bool run_program(struct side *side, void *program, const struct ronde_launch *launch)
+static bool run_program(const struct side *side, void *program, const struct ronde_launch *launch,
+                        enum ronde_protocol *out_protocol)
 {
     struct ronde_error error = {0};
     struct ronde_result result = {0};
@@ -112,7 +113,7 @@ static bool run_program(struct side *side, void *program, const struct ronde_lau
     if (side->backend->run(program, launch, &started, &error) != RONDE_OK ||
         side->backend->wait(started, &result, &error) != RONDE_OK)
         return complain(&error);
-    side->protocol = result.protocol;
+    *out_protocol = result.protocol;
     return true;
 }
 
@@ -120,7 +121,7 @@ static bool run(void *self, const struct contender_point *point)
 {
     struct side *side = self;
     (void)point;
-    return run_program(side, side->chosen.program, &side->launch);
+    return run_program(side, side->chosen.program, &side->launch, &side->protocol);
 }
 
 /* A launch of the two helpers of processes, which are run outside what is timed. */
@@ -140,10 +141,8 @@ static bool meet(void *self)
     struct side *side = self;
     void *const none[CONTENDER_RANKS] = {0};
     const struct ronde_launch launch = helper_launch(0, none, none);
-    const enum ronde_protocol protocol = side->protocol;
-    const bool is_ok = !side->comm || run_program(side, side->barrier.program, &launch);
-    side->protocol = protocol;
-    return is_ok;
+    enum ronde_protocol unused;
+    return !side->comm || run_program(side, side->barrier.program, &launch, &unused);
 }
 
 /* As MPI's ranks do, by an all_reduce: they go on without having slept. */
@@ -152,15 +151,14 @@ static double max(void *self, double value)
     struct side *side = self;
     double highest = value;
     void *in[CONTENDER_RANKS] = {0}, *out[CONTENDER_RANKS] = {0};
-    const enum ronde_protocol protocol = side->protocol;
+    enum ronde_protocol unused;
     if (!side->comm)
         return value;
     in[ronde_comm_rank(side->comm)] = &value;
     out[ronde_comm_rank(side->comm)] = &highest;
     const struct ronde_launch launch = helper_launch(1, in, out);
     /* A rank that fails ends the communicator, and so the next run of all: it need not be told here. */
-    (void)run_program(side, side->highest.program, &launch);
-    side->protocol = protocol;
+    (void)run_program(side, side->highest.program, &launch, &unused);
     return highest;
 }
 
@@ -183,7 +181,7 @@ static bool time_runs(struct side *side, const struct candidate *candidate, uint
 {
     const double start_ns = ronde_clock_ns();
     for (uint32_t i = 0; i < runs; i++)
-        if (!run_program(side, candidate->loaded.program, &side->launch))
+        if (!run_program(side, candidate->loaded.program, &side->launch, &side->protocol))
             return false;
     *out_ns = max(side, (ronde_clock_ns() - start_ns) / runs);
     return true;
@@ -242,7 +240,7 @@ static bool qualify(struct side *side, const struct contender_point *point,
     double *took_ns = &candidate->took_ns[0];
     if (!load_for_point(side, point, candidate->name, &candidate->loaded))
         return true;
-    if (!time_runs(side, candidate, 1.0, took_ns) || !time_runs(side, candidate, 1.0, took_ns))
+    if (!time_runs(side, candidate, 1, took_ns) || !time_runs(side, candidate, 1, took_ns))
         return false;
     if (*took_ns <= HEAT_NS)
         return warm_up(side, candidate, took_ns) && run_heat(side, candidate);
