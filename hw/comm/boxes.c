@@ -19,10 +19,18 @@ uint64_t ronde_boxes_count(const struct ronde_schedule *schedule)
     return count_boxes(schedule, NULL);
 }
 
+uint32_t ronde_letter_slots(const struct ronde_schedule *schedule, uint32_t depth)
+{
+    const uint32_t slots = 2 * (ronde_comm_lead(schedule->ranks) + 1);
+    const bool is_default = depth == ronde_launch_depth(schedule, &(struct ronde_launch){0});
+    return is_default && slots > depth ? slots : depth;
+}
+
 uint64_t ronde_boxes_stride(const struct ronde_schedule *schedule, uint64_t slot_bytes,
                             uint32_t depth)
 {
-    return ronde_box_bytes(schedule, slot_bytes, depth) + (uint64_t)depth * RONDE_LETTER_STRIDE;
+    return ronde_box_bytes(schedule, slot_bytes, depth) +
+           (uint64_t)ronde_letter_slots(schedule, depth) * RONDE_LETTER_STRIDE;
 }
 
 enum ronde_status ronde_boxes_open(const struct ronde_comm_program *program,

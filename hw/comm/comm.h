@@ -16,6 +16,15 @@
 /** Cards kept of every rank: how far ahead of another that checks it a rank may be. */
 #define RONDE_CARDS 64u
 
+/**
+ * Runs that a rank may be ahead of ranks it only sends to, and these of others. Where they all do, one rank is ahead of
+ * another by so many, and one more, for every rank in between: their cards must not be gone by then.
+ */
+static inline uint32_t ronde_comm_lead(uint32_t ranks)
+{
+    return ranks < RONDE_CARDS ? RONDE_CARDS / ranks - 1 : 0;
+}
+
 /** A rank that sleeps on descriptors looks around for lost ranks and time limits after this long. */
 #define RONDE_NAP_MS 5
 
@@ -53,6 +62,13 @@ struct ronde_letter {
 /** Bytes of data up to which messages travel as letters, and from one letter of a connection to the next. */
 #define RONDE_LETTER_BYTES 4096u
 #define RONDE_LETTER_STRIDE (RONDE_LETTER_BYTES + 64u)
+
+/**
+ * Letters of a connection, on which ranks agree without a word: where a program has the default depth, room for those of
+ * twice the runs that a rank may be ahead. What is written is then not what was read a moment ago, and long gone from the
+ * reader's nearest cache: 4 KiB take half the time that they take in 8 slots.
+ */
+uint32_t ronde_letter_slots(const struct ronde_schedule *schedule, uint32_t depth);
 
 struct ronde_bells;
 struct ronde_comm_program;
@@ -205,6 +221,7 @@ struct ronde_comm_program {
         *neighbour_of;    /**< by end; NULL where it only fills a line, or is this rank's own */
     bool has_letters;     /**< messages of the run are letters */
     uint64_t slot_stride; /**< of the frame, had the run no letters */
+    uint32_t slot_count;  /**< the same of its depth */
     struct ronde_neighbour
         *doubted; /**< it sent a letter whose digest is not its own, as far as known; or NULL */
     struct ronde_keep keep;
@@ -277,6 +294,12 @@ static inline uint64_t ronde_card_digest_in_run(uint64_t card_digest, uint64_t s
 
 /** Writes a card where others may be reading. */
 void ronde_card_put(struct ronde_card *to, const struct ronde_card *card);
+
+/** The same of a card that says what is written there already, but for its number. */
+static inline void ronde_card_renew(struct ronde_card *to, uint64_t sequence)
+{
+    __atomic_store_n(&to->sequence, sequence, __ATOMIC_RELEASE);
+}
 
 /** Compares the card of `rank` for a run with the own one; OTHER fills the error, the others out_offers. */
 enum ronde_card_state ronde_card_check(const struct ronde_comm *comm, uint32_t rank,

@@ -31,6 +31,17 @@ static inline void ronde_letters_post(const struct ronde_frame *frame, const str
 #define RONDE_TELL_LENGTH(frame, end, length) ronde_letters_post((frame), (end), (length))
 
 #include "hw/comm/comm.h"
+#include "hw/line.h"
+
+/*
+ * Lines asked for early. A sender asks for those of the letter after the next: they are the receiver's, and to get them
+ * back one by one, as they are written, takes as long as all else. (The next one is what the receiver is polling.) A
+ * receiver asks for the first lines of a long letter at once, before it knows where they go; those of a short one come
+ * as fast without, and where both sides send, asking for more is in the way of what is written.
+ */
+#define RONDE_LETTERS_AHEAD 2u
+#define RONDE_LONG_LETTER_BYTES 256u
+#define RONDE_LETTER_BYTES_AHEAD 512u
 
 /** The head of the letter in the current slot of an end. */
 static inline struct ronde_letter *ronde_letters_head(const struct ronde_frame *frame,
@@ -38,6 +49,15 @@ static inline struct ronde_letter *ronde_letters_head(const struct ronde_frame *
 {
     void *data = end->slots + end->slot * frame->slot_stride;
     return (struct ronde_letter *)data - 1;
+}
+
+/** Asks for what a letter holds. Messages that only offer data say how long that is instead. */
+static inline void ronde_letters_expect(const struct ronde_letter *head)
+{
+    const uint64_t ahead =
+        head->length < RONDE_LETTER_BYTES_AHEAD ? head->length : RONDE_LETTER_BYTES_AHEAD;
+    if (head->length > RONDE_LONG_LETTER_BYTES && head->length <= RONDE_LETTER_BYTES)
+        ronde_lines_to_read(head + 1, ahead);
 }
 
 /** RONDE_POSTED. A letter counts only if its digest says that its sender runs what this rank does, now. */
@@ -57,6 +77,7 @@ static inline uint64_t ronde_letters_posted(const struct ronde_frame *frame,
     }
     program->sources_left -= !sender->is_verified;
     sender->is_verified = true;
+    ronde_letters_expect(head);
     return end->count + 1;
 }
 
@@ -66,6 +87,17 @@ static inline uint64_t ronde_letters_length(const struct ronde_frame *frame,
 {
     const struct ronde_comm_program *program = frame->driver;
     return program->has_letters ? ronde_letters_head(frame, end)->length : end->lengths[end->slot];
+}
+
+/** Asks for a letter that a sender will write, if it is as long as this one. */
+static inline void ronde_letters_reserve(const struct ronde_frame *frame,
+                                         const struct ronde_end *end, uint64_t length)
+{
+    const uint64_t slot = end->slot + RONDE_LETTERS_AHEAD;
+    const uint64_t wrapped = slot < frame->depth ? slot : slot % frame->depth;
+    const struct ronde_letter *data = (const void *)(end->slots + wrapped * frame->slot_stride);
+    if (length <= RONDE_LETTER_BYTES)
+        ronde_lines_to_write(data - 1, sizeof *data + length);
 }
 
 /** RONDE_TELL_LENGTH: the data is there, so the letter is complete. */
@@ -81,6 +113,7 @@ static inline void ronde_letters_post(const struct ronde_frame *frame, const str
     head->digest = program->digest;
     head->length = length;
     RONDE_RELEASE(frame, &head->number, end->count + 1);
+    ronde_letters_reserve(frame, end, length);
 }
 
 #endif

@@ -36,6 +36,9 @@
 #define PULL_FROM_BYTES 4096u
 #define PULL_IN_PLACE_FROM_BYTES 65536u
 #define PULL_IN_PLACE_CROWDED_FROM_BYTES 16384u
+
+/* Being ahead by so many runs pays for a copy of 4 KiB. */
+#define FAR_AHEAD_RUNS 15u
 #define ASK_FROM_BYTES 65536u
 
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
@@ -79,6 +82,7 @@ struct board {
     struct ronde_heap heap;
     struct ronde_reach reach;
     struct ronde_spread spread;
+    uint64_t shown[RONDE_CARDS]; /* digests of the cards this rank has put in each place */
 };
 
 /* What a program shares, and where its connections lie in it. */
@@ -329,9 +333,15 @@ static void ring(const struct ronde_comm_program *program)
 static void proc_tell(struct ronde_comm_program *program, const struct ronde_card *card)
 {
     const struct ronde_comm *comm = program->comm;
+    struct board *board = comm->wire_self;
+    const size_t place = card->sequence % RONDE_CARDS;
+    struct ronde_card *to = &comm->near_cards[(size_t)comm->rank * RONDE_CARDS + place];
     ronde_push_welcome(program);
-    ronde_card_put(&comm->near_cards[(size_t)comm->rank * RONDE_CARDS + card->sequence % RONDE_CARDS],
-                   card);
+    if (board->shown[place] == program->card_digest)
+        ronde_card_renew(to, card->sequence);
+    else
+        ronde_card_put(to, card);
+    board->shown[place] = program->card_digest;
     ring(program);
 }
 
@@ -415,6 +425,15 @@ static bool is_in_heap(const struct ronde_comm *comm, const struct ronde_schedul
     return true;
 }
 
+/* Where some ranks only send these are ahead of those that receive, unless their buffers are read: letters gain by it. */
+static uint64_t heap_from(const struct ronde_comm *comm,
+                          const struct ronde_collective_traits *traits)
+{
+    const bool gains =
+        traits->has_root && !traits->reduces && ronde_comm_lead(comm->ranks) >= FAR_AHEAD_RUNS;
+    return gains ? RONDE_LETTER_BYTES + 1 : PULL_FROM_BYTES;
+}
+
 static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
                              const struct ronde_launch *launch, struct ronde_habits *io_habits)
 {
@@ -428,7 +447,7 @@ static bool proc_is_readable(const struct ronde_comm *comm, const struct ronde_s
         is_in_heap(comm, schedule, launch, true) && is_in_heap(comm, schedule, launch, false);
     /* Whoever writes knows nothing of how the blocks of others lie. */
     const bool is_writable = has_heap && !launch->in_blocks && !launch->out_blocks;
-    io_habits->pull_from_bytes[0] = has_heap ? PULL_FROM_BYTES : ask_from;
+    io_habits->pull_from_bytes[0] = has_heap ? heap_from(comm, traits) : ask_from;
     io_habits->pull_from_bytes[1] = has_heap ? heap_in_place : ask_from;
     io_habits->farthest = is_writable ? RONDE_PROTOCOL_PUSH : RONDE_PROTOCOL_PULL;
     return has_heap || board->reach.has_kernel;

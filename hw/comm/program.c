@@ -122,7 +122,7 @@ static void fill_card(struct ronde_comm_program *program, const struct ronde_lau
     struct ronde_card *card = &program->card;
     card->count = launch->count;
     card->slot_bytes = launch->slot_bytes;
-    card->depth = launch->depth;
+    card->depth = program->loaded->frame.depth;
     card->dtype = launch->dtype;
     card->offers = program->loaded->frame.no_pull != 0;
     card->op = ronde_collective_traits(collective)->reduces ? launch->op : 0;
@@ -181,15 +181,18 @@ static void choose_letters(struct ronde_comm_program *program)
     struct ronde_frame *frame = &loaded->frame;
     const bool had_letters = program->has_letters;
     program->slot_stride = frame->slot_stride;
+    program->slot_count = frame->depth;
     program->has_letters = wire->letters && !program->drive && frame->piece_count > 0 &&
                            frame->slot_stride <= RONDE_LETTER_BYTES;
-    if (program->has_letters)
+    if (program->has_letters) {
         frame->slot_stride = RONDE_LETTER_STRIDE;
+        frame->depth = ronde_letter_slots(loaded->schedule, frame->depth);
+    }
     for (uint64_t e = 0; e < loaded->end_count; e++) {
         struct ronde_end *end = &loaded->ends[e];
         if (!program->neighbour_of[e])
             continue;
-        if (program->has_letters)
+        if (program->has_letters || had_letters)
             end->slot = end->count % frame->depth;
         if (program->has_letters != had_letters)
             end->slots =
@@ -210,8 +213,10 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *given;
     program->may_repeat = false;
-    if (program->has_letters)
+    if (program->has_letters) {
         loaded->frame.slot_stride = program->slot_stride;
+        loaded->frame.depth = program->slot_count;
+    }
     enum ronde_status status = settle_launch(program, &launch, &habits, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);

@@ -87,15 +87,19 @@ enum ronde_status ronde_star_refuse(struct ronde_star *star, uint32_t entry,
     return ronde_star_settle(star, &why, star->poll_count, error);
 }
 
-enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error)
+static enum ronde_status settle_abort(struct ronde_star *star, struct ronde_error *error)
 {
     struct ronde_error why = {0};
-    if (star->failure.status != RONDE_OK)
-        return ronde_fail(error, star->failure.status, "%s", star->failure.message);
-    if (__atomic_load_n(&star->is_aborted, __ATOMIC_ACQUIRE) == 0)
-        return RONDE_OK;
     (void)ronde_fail(&why, RONDE_TIMEOUT, "rank %u aborted the communicator", star->rank);
     return ronde_star_settle(star, &why, star->poll_count, error);
+}
+
+enum ronde_status ronde_star_known(struct ronde_star *star, struct ronde_error *error)
+{
+    if (star->failure.status != RONDE_OK)
+        return ronde_fail(error, star->failure.status, "%s", star->failure.message);
+    return __atomic_load_n(&star->is_aborted, __ATOMIC_ACQUIRE) == 0 ? RONDE_OK
+                                                                     : settle_abort(star, error);
 }
 
 /* After a failure others may still have to read why; so long they get to hang up too. */
