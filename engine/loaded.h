@@ -169,6 +169,10 @@ RONDE_API struct ronde_stretch ronde_launch_block(const struct ronde_schedule *s
 RONDE_API uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
                                               const struct ronde_launch *launch);
 
+/** Whether a launch names the buffers that the run prepared last has, and neither has tables or factors. */
+RONDE_API bool ronde_loaded_has_buffers(const struct ronde_loaded *loaded,
+                                        const struct ronde_launch *launch);
+
 /** Sets up the run that was prepared last once more: the same launch, the same buffers, the same factors. */
 RONDE_API void ronde_loaded_repeat(struct ronde_loaded *loaded);
 

@@ -239,12 +239,18 @@ static uint64_t scratch_bytes(const struct ronde_loaded *loaded)
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
+/* A rank's entry of an array by rank. */
+static unsigned char *entry_of(void *const *buffers, uint32_t rank)
+{
+    return buffers ? buffers[rank] : NULL;
+}
+
 /* What a task reads and writes: the rank's buffers, where their blocks lie, and the factor of its input. */
 static void set_buffers(struct ronde_task *task, const struct ronde_launch *launch)
 {
     const uint32_t rank = task->view.rank;
-    task->base[RONDE_IN] = launch->in ? launch->in[rank] : NULL;
-    task->base[RONDE_OUT] = launch->out ? launch->out[rank] : NULL;
+    task->base[RONDE_IN] = entry_of(launch->in, rank);
+    task->base[RONDE_OUT] = entry_of(launch->out, rank);
     task->blocks[RONDE_IN] = launch->in_blocks ? &launch->in_blocks[rank] : NULL;
     task->blocks[RONDE_OUT] = launch->out_blocks ? &launch->out_blocks[rank] : NULL;
     if (task->frame->marks == RONDE_FLAG_RAW) {
@@ -390,6 +396,19 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
         set_buffers(&loaded->tasks[t], launch);
     start_lanes(loaded);
     return RONDE_OK;
+}
+
+bool ronde_loaded_has_buffers(const struct ronde_loaded *loaded, const struct ronde_launch *launch)
+{
+    if (launch->in_blocks || launch->out_blocks || launch->factors || loaded->last.factors)
+        return false;
+    for (uint32_t t = 0; t < loaded->task_count; t += loaded->schedule->channel_count) {
+        const struct ronde_task *task = &loaded->tasks[t];
+        if (task->base[RONDE_IN] != entry_of(launch->in, task->view.rank) ||
+            task->base[RONDE_OUT] != entry_of(launch->out, task->view.rank))
+            return false;
+    }
+    return true;
 }
 
 void ronde_loaded_repeat(struct ronde_loaded *loaded)

@@ -235,7 +235,6 @@ struct ronde_comm_program {
     struct ronde_card card; /**< of the run; what the schedule decides stays */
     bool is_running;
     struct ronde_launch launch; /**< as it was given last, */
-    void *buffers[2];           /**< this rank's input and output in it, */
     bool may_repeat;            /**< and whether it was prepared */
     bool is_over;               /**< the run has ended well and awaits ronde_comm_wait */
     bool is_rearranged;         /**< slots lie differently than in the run before */

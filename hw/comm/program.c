@@ -155,19 +155,11 @@ static void start_lanes(struct ronde_comm_program *program)
     program->loaded->frame.has_offers = program->has_letters && program->card.offers != 0;
 }
 
-/* This rank's entry of an array by rank. */
-static void *entry_of(void *const *buffers, uint32_t rank)
-{
-    return buffers ? buffers[rank] : NULL;
-}
-
 /* Whether a launch is the last one again, which spares checking and preparing it: half of what a short run takes. */
 static bool is_repeated(const struct ronde_comm_program *program, const struct ronde_launch *launch)
 {
-    const uint32_t rank = program->comm->rank;
     return program->may_repeat && ronde_launch_is_alike(launch, &program->launch) &&
-           entry_of(launch->in, rank) == program->buffers[0] &&
-           entry_of(launch->out, rank) == program->buffers[1] && !launch->factors;
+           ronde_loaded_has_buffers(program->loaded, launch);
 }
 
 /*
@@ -238,9 +230,7 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     if (status != RONDE_OK)
         return status;
     program->launch = *given;
-    program->buffers[0] = entry_of(given->in, program->comm->rank);
-    program->buffers[1] = entry_of(given->out, program->comm->rank);
-    program->may_repeat = !launch.in_blocks && !launch.out_blocks && !launch.factors;
+    program->may_repeat = true;
     return RONDE_OK;
 }
 

@@ -385,6 +385,45 @@ static void allocation_failures_are_clean(void)
     close_cpu();
 }
 
+/* Launches that were run a moment ago are not prepared again: only they. */
+static void a_launch_is_repeated_only_if_nothing_has_changed(void)
+{
+    enum { RANKS = 3, COUNT = 50 };
+    static int32_t other[COUNT];
+    if (!open_cpu())
+        return;
+    load(compile("ring", RANKS));
+    const struct ronde_launch launch = launch_of(COUNT);
+    struct ronde_launch scaled = launch;
+    struct ronde_result result;
+    int32_t factors[RANKS] = {2, 2, 2};
+    for (int turn = 0; turn < 3; turn++) {
+        CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+        CU_ASSERT(is_sum(RANKS, COUNT));
+    }
+    /* The same array of other buffers. */
+    bench.outs[1] = other;
+    CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+    CU_ASSERT_EQUAL(other[5], 3 + RANKS * 5);
+    CU_ASSERT_EQUAL(bench.out[1][5], 0);
+    bench.outs[1] = NULL;
+    CU_ASSERT_EQUAL(run(&launch, &result), RONDE_BAD_ARGUMENT);
+    bench.outs[1] = bench.out[1];
+    /* The same factors in other memory, and none. */
+    scaled.op = RONDE_PREMUL_SUM;
+    scaled.factors = factors;
+    for (int turn = 0; turn < 3; turn++) {
+        factors[0] = factors[1] = factors[2] = 2 + turn;
+        CU_ASSERT_EQUAL(run(&scaled, &result), RONDE_OK);
+        CU_ASSERT_EQUAL(bench.out[2][5], (2 + turn) * (3 + RANKS * 5));
+    }
+    scaled.factors = NULL;
+    CU_ASSERT_EQUAL(run(&scaled, &result), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(run(&launch, &result), RONDE_OK);
+    CU_ASSERT(is_sum(RANKS, COUNT));
+    close_cpu();
+}
+
 static void find_lists_the_backends_there_are(void)
 {
     struct ronde_error error = {0};
@@ -416,6 +455,8 @@ int main(void)
         {"test_drives_the_callers_share", test_drives_the_callers_share},
         {"run_allocates_nothing_once_slots_are_there", run_allocates_nothing_once_slots_are_there},
         {"allocation_failures_are_clean", allocation_failures_are_clean},
+        {"a_launch_is_repeated_only_if_nothing_has_changed",
+         a_launch_is_repeated_only_if_nothing_has_changed},
         {"find_lists_the_backends_there_are", find_lists_the_backends_there_are},
     };
     return suite_run("cpu", cases, sizeof cases / sizeof cases[0]);
