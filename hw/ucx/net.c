@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -84,6 +85,19 @@ static enum ronde_status check_files(struct ronde_error *error)
                       WORKER_FILES);
 }
 
+/*
+ * Connections are made without waiting for them, unless the user says otherwise: where a peer dies just then, UCX 1.13
+ * (uct_tcp_ep_connect) gives up an endpoint that it hands out all the same, and aborts the process. To 1.14 options of
+ * transports are named without the transport (github.com/openucx/ucx/issues/8649); a later UCX would warn of this name.
+ */
+static void connect_without_waiting(ucp_config_t *config)
+{
+    unsigned major, minor, release;
+    ucp_get_version(&major, &minor, &release);
+    if (major == 1 && minor <= 14 && !getenv("UCX_TCP_CONN_NB"))
+        (void)ucp_config_modify(config, "CONN_NB", "y");
+}
+
 static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context,
                                       struct ronde_error *error)
 {
@@ -102,6 +116,7 @@ static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return fail_ucx(status, "reading its configuration", error);
+    connect_without_waiting(config);
     status = ucp_init(&params, config, out_context);
     ucp_config_release(config);
     return status == UCS_OK ? RONDE_OK : fail_ucx(status, "starting", error);
