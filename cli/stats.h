@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Most samples of one point; a window of a fraction of a second never needs more. */
+/** Most samples of one point where a window of a fraction of a second decides, and differences that scatter looks at. */
 #define RONDE_MAX_SAMPLES 1000u
 
 /** What a set of samples says. Zeroed for an empty set. */

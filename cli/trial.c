@@ -217,7 +217,7 @@ struct series {
 /* Both conditions, unless the most is reached: few long runs, many short ones. */
 static bool is_enough(const struct series *series, const struct ronde_effort *effort)
 {
-    return series->count >= effort->max_reps || series->count >= RONDE_MAX_SAMPLES ||
+    return series->count >= effort->max_reps ||
            (series->count >= effort->min_reps && series->total_ns >= effort->window_ns);
 }
 
@@ -284,16 +284,16 @@ enum ronde_status ronde_trials_measure(struct ronde_trial *trials, uint32_t coun
                                        struct ronde_stats *out_stats, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const size_t total = (size_t)count * RONDE_MAX_SAMPLES;
+    const size_t total = (size_t)count * effort->max_reps;
     double *samples = ronde_mem_new(mem, total, sizeof *samples);
     struct series *series = ronde_mem_new(mem, count, sizeof *series);
     enum ronde_status status = RONDE_OK;
     if (!samples || !series) {
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the samples of %u trials", count);
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu samples", total);
         goto out;
     }
     for (uint32_t i = 0; i < count; i++)
-        series[i].samples = samples + (size_t)i * RONDE_MAX_SAMPLES;
+        series[i].samples = samples + (size_t)i * effort->max_reps;
     for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
         status = settle(&trials[i], effort->warmups, 0.0, error);
     if (status == RONDE_OK)

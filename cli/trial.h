@@ -89,7 +89,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_trial_check(struct ronde_trial *trial,
 struct ronde_effort {
     uint32_t warmups;  /**< unmeasured runs */
     uint32_t min_reps; /**< at least so many */
-    uint32_t max_reps; /**< at most so many, RONDE_MAX_SAMPLES in any case */
+    uint32_t max_reps; /**< at most so many */
     double window_ns;  /**< stop after this much time once min_reps are there */
 };
 

@@ -128,6 +128,12 @@ static void one_rank_works(void)
     expect("run all_reduce -a ring -N 1 --backend host -b 64 -e 64 -n 1 -w 0", 0, "OK");
 }
 
+static void as_many_runs_are_measured_as_are_asked_for(void)
+{
+    expect("run all_reduce -N 2 -b 8 -e 8 -n 1234 -c 0 --csv", 0, ",1234,");
+    expect_refusal("run all_reduce -N 2 -b 8 -e 8 -n 0", 2, "iterations");
+}
+
 static void check_tells_the_account(void)
 {
     expect("check all_reduce -a ring -N 4", 0, "minimum depth  2");
@@ -417,6 +423,7 @@ int main(void)
         {"unknown_names_suggest_the_nearest", unknown_names_suggest_the_nearest},
         {"impossible_ranks_are_refused", impossible_ranks_are_refused},
         {"one_rank_works", one_rank_works},
+        {"as_many_runs_are_measured_as_are_asked_for", as_many_runs_are_measured_as_are_asked_for},
         {"check_tells_the_account", check_tells_the_account},
         {"given_schedules_run_and_are_replayed", given_schedules_run_and_are_replayed},
         {"shapes_imply_the_ranks", shapes_imply_the_ranks},
