@@ -81,10 +81,11 @@ enum ronde_status ronde_memory_create_only(const struct ronde_shape *shape, uint
     memory.in = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.in);
     memory.out = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.out);
     if (!memory.inputs || !memory.outputs || !memory.in || !memory.out || !memory.factors) {
+        (void)ronde_fail(error, RONDE_NO_MEMORY,
+                         "no memory for %u ranks with %zu bytes in and %zu out",
+                         only == RONDE_NONE ? shape->ranks : 1, memory.in_bytes, memory.out_bytes);
         ronde_memory_destroy(&memory);
-        return ronde_fail(error, RONDE_NO_MEMORY,
-                          "no memory for %u ranks with %zu bytes in and %zu out",
-                          only == RONDE_NONE ? shape->ranks : 1, memory.in_bytes, memory.out_bytes);
+        return RONDE_NO_MEMORY;
     }
     *out_memory = memory;
     return RONDE_OK;

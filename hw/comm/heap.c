@@ -12,6 +12,9 @@
 /* Blocks of this length and more begin where the processor can map large pages. */
 #define LARGE_BYTES ((uint64_t)1 << 21)
 
+/* A heap of fewer addresses than these is not worth having. */
+#define LEAST_BYTES ((uint64_t)1 << 25)
+
 /* Since Linux 5.14; older headers lack it. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -44,16 +47,22 @@ static unsigned char *map_aligned(int fd, uint64_t bytes)
     return start;
 }
 
-/* The file, as long as the machine's memory: no block can be longer. */
+/*
+ * The file, as long as the machine's memory: no block can be longer. Where a process may not have so many addresses
+ * (ulimit -v, as batch systems set it) half of that, and so on: others map no more of it than is in use.
+ */
 static bool open_heap(struct ronde_heap *heap)
 {
-    const uint64_t bytes =
-        ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
+    uint64_t bytes = ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
     heap->descriptor = memfd_create("ronde-heap", MFD_CLOEXEC);
     if (heap->descriptor < 0)
         return false;
-    heap->start =
-        ftruncate(heap->descriptor, (off_t)bytes) == 0 ? map_aligned(heap->descriptor, bytes) : NULL;
+    if (ftruncate(heap->descriptor, (off_t)bytes) == 0)
+        heap->start = map_aligned(heap->descriptor, bytes);
+    while (!heap->start && bytes > LEAST_BYTES) {
+        bytes = ronde_round_up(bytes / 2, LARGE_BYTES);
+        heap->start = map_aligned(heap->descriptor, bytes);
+    }
     if (!heap->start) {
         close(heap->descriptor);
         return false;

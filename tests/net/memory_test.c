@@ -5,7 +5,10 @@
 #include "support/heap.h"
 #include "support/suite.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static struct team_result results[TEAM_MAX];
 
@@ -100,11 +103,72 @@ static void the_other_rank_hears_of_every_failure(void)
     CU_ASSERT(refused > 10);
 }
 
+/* Leaves this process half a GiB of addresses more than it has: less than its registered memory asks for. */
+static bool limit_addresses(void)
+{
+    unsigned long pages = 0;
+    struct rlimit limit;
+    FILE *file = fopen("/proc/self/statm", "r");
+    const bool is_read = file && fscanf(file, "%lu", &pages) == 1;
+    if (file)
+        fclose(file);
+    if (!is_read || getrlimit(RLIMIT_AS, &limit) != 0)
+        return false;
+    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)1 << 29);
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+static enum ronde_status share_memory(const struct team_seat *seat, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(20);
+    struct ronde_comm *comm = NULL;
+    struct ronde_comm_program *program = NULL;
+    struct ronde_schedule *schedule = NULL;
+    float *block = NULL;
+    const size_t count = 100000;
+    (void)team_check(seat, limit_addresses(), "addresses cannot be limited");
+    enum ronde_status status =
+        run_compile(RONDE_BROADCAST, "direct", seat->join.ranks, 0, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_load(comm, schedule, NULL, &program, error);
+    if (status == RONDE_OK)
+        block = ronde_mem_new(ronde_comm_mem(comm), count, sizeof *block);
+    (void)team_check(seat, block != NULL, "no registered memory");
+    if (block) {
+        void *all[TEAM_MAX] = {0};
+        const struct ronde_launch launch = {.count = count,
+                                            .dtype = RONDE_FLOAT32,
+                                            .in = all,
+                                            .out = all,
+                                            .protocol = RONDE_PROTOCOL_PULL};
+        all[seat->join.rank] = block;
+        for (size_t k = 0; k < count; k++)
+            block[k] = seat->join.rank == 0 ? (float)k : -1.0f;
+        status = run_launch(program, &launch, error);
+        (void)team_check(seat, block[count - 1] == (float)(count - 1), "wrong value");
+        ronde_mem_free(ronde_comm_mem(comm), block, count, sizeof *block);
+    }
+    ronde_comm_unload(program);
+    ronde_comm_destroy(comm);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+static void registered_memory_makes_do_with_few_addresses(void)
+{
+    CU_ASSERT_FATAL(team_run(2, share_memory, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"one_rank_fails_cleanly_at_every_allocation", one_rank_fails_cleanly_at_every_allocation},
         {"the_other_rank_hears_of_every_failure", the_other_rank_hears_of_every_failure},
+        {"registered_memory_makes_do_with_few_addresses",
+         registered_memory_makes_do_with_few_addresses},
     };
     return suite_run("memory", cases, sizeof cases / sizeof cases[0]);
 }
