@@ -37,8 +37,8 @@
 #define PULL_IN_PLACE_FROM_BYTES 65536u
 #define PULL_IN_PLACE_CROWDED_FROM_BYTES 16384u
 
-/* Being ahead by so many runs pays for a copy of 4 KiB. */
-#define FAR_AHEAD_RUNS 15u
+/* Being ahead by so many runs pays for copies of 4 KiB. */
+#define FAR_AHEAD_RUNS 7u
 #define ASK_FROM_BYTES 65536u
 
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
