@@ -22,8 +22,8 @@ uint64_t ronde_boxes_count(const struct ronde_schedule *schedule)
 uint32_t ronde_letter_slots(const struct ronde_schedule *schedule, uint32_t depth)
 {
     const uint32_t slots = 2 * (ronde_comm_lead(schedule->ranks) + 1);
-    const bool is_default = depth == ronde_launch_depth(schedule, &(struct ronde_launch){0});
-    return is_default && slots > depth ? slots : depth;
+    const bool is_free = depth >= ronde_launch_depth(schedule, &(struct ronde_launch){0});
+    return is_free && slots > depth ? slots : depth;
 }
 
 uint64_t ronde_boxes_stride(const struct ronde_schedule *schedule, uint64_t slot_bytes,

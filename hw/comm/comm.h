@@ -64,9 +64,10 @@ struct ronde_letter {
 #define RONDE_LETTER_STRIDE (RONDE_LETTER_BYTES + 64u)
 
 /**
- * Letters of a connection, on which ranks agree without a word: where a program has the default depth, room for those of
- * twice the runs that a rank may be ahead. What is written is then not what was read a moment ago, and long gone from the
- * reader's nearest cache: 4 KiB take half the time that they take in 8 slots.
+ * Letters of a connection, as many as it has slots: from the default depth on at least twice the runs that a rank may be
+ * ahead. What is written is then not what was read a moment ago, and long gone from the reader's nearest cache: 4 KiB
+ * take half the time that they take in 8 slots. Who asks for less depth gets it. Never falls as depth rises, so what is
+ * loaded has room for every launch.
  */
 uint32_t ronde_letter_slots(const struct ronde_schedule *schedule, uint32_t depth);
 

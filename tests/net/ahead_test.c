@@ -3,6 +3,7 @@
  * right blocks all the same, and a rank that runs something else, or dies, is found out. With more ranks than processors
  * longer messages are copies that are kept for readers.
  */
+#include "hw/comm/comm.h"
 #include "net/run.h"
 
 #include "support/suite.h"
@@ -284,12 +285,30 @@ static void a_rank_that_dies_behind_the_others_is_named(void)
     lapse_in_all_rows(LAPSE_DEATH, expect_loss);
 }
 
+/* Twice as many as runs that a rank may be ahead, unless somebody has asked for few. */
+static void few_ranks_have_many_letters(void)
+{
+    static const uint32_t expected[][3] = {{2, 8, 64}, {4, 8, 32}, {8, 8, 16}, {16, 8, 8},
+                                           {64, 8, 8}, {2, 3, 3},  {2, 9, 64}, {2, 99, 99}};
+    for (size_t k = 0; k < sizeof expected / sizeof expected[0]; k++) {
+        struct ronde_schedule *schedule = NULL;
+        struct ronde_error error = {0};
+        CU_ASSERT_FATAL(run_compile(RONDE_BROADCAST, "direct", expected[k][0], 0, &schedule,
+                                    &error) == RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_letter_slots(schedule, expected[k][1]), expected[k][2]);
+        ronde_schedule_destroy(schedule);
+    }
+    CU_ASSERT_EQUAL(ronde_comm_lead(RANKS), LETTERS_AHEAD);
+    CU_ASSERT_EQUAL(ronde_comm_lead(1000), 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"rows_of_broadcasts_keep_their_blocks_apart", rows_of_broadcasts_keep_their_blocks_apart},
         {"rows_of_broadcasts_in_a_crowd_keep_their_blocks_apart",
          rows_of_broadcasts_in_a_crowd_keep_their_blocks_apart},
+        {"few_ranks_have_many_letters", few_ranks_have_many_letters},
         {"rows_of_sums_at_one_root_are_each_their_own", rows_of_sums_at_one_root_are_each_their_own},
         {"a_rank_that_dies_behind_the_others_is_named", a_rank_that_dies_behind_the_others_is_named},
         {"a_rank_that_does_something_else_is_found_out_by_all",

@@ -134,6 +134,7 @@ static struct ronde_launch make_launch(const struct run_target *target,
     launch.timeout_ns = TIMEOUT_NS * team_patience();
     launch.protocol = given->protocol;
     launch.slot_bytes = given->slot_bytes;
+    launch.depth = given->depth;
     if (target->comm && target->backend->supports(target->comm, schedule, &launch, &why) != RONDE_OK)
         launch.protocol = RONDE_PROTOCOL_AUTO;
     return launch;
@@ -179,6 +180,14 @@ enum ronde_status run_case(const struct team_seat *seat, const struct run_target
     return status;
 }
 
+/* What a program that was loaded without a word about its depth has room for. */
+static uint32_t draw_depth(const struct ronde_schedule *schedule, uint64_t *random)
+{
+    const struct ronde_launch open = {0};
+    const uint32_t least = schedule->proof.min_depth;
+    return least + (uint32_t)draw(random, ronde_launch_depth(schedule, &open) - least + 1);
+}
+
 enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
                                 const struct ronde_schedule *schedule, uint64_t *random,
                                 struct ronde_error *error)
@@ -187,6 +196,7 @@ enum ronde_status run_random_on(const struct team_seat *seat, const struct run_t
     struct buffers_shape *shape = &drawn.shape;
     struct ronde_result result;
     drawn.slot_bytes = draw(random, 3) == 0 ? 64 : 0;
+    drawn.depth = draw(random, 4) == 0 ? draw_depth(schedule, random) : 0;
     const struct manner manner = draw_manner(target, random);
     drawn.protocol = manner.protocol;
     drawn.mem = manner.mem;

@@ -37,6 +37,7 @@ struct run_case {
     struct buffers_shape shape;   /**< of the buffers */
     const struct ronde_mem *mem;  /**< which they are from */
     uint64_t slot_bytes;          /**< 0 = the program's */
+    uint32_t depth;               /**< the same */
     enum ronde_protocol protocol; /**< where this rank can; else what the backend picks */
 };
 
