@@ -130,7 +130,7 @@ static void one_rank_works(void)
 
 static void as_many_runs_are_measured_as_are_asked_for(void)
 {
-    expect("run all_reduce -N 2 -b 8 -e 8 -n 1234 -c 0 --csv", 0, ",1234,");
+    expect("run all_reduce -N 2 -b 8 -e 8 -n 1234 -c 0 --backend host --csv", 0, ",1234,");
     expect_refusal("run all_reduce -N 2 -b 8 -e 8 -n 0", 2, "iterations");
 }
 
