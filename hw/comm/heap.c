@@ -48,21 +48,28 @@ static unsigned char *map_aligned(int fd, uint64_t bytes)
 }
 
 /*
- * The file, as long as the machine's memory: no block can be longer. Where a process may not have so many addresses
- * (ulimit -v, as batch systems set it) half of that, and so on: others map no more of it than is in use.
+ * Maps as much of a file as the process may have addresses for (ulimit -v, as batch systems set it): all, or half of it,
+ * and so on. Others map no more than is in use.
  */
+static unsigned char *map_most(int fd, uint64_t *io_bytes)
+{
+    for (;;) {
+        unsigned char *start = map_aligned(fd, *io_bytes);
+        if (start || *io_bytes <= LEAST_BYTES)
+            return start;
+        *io_bytes = ronde_round_up(*io_bytes / 2, LARGE_BYTES);
+    }
+}
+
+/* The file, as long as the machine's memory: no block can be longer. */
 static bool open_heap(struct ronde_heap *heap)
 {
     uint64_t bytes = ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
     heap->descriptor = memfd_create("ronde-heap", MFD_CLOEXEC);
     if (heap->descriptor < 0)
         return false;
-    if (ftruncate(heap->descriptor, (off_t)bytes) == 0)
-        heap->start = map_aligned(heap->descriptor, bytes);
-    while (!heap->start && bytes > LEAST_BYTES) {
-        bytes = ronde_round_up(bytes / 2, LARGE_BYTES);
-        heap->start = map_aligned(heap->descriptor, bytes);
-    }
+    heap->start =
+        ftruncate(heap->descriptor, (off_t)bytes) == 0 ? map_most(heap->descriptor, &bytes) : NULL;
     if (!heap->start) {
         close(heap->descriptor);
         return false;
