@@ -35,10 +35,10 @@ static enum ronde_status make_room(struct ronde_contest *contest, struct ronde_e
 {
     const struct ronde_mem *mem = ronde_mem_default();
     contest->most = contest->chooser.choice.count;
-    if (contest->only_hears)
+    if (contest->only_hears) {
         (void)ronde_algorithms(&contest->most);
-    if (contest->only_hears)
         contest->heard = ronde_mem_new(mem, contest->most, sizeof *contest->heard);
+    }
     contest->trials = ronde_mem_new(mem, contest->most, sizeof *contest->trials);
     return contest->trials && (contest->heard || !contest->only_hears)
                ? RONDE_OK

@@ -36,10 +36,10 @@
 #define PULL_FROM_BYTES 4096u
 #define PULL_IN_PLACE_FROM_BYTES 65536u
 #define PULL_IN_PLACE_CROWDED_FROM_BYTES 16384u
+#define ASK_FROM_BYTES 65536u
 
 /* Being ahead by so many runs pays for copies of 4 KiB. */
 #define FAR_AHEAD_RUNS 7u
-#define ASK_FROM_BYTES 65536u
 
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
 #define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
