@@ -1,7 +1,7 @@
 /*
  * Communicators that run out of memory: NO_MEMORY where it happens, nothing leaked, and nobody left waiting.
  */
-#include "net/run.h"
+#include "net/large.h"
 #include "support/heap.h"
 #include "support/suite.h"
 
@@ -121,38 +121,13 @@ static bool limit_addresses(void)
 static enum ronde_status share_memory(const struct team_seat *seat, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    struct ronde_comm *comm = NULL;
-    struct ronde_comm_program *program = NULL;
-    struct ronde_schedule *schedule = NULL;
-    float *block = NULL;
-    const size_t count = 100000;
+    const struct large_how how = {RONDE_PROTOCOL_PULL, true, NULL};
+    struct large large;
     (void)team_check(seat, limit_addresses(), "addresses cannot be limited");
-    enum ronde_status status =
-        run_compile(RONDE_BROADCAST, "direct", seat->join.ranks, 0, &schedule, error);
+    enum ronde_status status = large_open(seat, how, &options, &large, error);
     if (status == RONDE_OK)
-        status = ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_load(comm, schedule, NULL, &program, error);
-    if (status == RONDE_OK)
-        block = ronde_mem_new(ronde_comm_mem(comm), count, sizeof *block);
-    (void)team_check(seat, block != NULL, "no registered memory");
-    if (block) {
-        void *all[TEAM_MAX] = {0};
-        const struct ronde_launch launch = {.count = count,
-                                            .dtype = RONDE_FLOAT32,
-                                            .in = all,
-                                            .out = all,
-                                            .protocol = RONDE_PROTOCOL_PULL};
-        all[seat->join.rank] = block;
-        for (size_t k = 0; k < count; k++)
-            block[k] = seat->join.rank == 0 ? (float)k : -1.0f;
-        status = run_launch(program, &launch, error);
-        (void)team_check(seat, block[count - 1] == (float)(count - 1), "wrong value");
-        ronde_mem_free(ronde_comm_mem(comm), block, count, sizeof *block);
-    }
-    ronde_comm_unload(program);
-    ronde_comm_destroy(comm);
-    ronde_schedule_destroy(schedule);
+        status = large_run(seat, &large, error);
+    large_close(&large);
     return status;
 }
 
