@@ -25,6 +25,22 @@ static char *run(const char *arguments, int code)
     return said;
 }
 
+/* Runs for an exit code and a part of what it says. */
+static void expect(const char *arguments, int code, const char *part)
+{
+    char *said = run(arguments, code);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, part));
+    free(said);
+}
+
+/* The same for all that it says. */
+static void expect_exactly(const char *arguments, int code, const char *all)
+{
+    char *said = run(arguments, code);
+    CU_ASSERT_STRING_EQUAL(said, all);
+    free(said);
+}
+
 /* Platform files need libxml2. */
 static bool can_read(void)
 {
@@ -82,9 +98,7 @@ static void tree_knows_a_torus_and_what_only_simgrid_routes(void)
         return;
     char command[640];
     snprintf(command, sizeof command, "topo show \"%s\"", path);
-    char *said = run(command, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "1 x zone only SimGrid routes x\n"));
-    free(said);
+    expect(command, 0, "1 x zone only SimGrid routes x\n");
 }
 
 /* --- pictures ------------------------------------------------------------------------------ */
@@ -243,56 +257,33 @@ static void the_picture_of_the_readme_is_true(void)
 
 static void show_refuses_what_it_cannot_draw(void)
 {
-    char *said = run("topo show", 2);
-    CU_ASSERT_STRING_EQUAL(said, "ronde: topo show: which file?\n");
-    free(said);
+    expect_exactly("topo show", 2, "ronde: topo show: which file?\n");
     if (!can_read())
         return;
-    said = run("topo show no-such-machine", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "no-such-machine"));
-    free(said);
-    said = run("topo show crossbar-64 -o /no/such/folder/x.svg", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "/no/such/folder/x.svg"));
-    free(said);
-    said = run("topo show crossbar-64 --json", 0);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(said, "\"hosts\": 64, \"nodes\": 64, \"switches\": 1, \"wires\": 64"));
-    free(said);
+    expect("topo show no-such-machine", 2, "no-such-machine");
+    expect("topo show crossbar-64 -o /no/such/folder/x.svg", 2, "/no/such/folder/x.svg");
+    expect("topo show crossbar-64 --json", 0,
+           "\"hosts\": 64, \"nodes\": 64, \"switches\": 1, \"wires\": 64");
 }
 
 static void verbs_and_their_arguments_are_checked(void)
 {
-    char *said = run("topo", 2);
-    CU_ASSERT_STRING_EQUAL(said, "ronde: topo: say show, generate, import or check\n");
-    free(said);
-    said = run("topo shw crossbar-64", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "unknown verb \"shw\"; did you mean show?"));
-    free(said);
-    said = run("topo frobnicate", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "there are show, generate, import, check"));
-    free(said);
-    said = run("topo show crossbar-64 crossbar-128", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "topo show: unexpected argument \"crossbar-128\""));
-    free(said);
+    expect_exactly("topo", 2, "ronde: topo: say show, generate, import or check\n");
+    expect("topo shw crossbar-64", 2, "unknown verb \"shw\"; did you mean show?");
+    expect("topo frobnicate", 2, "there are show, generate, import, check");
+    expect("topo show crossbar-64 crossbar-128", 2,
+           "topo show: unexpected argument \"crossbar-128\"");
 }
 
 static void rows_are_for_show_and_check(void)
 {
-    char *said = run("topo generate rail --nodes 2 --json", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "topo generate writes a platform file"));
-    free(said);
-    said = run("topo import x.xml --csv", 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "--json and --csv are for show and check"));
-    free(said);
+    expect("topo generate rail --nodes 2 --json", 2, "topo generate writes a platform file");
+    expect("topo import x.xml --csv", 2, "--json and --csv are for show and check");
     if (!can_read())
         return;
-    said = run("topo show crossbar-64 --csv", 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "topology,machine,hosts,nodes,switches,wires"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, ",crossbar-64,64,64,1,64"));
-    free(said);
-    said = run("topo check crossbar-64 --csv", 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "path,name,description,hosts,"));
-    free(said);
+    expect("topo show crossbar-64 --csv", 0, "topology,machine,hosts,nodes,switches,wires");
+    expect("topo show crossbar-64 --csv", 0, ",crossbar-64,64,64,1,64");
+    expect("topo check crossbar-64 --csv", 0, "path,name,description,hosts,");
 }
 
 /* --- placement ----------------------------------------------------------------------------- */
