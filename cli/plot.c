@@ -62,13 +62,15 @@ static void print_script(FILE *gnuplot, const struct ronde_validation *validatio
           "set xlabel 'bytes'\nset ylabel 'time (us)'\nset format x '%.0b%B'\n"
           "set format y '%g'\n",
           gnuplot);
-    fprintf(gnuplot, "set multiplot layout 1,%u title '%s:", validation->rank_counts,
-            ronde_collective_text(validation->collective));
+    /* One panel is narrower than the line would be. */
+    const bool is_narrow = validation->rank_counts == 1;
+    fprintf(gnuplot, "set multiplot layout 1,%u title \"%s:%s", validation->rank_counts,
+            ronde_collective_text(validation->collective), is_narrow ? "\\n" : "");
     for (uint32_t source = 0; source < RONDE_SOURCE_COUNT; source++)
         if (ronde_validation_has(validation, (enum ronde_source)source))
             fprintf(gnuplot, "%s %s (%s)", source == RONDE_SOURCE_MEASURED ? "" : ",",
                     ronde_source_text((enum ronde_source)source), looks[source]);
-    fputs("' noenhanced\n", gnuplot);
+    fprintf(gnuplot, "\" noenhanced%s\n", is_narrow ? " font ',9'" : "");
     for (uint32_t r = 0; r < validation->rank_counts; r++)
         print_panel(gnuplot, validation, r);
     fputs("unset multiplot\n", gnuplot);
