@@ -1,29 +1,13 @@
 /* ronde calibrate: measure, show, store. */
-#include "calibrate_rig.h"
+#include "bench/rig/calibrate_rig.h"
+#include "calibration_print.h"
 #include "commands.h"
 #include "common.h"
+#include "lab_options.h"
 #include "report.h"
 
-/*
- * Hosts of the file unless -N says otherwise: as many virtual ranks as anybody tries on one
- * machine.
- */
+/* Hosts of the file unless -N says otherwise: as many virtual ranks as anybody tries on one machine. */
 #define DEFAULT_RANKS 64u
-
-/* Beyond this a constant says little. */
-#define ABSURD_SPREAD 1.0
-
-enum ronde_status ronde_calibration_store(const struct ronde_calibration_report *report,
-                                          const char *path, struct ronde_error *error)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
-    const enum ronde_status status = ronde_platform_write(&report->calibration, file, error);
-    if (fclose(file) != 0 && status == RONDE_OK)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
-    return status;
-}
 
 void ronde_calibration_print(const struct ronde_calibration_report *report, FILE *file)
 {
@@ -65,22 +49,9 @@ static enum ronde_status print_rows(const struct ronde_calibration_report *repor
 void ronde_calibration_warn(const struct ronde_calibration_report *report)
 {
     for (uint32_t i = 0; i < report->constant_count; i++)
-        if (report->constants[i].spread > ABSURD_SPREAD)
+        if (report->constants[i].spread > RONDE_ABSURD_SPREAD)
             ronde_note("ronde: note: %s varies by %.0f%%; is this machine busy?",
                        report->constants[i].name, 100.0 * report->constants[i].spread);
-}
-
-enum ronde_status ronde_calibration_check(const struct ronde_calibration_report *report,
-                                          struct ronde_error *error)
-{
-    for (uint32_t i = 0; i < report->constant_count; i++)
-        if (report->constants[i].spread > ABSURD_SPREAD)
-            return ronde_fail(error, RONDE_REJECTED,
-                              "%s varies by %.0f%%, more than %.0f%%: not written; is this machine "
-                              "busy?",
-                              report->constants[i].name, 100.0 * report->constants[i].spread,
-                              100.0 * ABSURD_SPREAD);
-    return RONDE_OK;
 }
 
 /* The table goes to stdout; --output is the platform file. */
@@ -102,6 +73,16 @@ static enum ronde_status print_report(const struct ronde_calibration_report *rep
     return status;
 }
 
+/* Between two hosts of a rig, or on this machine. */
+static enum ronde_status measure(const struct ronde_options *options, uint32_t ranks,
+                                 struct ronde_calibration_report *out_report,
+                                 struct ronde_error *error)
+{
+    const struct ronde_calibrate_options how = ronde_calibrate_options_of(options);
+    return options->rig ? ronde_calibrate_rig(options->rig, &how.benchmark, ranks, out_report, error)
+                        : ronde_calibrate(&how, ranks, out_report, error);
+}
+
 int ronde_cmd_calibrate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -113,8 +94,7 @@ int ronde_cmd_calibrate(const struct ronde_options *options)
     if (options->json && !ronde_json_available(&missing))
         status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
-        status = options->rig ? ronde_calibrate_rig(options, ranks, &report, &error)
-                              : ronde_calibrate(options, ranks, &report, &error);
+        status = measure(options, ranks, &report, &error);
     if (status == RONDE_OK)
         status = print_report(&report, options, &error);
     if (status == RONDE_OK && options->output)

@@ -1,9 +1,9 @@
 /* ronde check: the proof of a file or of one schedule; survey.c has that of everything. */
-#include "account.h"
 #include "commands.h"
-#include "given.h"
+#include "proof_report.h"
+#include "prove_all.h"
 #include "report.h"
-#include "survey.h"
+#include "schedule_file.h"
 
 #include <inttypes.h>
 
@@ -51,18 +51,18 @@ static void print_account(FILE *file, const struct ronde_account *account)
 static enum ronde_status print_verdict(struct ronde_sink *sink, const struct ronde_account *account,
                                        struct ronde_error *error)
 {
-    struct ronde_account_row row;
+    struct ronde_proof_report_row row;
     if (ronde_sink_is_table(sink)) {
         print_account(sink->file, account);
         return RONDE_OK;
     }
-    ronde_account_layout(account, &row);
+    ronde_proof_report_layout(account, &row);
     return ronde_sink_row(sink, &row.row, error);
 }
 
 /* What was asked to be checked, and what came of it. */
 struct subject {
-    struct ronde_request request;
+    struct ronde_compile_request request;
     struct ronde_schedule *schedule; /* NULL when rejected */
     struct ronde_proof proof;
     bool is_file;
@@ -70,9 +70,10 @@ struct subject {
 
 static struct ronde_account account_subject(const struct subject *subject)
 {
-    return subject->schedule ? ronde_account_of(subject->schedule, &subject->proof)
-                             : ronde_account_rejected(subject->is_file ? NULL : &subject->request,
-                                                      &subject->proof);
+    return subject->schedule
+               ? ronde_proof_report_of(subject->schedule, &subject->proof)
+               : ronde_proof_report_rejected(subject->is_file ? NULL : &subject->request,
+                                             &subject->proof);
 }
 
 /* File or collective, and the expansion on request. */
@@ -80,9 +81,9 @@ static enum ronde_status prove(const struct ronde_options *options, struct subje
                                struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    subject->is_file = ronde_is_given(options);
+    subject->is_file = ronde_is_schedule_file(options);
     if (subject->is_file) {
-        status = ronde_given_read(options, &subject->proof, &subject->schedule, error);
+        status = ronde_schedule_file_read(options, &subject->proof, &subject->schedule, error);
     } else {
         status = ronde_single_request(options, &subject->request, error);
         if (status == RONDE_OK)
@@ -136,7 +137,7 @@ int ronde_cmd_check(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);
     if (status == RONDE_OK)
-        status = options->all ? ronde_survey(options, &sink, &rejected, &error)
+        status = options->all ? ronde_prove_all(options, &sink, &rejected, &error)
                               : check_one(options, &sink, &error);
     if (sink.file && ronde_sink_close(&sink, status == RONDE_OK ? &error : NULL) != RONDE_OK &&
         status == RONDE_OK)

@@ -1,8 +1,8 @@
 /* ronde compile: the text of a schedule. */
-#include "chooser.h"
 #include "commands.h"
-#include "given.h"
 #include "report.h"
+#include "schedule_file.h"
+#include "tune_options.h"
 
 #include "ronde/hw.h"
 #include "ronde/text.h"
@@ -28,27 +28,28 @@ static enum ronde_status print_schedule(const struct ronde_schedule *schedule, F
 static enum ronde_status choose(const struct ronde_options *options,
                                 struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
-    struct ronde_request request;
-    struct ronde_chooser chooser = {.options = NULL};
+    struct ronde_compile_request request;
+    const struct ronde_tune_options how = ronde_tune_options_of(options);
+    struct ronde_selector selector = {.quotes = NULL};
     struct ronde_decision decision;
-    char text[160];
+    char text[160], basis[RONDE_BASIS_BYTES];
     enum ronde_status status = ronde_open_request(options, &request, error);
     if (status == RONDE_OK)
-        status = ronde_chooser_open(options, &request, &chooser, error);
+        status = ronde_selector_open(&how, &request, &selector, error);
     if (status == RONDE_OK)
-        status = ronde_chooser_rely(&chooser, NULL, options->backend, ronde_usable_cores(), error);
+        status = ronde_selector_rely(&selector, NULL, options->backend, ronde_usable_cores(), error);
     if (status == RONDE_OK)
-        status = ronde_chooser_decide(&chooser,
-                                      ronde_record_count(request.collective, request.ranks,
-                                                         options->min_bytes, options->dtype),
-                                      &decision, error);
+        status = ronde_selector_decide(&selector,
+                                       ronde_record_count(request.collective, request.ranks,
+                                                          options->min_bytes, options->dtype),
+                                       &decision, error);
     if (status == RONDE_OK) {
-        ronde_chooser_say(&chooser, &decision, text, sizeof text);
-        ronde_note("algorithm %s, by %s", text, chooser.basis);
-        status = ronde_request_compile(&chooser.choice.candidates[decision.best].request,
+        ronde_selector_say(&selector, &decision, text, sizeof text);
+        ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
+        status = ronde_compile_default(&selector.choice.candidates[decision.best].request,
                                        out_schedule, error);
     }
-    ronde_chooser_close(&chooser);
+    ronde_selector_close(&selector);
     return status;
 }
 
@@ -61,7 +62,7 @@ int ronde_cmd_compile(const struct ronde_options *options)
     const bool is_auto =
         options->algorithm_count == 1 && strcmp(options->algorithms[0], "auto") == 0;
     enum ronde_status status = is_auto ? choose(options, &schedule, &error)
-                                       : ronde_given_or_compiled(options, &schedule, &error);
+                                       : ronde_schedule_file_or_compiled(options, &schedule, &error);
     /* Opened last, so that a refused request leaves an existing file alone. */
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);

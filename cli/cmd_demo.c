@@ -1,19 +1,24 @@
 /*
  * ronde demo: the tour, calibration, then ring, tree and double tree predicted and measured; with
- * --operation or --world-size the cheatsheet of collectives and compositions alone.
+ * --operation or --world-size the cheatsheet of collectives and compositions alone. All of it runs in any case; what is
+ * not asked for by --verbose is summed up.
  */
-#define _POSIX_C_SOURCE 200809L
-
-#include "calibrate.h"
+#include "brief.h"
+#include "calibration_print.h"
+#include "chart.h"
+#include "cli/draw/plot.h"
 #include "commands.h"
-#include "compare.h"
+#include "compare_print.h"
 #include "compose.h"
-#include "plot.h"
+#include "examples.h"
+#include "lab_options.h"
 #include "report.h"
+#include "screen.h"
 
 #include "ronde/sim.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,9 +26,17 @@
 /* Ranks the machine file has hosts for. */
 #define DEMO_HOSTS 64u
 
+/* Time for a point, ns: half of what validate takes, so that somebody who only looks does not wait. */
+#define DEMO_WINDOW_NS 1e8
+
+/* Crossovers that are listed without --verbose. */
+#define BRIEF_CROSSOVERS 10u
+
 /* What the demo holds. */
 struct demo {
     const struct ronde_options *options;
+    struct ronde_screen screen;
+    FILE *nowhere; /* takes what is not asked for */
     char folder[RONDE_PATH_BYTES];
     char machine_path[RONDE_PATH_BYTES + 16];
     char plot_path[RONDE_PATH_BYTES + 16];
@@ -49,9 +62,19 @@ static enum ronde_status choose_folder(struct demo *demo, struct ronde_error *er
     return RONDE_OK;
 }
 
-static void heading(const char *text)
+static void heading(const struct demo *demo, const char *text)
 {
-    printf("\n== %s\n\n", text);
+    fputc('\n', demo->screen.file);
+    ronde_screen_bold(&demo->screen, true);
+    fprintf(demo->screen.file, "== %s", text);
+    ronde_screen_bold(&demo->screen, false);
+    fputs("\n\n", demo->screen.file);
+}
+
+/* Where details go. */
+static FILE *details(const struct demo *demo)
+{
+    return demo->options->verbose ? demo->screen.file : demo->nowhere;
 }
 
 /* Every composition, or the one of a name. */
@@ -80,6 +103,18 @@ static uint32_t list_operations(const char *names[MAX_OPERATIONS])
         names[count++] = all[i].name;
     names[count++] = "all";
     return count;
+}
+
+/* Opens the backend; one without results has nothing to show. */
+static enum ronde_status open_target(const struct ronde_options *options,
+                                     struct ronde_target *out_target, struct ronde_error *error)
+{
+    const enum ronde_status status =
+        ronde_target_open(options->backend, options->is_unbound, out_target, error);
+    if (status == RONDE_OK && !ronde_target_moves_data(out_target))
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "backend %s moves no data: there is no result to show", options->backend);
+    return status;
 }
 
 /* By name: a collective, a composition, or everything. */
@@ -117,37 +152,87 @@ static enum ronde_status show_examples(const struct ronde_options *options, cons
     if (show.ranks > RONDE_TOUR_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "world size %u is more than %u; see ronde run",
                           show.ranks, RONDE_TOUR_MAX_RANKS);
-    enum ronde_status status =
-        ronde_target_open(options->backend, options->is_unbound, &target, error);
+    enum ronde_status status = open_target(options, &target, error);
     if (status == RONDE_OK)
-        status = operation ? show_operation(&show, operation, error)
-                           : ronde_tour(&show, RONDE_COLLECTIVE_COUNT, error);
+        status = show_operation(&show, operation, error);
     ronde_target_close(&target);
     if (status == RONDE_OK && show.wrong)
         return ronde_fail(error, RONDE_REJECTED, "%u examples came out wrong", show.wrong);
     return status;
 }
 
+/* What the first example of a collective says of it. */
+static const char *meaning_of(enum ronde_collective collective)
+{
+    uint32_t count = 0;
+    const struct ronde_example *examples = ronde_examples(&count);
+    for (uint32_t i = 0; i < count; i++)
+        if (examples[i].collective == collective)
+            return examples[i].meaning;
+    return "";
+}
+
+/* All examples of a collective: in full, or as a line. */
+static enum ronde_status show_collective(const struct demo *demo, struct ronde_show *show,
+                                         enum ronde_collective collective, struct ronde_error *error)
+{
+    const uint32_t runs = show->runs, wrong = show->wrong;
+    const enum ronde_status status = ronde_tour(show, collective, error);
+    if (status != RONDE_OK || demo->options->verbose)
+        return status;
+    fprintf(demo->screen.file, "  %-14s", ronde_collective_text(collective));
+    if (show->wrong > wrong)
+        fprintf(demo->screen.file, "%3u of %u WRONG", show->wrong - wrong, show->runs - runs);
+    else
+        fprintf(demo->screen.file, "%3u right", show->runs - runs);
+    fprintf(demo->screen.file, "  %.*s\n", (int)demo->screen.columns - 27, meaning_of(collective));
+    return RONDE_OK;
+}
+
 static enum ronde_status show_tour(const struct demo *demo, struct ronde_error *error)
 {
-    heading("1. the tour: what each collective does, run and checked");
-    return show_examples(demo->options, NULL, error);
+    struct ronde_target target = {0};
+    struct ronde_show show = {.target = &target, .file = details(demo)};
+    heading(demo,
+            "1. every collective by every algorithm on 4 ranks, compared with results by hand");
+    enum ronde_status status = open_target(demo->options, &target, error);
+    for (uint32_t c = 0; status == RONDE_OK && c < RONDE_COLLECTIVE_COUNT; c++)
+        status = show_collective(demo, &show, (enum ronde_collective)c, error);
+    ronde_target_close(&target);
+    if (status == RONDE_OK && show.wrong)
+        return ronde_fail(error, RONDE_REJECTED, "%u examples came out wrong", show.wrong);
+    return status;
+}
+
+/* The constants that tell most, or all of them. */
+static void print_calibration(const struct demo *demo)
+{
+    const struct ronde_time_params *time = &ronde_platform_facts(demo->platform)->time;
+    if (demo->options->verbose) {
+        ronde_calibration_print(&demo->report, demo->screen.file);
+        ronde_calibration_warn(&demo->report);
+        return;
+    }
+    fprintf(
+        demo->screen.file,
+        "  %.90s\n  a run starts in %.2f us, a message takes %.0f ns and a core copies %.1f GB/s\n",
+        demo->report.machine, time->launch_ns / 1e3,
+        time->step_ns + demo->report.calibration.latency_ns, time->copy_GBps);
 }
 
 /* The file is written and read back: what follows uses what a user could use. */
 static enum ronde_status show_calibration(struct demo *demo, struct ronde_error *error)
 {
-    heading("2. this machine, measured point to point");
-    enum ronde_status status = ronde_calibrate(demo->options, DEMO_HOSTS, &demo->report, error);
+    heading(demo, "2. this machine, measured point to point");
+    const struct ronde_calibrate_options how = ronde_calibrate_options_of(demo->options);
+    enum ronde_status status = ronde_calibrate(&how, DEMO_HOSTS, &demo->report, error);
     if (status == RONDE_OK)
         status = ronde_calibration_store(&demo->report, demo->machine_path, error);
     if (status == RONDE_OK)
-        ronde_calibration_print(&demo->report, stdout);
-    if (status == RONDE_OK)
-        ronde_calibration_warn(&demo->report);
-    if (status == RONDE_OK)
         status =
             ronde_platform_read(demo->machine_path, ronde_mem_default(), &demo->platform, error);
+    if (status == RONDE_OK)
+        print_calibration(demo);
     return status;
 }
 
@@ -169,42 +254,111 @@ static void fill_options(struct demo *demo)
     options->factor = 4;
 }
 
-/* A plot is a bonus here: without gnuplot the numbers are still all there. */
+/* The SVG is a bonus here: without gnuplot the picture of characters is still there. */
 static void draw_plot(const struct demo *demo)
 {
     struct ronde_error error = {0};
-    if (ronde_plot_validation(&demo->comparison.grid, demo->plot_path, &error) != RONDE_OK)
-        ronde_note("ronde: note: %s", error.message);
+    if (ronde_plot_validation(&demo->comparison.grid, demo->plot_path, &error) == RONDE_OK)
+        fprintf(demo->screen.file, "  the same for all numbers of ranks: %s\n", demo->plot_path);
+    else
+        ronde_screen_wrap(&demo->screen, 2, error.message);
+}
+
+/* Measures; rows appear as they are done where they are asked for. */
+static enum ronde_status run_comparison(struct demo *demo, struct ronde_error *error)
+{
+    struct ronde_sink sink = {.file = details(demo)};
+    struct ronde_comparison_printer printer = {.sink = &sink};
+    struct ronde_compare_options how;
+    fill_options(demo);
+    enum ronde_status status =
+        ronde_compare_options_of(&demo->compared, demo->platform, &how, error);
+    if (status != RONDE_OK)
+        return status;
+    how.window_ns = DEMO_WINDOW_NS;
+    status = ronde_comparison_open(&how, &demo->comparison, error);
+    if (status == RONDE_OK)
+        status = ronde_comparison_show(&demo->comparison, &printer, error);
+    if (status == RONDE_OK)
+        status = ronde_summary_errors(&demo->comparison.grid, details(demo), error);
+    if (status == RONDE_OK && demo->options->verbose)
+        fputc('\n', demo->screen.file);
+    return status;
 }
 
 /* The same code as validate, with its options filled in. */
 static enum ronde_status show_comparison(struct demo *demo, struct ronde_error *error)
 {
-    struct ronde_sink sink = {.file = stdout};
-    heading("3. all_reduce by ring, tree and double tree: measured, replayed, priced");
-    fill_options(demo);
-    enum ronde_status status =
-        ronde_comparison_open(&demo->compared, demo->platform, &demo->comparison, error);
+    const struct ronde_validation *grid = &demo->comparison.grid;
+    uint32_t shown[RONDE_BRIEF_RANKS];
+    heading(demo, "3. all_reduce by ring, tree and double tree: measured, replayed, priced");
+    enum ronde_status status = run_comparison(demo, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t count = ronde_brief_ranks(grid, shown);
+    ronde_brief_times(grid, shown, count, &demo->screen);
+    fputc('\n', demo->screen.file);
+    status = ronde_chart_print(grid, shown, count, &demo->screen, error);
+    if (status != RONDE_OK)
+        return status;
+    draw_plot(demo);
+    fputc('\n', demo->screen.file);
+    ronde_brief_crossovers(grid, demo->options->verbose ? UINT32_MAX : BRIEF_CROSSOVERS,
+                           &demo->screen);
+    return demo->comparison.wrong
+               ? ronde_fail(error, RONDE_REJECTED, "%zu elements differ from host",
+                            demo->comparison.wrong)
+               : RONDE_OK;
+}
+
+/* One paragraph, broken into lines. */
+static enum ronde_status print_paragraph(const struct demo *demo, struct ronde_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a paragraph");
+    const enum ronde_status status = ronde_paragraph_print(&demo->comparison, memory, error);
+    fclose(memory);
+    fputc('\n', demo->screen.file);
     if (status == RONDE_OK)
-        status = ronde_comparison_run(&demo->comparison, &sink, error);
-    if (status == RONDE_OK)
-        status = ronde_summary_print(&demo->comparison.grid, stdout, error);
-    if (status == RONDE_OK)
-        draw_plot(demo);
-    if (status == RONDE_OK && demo->comparison.wrong)
-        status = ronde_fail(error, RONDE_REJECTED, "%zu elements differ from host",
-                            demo->comparison.wrong);
+        ronde_screen_wrap(&demo->screen, 2, text);
+    free(text);
     return status;
 }
 
-/* The end: what it was worth, and where the files are. */
-static enum ronde_status show_paragraph(const struct demo *demo, struct ronde_error *error)
+/* Commands that work as they stand, where this one was typed. */
+static void print_next(const struct demo *demo)
 {
-    heading("4. how far to trust this");
-    const enum ronde_status status = ronde_paragraph_print(&demo->comparison, stdout, error);
-    printf("\nmachine file: %s\n", demo->machine_path);
-    if (access(demo->plot_path, R_OK) == 0)
-        printf("plot:         %s\n", demo->plot_path);
+    FILE *file = demo->screen.file;
+    const char *self = program_invocation_name;
+    heading(demo, "5. what to type next");
+    if (!demo->options->verbose)
+        fprintf(file,
+                "  %s demo --verbose\n      all examples, constants, points and errors of this\n",
+                self);
+    fprintf(file,
+            "  %s run all_reduce -N 4 --backend proc\n      four processes, checked and measured\n"
+            "  %s plan all_reduce -N 8 --topo %s\n      which algorithm for which size, on this "
+            "machine\n"
+            "  %s sim all_reduce -a ring -N 1024 -b 1G -e 1G --topo dgx-h100-pod --why\n"
+            "      1,024 GPUs that are not here\n",
+            self, self, demo->machine_path, self);
+}
+
+/* The end: what it was worth, and what else there is. */
+static enum ronde_status show_trust(const struct demo *demo, struct ronde_error *error)
+{
+    const uint32_t cores = ronde_platform_facts(demo->platform)->shared.cores;
+    heading(demo, "4. how far to trust this");
+    enum ronde_status status =
+        ronde_brief_trust(&demo->comparison.grid, cores, ronde_calibration_unsure(&demo->report),
+                          &demo->screen, error);
+    if (status == RONDE_OK && demo->options->verbose)
+        status = print_paragraph(demo, error);
+    if (status == RONDE_OK)
+        print_next(demo);
     return status;
 }
 
@@ -220,11 +374,14 @@ static int run_cheatsheet(const struct ronde_options *options)
 int ronde_cmd_demo(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct demo demo = {.options = options};
+    struct demo demo = {.options = options, .screen = ronde_screen_of(stdout)};
     const char *missing = NULL;
     if (options->operation || options->world_size)
         return run_cheatsheet(options);
     enum ronde_status status = choose_folder(&demo, &error);
+    demo.nowhere = fopen("/dev/null", "w");
+    if (status == RONDE_OK && !demo.nowhere)
+        status = ronde_fail(&error, RONDE_IO, "/dev/null: cannot be written");
     if (status == RONDE_OK)
         status = show_tour(&demo, &error);
     /* Everything beyond the tour rests on the platform file and its replay. */
@@ -237,8 +394,10 @@ int ronde_cmd_demo(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = show_comparison(&demo, &error);
     if (status == RONDE_OK)
-        status = show_paragraph(&demo, &error);
+        status = show_trust(&demo, &error);
     ronde_comparison_close(&demo.comparison);
     ronde_platform_destroy(demo.platform);
+    if (demo.nowhere)
+        fclose(demo.nowhere);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

@@ -1,19 +1,22 @@
 /* ronde list: what is here, and why something is missing. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "cli/draw/gnuplot.h"
 #include "commands.h"
 #include "common.h"
-#include "gnuplot.h"
 #include "report.h"
 
 #include "ronde/comm.h"
+#include "ronde/executors.h"
 #include "ronde/gpus.h"
 #include "ronde/hw.h"
+#include "ronde/measured.h"
 #include "ronde/sim.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One line of the list. */
 struct entry {
@@ -25,7 +28,7 @@ struct entry {
     const char *v_form; /* of an algorithm, else NULL */
 };
 
-/* Ranks for which v-forms are listed: enough for every stage of every algorithm, and no power of two. */
+/* Most ranks for which v-forms are listed: enough for every stage of every algorithm, and no power of two. */
 #define LISTED_RANKS 12u
 
 /* One line for people, one object for programs. */
@@ -61,10 +64,12 @@ static void print_heading(struct ronde_sink *sink, const char *heading)
 static enum ronde_status find_v_form(const struct ronde_algorithm *algorithm,
                                      const char **out_v_form, struct ronde_error *error)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = LISTED_RANKS};
+    struct ronde_compile_request request = {.collective = algorithm->collective,
+                                            .algorithm = algorithm->name,
+                                            .ranks = LISTED_RANKS};
     struct ronde_schedule *schedule = NULL;
+    while (request.ranks > 1 && algorithm->supports(&request, NULL) != RONDE_OK)
+        request.ranks--;
     const enum ronde_status status =
         ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error);
     if (status == RONDE_OK)
@@ -84,16 +89,16 @@ static enum ronde_status list_collective(struct ronde_sink *sink, enum ronde_col
                                          struct ronde_error *error)
 {
     uint32_t total = 0, shown = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
     const char *name = ronde_collective_text(collective);
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
-        if (all[i].collective != collective)
+        if (all[i]->collective != collective)
             continue;
         if (shown++ == 0)
             print_collective(sink, name);
-        struct entry entry = {"algorithm", name, all[i].name, true, all[i].summary, NULL};
-        status = find_v_form(&all[i], &entry.v_form, error);
+        struct entry entry = {"algorithm", name, all[i]->name, true, all[i]->summary, NULL};
+        status = find_v_form(all[i], &entry.v_form, error);
         if (status == RONDE_OK)
             status = print_entry(sink, &entry, error);
     }
@@ -153,22 +158,32 @@ static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_e
     return status;
 }
 
-/* An absent backend says itself what is missing. */
-static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_error *error)
+/* One line of the list. What is absent says itself what is missing; a transport knows of the machine only what it is. */
+static enum ronde_status list_executor(struct ronde_sink *sink, const char *kind,
+                                       const struct ronde_executor *executor,
+                                       struct ronde_error *error)
+{
+    struct ronde_machine machine = {.description = ""};
+    struct ronde_error why_not = {0};
+    const bool is_here = ronde_executor_probe(executor, &machine, &why_not) == RONDE_OK;
+    const bool is_of_processes = executor->ranks == RONDE_RANKS_PROCESSES;
+    const char *text = is_of_processes ? executor->summary : machine.description;
+    const struct entry entry = {
+        kind, NULL, executor->name, is_here, is_here ? text : why_not.message, NULL};
+    return print_entry(sink, &entry, error);
+}
+
+/* The rows of the registry whose ranks are processes, or the others. */
+static enum ronde_status list_executors(struct ronde_sink *sink, bool are_processes,
+                                        struct ronde_error *error)
 {
     uint32_t count = 0;
-    const struct ronde_backend *const *all = ronde_backends(&count);
+    const struct ronde_executor *all = ronde_executors(&count);
     enum ronde_status status = RONDE_OK;
-    print_heading(sink, "backends");
-    for (uint32_t i = 0; status == RONDE_OK && i < count; i++) {
-        struct ronde_machine machine = {.description = ""};
-        struct ronde_error why_not = {0};
-        const bool is_here = all[i]->probe(&machine, &why_not) == RONDE_OK;
-        const struct entry entry = {
-            "backend", NULL, all[i]->name, is_here, is_here ? machine.description : why_not.message,
-            NULL};
-        status = print_entry(sink, &entry, error);
-    }
+    print_heading(sink, are_processes ? "transports" : "backends");
+    for (uint32_t e = 0; e < count && status == RONDE_OK; e++)
+        if ((all[e].ranks == RONDE_RANKS_PROCESSES) == are_processes)
+            status = list_executor(sink, are_processes ? "transport" : "backend", &all[e], error);
     return status;
 }
 
@@ -228,27 +243,49 @@ static enum ronde_status list_gpu_direct(struct ronde_sink *sink, struct ronde_e
                      error);
 }
 
-/* How ranks that are processes reach each other. */
-static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_error *error)
+/* A table that `auto` reads; one that cannot be read is listed with its error, which `auto` would give. */
+static enum ronde_status list_table(struct ronde_sink *sink, const char *backend, const char *path,
+                                    struct ronde_error *error)
 {
-    static const char *const texts[] = {
-        [RONDE_TRANSPORT_PROC] = "ranks are processes of one machine",
-        [RONDE_TRANSPORT_UCX] = "ranks are processes, on any machines UCX connects",
-        [RONDE_TRANSPORT_HYBRID] = "shared memory inside a machine, UCX between them"};
-    enum ronde_status status = RONDE_OK;
-    print_heading(sink, "transports");
-    for (unsigned t = RONDE_TRANSPORT_PROC; t < RONDE_TRANSPORT_COUNT && status == RONDE_OK; t++) {
-        const enum ronde_transport transport = (enum ronde_transport)t;
-        const char *reason = NULL;
-        const bool is_here = ronde_transport_available(transport, &reason);
-        const struct entry entry = {"transport",
-                                    NULL,
-                                    ronde_transport_text(transport),
-                                    is_here,
-                                    is_here ? texts[t] : reason,
-                                    NULL};
-        status = print_entry(sink, &entry, error);
+    char text[RONDE_PATH_BYTES + 512];
+    struct ronde_measured *table = NULL;
+    struct ronde_error why = {0};
+    const bool is_read = ronde_measured_read(path, ronde_mem_default(), &table, &why) == RONDE_OK;
+    if (is_read) {
+        const int length = snprintf(text, sizeof text, "%u rows, %s, %s (%s)", table->row_count,
+                                    table->machine, table->date, path);
+        if (table->unknown_rows > 0)
+            snprintf(text + length, sizeof text - (size_t)length,
+                     ", %u rows of algorithms that this version lacks", table->unknown_rows);
+    } else {
+        snprintf(text, sizeof text, "%s", why.message);
     }
+    ronde_measured_destroy(table, ronde_mem_default());
+    const struct entry entry = {"table", NULL, backend, is_read, text, NULL};
+    return print_entry(sink, &entry, error);
+}
+
+/* Those of a backend or transport, the one that is asked first first. */
+static enum ronde_status list_tables_of(struct ronde_sink *sink, const char *backend,
+                                        struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES];
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t place = 0; place < RONDE_MEASURED_PLACES && status == RONDE_OK; place++)
+        if (ronde_measured_path(place, backend, path, sizeof path) && access(path, F_OK) == 0)
+            status = list_table(sink, backend, path, error);
+    return status;
+}
+
+/* What `auto` knows of the speed of each backend and transport. */
+static enum ronde_status list_tables(struct ronde_sink *sink, struct ronde_error *error)
+{
+    uint32_t count = 0;
+    const struct ronde_executor *all = ronde_executors(&count);
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "measured tables (ronde tune makes this machine's)");
+    for (uint32_t e = 0; e < count && status == RONDE_OK; e++)
+        status = list_tables_of(sink, all[e].name, error);
     return status;
 }
 
@@ -287,13 +324,15 @@ int ronde_cmd_list(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = list_topologies(&sink, &error);
     if (status == RONDE_OK)
-        status = list_backends(&sink, &error);
+        status = list_executors(&sink, false, &error);
     if (status == RONDE_OK)
         status = list_gpus(&sink, &error);
     if (status == RONDE_OK)
         status = list_gpu_direct(&sink, &error);
     if (status == RONDE_OK)
-        status = list_transports(&sink, &error);
+        status = list_executors(&sink, true, &error);
+    if (status == RONDE_OK)
+        status = list_tables(&sink, &error);
     if (status == RONDE_OK)
         status = list_components(&sink, &error);
     if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)

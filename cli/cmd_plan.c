@@ -1,11 +1,14 @@
 /* ronde plan: which algorithm for which size, by how much, and why. */
+#include "cli/draw/gnuplot.h"
+#include "cli/draw/plan_plot.h"
 #include "commands.h"
-#include "gnuplot.h"
-#include "plan.h"
+#include "common.h"
 #include "report.h"
 #include "table.h"
+#include "tune_options.h"
 
 #include "ronde/hw.h"
+#include "ronde/plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,7 +33,7 @@ static double latency_share(const struct ronde_plan_row *row)
 
 static const char *name_of(const struct ronde_plan *plan, uint32_t candidate)
 {
-    return plan->chooser->choice.candidates[candidate].request.algorithm;
+    return plan->selector->choice.candidates[candidate].request.algorithm;
 }
 
 static void print_table_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
@@ -39,7 +42,7 @@ static void print_table_row(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
     const struct ronde_schedule *schedule =
-        plan->chooser->choice.candidates[decision->best].schedule;
+        plan->selector->choice.candidates[decision->best].schedule;
     struct ronde_cell cells[COLUMNS] = {{""}};
     cells[0] = ronde_cell_integer(row->bytes);
     cells[1] = ronde_cell_integer(decision->load.count);
@@ -74,7 +77,7 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
 /* Nominal files know links alone, and a plan from one is not to be taken for more. */
 static void print_warning(const struct ronde_plan *plan, FILE *file)
 {
-    const struct ronde_platform *platform = plan->chooser->appraiser.platform;
+    const struct ronde_platform *platform = plan->selector->platform_pricer.platform;
     if (platform && ronde_platform_facts(platform)->time.step_ns <= 0.0)
         fputs("# the file does not say what a step costs (ronde.step_ns): many short messages look "
               "cheaper than they are\n",
@@ -83,14 +86,15 @@ static void print_warning(const struct ronde_plan *plan, FILE *file)
 
 static void print_head(const struct ronde_plan *plan, FILE *file)
 {
-    const struct ronde_request *request = &plan->chooser->choice.candidates[0].request;
+    const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
     const uint64_t slot_bytes = plan->row_count > 0 ? plan->rows[0].decision.load.slot_bytes : 0;
     fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms, slot bytes %s\n", RONDE_VERSION,
-            ronde_collective_text(request->collective), request->ranks, plan->chooser->choice.count,
-            slot_bytes                          ? ronde_cell_size(slot_bytes).text
-            : plan->chooser->appraiser.platform ? "unlimited"
-                                                : "the backend's");
-    fprintf(file, "# by %s\n", plan->chooser->basis);
+            ronde_collective_text(request->collective), request->ranks, plan->selector->choice.count,
+            slot_bytes                                 ? ronde_cell_size(slot_bytes).text
+            : plan->selector->platform_pricer.platform ? "unlimited"
+                                                       : "the backend's");
+    char basis[RONDE_BASIS_BYTES];
+    fprintf(file, "# by %s\n", ronde_basis_text(plan->selector, basis));
     print_warning(plan, file);
     fputs("#\n", file);
     ronde_table_head(file, columns, COLUMNS);
@@ -115,6 +119,7 @@ struct sheet {
     struct ronde_row *candidates;
     struct ronde_field fields[ROW_FIELDS];
     char hash[20];
+    char basis[RONDE_BASIS_BYTES];
 };
 
 static struct ronde_field time_field(const char *name, double ns)
@@ -126,14 +131,14 @@ static struct ronde_field time_field(const char *name, double ns)
 static void layout_candidates(const struct ronde_plan *plan, const struct ronde_plan_row *row,
                               struct sheet *sheet)
 {
-    for (uint32_t i = 0; i < plan->chooser->choice.count; i++) {
+    for (uint32_t i = 0; i < plan->selector->choice.count; i++) {
         const struct ronde_quote *quote = &row->quotes[i];
         struct ronde_field *field = sheet->quotes[i];
         field[0] = ronde_field_text("algorithm", name_of(plan, i));
         field[1] = time_field("time_ns", quote->time_ns);
         field[2] = ronde_field_text("engine", quote->engine);
         field[3] = ronde_field_boolean("exact", quote->is_exact);
-        field[4] = ronde_field_boolean("eligible", plan->chooser->choice.candidates[i].is_eligible);
+        field[4] = ronde_field_boolean("eligible", plan->selector->choice.candidates[i].is_eligible);
         sheet->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
     }
 }
@@ -141,7 +146,7 @@ static void layout_candidates(const struct ronde_plan *plan, const struct ronde_
 static size_t layout_request(const struct ronde_plan *plan, const struct ronde_plan_row *row,
                              struct ronde_field *field)
 {
-    const struct ronde_request *request = &plan->chooser->choice.candidates[0].request;
+    const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
     const bool has_root = ronde_collective_traits(request->collective)->has_root;
     size_t at = 0;
     field[at++] = ronde_field_text("kind", "plan");
@@ -162,7 +167,7 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_quote *best = &row->quotes[decision->best];
     const bool has_second = decision->second != RONDE_NONE;
     const struct ronde_schedule *schedule =
-        plan->chooser->choice.candidates[decision->best].schedule;
+        plan->selector->choice.candidates[decision->best].schedule;
     size_t at = 0;
     snprintf(sheet->hash, sizeof sheet->hash, "%016" PRIx64, schedule->hash);
     field[at++] = ronde_field_text("algorithm", name_of(plan, decision->best));
@@ -176,7 +181,7 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     field[at++] = ronde_field_integer("messages", schedule->proof.critical_path);
     field[at++] = ronde_field_real("sent_bytes", row->sent_bytes);
     field[at++] = ronde_field_real("latency_share", latency_share(row));
-    field[at++] = ronde_field_text("basis", plan->chooser->basis);
+    field[at++] = ronde_field_text("basis", ronde_basis_text(plan->selector, sheet->basis));
     field[at++] = ronde_field_text("schedule", sheet->hash);
     field[at++] = ronde_field_text("version", RONDE_VERSION);
     return at;
@@ -192,7 +197,7 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
     sheet->fields[count++] = (struct ronde_field){.name = "candidates",
                                                   .kind = RONDE_FIELD_ROWS,
                                                   .rows = sheet->candidates,
-                                                  .count = plan->chooser->choice.count};
+                                                  .count = plan->selector->choice.count};
     const struct ronde_row printed = {sheet->fields, count};
     return ronde_sink_row(sink, &printed, error);
 }
@@ -219,7 +224,7 @@ static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_
                                     struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const uint32_t candidates = plan->chooser->choice.count;
+    const uint32_t candidates = plan->selector->choice.count;
     struct sheet sheet = {
         .quotes = ronde_mem_new(mem, candidates, sizeof *sheet.quotes),
         .candidates = ronde_mem_new(mem, candidates, sizeof *sheet.candidates),
@@ -239,9 +244,9 @@ static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_
 /* ---- The command ------------------------------------------------------------------------------------------------ */
 
 /* -N may be left to the machine: all its hosts. */
-static enum ronde_status find_request(const struct ronde_options *options,
-                                      const struct ronde_platform *platform,
-                                      struct ronde_request *out_request, struct ronde_error *error)
+static enum ronde_status
+find_request(const struct ronde_options *options, const struct ronde_platform *platform,
+             struct ronde_compile_request *out_request, struct ronde_error *error)
 {
     struct ronde_options used = *options;
     if (options->algorithm_count > 0)
@@ -263,10 +268,10 @@ static enum ronde_status check_plot(const struct ronde_options *options, struct 
     return RONDE_OK;
 }
 
-static enum ronde_status print_plan(const struct ronde_plan *plan, struct ronde_sink *sink,
+static enum ronde_status print_plan(const struct ronde_options *options,
+                                    const struct ronde_plan *plan, struct ronde_sink *sink,
                                     struct ronde_error *error)
 {
-    const struct ronde_options *options = plan->chooser->options;
     enum ronde_status status = ronde_sink_open(options, sink, error);
     if (status == RONDE_OK && ronde_sink_is_table(sink))
         print_table(plan, sink->file);
@@ -279,13 +284,37 @@ static enum ronde_status print_plan(const struct ronde_plan *plan, struct ronde_
     return status;
 }
 
+/* Sizes that come to the same number of elements are one. */
+static enum ronde_status make_plan(const struct ronde_options *options,
+                                   struct ronde_selector *selector, struct ronde_plan *out_plan,
+                                   struct ronde_error *error)
+{
+    const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
+    uint64_t sizes[RONDE_PLAN_SIZES], last = UINT64_MAX, bytes = options->min_bytes;
+    uint32_t count = 0;
+    do {
+        const uint64_t elements =
+            ronde_collective_count(request->collective, request->ranks, bytes, options->dtype);
+        if (elements != last && count == RONDE_PLAN_SIZES)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "more than %u sizes: a larger factor than %llu makes fewer",
+                              RONDE_PLAN_SIZES, (unsigned long long)options->factor);
+        if (elements != last)
+            sizes[count++] = bytes;
+        last = elements;
+        bytes = ronde_options_next_size(options, bytes);
+    } while (bytes != 0);
+    return ronde_plan_make(selector, sizes, count, out_plan, error);
+}
+
 int ronde_cmd_plan(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
-    struct ronde_request request;
-    struct ronde_chooser chooser = {.options = NULL};
-    struct ronde_plan plan = {.chooser = NULL};
+    struct ronde_compile_request request;
+    const struct ronde_tune_options how = ronde_tune_options_of(options);
+    struct ronde_selector selector = {.quotes = NULL};
+    struct ronde_plan plan = {.selector = NULL};
     struct ronde_sink sink = {0};
     enum ronde_status status = check_plot(options, &error);
     if (status == RONDE_OK && options->topo)
@@ -293,16 +322,16 @@ int ronde_cmd_plan(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = find_request(options, platform, &request, &error);
     if (status == RONDE_OK)
-        status = ronde_chooser_open(options, &request, &chooser, &error);
+        status = ronde_selector_open(&how, &request, &selector, &error);
     if (status == RONDE_OK)
-        status =
-            ronde_chooser_rely(&chooser, platform, options->backend, ronde_usable_cores(), &error);
+        status = ronde_selector_rely(&selector, platform, options->backend, ronde_usable_cores(),
+                                     &error);
     if (status == RONDE_OK)
-        status = ronde_plan_make(&chooser, &plan, &error);
+        status = make_plan(options, &selector, &plan, &error);
     if (status == RONDE_OK)
-        status = print_plan(&plan, &sink, &error);
+        status = print_plan(options, &plan, &sink, &error);
     ronde_plan_free(&plan);
-    ronde_chooser_close(&chooser);
+    ronde_selector_close(&selector);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

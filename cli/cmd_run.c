@@ -1,11 +1,13 @@
 /* ronde run: execute, check against host, measure; nccl-tests' table. */
 #include "commands.h"
-#include "contest.h"
-#include "given.h"
+#include "job.h"
+#include "lab_options.h"
+#include "race.h"
 #include "report.h"
+#include "ronde/warmup.h"
+#include "schedule_file.h"
 #include "table.h"
-#include "team.h"
-#include "trial.h"
+#include "tune_options.h"
 
 #include "ronde/bind.h"
 #include "ronde/hw.h"
@@ -36,23 +38,27 @@ struct session {
     struct ronde_comm *comm; /* of the processes, or NULL; the target's */
     const char *engine;      /* what executes, in words */
     struct ronde_target target;
-    struct ronde_request request; /* its algorithm is the one that was named, or NULL */
-    bool is_contest;              /* none was: the contest's trials run */
-    struct ronde_contest contest; /* with no candidates otherwise */
-    struct ronde_schedule *given; /* what was named; NULL in a contest */
-    struct ronde_trial named;     /* of that */
-    struct ronde_trial *trial;    /* of the size that is run; NULL before the first */
+    struct ronde_compile_request request; /* its algorithm is the one that was named, or NULL */
+    bool is_autotuned;                    /* none was: the contest's trials run */
+    struct ronde_race race;               /* with no candidates otherwise */
+    struct ronde_schedule *given;         /* what was named; NULL in a contest */
+    struct ronde_benchmark named;         /* of that */
+    struct ronde_benchmark *benchmark;    /* of the size that is run; NULL before the first */
     struct ronde_memory memory;
     struct ronde_sink sink;
     char machine[160];
     uint64_t wrong;   /* elements, all sizes */
     double busbw_sum; /* all rows, both placements */
     uint32_t rows;
+    uint32_t least_warmups; /* runs before a measurement, where they went on until stable */
+    uint32_t most_warmups;
 };
 
 /* Every backend has something above it that says what is right. */
 static const char *reference_text(const struct session *session)
 {
+    if (!ronde_target_moves_data(&session->target))
+        return "nothing: no data is moved";
     if (!session->options->check)
         return "nothing (-c 0)";
     return session->target.backend == &ronde_backend_host ? "the collective's definition"
@@ -95,18 +101,32 @@ static void print_binding(const struct session *session)
 static void print_subject(const struct session *session)
 {
     FILE *file = session->sink.file;
-    const struct ronde_request *request = &session->request;
+    const struct ronde_compile_request *request = &session->request;
     fprintf(file, "# ronde %s: %s %s, %u ranks, backend %s", RONDE_VERSION,
             ronde_collective_text(request->collective),
-            session->is_contest ? "auto" : request->algorithm, request->ranks, session->engine);
-    if (!session->is_contest)
+            session->is_autotuned ? "auto" : request->algorithm, request->ranks, session->engine);
+    if (!session->is_autotuned)
         fprintf(file, ", schedule %016" PRIx64, session->given->hash);
     fputc('\n', file);
+}
+
+/* A number that was asked for, or the rule. */
+static void print_effort(const struct session *session)
+{
+    FILE *file = session->sink.file;
+    if (session->options->warmups == RONDE_NONE)
+        fprintf(file, "# warm-up until stable, %u to %u runs", RONDE_WARMUP_LEAST,
+                RONDE_WARMUP_MOST);
+    else
+        fprintf(file, "# %u warm-ups", session->options->warmups);
+    fprintf(file, ", %u iterations; time is the median; checked against %s\n#\n",
+            session->options->iterations, reference_text(session));
 }
 
 /* Everything that is needed to run the same again. */
 static void print_head(const struct session *session)
 {
+    char basis[RONDE_BASIS_BYTES];
     FILE *file = session->sink.file;
     print_subject(session);
     fprintf(file, "# %s%s%s\n", session->machine,
@@ -115,10 +135,10 @@ static void print_head(const struct session *session)
                 : "",
             has_registered(session) ? "; registered buffers" : "");
     print_binding(session);
-    if (session->is_contest)
-        fprintf(file, "# algorithms by %s\n", session->contest.chooser.basis);
-    fprintf(file, "# %u warm-ups, %u iterations; time is the median; checked against %s\n#\n",
-            session->options->warmups, session->options->iterations, reference_text(session));
+    if (session->is_autotuned)
+        fprintf(file, "# algorithms by %s\n",
+                ronde_basis_text(&session->race.autotune.selector, basis));
+    print_effort(session);
     fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
     ronde_table_head(file, columns, COLUMNS);
 }
@@ -160,7 +180,8 @@ static void print_table_row(const struct session *session, const struct ronde_re
 static void note_slot(struct session *session)
 {
     if (session->comm)
-        session->target.machine.default_slot_bytes = ronde_comm_slot_bytes(session->trial->program);
+        session->target.machine.default_slot_bytes =
+            ronde_comm_slot_bytes(session->benchmark->program);
 }
 
 /* The record of a measurement, before the placement's own fields. */
@@ -171,7 +192,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     const uint64_t slot_bytes =
         options->slot_bytes ? options->slot_bytes : session->target.machine.default_slot_bytes;
     const struct ronde_load load = {count, options->dtype, slot_bytes, options->depth};
-    struct ronde_record record = ronde_record_of(session->trial->schedule, &load);
+    struct ronde_record record = ronde_record_of(session->benchmark->schedule, &load);
     record.kind = RONDE_RECORD_MEASURED;
     record.engine = session->engine;
     record.op = options->op;
@@ -179,7 +200,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.time_ns = stats->median;
     record.min_ns = stats->min;
     record.p95_ns = stats->p95;
-    record.protocol = session->trial->protocol;
+    record.protocol = session->benchmark->protocol;
     record.reps = stats->count;
     if (ronde_target_is_crowded(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
@@ -214,17 +235,35 @@ static enum ronde_status join_wrong(const struct session *session, uint64_t *io_
     return status;
 }
 
+/* Runs that do not count: as many as were asked for, else until times no longer change. */
+static enum ronde_status warm_up(struct session *session, struct ronde_effort *io_effort,
+                                 struct ronde_error *error)
+{
+    uint32_t runs = 0;
+    if (session->options->warmups != RONDE_NONE)
+        return RONDE_OK;
+    io_effort->warmups = 0;
+    const enum ronde_status status = ronde_warm_up(session->benchmark, session->comm, &runs, error);
+    if (session->rows == 0 || runs < session->least_warmups)
+        session->least_warmups = runs;
+    if (runs > session->most_warmups)
+        session->most_warmups = runs;
+    return status;
+}
+
 /* Measures one placement of one size, and prints its record where programs read. */
 static enum ronde_status run_placement(struct session *session, bool in_place, uint64_t wrong,
                                        struct ronde_record *out_record, struct ronde_error *error)
 {
-    const struct ronde_effort effort = {session->options->warmups, session->options->iterations,
-                                        session->options->iterations, 0.0};
-    const uint64_t count = session->trial->shape.count;
+    struct ronde_effort effort = {session->options->warmups, session->options->iterations,
+                                  session->options->iterations, 0.0};
+    const uint64_t count = session->benchmark->shape.count;
     struct ronde_stats stats = {0};
-    ronde_trial_aim(session->trial, &session->memory, count, in_place);
-    ronde_memory_fill(&session->memory, &session->trial->shape, RONDE_PATTERN_ANY);
-    enum ronde_status status = ronde_trials_measure(session->trial, 1, &effort, &stats, error);
+    ronde_benchmark_aim(session->benchmark, &session->memory, count, in_place);
+    ronde_memory_fill(&session->memory, &session->benchmark->shape, RONDE_PATTERN_ANY);
+    enum ronde_status status = warm_up(session, &effort, error);
+    if (status == RONDE_OK)
+        status = ronde_benchmarks_measure(session->benchmark, 1, &effort, &stats, error);
     if (status == RONDE_OK)
         status = ronde_stats_join(session->comm, &stats, error);
     if (status != RONDE_OK)
@@ -240,17 +279,22 @@ static enum ronde_status run_placement(struct session *session, bool in_place, u
                                                : ronde_sink_record(&session->sink, &record, error);
 }
 
+static bool is_checked(const struct session *session)
+{
+    return session->options->check && ronde_target_moves_data(&session->target);
+}
+
 /* Checks and measures one size in each placement the collective has. */
 static enum ronde_status run_size(struct session *session, uint64_t count, struct ronde_error *error)
 {
     struct ronde_record records[2];
     uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
-    const bool has_in_place = ronde_trial_has_placement(session->trial, true);
+    const bool has_in_place = ronde_benchmark_has_placement(session->benchmark, true);
     enum ronde_status status = RONDE_OK;
-    session->trial->shape.count = count;
-    if (session->options->check)
-        status = ronde_trial_check(session->trial, &session->memory, count, wrong, error);
-    if (status == RONDE_OK && session->options->check)
+    session->benchmark->shape.count = count;
+    if (is_checked(session))
+        status = ronde_benchmark_check(session->benchmark, &session->memory, count, wrong, error);
+    if (status == RONDE_OK && is_checked(session))
         status = join_wrong(session, wrong, error);
     if (status == RONDE_OK)
         status = run_placement(session, false, wrong[0], &records[0], error);
@@ -262,49 +306,49 @@ static enum ronde_status run_size(struct session *session, uint64_t count, struc
 }
 
 /* Where programs read: what everybody who raced took. People read who won. */
-static enum ronde_status print_race(struct session *session, uint64_t count,
-                                    struct ronde_error *error)
+static enum ronde_status print_autotune(struct session *session, uint64_t count,
+                                        struct ronde_error *error)
 {
-    const struct ronde_chooser *chooser = &session->contest.chooser;
-    struct ronde_trial *winner = session->trial;
+    const struct ronde_selector *selector = &session->race.autotune.selector;
+    struct ronde_benchmark *winner = session->benchmark;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < chooser->choice.count && status == RONDE_OK; i++) {
-        const double time_ns = chooser->quotes[i].time_ns;
+    for (uint32_t i = 0; i < selector->choice.count && status == RONDE_OK; i++) {
+        const double time_ns = selector->quotes[i].time_ns;
         const struct ronde_stats stats = {.median = time_ns,
                                           .min = time_ns,
                                           .p95 = time_ns,
                                           .count = 1};
-        if (!chooser->choice.candidates[i].is_eligible)
+        if (!selector->choice.candidates[i].is_eligible)
             continue;
-        session->trial = &session->contest.trials[i];
+        session->benchmark = &session->race.benchmarks[i];
         struct ronde_record record = record_of(session, count, &stats);
         record.wrong = RONDE_NOT_CHECKED;
         ronde_record_label(&record, "race");
         status = ronde_sink_record(&session->sink, &record, error);
     }
-    session->trial = winner;
+    session->benchmark = winner;
     return status;
 }
 
 /* Who runs this size, and a line where that changes. */
 static enum ronde_status pick(struct session *session, uint64_t count, struct ronde_error *error)
 {
-    const struct ronde_trial *last = session->trial;
+    const struct ronde_benchmark *last = session->benchmark;
     struct ronde_decision decision;
     char text[160];
-    if (!session->is_contest)
+    if (!session->is_autotuned)
         return RONDE_OK;
     const enum ronde_status status =
-        ronde_contest_pick(&session->contest, count, &decision, &session->trial, error);
+        ronde_race_pick(&session->race, count, &decision, &session->benchmark, error);
     if (status != RONDE_OK)
         return status;
     note_slot(session);
     if (!ronde_sink_is_table(&session->sink))
-        return session->contest.is_race ? print_race(session, count, error) : RONDE_OK;
-    if (session->trial != last && !session->contest.only_hears) {
-        ronde_chooser_say(&session->contest.chooser, &decision, text, sizeof text);
+        return session->race.autotune.is_autotune ? print_autotune(session, count, error) : RONDE_OK;
+    if (session->benchmark != last && !session->race.autotune.only_hears) {
+        ronde_selector_say(&session->race.autotune.selector, &decision, text, sizeof text);
         fprintf(session->sink.file, "# algorithm %s; schedule %016" PRIx64 "\n", text,
-                session->trial->schedule->hash);
+                session->benchmark->schedule->hash);
     }
     return RONDE_OK;
 }
@@ -313,7 +357,7 @@ static enum ronde_status pick(struct session *session, uint64_t count, struct ro
 static enum ronde_status run_sizes(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    const struct ronde_request *request = &session->request;
+    const struct ronde_compile_request *request = &session->request;
     uint64_t last = UINT64_MAX, bytes = options->min_bytes;
     enum ronde_status status = RONDE_OK;
     do {
@@ -352,18 +396,18 @@ static enum ronde_status open_subject(struct session *session, struct ronde_erro
 {
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
-    session->is_contest = ronde_is_auto(options) || ronde_is_race(options);
-    if (!session->is_contest) {
-        status = ronde_given_or_compiled(options, &session->given, error);
+    session->is_autotuned = ronde_is_auto(options) || ronde_is_autotune(options);
+    if (!session->is_autotuned) {
+        status = ronde_schedule_file_or_compiled(options, &session->given, error);
         if (status != RONDE_OK)
             return status;
-        session->request = ronde_given_request(session->given);
+        session->request = ronde_schedule_file_request(session->given);
         session->request.algorithm = session->given->algorithm;
         return RONDE_OK;
     }
     status = ronde_open_request(options, &session->request, error);
-    return status == RONDE_OK ? ronde_contest_open(options, &session->request, session->comm,
-                                                   &session->contest, error)
+    return status == RONDE_OK ? ronde_race_open(options, &session->request, session->comm,
+                                                ronde_is_autotune(options), &session->race, error)
                               : status;
 }
 
@@ -372,12 +416,12 @@ static enum ronde_status open_memory(struct session *session, uint64_t count,
                                      struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    const struct ronde_shape shape = {.collective = session->request.collective,
-                                      .ranks = session->request.ranks,
-                                      .root = session->request.root,
-                                      .count = count,
-                                      .dtype = options->dtype,
-                                      .op = options->op};
+    const struct ronde_input_range shape = {.collective = session->request.collective,
+                                            .ranks = session->request.ranks,
+                                            .root = session->request.root,
+                                            .count = count,
+                                            .dtype = options->dtype,
+                                            .op = options->op};
     const enum ronde_status status =
         ronde_memory_create_only(&shape, session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
                                  session->comm ? own_memory(session) : NULL, &session->memory,
@@ -391,15 +435,16 @@ static enum ronde_status open_memory(struct session *session, uint64_t count,
 static enum ronde_status open_named(struct session *session, uint64_t count,
                                     struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_trial_open(&session->target, session->given,
-                                                      session->options, &session->named, error);
+    const struct ronde_benchmark_options how = ronde_benchmark_options_of(session->options);
+    const enum ronde_status status =
+        ronde_benchmark_open(&session->target, session->given, &how, &session->named, error);
     if (status != RONDE_OK)
         return status;
-    session->trial = &session->named;
+    session->benchmark = &session->named;
     note_slot(session);
-    ronde_trial_aim(session->trial, &session->memory, count, false);
+    ronde_benchmark_aim(session->benchmark, &session->memory, count, false);
     return session->target.backend->supports(session->target.self, session->given,
-                                             &session->trial->launch, error);
+                                             &session->benchmark->launch, error);
 }
 
 /* Everything that can be refused is refused here, on the largest count, before the first row. */
@@ -415,9 +460,9 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
                                               options->max_bytes, options->dtype);
     status = open_memory(session, count, error);
     if (status == RONDE_OK)
-        status = session->is_contest
-                     ? ronde_contest_enter(&session->contest, &session->target, &session->memory,
-                                           session->engine, count, error)
+        status = session->is_autotuned
+                     ? ronde_race_enter(&session->race, &session->target, &session->memory,
+                                        session->engine, count, error)
                      : open_named(session, count, error);
     return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
 }
@@ -426,12 +471,16 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
 static void print_verdict(const struct session *session)
 {
     FILE *file = session->sink.file;
-    if (!session->options->check)
-        fprintf(file, "# Not checked (-c 0)\n");
+    if (!is_checked(session))
+        fprintf(file, "# Not checked (%s)\n",
+                ronde_target_moves_data(&session->target) ? "-c 0" : "no data is moved");
     else
         fprintf(file, "# Out of bounds values : %" PRIu64 " %s\n", session->wrong,
                 session->wrong ? "FAILED" : "OK");
     fprintf(file, "# Avg bus bandwidth    : %g\n", session->busbw_sum / session->rows);
+    if (session->most_warmups > 0)
+        fprintf(file, "# Warm-up runs         : %u to %u before a measurement\n",
+                session->least_warmups, session->most_warmups);
 }
 
 /* The whole command, alone or as one process of several. */
@@ -450,8 +499,8 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
         print_verdict(&session);
     if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
         status = error.status;
-    ronde_trial_close(&session.named);
-    ronde_contest_close(&session.contest);
+    ronde_benchmark_close(&session.named);
+    ronde_race_close(&session.race);
     ronde_memory_destroy(&session.memory);
     ronde_schedule_destroy(session.given);
     /* The target owns the communicator from the moment it has it. */
@@ -466,10 +515,9 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
 int ronde_cmd_run(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    if (options->hosts && !ronde_team_is_wanted(options->backend)) {
+    if (options->hosts && !ronde_job_is_wanted(options->backend)) {
         (void)ronde_fail(&error, RONDE_BAD_ARGUMENT, "--hosts needs --backend ucx");
         return ronde_report(&error);
     }
-    return ronde_team_is_wanted(options->backend) ? ronde_team_run(options, run)
-                                                  : run(options, NULL);
+    return ronde_job_is_wanted(options->backend) ? ronde_job_run(options, run) : run(options, NULL);
 }

@@ -1,10 +1,10 @@
 /* ronde sim and ronde price: predictions of one schedule, size by size. */
-#include "chooser.h"
 #include "commands.h"
-#include "given.h"
-#include "placement.h"
+#include "lab_options.h"
 #include "report.h"
+#include "schedule_file.h"
 #include "table.h"
+#include "tune_options.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -13,22 +13,23 @@
 /* What both commands hold. The second half is made anew for each placement of the ranks. */
 struct session {
     const struct ronde_options *options;
+    struct ronde_tune_options how; /* the same as tune/ takes it */
     struct ronde_platform *platform;
-    struct ronde_request request; /* before ranks are placed */
-    struct ronde_schedule *given; /* from a file, the same for all placements; else NULL */
+    struct ronde_compile_request request; /* before ranks are placed */
+    struct ronde_schedule *given;         /* from a file, the same for all placements; else NULL */
     struct ronde_placements placements;
     struct ronde_scenario scenario;
     bool has_scenario;
     struct ronde_sink sink;
 
-    struct ronde_placed seats;    /* of the chooser: of no algorithm in particular */
-    struct ronde_chooser chooser; /* where no algorithm was named; made anew for each placement */
+    struct ronde_placed seats;      /* of the chooser: of no algorithm in particular */
+    struct ronde_selector selector; /* where no algorithm was named; made anew for each placement */
     enum ronde_placement placement;
     struct ronde_placed placed;
     const char *algorithm; /* what the schedule was compiled from; NULL before the first */
     struct ronde_schedule *schedule;
     struct ronde_forecast forecast;
-    struct ronde_together together;
+    struct ronde_co_run co_run;
     bool is_last_placement;
     bool is_last; /* no size and no placement follow: pictures show this one */
 };
@@ -37,38 +38,38 @@ struct session {
  * Times are kept where something asks for them: an explanation, a picture of the last size. Where keeping them is
  * impossible (too many steps, routes that only SimGrid knows) the time is still worth having.
  */
-static enum ronde_status find_view(struct session *session, struct ronde_view *view,
+static enum ronde_status find_view(struct session *session, struct ronde_result_view *view,
                                    struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     const bool has_picture = session->is_last && (options->trace || options->timeline);
     struct ronde_error why_not = {RONDE_OK, 0, ""};
     enum ronde_status status = RONDE_UNSUPPORTED;
-    if (view->together)
-        status = ronde_together_run(&session->together, &session->forecast,
-                                    session->options->engine, &view->record, &view->kept, error);
+    if (view->co_run)
+        status = ronde_co_run_run(&session->co_run, &session->forecast, session->options->engine,
+                                  &view->record, &view->kept, error);
     else if (options->why || has_picture)
-        status = ronde_forecast_keep(&session->forecast, options->engine, &view->record,
-                                     &view->kept, &why_not);
+        status = ronde_record_keep(&session->forecast, options->engine, &view->record, &view->kept,
+                                   &why_not);
     view->is_kept = status == RONDE_OK && view->kept.on_path;
     view->result = view->kept.result;
-    if (view->together && status == RONDE_OK && !view->is_kept && (options->why || has_picture))
+    if (view->co_run && status == RONDE_OK && !view->is_kept && (options->why || has_picture))
         ronde_note("no explanation and no picture: too many steps to keep their times");
-    if (view->together || status == RONDE_OK)
+    if (view->co_run || status == RONDE_OK)
         return status;
     if (status != RONDE_UNSUPPORTED)
         return ronde_fail(error, status, "%s", why_not.message);
     if (why_not.status != RONDE_OK)
         ronde_note("no explanation and no picture: %s", why_not.message);
-    return ronde_forecast_replay(&session->forecast, options->engine, &view->record, &view->result,
-                                 error);
+    return ronde_record_replay(&session->forecast, options->engine, &view->record, &view->result,
+                               error);
 }
 
 /* One size replayed. */
 static enum ronde_status sim_size(struct session *session, struct ronde_error *error)
 {
-    struct ronde_view view = {.says_why = session->options->why,
-                              .together = session->has_scenario ? &session->together : NULL};
+    struct ronde_result_view view = {.says_why = session->options->why,
+                                     .co_run = session->has_scenario ? &session->co_run : NULL};
     enum ronde_status status = find_view(session, &view, error);
     if (status == RONDE_OK && session->placed.label[0])
         ronde_record_label(&view.record, session->placed.label);
@@ -83,15 +84,15 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
 /* One size priced twice: by formula and by the longest path. */
 static enum ronde_status price_size(struct session *session, struct ronde_error *error)
 {
-    struct ronde_view view = {.is_kept = false};
+    struct ronde_result_view view = {.is_kept = false};
     enum ronde_status status = RONDE_OK;
     /* A formula belongs to an algorithm; whoever writes a schedule gives none. */
     if (!session->given)
-        status = ronde_forecast_closed_form(&session->forecast, &view.record, error);
+        status = ronde_record_closed_form(&session->forecast, &view.record, error);
     if (status == RONDE_OK && !session->given)
         status = ronde_view_print(&view, &session->sink, error);
     if (status == RONDE_OK)
-        status = ronde_forecast_dag(&session->forecast, &view.record, error);
+        status = ronde_record_dag(&session->forecast, &view.record, error);
     return status == RONDE_OK ? ronde_view_print(&view, &session->sink, error) : status;
 }
 
@@ -119,12 +120,12 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
 {
     if (ronde_is_auto(session->options))
         return ronde_open_request(session->options, &session->request, error);
-    if (!ronde_is_given(session->options))
+    if (!ronde_is_schedule_file(session->options))
         return ronde_single_request(session->options, &session->request, error);
     const enum ronde_status status =
-        ronde_given_read(session->options, NULL, &session->given, error);
+        ronde_schedule_file_read(session->options, NULL, &session->given, error);
     if (status == RONDE_OK)
-        session->request = ronde_given_request(session->given);
+        session->request = ronde_schedule_file_request(session->given);
     return status;
 }
 
@@ -136,7 +137,7 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     if (status == RONDE_OK)
         status = ronde_placements_parse(options->placement, &session->placements, error);
     if (status == RONDE_OK)
-        status = ronde_scenario_read(options, &session->scenario, error);
+        status = ronde_scenario_of(options, &session->scenario, error);
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
     return status == RONDE_OK ? ronde_open_platform(options, &session->platform, error) : status;
 }
@@ -148,36 +149,54 @@ static void close_session(struct session *session)
     ronde_schedule_destroy(session->given);
 }
 
+/* What is sent from neighbour to neighbour goes through the machine as the placement finds best. */
+static enum ronde_status lay_schedule(struct session *session, struct ronde_compile_request *request,
+                                      struct ronde_error *error)
+{
+    struct ronde_schedule *laid = NULL;
+    const enum ronde_status status =
+        ronde_placed_lay(session->platform, session->schedule, &session->placed, &laid, error);
+    if (status != RONDE_OK || !laid)
+        return status;
+    if (session->schedule != session->given)
+        ronde_schedule_destroy(session->schedule);
+    session->schedule = laid;
+    request->channels = session->placed.channels;
+    request->channel_orders = session->placed.channel_orders;
+    return RONDE_OK;
+}
+
 /* Places the ranks of an algorithm, compiles for them, and makes ready what else happens. */
 static enum ronde_status open_algorithm(struct session *session, const char *algorithm,
                                         struct ronde_error *error)
 {
-    struct ronde_request request = session->request;
+    struct ronde_compile_request request = session->request;
     request.algorithm = algorithm;
     session->algorithm = algorithm;
-    enum ronde_status status =
-        ronde_placed_find(session->platform, session->placement, &request, &session->placed, error);
+    enum ronde_status status = ronde_placed_find(session->platform, session->placement,
+                                                 request.ranks, &session->placed, error);
     session->schedule = session->given;
     if (status == RONDE_OK && !session->given)
-        status = ronde_request_compile(&request, &session->schedule, error);
+        status = ronde_compile_default(&request, &session->schedule, error);
+    if (status == RONDE_OK)
+        status = lay_schedule(session, &request, error);
     if (status != RONDE_OK)
         return status;
     session->forecast =
-        ronde_forecast_of(session->platform, session->schedule, &request, session->options);
+        ronde_forecast_of(session->platform, session->schedule, &request, &session->how);
     session->forecast.sim.host_of = session->placed.host_of;
     status = ronde_sim_check_engine(session->platform, session->options->engine,
                                     &session->forecast.sim, error);
     if (status == RONDE_OK)
         status = ronde_forecast_check(&session->forecast, error);
     if (status == RONDE_OK && session->has_scenario)
-        status = ronde_together_open(session->options, &session->scenario, &session->forecast,
-                                     &session->together, error);
+        status = ronde_co_run_open(&session->scenario, &session->forecast, &session->co_run, error);
     return status;
 }
 
 static void close_algorithm(struct session *session)
 {
-    ronde_together_close(&session->together);
+    ronde_co_run_close(&session->co_run);
     if (session->schedule != session->given)
         ronde_schedule_destroy(session->schedule);
     ronde_placed_free(&session->placed);
@@ -188,23 +207,22 @@ static void close_algorithm(struct session *session)
 /* Where the ranks sit while algorithms are compared; ring orders come with the algorithm that is chosen. */
 static enum ronde_status open_chooser(struct session *session, struct ronde_error *error)
 {
-    struct ronde_request plain = session->request;
-    enum ronde_status status =
-        ronde_chooser_open(session->options, &plain, &session->chooser, error);
+    struct ronde_compile_request plain = session->request;
+    enum ronde_status status = ronde_selector_open(&session->how, &plain, &session->selector, error);
     if (status == RONDE_OK)
-        status = ronde_chooser_rely(&session->chooser, session->platform, NULL, 0, error);
+        status = ronde_selector_rely(&session->selector, session->platform, NULL, 0, error);
     if (status == RONDE_OK)
-        status = ronde_placed_find(session->platform, session->placement, &plain, &session->seats,
-                                   error);
-    session->chooser.appraiser.host_of = session->seats.host_of;
+        status = ronde_placed_find(session->platform, session->placement, plain.ranks,
+                                   &session->seats, error);
+    session->selector.platform_pricer.host_of = session->seats.host_of;
     /* The engine asked for replays what is chosen; comparing a dozen algorithms is for what suits the platform. */
-    session->chooser.appraiser.engine = NULL;
+    session->selector.platform_pricer.engine = NULL;
     return status;
 }
 
 static void close_chooser(struct session *session)
 {
-    ronde_chooser_close(&session->chooser);
+    ronde_selector_close(&session->selector);
     ronde_placed_free(&session->seats);
 }
 
@@ -222,10 +240,10 @@ static enum ronde_status choose(struct session *session, uint64_t count, struct 
 {
     struct ronde_decision decision;
     char text[160];
-    enum ronde_status status = ronde_chooser_decide(&session->chooser, count, &decision, error);
+    enum ronde_status status = ronde_selector_decide(&session->selector, count, &decision, error);
     if (status != RONDE_OK)
         return status;
-    const char *name = session->chooser.choice.candidates[decision.best].request.algorithm;
+    const char *name = session->selector.choice.candidates[decision.best].request.algorithm;
     const bool is_other = !session->algorithm || strcmp(session->algorithm, name) != 0;
     if (is_other) {
         close_algorithm(session);
@@ -234,7 +252,7 @@ static enum ronde_status choose(struct session *session, uint64_t count, struct 
     if (status == RONDE_OK && !session->sink.file)
         status = open_sink(session, error);
     if (status == RONDE_OK && is_other && ronde_sink_is_table(&session->sink)) {
-        ronde_chooser_say(&session->chooser, &decision, text, sizeof text);
+        ronde_selector_say(&session->selector, &decision, text, sizeof text);
         fprintf(session->sink.file, "# algorithm %s\n", text);
     }
     return status;
@@ -310,7 +328,7 @@ static int predict(const struct ronde_options *options,
                    enum ronde_status (*one_size)(struct session *, struct ronde_error *))
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options};
+    struct session session = {.options = options, .how = ronde_tune_options_of(options)};
     enum ronde_status status = open_session(&session, &error);
     if (status == RONDE_OK)
         status = walk_placements(&session, one_size, &error);

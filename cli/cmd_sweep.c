@@ -5,13 +5,16 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "cli/draw/gnuplot.h"
+#include "cli/draw/sweep_plot.h"
 #include "commands.h"
-#include "gnuplot.h"
+#include "common.h"
+#include "lab_options.h"
 #include "pool.h"
-#include "predict.h"
 #include "report.h"
-#include "sweep.h"
+#include "ronde/predicted.h"
 #include "table.h"
+#include "tune_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +43,13 @@ struct session {
 /* ---- In a child ------------------------------------------------------------------------------------------------- */
 
 static enum ronde_status request_of(const struct session *session, struct unit unit,
-                                    struct ronde_request *out_request, struct ronde_error *error)
+                                    struct ronde_compile_request *out_request,
+                                    struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     const enum ronde_status status =
-        ronde_request_of(options, session->sweep.collective, options->ranks[unit.rank_index],
-                         out_request, error);
+        ronde_compile_request_of(options, session->sweep.options.collective,
+                                 options->ranks[unit.rank_index], out_request, error);
     out_request->algorithm = options->algorithms[unit.algorithm_index];
     return status;
 }
@@ -57,7 +61,7 @@ static enum ronde_status replay_point(struct ronde_forecast *forecast,
     struct ronde_record record;
     struct ronde_sink sink = {.file = out, .json = true};
     forecast->load.count = point->count;
-    enum ronde_status status = ronde_forecast_replay(forecast, engine, &record, NULL, error);
+    enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
     if (status == RONDE_OK)
         status = ronde_sink_record(&sink, &record, error);
     fflush(out);
@@ -68,17 +72,17 @@ static enum ronde_status replay_point(struct ronde_forecast *forecast,
 static enum ronde_status do_unit(const struct session *session, struct unit unit, FILE *out,
                                  struct ronde_error *error)
 {
-    struct ronde_request request;
+    struct ronde_compile_request request;
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = request_of(session, unit, &request, error);
     if (status == RONDE_OK)
-        status = ronde_request_compile(&request, &schedule, error);
+        status = ronde_compile_default(&request, &schedule, error);
     if (status != RONDE_OK)
         return status;
-    struct ronde_forecast forecast =
-        ronde_forecast_of(session->platform, schedule, &request, session->options);
+    const struct ronde_tune_options how = ronde_tune_options_of(session->options);
+    struct ronde_forecast forecast = ronde_forecast_of(session->platform, schedule, &request, &how);
     status = ronde_forecast_check(&forecast, error);
-    for (uint32_t s = 0; s < session->sweep.size_count && status == RONDE_OK; s++) {
+    for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
         if (point->is_wanted && !point->is_done)
@@ -226,8 +230,8 @@ static void print_winners(const struct session *session, FILE *file)
     for (uint32_t r = 0; r < options->rank_counts; r++)
         fprintf(file, "  %14u ranks", options->ranks[r]);
     fputc('\n', file);
-    for (uint32_t s = 0; s < session->sweep.size_count; s++) {
-        fprintf(file, "%12s", ronde_cell_size(session->sweep.sizes[s]).text);
+    for (uint32_t s = 0; s < session->sweep.options.size_count; s++) {
+        fprintf(file, "%12s", ronde_cell_size(session->sweep.options.sizes[s]).text);
         for (uint32_t r = 0; r < options->rank_counts; r++) {
             const uint32_t winner = ronde_sweep_winner(&session->sweep, r, s, &gain);
             if (winner == RONDE_NONE)
@@ -283,11 +287,14 @@ int ronde_cmd_sweep(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct session session = {.options = options};
+    struct ronde_sweep_options how;
     enum ronde_status status = check_components(options, &error);
     if (status == RONDE_OK)
         status = ronde_open_platform(options, &session.platform, &error);
     if (status == RONDE_OK)
-        status = ronde_sweep_open(options, session.platform, &session.sweep, &error);
+        status = ronde_sweep_options_of(options, &how, &error);
+    if (status == RONDE_OK)
+        status = ronde_sweep_open(&how, session.platform, &session.sweep, &error);
     if (status == RONDE_OK)
         status = open_output(&session, &error);
     if (status == RONDE_OK)

@@ -1,23 +1,39 @@
 /* ronde validate: measured, replayed and priced side by side. */
+#include "bench/rig/rig_measurer.h"
+#include "cli/draw/gnuplot.h"
+#include "cli/draw/plot.h"
 #include "commands.h"
-#include "compare.h"
-#include "gnuplot.h"
-#include "plot.h"
+#include "compare_print.h"
+#include "lab_options.h"
 #include "report.h"
-#include "score.h"
+#include "ronde/recorded.h"
+#include "score_print.h"
 
 #include "ronde/sim.h"
 
+/* What the command holds. */
+struct session {
+    const struct ronde_options *options;
+    struct ronde_platform *platform;
+    struct ronde_rig_measurer rig;
+    struct ronde_measurer measurer; /* of the rig, where there is one */
+    struct ronde_comparison comparison;
+    struct ronde_sink sink;
+    struct ronde_sink records; /* beside what is printed */
+};
+
 /* Where the measurements and the constants come from. */
-static void print_head(const struct ronde_comparison *comparison, FILE *file)
+static void print_head(const struct session *session)
 {
-    const struct ronde_platform_facts *facts = ronde_platform_facts(comparison->platform);
+    const struct ronde_options *options = session->options;
+    const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
+    FILE *file = session->sink.file;
     fprintf(file, "# ronde %s: %s on %s, backend %s\n", RONDE_VERSION,
-            ronde_collective_text(comparison->grid.collective), comparison->machine,
-            comparison->options->rig ? "ucx" : comparison->options->backend);
-    if (comparison->options->rig)
-        fprintf(file, "# between the hosts of rig %s\n", comparison->options->rig);
-    fprintf(file, "# predicted from %s%s%s\n#\n", ronde_platform_path(comparison->platform),
+            ronde_collective_text(session->comparison.grid.collective), session->comparison.machine,
+            options->rig ? "ucx" : options->backend);
+    if (options->rig)
+        fprintf(file, "# between the hosts of rig %s\n", options->rig);
+    fprintf(file, "# predicted from %s%s%s\n#\n", ronde_platform_path(session->platform),
             facts->measured_by[0] ? ": " : "", facts->measured_by);
 }
 
@@ -40,68 +56,112 @@ static enum ronde_status check_components(const struct ronde_options *options,
 }
 
 /* Measured rows appear as they are done; the summary needs all of them. */
-static enum ronde_status compare(struct ronde_comparison *comparison, struct ronde_sink *sink,
-                                 struct ronde_error *error)
+static enum ronde_status compare(struct session *session, struct ronde_error *error)
 {
-    const bool is_table = ronde_sink_is_table(sink);
+    const struct ronde_options *options = session->options;
+    const struct ronde_validation *grid = &session->comparison.grid;
+    const bool is_table = ronde_sink_is_table(&session->sink);
+    struct ronde_comparison_printer printer = {.sink = &session->sink,
+                                               .records = session->records.file ? &session->records
+                                                                                : NULL};
     if (is_table)
-        print_head(comparison, sink->file);
-    enum ronde_status status = ronde_comparison_run(comparison, sink, error);
-    if (status == RONDE_OK && is_table && comparison->options->rig)
-        fprintf(sink->file,
+        print_head(session);
+    enum ronde_status status = ronde_comparison_show(&session->comparison, &printer, error);
+    if (status == RONDE_OK && is_table && options->rig)
+        fprintf(session->sink.file,
                 "#\n# %u repetitions, and %u that other processes disturbed (more than 0.3 core)\n",
-                comparison->tally.kept, comparison->tally.discarded);
+                session->rig.tally.kept, session->rig.tally.discarded);
     if (status == RONDE_OK && is_table)
-        status = ronde_summary_print(&comparison->grid, sink->file, error);
+        status = ronde_summary_print(grid, session->sink.file, error);
     if (status == RONDE_OK)
-        status = ronde_score_rows(&comparison->grid, sink, error);
-    if (status == RONDE_OK && comparison->records)
-        status = ronde_score_rows(&comparison->grid, comparison->records, error);
-    if (status == RONDE_OK && comparison->options->plot)
-        status = ronde_plot_validation(&comparison->grid, comparison->options->plot, error);
-    if (status == RONDE_OK && comparison->options->plot)
-        ronde_note("wrote %s", comparison->options->plot);
+        status = ronde_score_rows(grid, &session->sink, error);
+    if (status == RONDE_OK && printer.records)
+        status = ronde_score_rows(grid, printer.records, error);
+    if (status == RONDE_OK && options->plot)
+        status = ronde_plot_validation(grid, options->plot, error);
+    if (status == RONDE_OK && options->plot)
+        ronde_note("wrote %s", options->plot);
     return status;
 }
 
 /* Records beside whatever is printed. */
-static enum ronde_status open_records(const struct ronde_options *options, struct ronde_sink *sink,
-                                      struct ronde_comparison *comparison, struct ronde_error *error)
+static enum ronde_status open_records(struct session *session, struct ronde_error *error)
 {
-    struct ronde_options as_records = *options;
-    if (!options->records)
+    struct ronde_options as_records = *session->options;
+    if (!as_records.records)
         return RONDE_OK;
-    as_records.output = options->records;
+    as_records.output = as_records.records;
     as_records.json = true;
     as_records.csv = false;
-    comparison->records = sink;
-    return ronde_sink_open(&as_records, sink, error);
+    return ronde_sink_open(&as_records, &session->records, error);
+}
+
+/* The grid, measured on this machine or between the hosts of a rig. */
+static enum ronde_status open_comparison(struct session *session, struct ronde_error *error)
+{
+    struct ronde_compare_options how;
+    const enum ronde_status status =
+        ronde_compare_options_of(session->options, session->platform, &how, error);
+    if (status != RONDE_OK)
+        return status;
+    session->rig.rig = session->options->rig;
+    session->measurer = ronde_rig_measurer(&session->rig);
+    how.measurer = session->options->rig ? &session->measurer : NULL;
+    return ronde_comparison_open(&how, &session->comparison, error);
+}
+
+/* What an earlier run has measured: summed up, and drawn again where that is asked for. */
+static enum ronde_status sum_up(const struct ronde_options *options, struct ronde_error *error)
+{
+    struct ronde_sink sink = {0};
+    struct ronde_recorded recorded = {.grid = {.points = NULL}};
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from: of which collective is missing");
+    if (options->json || options->csv || options->records)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from prints no records: it reads them");
+    enum ronde_status status = ronde_parse_collective(options->arguments[0], &collective, error);
+    if (status == RONDE_OK)
+        status = ronde_recorded_read(options->from, collective, &recorded, error);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(options, &sink, error);
+    if (status == RONDE_OK) {
+        fprintf(sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
+                ronde_collective_text(collective), options->from);
+        status = ronde_summary_print(&recorded.grid, sink.file, error);
+    }
+    if (status == RONDE_OK && options->plot)
+        status = ronde_plot_validation(&recorded.grid, options->plot, error);
+    if (sink.file && ronde_sink_close(&sink, error) != RONDE_OK && status == RONDE_OK)
+        status = error->status;
+    ronde_recorded_close(&recorded);
+    return status;
 }
 
 int ronde_cmd_validate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
-    struct ronde_comparison comparison = {0};
-    struct ronde_sink sink = {0}, records = {0};
+    struct session session = {.options = options};
+    if (options->from)
+        return sum_up(options, &error) == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
     enum ronde_status status = check_components(options, &error);
     if (status == RONDE_OK)
-        status = ronde_open_platform(options, &platform, &error);
+        status = ronde_open_platform(options, &session.platform, &error);
     if (status == RONDE_OK)
-        status = ronde_comparison_open(options, platform, &comparison, &error);
+        status = open_comparison(&session, &error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)
-        status = open_records(options, &records, &comparison, &error);
+        status = open_records(&session, &error);
     if (status == RONDE_OK)
-        status = compare(&comparison, &sink, &error);
-    if (records.file && ronde_sink_close(&records, &error) != RONDE_OK)
+        status = compare(&session, &error);
+    if (session.records.file && ronde_sink_close(&session.records, &error) != RONDE_OK)
         status = error.status;
-    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
+    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
         status = error.status;
-    const bool is_wrong = comparison.wrong > 0;
-    ronde_comparison_close(&comparison);
-    ronde_platform_destroy(platform);
+    const bool is_wrong = session.comparison.wrong > 0;
+    ronde_comparison_close(&session.comparison);
+    ronde_platform_destroy(session.platform);
     if (status != RONDE_OK)
         return ronde_report(&error);
     if (is_wrong)

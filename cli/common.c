@@ -1,64 +1,7 @@
 /* From options to requests, schedules, platforms and sinks. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "common.h"
 
-#include "report.h"
-
-#include "ronde/hw.h"
-
 #include <string.h>
-#include <unistd.h>
-
-#define COLLECTIVE_TEXT(name, text) text,
-static const char *const collective_names[] = {RONDE_COLLECTIVE_LIST(COLLECTIVE_TEXT)};
-#undef COLLECTIVE_TEXT
-
-enum ronde_status ronde_parse_collective(const char *text, enum ronde_collective *out,
-                                         struct ronde_error *error)
-{
-    if (ronde_collective_parse(text, out))
-        return RONDE_OK;
-    const char *nearest = ronde_nearest(text, collective_names, RONDE_COLLECTIVE_COUNT);
-    if (nearest)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown collective \"%s\"; did you mean %s?",
-                          text, nearest);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "unknown collective \"%s\"; `ronde list` names them", text);
-}
-
-const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
-                                                    const char *name, struct ronde_error *error)
-{
-    const char *names[RONDE_MAX_NAMES * 4];
-    uint32_t count = 0, total = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
-    for (uint32_t i = 0; i < total && count < RONDE_MAX_NAMES * 4; i++)
-        if (all[i].collective == collective)
-            names[count++] = all[i].name;
-    const char *nearest = ronde_nearest(name, names, count);
-    if (nearest && strcmp(nearest, name) != 0) {
-        ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no algorithm \"%s\"; did you mean %s?",
-                   ronde_collective_text(collective), name, nearest);
-        return NULL;
-    }
-    return ronde_algorithm_find(collective, name, error);
-}
-
-const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *request)
-{
-    uint32_t total = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
-    for (uint32_t i = 0; i < total; i++) {
-        struct ronde_error why_not = {0};
-        request->algorithm = all[i].name;
-        if (all[i].collective == request->collective &&
-            all[i].supports(request, &why_not) == RONDE_OK)
-            return &all[i];
-    }
-    request->algorithm = NULL;
-    return NULL;
-}
 
 /* What most commands ask of their command line: one collective, one number of ranks, one algorithm at most. */
 static enum ronde_status check_single(const struct ronde_options *options,
@@ -82,7 +25,7 @@ static enum ronde_status check_single(const struct ronde_options *options,
 
 /* Pairs are named by rank, and only send_recv has any. */
 static enum ronde_status add_pairs(const struct ronde_options *options,
-                                   struct ronde_request *request, struct ronde_error *error)
+                                   struct ronde_compile_request *request, struct ronde_error *error)
 {
     if (options->pairs.ranks == 0)
         return RONDE_OK;
@@ -99,16 +42,17 @@ static enum ronde_status add_pairs(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-enum ronde_status ronde_request_of(const struct ronde_options *options,
-                                   enum ronde_collective collective, uint32_t ranks,
-                                   struct ronde_request *out_request, struct ronde_error *error)
+enum ronde_status ronde_compile_request_of(const struct ronde_options *options,
+                                           enum ronde_collective collective, uint32_t ranks,
+                                           struct ronde_compile_request *out_request,
+                                           struct ronde_error *error)
 {
     const struct ronde_grid *shape = &options->shape;
-    struct ronde_request request = {.collective = collective,
-                                    .ranks = ranks,
-                                    .root = options->root,
-                                    .channels = options->channels,
-                                    .shape_count = shape->count};
+    struct ronde_compile_request request = {.collective = collective,
+                                            .ranks = ranks,
+                                            .root = options->root,
+                                            .channels = options->channels,
+                                            .shape_count = shape->count};
     memcpy(request.shape, shape->radix, sizeof request.shape);
     if (request.root >= ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks", request.root,
@@ -123,19 +67,21 @@ enum ronde_status ronde_request_of(const struct ronde_options *options,
 }
 
 enum ronde_status ronde_open_request(const struct ronde_options *options,
-                                     struct ronde_request *out_request, struct ronde_error *error)
+                                     struct ronde_compile_request *out_request,
+                                     struct ronde_error *error)
 {
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     const enum ronde_status status = check_single(options, &collective, error);
     return status == RONDE_OK
-               ? ronde_request_of(options, collective, options->ranks[0], out_request, error)
+               ? ronde_compile_request_of(options, collective, options->ranks[0], out_request, error)
                : status;
 }
 
 enum ronde_status ronde_single_request(const struct ronde_options *options,
-                                       struct ronde_request *out_request, struct ronde_error *error)
+                                       struct ronde_compile_request *out_request,
+                                       struct ronde_error *error)
 {
-    struct ronde_request request;
+    struct ronde_compile_request request;
     const enum ronde_status status = ronde_open_request(options, &request, error);
     if (status != RONDE_OK)
         return status;
@@ -151,57 +97,11 @@ enum ronde_status ronde_single_request(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-enum ronde_status ronde_request_compile(const struct ronde_request *request,
+enum ronde_status ronde_compile_default(const struct ronde_compile_request *request,
                                         struct ronde_schedule **out_schedule,
                                         struct ronde_error *error)
 {
     return ronde_compile(request, ronde_mem_default(), NULL, out_schedule, error);
-}
-
-/* The folder of the executable, so that a build tree and an installed tree find their own files. */
-static bool executable_folder(char *out_path, size_t bytes)
-{
-    const ssize_t length = readlink("/proc/self/exe", out_path, bytes - 1);
-    if (length <= 0)
-        return false;
-    out_path[length] = '\0';
-    char *slash = strrchr(out_path, '/');
-    if (slash)
-        *slash = '\0';
-    return slash != NULL;
-}
-
-/* Joins and asks whether it can be read. */
-static bool readable(char *out_path, size_t bytes, const char *folder, const char *middle,
-                     const char *name)
-{
-    const int length = snprintf(out_path, bytes, "%s%s%s", folder, middle, name);
-    return length > 0 && (size_t)length < bytes && access(out_path, R_OK) == 0;
-}
-
-bool ronde_topologies_folder(char *out_path, size_t bytes)
-{
-    char folder[RONDE_PATH_BYTES];
-    if (executable_folder(folder, sizeof folder) &&
-        readable(out_path, bytes, folder, RONDE_TOPOLOGIES_INSTALLED, ""))
-        return true;
-    return readable(out_path, bytes, RONDE_TOPOLOGIES_DIR, "", "");
-}
-
-void ronde_find_topology(const char *text, char *out_path, size_t bytes)
-{
-    char folder[RONDE_PATH_BYTES], name[RONDE_PATH_BYTES];
-    if (readable(out_path, bytes, "", "", text))
-        return;
-    /* A shipped name has no slash; anything else was meant as a path and is reported as such. */
-    if (!strchr(text, '/') && ronde_topologies_folder(folder, sizeof folder)) {
-        if (readable(out_path, bytes, folder, "/", text))
-            return;
-        snprintf(name, sizeof name, "%s.xml", text);
-        if (readable(out_path, bytes, folder, "/", name))
-            return;
-    }
-    snprintf(out_path, bytes, "%s", text);
 }
 
 enum ronde_status ronde_open_platform(const struct ronde_options *options,
@@ -270,36 +170,4 @@ enum ronde_status ronde_sink_close(struct ronde_sink *sink, struct ronde_error *
     if (failed || close_failed)
         return ronde_fail(error, RONDE_IO, "results could not be written");
     return RONDE_OK;
-}
-
-/* The GPUs of a backend that has its ranks on some. */
-static bool find_devices(const char *backend_name, struct ronde_machine *out_machine)
-{
-    struct ronde_error ignored = {0};
-    const struct ronde_backend *backend =
-        backend_name ? ronde_backend_find(backend_name, &ignored) : NULL;
-    return backend && backend->probe(out_machine, &ignored) == RONDE_OK && out_machine->devices > 0;
-}
-
-void ronde_machine_line(const char *backend, uint32_t cores, char *out_line, size_t bytes)
-{
-    struct ronde_machine machine;
-    if (find_devices(backend, &machine)) {
-        snprintf(out_line, bytes, "%s", machine.description);
-        return;
-    }
-    char model[96] = "unknown processor";
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) == 0 ? strstr(line, ": ") : NULL;
-        if (!colon)
-            continue;
-        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file)
-        fclose(file);
-    snprintf(out_line, bytes, "%s, %u usable cores, sums with %s", model, cores,
-             ronde_level_text(ronde_level_widest()));
 }

@@ -6,24 +6,11 @@
 #define RONDE_CLI_COMMON_H
 
 #include "options.h"
-#include "record.h"
 
+#include "ronde/data_files.h"
+#include "ronde/record.h"
 #include "ronde/schedules.h"
 #include "ronde/topologies.h"
-
-/** Longest path built here. */
-#define RONDE_PATH_BYTES 4096
-
-/** The collective named by the first argument. Errors: BAD_ARGUMENT naming the nearest one. */
-RONDE_MUST_CHECK enum ronde_status
-ronde_parse_collective(const char *text, enum ronde_collective *out, struct ronde_error *error);
-
-/** The algorithm named by -a, or its nearest name in the error. Errors: BAD_ARGUMENT. */
-const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
-                                                    const char *name, struct ronde_error *error);
-
-/** The first algorithm of a collective that serves a request; NULL if none. Fills in request->algorithm. */
-const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *request);
 
 /**
  * What the options ask of a collective on so many ranks: root, channels, shape, pairs; no algorithm
@@ -31,15 +18,16 @@ const struct ronde_algorithm *ronde_first_algorithm(struct ronde_request *reques
  * beyond the ranks, a shape of other ranks, pairs for anything but send_recv.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_request_of(const struct ronde_options *options, enum ronde_collective collective,
-                 uint32_t ranks, struct ronde_request *out_request, struct ronde_error *error);
+ronde_compile_request_of(const struct ronde_options *options, enum ronde_collective collective,
+                         uint32_t ranks, struct ronde_compile_request *out_request,
+                         struct ronde_error *error);
 
 /**
  * What a command asks that takes one collective and one -N; no algorithm yet. Errors: BAD_ARGUMENT for anything missing,
  * unknown or plural.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_open_request(const struct ronde_options *options,
-                                                      struct ronde_request *out_request,
+                                                      struct ronde_compile_request *out_request,
                                                       struct ronde_error *error);
 
 /**
@@ -48,7 +36,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_open_request(const struct ronde_options
  * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_options *options,
-                                                        struct ronde_request *out_request,
+                                                        struct ronde_compile_request *out_request,
                                                         struct ronde_error *error);
 
 /**
@@ -56,15 +44,9 @@ RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_optio
  * error as well.
  * Errors: as ronde_compile.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_request_compile(const struct ronde_request *request,
+RONDE_MUST_CHECK enum ronde_status ronde_compile_default(const struct ronde_compile_request *request,
                                                          struct ronde_schedule **out_schedule,
                                                          struct ronde_error *error);
-
-/** Path of a platform: a path that exists, else the file of a shipped name, else the text itself. */
-void ronde_find_topology(const char *text, char *out_path, size_t bytes);
-
-/** Folder of the shipped platform files; false if there is none. */
-bool ronde_topologies_folder(char *out_path, size_t bytes);
 
 /** Reads the platform of --topo. Errors: BAD_ARGUMENT when it was not given; as ronde_platform_read. */
 RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_options *options,
@@ -99,8 +81,5 @@ RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,
 /** Closes the sink. Errors: IO when what was printed did not all arrive. */
 RONDE_MUST_CHECK enum ronde_status ronde_sink_close(struct ronde_sink *sink,
                                                     struct ronde_error *error);
-
-/** One line that names this machine: processor and the cores that may be used, or the GPUs that the backend runs on. */
-void ronde_machine_line(const char *backend, uint32_t cores, char *out_line, size_t bytes);
 
 #endif

@@ -39,13 +39,13 @@ static void close_pair(struct pair *pair)
 static enum ronde_status run(const struct ronde_show *show, enum ronde_collective collective,
                              enum ronde_op op, const struct pair *pair, struct ronde_error *error)
 {
-    const struct ronde_act act = {.collective = collective,
-                                  .op = op,
-                                  .dtype = RONDE_FLOAT64,
-                                  .ranks = pair->in.ranks,
-                                  .count = pair->in.count,
-                                  .in = pair->in.data,
-                                  .out = pair->out.data};
+    const struct ronde_stage_call act = {.collective = collective,
+                                         .op = op,
+                                         .dtype = RONDE_FLOAT64,
+                                         .ranks = pair->in.ranks,
+                                         .count = pair->in.count,
+                                         .in = pair->in.data,
+                                         .out = pair->out.data};
     return ronde_act_run(show->target, &act, error);
 }
 

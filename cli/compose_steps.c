@@ -40,12 +40,12 @@ static enum ronde_status pass_on(struct ring *ring, uint32_t ahead, uint32_t ste
                                  struct ronde_error *error)
 {
     const uint32_t ranks = ring->tensor.ranks;
-    const struct ronde_act act = {.collective = RONDE_SEND_RECV,
-                                  .dtype = ring->tensor.dtype,
-                                  .ranks = ranks,
-                                  .count = 1,
-                                  .in = ring->sent,
-                                  .out = ring->arrived.data};
+    const struct ronde_stage_call act = {.collective = RONDE_SEND_RECV,
+                                         .dtype = ring->tensor.dtype,
+                                         .ranks = ranks,
+                                         .count = 1,
+                                         .in = ring->sent,
+                                         .out = ring->arrived.data};
     for (uint32_t rank = 0; rank < ranks; rank++)
         ring->sent[rank] =
             (unsigned char *)ring->tensor.data[rank] +
@@ -129,7 +129,7 @@ static enum ronde_status run_ways(const struct ronde_show *show, const struct wa
                                   struct ronde_error *error)
 {
     const uint32_t ranks = ways->in.ranks;
-    const struct ronde_act acts[] = {
+    const struct ronde_stage_call acts[] = {
         {.collective = RONDE_REDUCE_SCATTER, .count = 1, .in = ways->in.data, .out = ways->part.data},
         {.collective = RONDE_ALL_GATHER, .count = 1, .in = ways->part.data, .out = ways->halves.data},
         {.collective = RONDE_ALL_REDUCE,
@@ -139,7 +139,7 @@ static enum ronde_status run_ways(const struct ronde_show *show, const struct wa
     };
     enum ronde_status status = RONDE_OK;
     for (size_t i = 0; status == RONDE_OK && i < sizeof acts / sizeof acts[0]; i++) {
-        struct ronde_act act = acts[i];
+        struct ronde_stage_call act = acts[i];
         act.dtype = ways->in.dtype;
         act.ranks = ranks;
         status = ronde_act_run(show->target, &act, error);
@@ -152,10 +152,10 @@ static enum ronde_status compile_ring(enum ronde_collective collective, uint32_t
                                       struct ronde_schedule **out_schedule,
                                       struct ronde_error *error)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = "ring",
-                                          .ranks = ranks};
-    return ronde_request_compile(&request, out_schedule, error);
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = "ring",
+                                                  .ranks = ranks};
+    return ronde_compile_default(&request, out_schedule, error);
 }
 
 /* Both halves as one schedule, which is proved to be an all_reduce, and run. */
@@ -275,12 +275,12 @@ static enum ronde_status run_groups(const struct ronde_show *show, const struct 
     enum ronde_status status = RONDE_OK;
     for (uint32_t g = 0; status == RONDE_OK && g < GROUPS; g++) {
         const struct group *group = &world->groups[g];
-        const struct ronde_act act = {.collective = RONDE_ALL_REDUCE,
-                                      .dtype = world->in.dtype,
-                                      .ranks = group->ranks,
-                                      .count = world->in.count,
-                                      .in = group->in,
-                                      .out = group->out};
+        const struct ronde_stage_call act = {.collective = RONDE_ALL_REDUCE,
+                                             .dtype = world->in.dtype,
+                                             .ranks = group->ranks,
+                                             .count = world->in.count,
+                                             .in = group->in,
+                                             .out = group->out};
         if (group->ranks > 0)
             status = ronde_act_start(show->target, &act, &performances[g], error);
     }

@@ -1,9 +1,10 @@
 /* ronde: the dispatch table. */
 #include "commands.h"
-#include "field.h"
 #include "report.h"
+#include "ronde/field.h"
 
 #include "ronde/comm.h"
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/sim.h"
 #include "ronde/topologies.h"
@@ -62,15 +63,25 @@ static const struct ronde_command commands[] = {
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
      "  ronde plan all_reduce -N 4 --backend cpu\n",
      WHAT SWEEP "slot depth topo engine backend plot" PRINT, 1, false, ronde_cmd_plan},
+    {"tune", "[COLLECTIVE]", "measure all algorithms on this machine, for -a auto",
+     "  ronde tune\n  ronde tune --backend proc --budget 300\n"
+     "  ronde tune all_reduce -N 4 -b 8 -e 1M -o tables/cpu.txt\n"
+     "The table goes to the user's configuration, where `auto` finds it "
+     "($XDG_CONFIG_HOME/ronde/tune\n"
+     "or ~/.config/ronde/tune), unless -o names another file. Nobody else should use the "
+     "machine.\n",
+     " ranks minbytes maxbytes stepbytes stepfactor bytes timeout backend budget output ", 1, false,
+     ronde_cmd_tune},
     {"calibrate", "", "measure this machine and write it as a platform file",
      "  ronde calibrate -o machine.xml\n  ronde calibrate -N 64 --json\n",
      " ranks slot depth timeout backend rig json csv output ", 0, false, ronde_cmd_calibrate},
     {"validate", "COLLECTIVE", "measured, replayed and priced side by side",
      "  ronde validate all_reduce -a ring,tree -N 2,4 --topo machine.xml\n"
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
-     " --plot validate.svg\n",
-     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records" PRINT, 1,
-     false, ronde_cmd_validate},
+     " --plot validate.svg\n"
+     "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n",
+     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
+     1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks",
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
@@ -81,11 +92,11 @@ static const struct ronde_command commands[] = {
      "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
-     "  ronde demo\n  ronde demo --output /tmp/demo\n"
+     "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"
      "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"
      "Operations are the collectives, the compositions mean, argmax, softmax, ring, halves and\n"
      "groups, and all.\n",
-     " operation world-size backend output ", 0, false, ronde_cmd_demo},
+     " operation world-size backend output verbose ", 0, false, ronde_cmd_demo},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -132,18 +143,14 @@ static int print_help(FILE *file, int code)
 /* Executors that work here, and what joins processes. */
 static void print_executors(void)
 {
-    const char *reason = NULL;
     uint32_t count;
-    const struct ronde_backend *const *backends = ronde_backends(&count);
-    for (uint32_t b = 0; b < count; b++) {
+    const struct ronde_executor *executors = ronde_executors(&count);
+    for (uint32_t e = 0; e < count; e++) {
         struct ronde_machine machine;
         struct ronde_error why_not = {0};
-        if (backends[b]->probe(&machine, &why_not) == RONDE_OK)
-            printf(" %s", backends[b]->name);
+        if (ronde_executor_probe(&executors[e], &machine, &why_not) == RONDE_OK)
+            printf(" %s", executors[e].name);
     }
-    for (unsigned t = RONDE_TRANSPORT_PROC; t < RONDE_TRANSPORT_COUNT; t++)
-        if (ronde_transport_available((enum ronde_transport)t, &reason))
-            printf(" %s", ronde_transport_text((enum ronde_transport)t));
 }
 
 /* Features are asked, not remembered from the build. */

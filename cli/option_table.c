@@ -1,6 +1,9 @@
 /* All options of all commands. See option_table.h. */
 #include "option_table.h"
 
+#include "ronde/executors.h"
+
+#include <stdio.h>
 #include <string.h>
 
 /* Letters and long names are nccl-tests' where it has them. */
@@ -16,7 +19,8 @@ static const struct argp_option all_options[] = {
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
     {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
     {"iters", 'n', "COUNT", 0, "measured iterations of a size", 1},
-    {"warmup_iters", 'w', "COUNT", 0, "unmeasured iterations before them", 1},
+    {"warmup_iters", 'w', "COUNT", 0,
+     "unmeasured iterations before them (default: until times are stable)", 1},
     {"check", 'c', "0|1", 0,
      "compare results with the host backend, host's with the definition (default 1)", 1},
     {"datatype", 'd', "TYPE", 0, "element type (default float32)", 1},
@@ -37,8 +41,9 @@ static const struct argp_option all_options[] = {
     {"seed", KEY_SEED, "NUMBER", 0, "host backend: order of the random interleaving", 2},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "give up a run after this long (default 60, a replay 600)", 2},
-    {"backend", KEY_BACKEND, "NAME", 0,
-     "what executes: cpu (default), host, cuda, or processes: proc or ucx", 2},
+    {"budget", KEY_BUDGET, "SECONDS", 0,
+     "measure in as many rounds as this long allows, one at least (default 100)", 2},
+    {"backend", KEY_BACKEND, "NAME", 0, "what executes", 2},
     {"rank", KEY_RANK, "R|R..S", 0,
      "processes: this one's rank, or those to make here, where nobody else starts them", 2},
     {"join", KEY_JOIN, "HOST:PORT", 0, "processes: where rank 0 listens and the others come", 2},
@@ -85,12 +90,14 @@ static const struct argp_option all_options[] = {
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
     {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
-    {"verbose", KEY_VERBOSE, NULL, 0, "with --all: also say what is left out and why", 3},
+    {"verbose", KEY_VERBOSE, NULL, 0, "say more; with --all: also what is left out and why", 3},
     {"why", KEY_WHY, NULL, 0, "bottleneck, busiest links and what the critical path is made of", 3},
     {"trace", KEY_TRACE, "FILE", 0, "write a timeline for ui.perfetto.dev", 3},
     {"timeline", KEY_TIMELINE, "FILE", 0, "write an SVG of ranks over time (up to 64 ranks)", 3},
     {"map", KEY_MAP, "FILE", 0, "write an SVG of the fastest algorithm by ranks and bytes", 3},
     {"records", KEY_RECORDS, "FILE", 0, "write records there, whatever else is printed", 3},
+    {"from", KEY_FROM, "FILE", 0,
+     "sum up and draw these records of an earlier run; nothing is measured", 3},
     {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
@@ -114,16 +121,30 @@ static bool takes(const struct ronde_command *command, const char *name)
     return false;
 }
 
-uint32_t ronde_option_table(const struct ronde_command *command,
-                            struct argp_option own[RONDE_OPTION_ROOM])
+/* What --backend takes, from the registry. */
+static void write_backends(char *text, size_t bytes)
 {
+    char here[128];
+    char processes[128];
+    ronde_executor_names(false, here, sizeof here);
+    ronde_executor_names(true, processes, sizeof processes);
+    snprintf(text, bytes, "what executes: %s (default cpu), or processes: %s", here, processes);
+}
+
+uint32_t ronde_option_table(const struct ronde_command *command,
+                            struct ronde_own_options *out_options)
+{
+    struct argp_option *own = out_options->all;
     uint32_t count = 0;
+    write_backends(out_options->backends, sizeof out_options->backends);
     for (size_t i = 0; i < ALL_COUNT; i++) {
         if (!takes(command, all_options[i].name))
             continue;
         own[count] = all_options[i];
         if (own[count].key == (command->o_is_op ? KEY_OP : KEY_OUTPUT))
             own[count].key = 'o';
+        if (own[count].key == KEY_BACKEND)
+            own[count].doc = out_options->backends;
         count++;
     }
     own[count] = (struct argp_option){0};

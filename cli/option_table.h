@@ -26,6 +26,7 @@ enum key {
     KEY_OUTPUT,
     KEY_PLOT,
     KEY_RECORDS,
+    KEY_FROM,
     KEY_ALL,
     KEY_EXPAND,
     KEY_SHAPE,
@@ -66,17 +67,24 @@ enum key {
     KEY_BIND,
     KEY_NIC_RATE,
     KEY_NVLINK_RATE,
-    KEY_MEMORY_RATE
+    KEY_MEMORY_RATE,
+    KEY_BUDGET
 };
 
 /** Room for the options of any command, the entry that ends them included. */
 #define RONDE_OPTION_ROOM 96u
 
+/** The options of one command. */
+struct ronde_own_options {
+    struct argp_option all[RONDE_OPTION_ROOM]; /**< zero-terminated; may point to what follows */
+    char backends[320];                        /**< what --backend takes */
+};
+
 /**
- * The command's own table, zero-terminated. -o goes to op where nccl-tests users expect it, else
+ * The command's own options, zero-terminated. -o goes to op where nccl-tests users expect it, else
  * to output. Returns how many options there are.
  */
 uint32_t ronde_option_table(const struct ronde_command *command,
-                            struct argp_option own[RONDE_OPTION_ROOM]);
+                            struct ronde_own_options *out_options);
 
 #endif

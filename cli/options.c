@@ -195,6 +195,7 @@ static const struct plain plains[] = {
     TEXT(KEY_OUTPUT, output),
     TEXT(KEY_PLOT, plot),
     TEXT(KEY_RECORDS, records),
+    TEXT(KEY_FROM, from),
     TEXT(KEY_OPERATION, operation),
     TEXT(KEY_FABRIC, fabric),
     TEXT(KEY_PLACEMENT, placement),
@@ -297,6 +298,8 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_number_parse("seed", text, 0, INT64_MAX, &options->seed, error);
     case KEY_SLOT:
         return parse_slot(text, &options->slot_bytes, error);
+    case KEY_BUDGET:
+        return parse_positive("budget", text, 1e6, &options->budget_s, error);
     case KEY_TIMEOUT:
         return parse_positive("timeout", text, 1e6, &options->timeout_s, error);
     default:
@@ -478,7 +481,7 @@ static void set_defaults(struct ronde_options *options)
         .max_bytes = (uint64_t)16 << 20,
         .factor = 4,
         .iterations = 20,
-        .warmups = 5,
+        .warmups = RONDE_NONE,
         .check = true,
         .dtype = RONDE_FLOAT32,
         .op = RONDE_SUM,
@@ -491,26 +494,26 @@ static void set_defaults(struct ronde_options *options)
 enum ronde_status ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
                                       struct ronde_options *out_options, struct ronde_error *error)
 {
-    struct argp_option own[RONDE_OPTION_ROOM];
+    struct ronde_own_options own;
     struct parsing parsing = {command, out_options, error, false, 1};
-    (void)ronde_option_table(command, own);
+    (void)ronde_option_table(command, &own);
     set_defaults(out_options);
     out_options->argv = argv;
     out_options->argc = argc;
-    const struct argp argp = {.options = own, .parser = on_key};
+    const struct argp argp = {.options = own.all, .parser = on_key};
     if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing) !=
         0)
-        return error->status != RONDE_OK ? error->status : explain(&parsing, own, argv, argc);
+        return error->status != RONDE_OK ? error->status : explain(&parsing, own.all, argv, argc);
     return out_options->help ? RONDE_OK : check_sweep(&parsing);
 }
 
 void ronde_options_help(const struct ronde_command *command, FILE *file)
 {
-    struct argp_option own[RONDE_OPTION_ROOM];
+    struct ronde_own_options own;
     char name[64];
-    (void)ronde_option_table(command, own);
+    (void)ronde_option_table(command, &own);
     snprintf(name, sizeof name, "ronde %s", command->name);
-    const struct argp argp = {.options = own, .args_doc = command->arguments};
+    const struct argp argp = {.options = own.all, .args_doc = command->arguments};
     fprintf(file, "ronde %s: %s\n", command->name, command->summary);
     argp_help(&argp, file, ARGP_HELP_USAGE | ARGP_HELP_LONG, name);
     fprintf(file, "\nExamples:\n%s", command->examples);

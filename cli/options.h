@@ -35,7 +35,7 @@ struct ronde_options {
     uint64_t step_bytes;                        /**< -i; 0 = use factor */
     uint64_t factor;                            /**< -f */
     uint32_t iterations;                        /**< -n */
-    uint32_t warmups;                           /**< -w */
+    uint32_t warmups;                           /**< -w; RONDE_NONE = until stable */
     bool check;                                 /**< -c */
     enum ronde_dtype dtype;                     /**< -d */
     enum ronde_op op;                           /**< --op, and -o in run */
@@ -50,6 +50,7 @@ struct ronde_options {
     bool is_unbound;                        /**< --bind none */
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
+    double budget_s;                        /**< --budget; 0 = not given */
     const char *backend;                    /**< --backend */
     uint32_t rank;                          /**< --rank R or R..S; RONDE_NONE = not given */
     uint32_t rank_span;                     /**< ranks from there on that this process makes */
@@ -66,6 +67,7 @@ struct ronde_options {
     const char *output;                     /**< --output; NULL = stdout */
     const char *plot;                       /**< --plot; NULL = none */
     const char *records;                    /**< --records; NULL = none */
+    const char *from;                       /**< --from; NULL = measure */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */
     bool all;                               /**< --all */

@@ -2,7 +2,7 @@
  * One paragraph that says how far predictions are off here, and what takes the time. Every figure
  * is from the grid.
  */
-#include "compare.h"
+#include "compare_print.h"
 
 #include "table.h"
 
@@ -66,10 +66,11 @@ static void print_winners(FILE *file, const struct ronde_validation *grid)
 static void print_small(FILE *file, const struct ronde_comparison *comparison)
 {
     const struct ronde_validation *grid = &comparison->grid;
-    const struct ronde_time_params *time = &ronde_platform_facts(comparison->platform)->time;
+    const struct ronde_time_params *time =
+        &ronde_platform_facts(comparison->options.forecast.platform)->time;
     const uint32_t last = grid->rank_counts - 1;
-    const struct ronde_point *few = ronde_validation_point(grid, 0, 0, 0);
-    const struct ronde_point *many = ronde_validation_point(grid, last, 0, 0);
+    const struct ronde_grid_point *few = ronde_validation_point(grid, 0, 0, 0);
+    const struct ronde_grid_point *many = ronde_validation_point(grid, last, 0, 0);
     fprintf(
         file,
         "Small blocks cost the start of a run and then messages one after another: at %s bytes the "
@@ -92,14 +93,14 @@ static void print_large(FILE *file, const struct ronde_comparison *comparison)
     uint32_t best = 0;
     double best_ns = 0.0;
     for (uint32_t s = 0; s <= last; s++) {
-        const struct ronde_point *point = ronde_validation_point(grid, last_rank, s, 0);
+        const struct ronde_grid_point *point = ronde_validation_point(grid, last_rank, s, 0);
         const double per_byte = point->measured.median / (double)point->bytes;
         if (s == 0 || per_byte < best_ns) {
             best = s;
             best_ns = per_byte;
         }
     }
-    const struct ronde_point *top = ronde_validation_point(grid, last_rank, last, 0);
+    const struct ronde_grid_point *top = ronde_validation_point(grid, last_rank, last, 0);
     const double top_ns = top->measured.median / (double)top->bytes;
     fprintf(file,
             "Large blocks cost copies and sums: on %u ranks the %s takes least time per byte at %s "
@@ -136,7 +137,7 @@ static void print_noise(FILE *file, const struct ronde_validation *grid)
 /* The sentence that keeps these figures from being quoted for real clusters. */
 static void print_sharing(FILE *file, const struct ronde_comparison *comparison)
 {
-    const uint32_t cores = ronde_platform_facts(comparison->platform)->shared.cores;
+    const uint32_t cores = ronde_platform_facts(comparison->options.forecast.platform)->shared.cores;
     fprintf(file,
             "This machine has %u usable core%s; with more ranks than that they take turns "
             "(labelled oversubscribed), and such times say nothing about a machine with a core "

@@ -24,7 +24,7 @@ struct worker {
     char *line;    /* LINE_BYTES */
 };
 
-struct crew {
+struct netns {
     const struct ronde_pool *pool;
     struct worker *workers; /* pool->jobs of them */
     struct pollfd *polls;   /* beside them */
@@ -44,57 +44,58 @@ static void run_child(const struct ronde_pool *pool, uint32_t task, int descript
     _exit(code);
 }
 
-static enum ronde_status start(struct crew *crew, struct worker *worker)
+static enum ronde_status start(struct netns *netns, struct worker *worker)
 {
     int ends[2];
     if (pipe(ends) != 0)
-        return ronde_fail(crew->error, RONDE_IO, "no pipe for another process: %s", strerror(errno));
+        return ronde_fail(netns->error, RONDE_IO, "no pipe for another process: %s",
+                          strerror(errno));
     fflush(NULL);
     const pid_t pid = fork();
     if (pid < 0) {
         close(ends[0]);
         close(ends[1]);
-        return ronde_fail(crew->error, RONDE_IO, "cannot start another process: %s",
+        return ronde_fail(netns->error, RONDE_IO, "cannot start another process: %s",
                           strerror(errno));
     }
     if (pid == 0) {
         close(ends[0]);
-        run_child(crew->pool, crew->next_task, ends[1]);
+        run_child(netns->pool, netns->next_task, ends[1]);
     }
     close(ends[1]);
     worker->pid = pid;
     worker->pipe = ends[0];
-    worker->task = crew->next_task++;
+    worker->task = netns->next_task++;
     worker->length = 0;
-    crew->busy++;
+    netns->busy++;
     return RONDE_OK;
 }
 
 /* Gives idle workers the next tasks. */
-static enum ronde_status fill(struct crew *crew)
+static enum ronde_status fill(struct netns *netns)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < crew->pool->jobs && status == RONDE_OK; i++)
-        if (crew->workers[i].pid == 0 && crew->next_task < crew->pool->tasks)
-            status = start(crew, &crew->workers[i]);
+    for (uint32_t i = 0; i < netns->pool->jobs && status == RONDE_OK; i++)
+        if (netns->workers[i].pid == 0 && netns->next_task < netns->pool->tasks)
+            status = start(netns, &netns->workers[i]);
     return status;
 }
 
 /* The pipe has ended, so the child is about to. */
-static void finish(struct crew *crew, struct worker *worker)
+static void finish(struct netns *netns, struct worker *worker)
 {
     int state = 0;
     close(worker->pipe);
     while (waitpid(worker->pid, &state, 0) < 0 && errno == EINTR)
         ;
     worker->pid = 0;
-    crew->busy--;
-    crew->pool->on_end(crew->pool->self, worker->task,
-                       WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state));
+    netns->busy--;
+    netns->pool->on_end(netns->pool->self, worker->task,
+                        WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state));
 }
 
 /* Hands on every whole line; the rest moves to the front. */
-static enum ronde_status hand_on(struct crew *crew, struct worker *worker)
+static enum ronde_status hand_on(struct netns *netns, struct worker *worker)
 {
     enum ronde_status status = RONDE_OK;
     char *from = worker->line;
@@ -102,90 +103,90 @@ static enum ronde_status hand_on(struct crew *crew, struct worker *worker)
     for (char *at = memchr(from, '\n', worker->length); at && status == RONDE_OK;
          at = memchr(from, '\n', (size_t)(end - from))) {
         *at = '\0';
-        status = crew->pool->on_line(crew->pool->self, from, crew->error);
+        status = netns->pool->on_line(netns->pool->self, from, netns->error);
         from = at + 1;
     }
     worker->length = (size_t)(end - from);
     memmove(worker->line, from, worker->length);
     if (status == RONDE_OK && worker->length == LINE_BYTES)
-        return ronde_fail(crew->error, RONDE_IO, "a process printed a line of more than %u bytes",
+        return ronde_fail(netns->error, RONDE_IO, "a process printed a line of more than %u bytes",
                           LINE_BYTES);
     return status;
 }
 
-static enum ronde_status listen_to(struct crew *crew, struct worker *worker)
+static enum ronde_status listen_to(struct netns *netns, struct worker *worker)
 {
     const ssize_t bytes =
         read(worker->pipe, worker->line + worker->length, LINE_BYTES - worker->length);
     if (bytes < 0)
         return errno == EINTR ? RONDE_OK
-                              : ronde_fail(crew->error, RONDE_IO, "cannot read from a process: %s",
+                              : ronde_fail(netns->error, RONDE_IO, "cannot read from a process: %s",
                                            strerror(errno));
     if (bytes == 0) {
-        finish(crew, worker);
+        finish(netns, worker);
         return RONDE_OK;
     }
     worker->length += (size_t)bytes;
-    return hand_on(crew, worker);
+    return hand_on(netns, worker);
 }
 
 /* Waits for any pipe to have something, then serves all that have. */
-static enum ronde_status serve(struct crew *crew)
+static enum ronde_status serve(struct netns *netns)
 {
-    const uint32_t jobs = crew->pool->jobs;
+    const uint32_t jobs = netns->pool->jobs;
     for (uint32_t i = 0; i < jobs; i++)
-        crew->polls[i] =
-            (struct pollfd){crew->workers[i].pid ? crew->workers[i].pipe : -1, POLLIN, 0};
-    if (poll(crew->polls, jobs, -1) < 0)
+        netns->polls[i] =
+            (struct pollfd){netns->workers[i].pid ? netns->workers[i].pipe : -1, POLLIN, 0};
+    if (poll(netns->polls, jobs, -1) < 0)
         return errno == EINTR ? RONDE_OK
-                              : ronde_fail(crew->error, RONDE_IO, "cannot wait for processes: %s",
+                              : ronde_fail(netns->error, RONDE_IO, "cannot wait for processes: %s",
                                            strerror(errno));
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < jobs && status == RONDE_OK; i++)
-        if (crew->polls[i].revents != 0)
-            status = listen_to(crew, &crew->workers[i]);
+        if (netns->polls[i].revents != 0)
+            status = listen_to(netns, &netns->workers[i]);
     return status;
 }
 
 /* After an error nobody reads what they print. */
-static void dismiss(struct crew *crew)
+static void dismiss(struct netns *netns)
 {
-    for (uint32_t i = 0; i < crew->pool->jobs; i++)
-        if (crew->workers[i].pid != 0) {
-            kill(crew->workers[i].pid, SIGTERM);
-            finish(crew, &crew->workers[i]);
+    for (uint32_t i = 0; i < netns->pool->jobs; i++)
+        if (netns->workers[i].pid != 0) {
+            kill(netns->workers[i].pid, SIGTERM);
+            finish(netns, &netns->workers[i]);
         }
 }
 
-static enum ronde_status run(struct crew *crew)
+static enum ronde_status run(struct netns *netns)
 {
-    enum ronde_status status = fill(crew);
-    while (status == RONDE_OK && crew->busy > 0) {
-        status = serve(crew);
+    enum ronde_status status = fill(netns);
+    while (status == RONDE_OK && netns->busy > 0) {
+        status = serve(netns);
         if (status == RONDE_OK)
-            status = fill(crew);
+            status = fill(netns);
     }
     if (status != RONDE_OK)
-        dismiss(crew);
+        dismiss(netns);
     return status;
 }
 
 enum ronde_status ronde_pool_run(const struct ronde_pool *pool, struct ronde_error *error)
 {
-    struct crew crew = {.pool = pool, .error = error};
-    crew.workers = calloc(pool->jobs, sizeof *crew.workers);
-    crew.polls = calloc(pool->jobs, sizeof *crew.polls);
-    bool holds = crew.workers && crew.polls;
+    struct netns netns = {.pool = pool, .error = error};
+    netns.workers = calloc(pool->jobs, sizeof *netns.workers);
+    netns.polls = calloc(pool->jobs, sizeof *netns.polls);
+    bool holds = netns.workers && netns.polls;
     for (uint32_t i = 0; holds && i < pool->jobs; i++) {
-        crew.workers[i].line = malloc(LINE_BYTES);
-        holds = crew.workers[i].line != NULL;
+        netns.workers[i].line = malloc(LINE_BYTES);
+        holds = netns.workers[i].line != NULL;
     }
     const enum ronde_status status =
-        holds ? run(&crew)
+        holds ? run(&netns)
               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u processes", pool->jobs);
-    for (uint32_t i = 0; crew.workers && i < pool->jobs; i++)
-        free(crew.workers[i].line);
-    free(crew.workers);
-    free(crew.polls);
+    for (uint32_t i = 0; netns.workers && i < pool->jobs; i++)
+        free(netns.workers[i].line);
+    free(netns.workers);
+    free(netns.polls);
     return status;
 }

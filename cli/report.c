@@ -80,49 +80,16 @@ void ronde_progress(const char *format, ...)
     line_is_open = true;
 }
 
-/* Longest name that is compared; longer texts are no misspelling of ours. */
-#define NEAREST_MAX 48u
-
-static uint32_t least(uint32_t a, uint32_t b)
+static void show_progress(void *context, const char *text)
 {
-    return a < b ? a : b;
+    (void)context;
+    if (text)
+        ronde_progress("%s", text);
+    else
+        ronde_progress_end();
 }
 
-/* Levenshtein's distance, two rows at a time. */
-static uint32_t edit_distance(const char *a, const char *b)
+struct ronde_reporter ronde_progress_reporter(void)
 {
-    const size_t a_length = strlen(a), b_length = strlen(b);
-    uint32_t row[NEAREST_MAX + 1];
-    if (a_length > NEAREST_MAX || b_length > NEAREST_MAX)
-        return UINT32_MAX;
-    for (uint32_t j = 0; j <= b_length; j++)
-        row[j] = j;
-    for (uint32_t i = 1; i <= a_length; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= b_length; j++) {
-            const uint32_t above = row[j];
-            const uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
-            row[j] = least(least(above, row[j - 1]) + 1, change);
-            diagonal = above;
-        }
-    }
-    return row[b_length];
-}
-
-const char *ronde_nearest(const char *text, const char *const *names, uint32_t count)
-{
-    const char *best = NULL;
-    /* Beyond a third of the letters a suggestion is a guess. */
-    uint32_t limit = (uint32_t)(strlen(text) + 2) / 3;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t distance = edit_distance(text, names[i]);
-        if (distance > limit)
-            continue;
-        best = names[i];
-        limit = distance ? distance - 1 : 0;
-        if (distance == 0)
-            break;
-    }
-    return best;
+    return (struct ronde_reporter){.on_progress = show_progress};
 }

@@ -5,7 +5,7 @@
 #ifndef RONDE_CLI_REPORT_H
 #define RONDE_CLI_REPORT_H
 
-#include "ronde/status.h"
+#include "ronde/reporter.h"
 
 #include <stdbool.h>
 
@@ -33,7 +33,7 @@ void ronde_progress(const char *format, ...) RONDE_FORMAT(1, 2);
 /** Erases the progress line. */
 void ronde_progress_end(void);
 
-/** The name of `names` closest to `text` by edit distance; NULL when none is close enough to suggest. */
-const char *ronde_nearest(const char *text, const char *const *names, uint32_t count);
+/** What the libraries say of their progress, shown the same way. */
+struct ronde_reporter ronde_progress_reporter(void);
 
 #endif

@@ -102,15 +102,15 @@ void ronde_sheet_print(const struct ronde_sheet *sheet, const char *when, FILE *
     fputc('\n', file);
 }
 
-enum ronde_status ronde_act_start(const struct ronde_target *target, const struct ronde_act *act,
-                                  struct ronde_performance *out_performance,
-                                  struct ronde_error *error)
+enum ronde_status
+ronde_act_start(const struct ronde_target *target, const struct ronde_stage_call *act,
+                struct ronde_performance *out_performance, struct ronde_error *error)
 {
     struct ronde_performance *performance = out_performance;
-    struct ronde_request request = {.collective = act->collective,
-                                    .algorithm = act->algorithm,
-                                    .ranks = act->ranks,
-                                    .source_of = act->source_of};
+    struct ronde_compile_request request = {.collective = act->collective,
+                                            .algorithm = act->algorithm,
+                                            .ranks = act->ranks,
+                                            .source_of = act->source_of};
     const struct ronde_launch launch = {.count = act->count,
                                         .dtype = act->dtype,
                                         .op = act->op,
@@ -122,7 +122,7 @@ enum ronde_status ronde_act_start(const struct ronde_target *target, const struc
     if (!act->algorithm && !ronde_first_algorithm(&request))
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
                           ronde_collective_text(act->collective), act->ranks);
-    enum ronde_status status = ronde_request_compile(&request, &performance->schedule, error);
+    enum ronde_status status = ronde_compile_default(&request, &performance->schedule, error);
     if (status == RONDE_OK)
         status = target->backend->load(target->self, performance->schedule, &performance->program,
                                        error);
@@ -144,8 +144,8 @@ enum ronde_status ronde_act_finish(struct ronde_performance *performance, struct
     return status;
 }
 
-enum ronde_status ronde_act_run(const struct ronde_target *target, const struct ronde_act *act,
-                                struct ronde_error *error)
+enum ronde_status ronde_act_run(const struct ronde_target *target,
+                                const struct ronde_stage_call *act, struct ronde_error *error)
 {
     struct ronde_performance performance = {0};
     enum ronde_status status = ronde_act_start(target, act, &performance, error);

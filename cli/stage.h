@@ -5,7 +5,9 @@
 #ifndef RONDE_CLI_STAGE_H
 #define RONDE_CLI_STAGE_H
 
-#include "trial.h"
+#include "options.h"
+
+#include "ronde/benchmark.h"
 
 #include "ronde/schedules.h"
 
@@ -44,7 +46,7 @@ uint32_t ronde_sheet_wrong(const struct ronde_sheet *sheet, ronde_value expected
 void ronde_sheet_print(const struct ronde_sheet *sheet, const char *when, FILE *file);
 
 /** One collective on sheets, as the launch and the request have it. Zeroed fields mean the default. */
-struct ronde_act {
+struct ronde_stage_call {
     enum ronde_collective collective; /**< what */
     const char *algorithm;            /**< how; NULL = the first that serves */
     enum ronde_op op;                 /**< where something is reduced */
@@ -67,7 +69,7 @@ struct ronde_performance {
 
 /** Compiles, loads and starts an act; several may be under way at once. Errors: those of the parts. */
 RONDE_MUST_CHECK enum ronde_status
-ronde_act_start(const struct ronde_target *target, const struct ronde_act *act,
+ronde_act_start(const struct ronde_target *target, const struct ronde_stage_call *act,
                 struct ronde_performance *out_performance, struct ronde_error *error);
 
 /** Waits for an act and releases it, also where starting it failed halfway. Errors: those of the run. */
@@ -76,7 +78,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_act_finish(struct ronde_performance *pe
 
 /** Both. */
 RONDE_MUST_CHECK enum ronde_status ronde_act_run(const struct ronde_target *target,
-                                                 const struct ronde_act *act,
+                                                 const struct ronde_stage_call *act,
                                                  struct ronde_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* What a filled grid says, in words: errors, winners, crossovers, and one honest paragraph. */
-#include "compare.h"
+#include "compare_print.h"
 
-#include "score.h"
+#include "score_print.h"
 #include "table.h"
 
 /* Engines one after another, each over all points and then by crowding. */
@@ -85,6 +85,20 @@ static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t
         fprintf(file, "crossover ");
         print_crossovers(file, &duel, first, second);
     }
+}
+
+enum ronde_status ronde_summary_errors(const struct ronde_validation *grid, FILE *file,
+                                       struct ronde_error *error)
+{
+    const size_t total = ronde_validation_size(grid);
+    double *scratch = ronde_mem_new(ronde_mem_default(), total, sizeof *scratch);
+    if (!scratch)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to sum up %zu points", total);
+    fputs("#\n", file);
+    print_errors(grid, file, scratch);
+    ronde_score_print(grid, file);
+    ronde_mem_free(ronde_mem_default(), scratch, total, sizeof *scratch);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_summary_print(const struct ronde_validation *grid, FILE *file,

@@ -1,6 +1,8 @@
 /* Tables: fixed columns, numbers right-aligned, nothing wrapped. */
 #include "table.h"
 
+#include "ronde/values.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -80,14 +82,20 @@ struct ronde_cell ronde_cell_error(double relative)
 
 struct ronde_cell ronde_cell_size(uint64_t bytes)
 {
-    static const char letters[] = " KMGTP";
     struct ronde_cell cell;
-    int power = 0;
-    for (; bytes && bytes % 1024 == 0 && letters[power + 1]; power++)
-        bytes /= 1024;
-    if (power)
-        snprintf(cell.text, sizeof cell.text, "%" PRIu64 "%c", bytes, letters[power]);
-    else
-        snprintf(cell.text, sizeof cell.text, "%" PRIu64, bytes);
+    ronde_size_text(bytes, cell.text);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_about(double bytes)
+{
+    static const char *const letters[] = {"", "K", "M", "G", "T", "P"};
+    struct ronde_cell cell;
+    size_t power = 0;
+    /* What would be rounded to a four-digit number belongs to the next letter. */
+    for (; bytes >= 999.5 && power + 1 < sizeof letters / sizeof letters[0]; power++)
+        bytes /= 1024.0;
+    const int decimals = bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0;
+    snprintf(cell.text, sizeof cell.text, "%.*f%s", power ? decimals : 0, bytes, letters[power]);
     return cell;
 }

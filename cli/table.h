@@ -42,5 +42,7 @@ struct ronde_cell ronde_cell_rate(double rate_GBps);
 struct ronde_cell ronde_cell_error(double relative);
 /** Bytes in the shortest exact form: 8, 4K, 128M. */
 struct ronde_cell ronde_cell_size(uint64_t bytes);
+/** About so many bytes, three digits: 421, 9.38K, 128K, 1.19M. */
+struct ronde_cell ronde_cell_about(double bytes);
 
 #endif

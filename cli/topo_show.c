@@ -1,9 +1,9 @@
 /* ronde topo show: a platform as a tree, or as a picture. */
 #include "commands.h"
 
+#include "cli/draw/topo_view.h"
 #include "common.h"
 #include "report.h"
-#include "topo_view.h"
 
 #include <errno.h>
 #include <string.h>

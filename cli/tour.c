@@ -4,9 +4,9 @@
  */
 #include "tour.h"
 
-#include "arrivals.h"
 #include "common.h"
 #include "examples.h"
+#include "lab/arrivals.h"
 
 /* Times of the barrier are shown in seconds, as the cheatsheet has them. */
 #define SECOND_NS 1e9
@@ -73,16 +73,16 @@ static enum ronde_status run_data(struct scene *scene, const char *algorithm, ui
                                   struct ronde_error *error)
 {
     const struct ronde_example *example = scene->example;
-    const struct ronde_act act = {.collective = example->collective,
-                                  .algorithm = algorithm,
-                                  .op = example->op,
-                                  .dtype = RONDE_INT32,
-                                  .ranks = scene->in.ranks,
-                                  .count = example->count,
-                                  .in = scene->in.data,
-                                  .out = scene->out.data,
-                                  .factors = scene->factors.data[0],
-                                  .source_of = example->is_paired ? scene->source_of : NULL};
+    const struct ronde_stage_call act = {.collective = example->collective,
+                                         .algorithm = algorithm,
+                                         .op = example->op,
+                                         .dtype = RONDE_INT32,
+                                         .ranks = scene->in.ranks,
+                                         .count = example->count,
+                                         .in = scene->in.data,
+                                         .out = scene->out.data,
+                                         .factors = scene->factors.data[0],
+                                         .source_of = example->is_paired ? scene->source_of : NULL};
     ronde_sheet_fill(&scene->in, example->input);
     ronde_sheet_fill(&scene->out, nothing);
     const enum ronde_status status = ronde_act_run(scene->show->target, &act, error);
@@ -95,14 +95,14 @@ static enum ronde_status run_barrier(struct scene *scene, const char *algorithm,
                                      uint32_t *out_wrong, struct ronde_error *error)
 {
     const uint32_t ranks = scene->in.ranks;
-    const struct ronde_request request = {.collective = RONDE_BARRIER,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_BARRIER,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     double come_ns[RONDE_TOUR_MAX_RANKS], leave_ns[RONDE_TOUR_MAX_RANKS];
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = run_data(scene, algorithm, out_wrong, error);
     if (status == RONDE_OK)
-        status = ronde_request_compile(&request, &schedule, error);
+        status = ronde_compile_default(&request, &schedule, error);
     if (status != RONDE_OK)
         return status;
     for (uint32_t rank = 0; rank < ranks; rank++)
@@ -137,6 +137,7 @@ static enum ronde_status show_algorithm(struct scene *scene, const char *algorit
     }
     fprintf(file, " %s%s", algorithm, wrong ? " WRONG" : "");
     scene->show->wrong += wrong != 0;
+    scene->show->runs++;
     return RONDE_OK;
 }
 
@@ -144,19 +145,19 @@ static enum ronde_status show_algorithm(struct scene *scene, const char *algorit
 static enum ronde_status show_algorithms(struct scene *scene, struct ronde_error *error)
 {
     uint32_t total = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
-        const struct ronde_request request = {.collective = scene->example->collective,
-                                              .algorithm = all[i].name,
-                                              .ranks = scene->in.ranks,
-                                              .source_of = scene->example->is_paired
-                                                               ? scene->source_of
-                                                               : NULL};
+        const struct ronde_compile_request request = {.collective = scene->example->collective,
+                                                      .algorithm = all[i]->name,
+                                                      .ranks = scene->in.ranks,
+                                                      .source_of = scene->example->is_paired
+                                                                       ? scene->source_of
+                                                                       : NULL};
         struct ronde_error why_not = {0};
-        if (all[i].collective == request.collective &&
-            all[i].supports(&request, &why_not) == RONDE_OK)
-            status = show_algorithm(scene, all[i].name, error);
+        if (all[i]->collective == request.collective &&
+            all[i]->supports(&request, &why_not) == RONDE_OK)
+            status = show_algorithm(scene, all[i]->name, error);
     }
     if (scene->shown > 0)
         fputs("\n\n", scene->show->file);

@@ -16,7 +16,8 @@ struct ronde_show {
     const struct ronde_target *target; /**< what runs the examples */
     FILE *file;                        /**< where they are printed */
     uint32_t ranks;                    /**< N; 0 = as each example likes it, mostly 4 */
-    uint32_t wrong;                    /**< results so far that differ from the example's */
+    uint32_t runs;  /**< examples so far, one for each algorithm that serves it */
+    uint32_t wrong; /**< results so far that differ from the example's */
 };
 
 /**

@@ -1,66 +1,9 @@
 /* Texts to numbers. What is refused is named, with the value as it was typed. */
 #include "values.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct ronde_error *error)
-{
-    static const char letters[] = "KMGTP";
-    const bool starts_well = text[0] >= '0' && text[0] <= '9';
-    char *end = NULL;
-    const double number = starts_well ? strtod(text, &end) : 0.0;
-    /* strtod also reads 0x10 and 1e3; a size has neither. */
-    if (!starts_well || strcspn(text, "xXeEnN") < (size_t)(end - text))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "size \"%s\" is not a number with K, M, G, T or P", text);
-    double scale = 1.0;
-    const char upper = (char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end);
-    const char *letter = upper ? strchr(letters, upper) : NULL;
-    for (const char *at = letters; letter && at <= letter; at++)
-        scale *= 1024.0;
-    end += letter != NULL;
-    if (letter && *end == 'i')
-        end++;
-    if (*end == 'B')
-        end++;
-    const double bytes = number * scale;
-    if (*end != '\0')
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "size \"%s\" ends in \"%s\"", text, end);
-    if (bytes > 9007199254740992.0 || floor(bytes) != bytes)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "size \"%s\" is not a whole number of bytes up to 8P", text);
-    *out_bytes = (uint64_t)bytes;
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_number_parse(const char *what, const char *text, uint64_t low,
-                                     uint64_t high, uint64_t *out, struct ronde_error *error)
-{
-    char *end = NULL;
-    errno = 0;
-    const long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0')
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a whole number", what, text);
-    if (errno == ERANGE || number < 0 || (uint64_t)number < low || (uint64_t)number > high)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s %s is outside %llu .. %llu", what, text,
-                          (unsigned long long)low, (unsigned long long)high);
-    *out = (uint64_t)number;
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_count_parse(const char *what, const char *text, uint32_t low, uint32_t *out,
-                                    struct ronde_error *error)
-{
-    uint64_t number = 0;
-    const enum ronde_status status = ronde_number_parse(what, text, low, UINT32_MAX, &number, error);
-    if (status == RONDE_OK)
-        *out = (uint32_t)number;
-    return status;
-}
 
 enum ronde_status ronde_range_parse(const char *what, const char *text, uint32_t *out_first,
                                     uint32_t *out_count, struct ronde_error *error)

@@ -5,6 +5,7 @@
 #define RONDE_CLI_VALUES_H
 
 #include "ronde/builder.h"
+#include "ronde/values.h"
 
 /** Rank counts one -N can name: enough for 2..1025. */
 #define RONDE_MAX_RANK_COUNTS 1024u
@@ -23,24 +24,10 @@ struct ronde_pairs {
     uint32_t ranks; /**< one more than the highest rank named; 0 = not given */
 };
 
-/** A whole number between bounds, nothing after it. `what` names it in errors. Errors: BAD_ARGUMENT. */
-RONDE_MUST_CHECK enum ronde_status ronde_number_parse(const char *what, const char *text,
-                                                      uint64_t low, uint64_t high, uint64_t *out,
-                                                      struct ronde_error *error);
-
-/** The same for 32 bits. Errors: BAD_ARGUMENT. */
-RONDE_MUST_CHECK enum ronde_status ronde_count_parse(const char *what, const char *text,
-                                                     uint32_t low, uint32_t *out,
-                                                     struct ronde_error *error);
-
 /** Parses "5" or "4..7" into the first and how many. Errors: BAD_ARGUMENT naming `what`. */
 RONDE_MUST_CHECK enum ronde_status ronde_range_parse(const char *what, const char *text,
                                                      uint32_t *out_first, uint32_t *out_count,
                                                      struct ronde_error *error);
-
-/** Reads a size: 8, 4K, 1.5M, 64KiB; powers of 1024. Errors: BAD_ARGUMENT for junk, signs, fractions of a byte, overflow. */
-RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes,
-                                                    struct ronde_error *error);
 
 /**
  * Reads a sweep of sizes: 8:1G:x2 multiplies, 1M:8M:+1M adds; *out_step is then the step, else 0. Errors: BAD_ARGUMENT.

@@ -1,9 +1,9 @@
 /* Predictions as rows, records and pictures. */
 #include "view.h"
 
+#include "cli/draw/timeline.h"
 #include "report.h"
 #include "table.h"
-#include "timeline.h"
 #include "why.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct ronde_cell labels_cell(const struct ronde_record *record)
     return cell;
 }
 
-static void print_table_row(const struct ronde_view *view, FILE *file)
+static void print_table_row(const struct ronde_result_view *view, FILE *file)
 {
     const struct ronde_record *record = &view->record;
     const struct ronde_sim_result *result = &view->result;
@@ -53,10 +53,10 @@ static void print_table_row(const struct ronde_view *view, FILE *file)
 }
 
 /* What each part of a scenario takes alone and together. */
-static void print_parts(const struct ronde_together *together, FILE *file)
+static void print_parts(const struct ronde_co_run *co_run, FILE *file)
 {
-    for (uint32_t i = 0; i < together->part_count; i++) {
-        const struct ronde_part *part = &together->parts[i];
+    for (uint32_t i = 0; i < co_run->part_count; i++) {
+        const struct ronde_co_run_part *part = &co_run->parts[i];
         if (part->repeats > 0)
             fprintf(file, "#   at once         %s, %u times\n", part->name, part->repeats);
         else
@@ -67,7 +67,7 @@ static void print_parts(const struct ronde_together *together, FILE *file)
 }
 
 /* What stands below a row for people to read. */
-static void print_comments(const struct ronde_view *view, FILE *file)
+static void print_comments(const struct ronde_result_view *view, FILE *file)
 {
     if (view->result.window > 0)
         fprintf(
@@ -78,8 +78,8 @@ static void print_comments(const struct ronde_view *view, FILE *file)
     if (view->result.size_difference > 0)
         fprintf(file, "#   extrapolated    with chunks made equal: %.1e more bytes\n",
                 view->result.size_difference);
-    if (view->together)
-        print_parts(view->together, file);
+    if (view->co_run)
+        print_parts(view->co_run, file);
     if (view->says_why && view->is_kept)
         ronde_why_print(&view->kept.why, view->kept.replay.platform, file);
 }
@@ -99,11 +99,11 @@ struct sheet {
 };
 
 /* The scenario as fields: the main collective's times in the open, all parts as objects. */
-static size_t layout_parts(const struct ronde_together *together, struct sheet *sheet,
+static size_t layout_parts(const struct ronde_co_run *co_run, struct sheet *sheet,
                            struct ronde_field *field)
 {
-    for (uint32_t i = 0; i < together->part_count; i++) {
-        const struct ronde_part *part = &together->parts[i];
+    for (uint32_t i = 0; i < co_run->part_count; i++) {
+        const struct ronde_co_run_part *part = &co_run->parts[i];
         struct ronde_field *own = sheet->parts[i];
         own[0] = ronde_field_text("part", part->name);
         own[1] = part->repeats ? ronde_field_null("alone_ns")
@@ -115,18 +115,18 @@ static size_t layout_parts(const struct ronde_together *together, struct sheet *
                                : ronde_field_null("repeats");
         sheet->part_rows[i] = (struct ronde_row){own, PART_FIELDS};
     }
-    field[0] = ronde_field_real("alone_ns", together->parts[0].alone_ns);
+    field[0] = ronde_field_real("alone_ns", co_run->parts[0].alone_ns);
     field[1] =
-        ronde_field_real("slowdown", together->parts[0].together_ns / together->parts[0].alone_ns);
+        ronde_field_real("slowdown", co_run->parts[0].together_ns / co_run->parts[0].alone_ns);
     field[2] = (struct ronde_field){.name = "parts",
                                     .kind = RONDE_FIELD_ROWS,
                                     .rows = sheet->part_rows,
-                                    .count = together->part_count};
+                                    .count = co_run->part_count};
     return 3;
 }
 
 /* The record, and behind its fixed keys what was asked for besides. */
-static enum ronde_status print_fields(const struct ronde_view *view, struct ronde_sink *sink,
+static enum ronde_status print_fields(const struct ronde_result_view *view, struct ronde_sink *sink,
                                       struct ronde_error *error)
 {
     struct sheet sheet;
@@ -138,8 +138,8 @@ static enum ronde_status print_fields(const struct ronde_view *view, struct rond
         memcpy(sheet.fields + count, sheet.why.fields, sheet.why.row.count * sizeof *sheet.fields);
         count += sheet.why.row.count;
     }
-    if (view->together)
-        count += layout_parts(view->together, &sheet, sheet.fields + count);
+    if (view->co_run)
+        count += layout_parts(view->co_run, &sheet, sheet.fields + count);
     const struct ronde_row row = {sheet.fields, count};
     return ronde_sink_row(sink, &row, error);
 }
@@ -149,7 +149,7 @@ void ronde_view_head(FILE *file)
     ronde_table_head(file, columns, COLUMNS);
 }
 
-enum ronde_status ronde_view_print(const struct ronde_view *view, struct ronde_sink *sink,
+enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct ronde_sink *sink,
                                    struct ronde_error *error)
 {
     if (!ronde_sink_is_table(sink))
@@ -160,7 +160,7 @@ enum ronde_status ronde_view_print(const struct ronde_view *view, struct ronde_s
 }
 
 /* Ranks by group: those of a scenario by part. */
-static struct ronde_trace trace_of(const struct ronde_view *view,
+static struct ronde_trace trace_of(const struct ronde_result_view *view,
                                    struct ronde_trace_group groups[RONDE_MAX_PARTS])
 {
     struct ronde_trace trace = {.replay = view->kept.replay,
@@ -170,12 +170,12 @@ static struct ronde_trace trace_of(const struct ronde_view *view,
                                 .group_count = 1};
     groups[0] = (struct ronde_trace_group){ronde_collective_text(view->record.collective), 0,
                                            view->record.ranks};
-    if (view->together)
-        trace.group_count = ronde_together_groups(view->together, &view->kept, groups);
+    if (view->co_run)
+        trace.group_count = ronde_co_run_groups(view->co_run, &view->kept, groups);
     return trace;
 }
 
-static enum ronde_status draw_timeline(const struct ronde_view *view,
+static enum ronde_status draw_timeline(const struct ronde_result_view *view,
                                        const struct ronde_trace *trace, FILE *file,
                                        uint32_t *out_ranks, struct ronde_error *error)
 {
@@ -195,8 +195,8 @@ static enum ronde_status draw_timeline(const struct ronde_view *view,
 }
 
 /* A picture into a file of its own; says so where it does not show all ranks. */
-static enum ronde_status draw(const struct ronde_view *view, const char *path, bool is_timeline,
-                              struct ronde_error *error)
+static enum ronde_status draw(const struct ronde_result_view *view, const char *path,
+                              bool is_timeline, struct ronde_error *error)
 {
     struct ronde_trace_group groups[RONDE_MAX_PARTS];
     const struct ronde_trace trace = trace_of(view, groups);
@@ -214,7 +214,7 @@ static enum ronde_status draw(const struct ronde_view *view, const char *path, b
     return status;
 }
 
-enum ronde_status ronde_view_draw(const struct ronde_view *view,
+enum ronde_status ronde_view_draw(const struct ronde_result_view *view,
                                   const struct ronde_options *options, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;

@@ -4,7 +4,7 @@
 #ifndef RONDE_CLI_WHY_H
 #define RONDE_CLI_WHY_H
 
-#include "field.h"
+#include "ronde/field.h"
 
 #include "ronde/why.h"
 

@@ -34,7 +34,7 @@ endif()
 #   ronde_add_library(engine SOURCES a.c b.c [DEPENDS ronde_x ...] [PRIVATE_DEPENDS lib ...])
 #
 # The repository root is on the private path so that a file may name its neighbour's internal header in full
-# ("engine/arena.h"); which folder may do so with which is what tests/layers checks.
+# ("engine/ir/arena.h"); which folder may do so with which is what tests/layers checks.
 function(ronde_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)
@@ -52,10 +52,21 @@ function(ronde_add_library name)
   ronde_install_library(ronde_${name} ${name})
 endfunction()
 
-# The .c files of this folder, or of a folder in it, except the ones that stand in for an absent component.
+# The .c files of this folder, or of the named folders in it, except the ones that stand in for an absent component.
 function(ronde_sources out_list)
-  cmake_path(APPEND CMAKE_CURRENT_SOURCE_DIR ${ARGN} OUTPUT_VARIABLE directory)
-  file(GLOB files CONFIGURE_DEPENDS "${directory}/*.c")
+  set(rooms ${ARGN})
+  if(NOT rooms)
+    set(rooms .)
+  endif()
+  set(files "")
+  foreach(room IN LISTS rooms)
+    cmake_path(APPEND CMAKE_CURRENT_SOURCE_DIR ${room} OUTPUT_VARIABLE directory)
+    cmake_path(NORMAL_PATH directory)
+    # "." leaves a slash behind, and a file has to have one path only (ronde_choose).
+    string(REGEX REPLACE "/$" "" directory "${directory}")
+    file(GLOB in_room CONFIGURE_DEPENDS "${directory}/*.c")
+    list(APPEND files ${in_room})
+  endforeach()
   list(FILTER files EXCLUDE REGEX "_absent\\.c$")
   set(${out_list} ${files} PARENT_SCOPE)
 endfunction()

@@ -1,4 +1,4 @@
-/* Asking for processors and keeping to them. See ronde/bind.h. */
+/* Listing processors and binding threads to them. See ronde/bind.h. */
 #include "ronde/bind.h"
 
 #include <sched.h>
@@ -12,7 +12,7 @@ static void read_usable(cpu_set_t *usable)
         CPU_ZERO(usable);
 }
 
-/* Without hwloc every processor is a core, and all are near one memory. */
+/* Without hwloc every processor counts as a core, and all as near one memory. */
 static enum ronde_status list_numbers(struct ronde_bind *bind, struct ronde_error *error)
 {
     cpu_set_t usable;

@@ -35,7 +35,7 @@ struct ronde_bind_group ronde_bind_group(const struct ronde_processor *list, uin
         group.begin = end_of_cores(list, count, group.begin);
         group.end = end_of_cores(list, count, group.end);
     }
-    /* A worker that wandered from memory to memory would leave behind what it has touched. */
+    /* A worker that moved to another NUMA node would be far from the pages it has touched. */
     for (uint32_t k = group.begin; k < group.end; k++)
         if (list[k].node != list[group.begin].node)
             group.end = k;

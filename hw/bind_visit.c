@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-/* Where the thread goes in the end: the cpu backend's groups begin at the processor that calls it. */
+/* Where the thread is bound last: the cpu backend's groups begin at the processor that calls it. */
 static const struct ronde_bind_group first_one = {0, 1};
 
 /* Visits the ranks of every worker on its processors, dealt out as the backend does. */

@@ -1,4 +1,4 @@
-/* What the operating system says: time and processors. See ronde/hw.h. */
+/* Time and processors, from the operating system. See ronde/hw.h. */
 #include "ronde/hw.h"
 
 #include <sched.h>
@@ -18,7 +18,7 @@ uint32_t ronde_usable_cores(void)
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
         return (uint32_t)CPU_COUNT(&set);
-    /* The set is too small for machines beyond 1,024 processors: then all that are on count as usable. */
+    /* The set is too small for machines beyond 1,024 processors: then all that are online count as usable. */
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (uint32_t)online : 1;
 }

@@ -1,10 +1,10 @@
 /**
- * What a core that polls does between two looks.
+ * What a polling core does between two polls.
  */
 #ifndef RONDE_HW_PAUSE_H
 #define RONDE_HW_PAUSE_H
 
-/** Tells the core that it is waiting; a core that runs two threads then gives the other one more. */
+/** A spin-wait hint to the core; one that runs two threads then gives the other one more. */
 static inline void ronde_pause_core(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,9 +1,9 @@
-/* What the caches hold, and from where on to bypass them. See streams.h. */
+/* What the caches hold, and from which size on to bypass them. See streams.h. */
 #include "hw/streams.h"
 
 #include <unistd.h>
 
-/* What a server's processor has at least. */
+/* What a core of a server's processor has at least. */
 #define CACHE_BYTES ((uint64_t)1 << 20)
 
 /* Streaming pays from so many times what the second-level caches of the cores hold. */

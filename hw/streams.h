@@ -1,5 +1,5 @@
 /**
- * From which size on results that nobody reads soon are written past the caches: one rule for threads and processes.
+ * From which size on results that are not read soon are written past the caches: one rule for threads and processes.
  */
 #ifndef RONDE_HW_STREAMS_H
 #define RONDE_HW_STREAMS_H

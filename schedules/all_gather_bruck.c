@@ -19,8 +19,7 @@
  * Systems 8(11), 1997, pages 1143-1156, section 4 with one port. Blocks are stored where they belong
  * at once, so that the rotation at the end is not needed.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /** Lane of the local copy, so that the first round does not wait for it. */
 enum { ROUND_LANE, COPY_LANE };
@@ -31,7 +30,7 @@ static uint32_t blocks_to_send(uint32_t n, uint32_t have)
     return have < n - have ? have : n - have;
 }
 
-void ronde_all_gather_bruck_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
@@ -51,12 +50,11 @@ void ronde_all_gather_bruck_build(const struct ronde_request *request, struct ro
     }
 }
 
-struct ronde_price ronde_all_gather_bruck_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     struct ronde_lane_work work = {0};
     if (n == 1)
         ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
@@ -67,3 +65,19 @@ struct ronde_price ronde_all_gather_bruck_price(const struct ronde_request *requ
     }
     return ronde_work_price(load, network, cut, &work);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_rounds(ranks, ronde_log2_ceil(ranks), ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_gather_bruck = {
+    .collective = RONDE_ALL_GATHER,
+    .name = "bruck",
+    .summary = "blocks double every round, for any number of ranks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Bruck et al. 1997",
+    .counts = counts_of,
+};

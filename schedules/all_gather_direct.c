@@ -1,7 +1,7 @@
 /**
  * all_gather, direct.
  *
- * Everybody sends its block to everybody else. There is one latency on the way of every block, and
+ * Every rank sends its block to all others. There is one latency on the way of every block, and
  * each port carries the least data possible, but N-1 messages have to be started one after another.
  *
  *   step 1    0 -> 1: b0    1 -> 2: b1    2 -> 3: b2    3 -> 0: b3
@@ -18,10 +18,9 @@
  * 1749-1783 (bounds); the linear algorithm of Open MPI with the partners of step k shifted by k.
  */
 #include "all_pairs.h"
-#include "catalogue.h"
+#include "claims.h"
 
-void ronde_all_gather_direct_build(const struct ronde_request *request,
-                                   struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
     ronde_builder_rotate(builder, false, true, false);
@@ -34,9 +33,24 @@ void ronde_all_gather_direct_build(const struct ronde_request *request,
     ronde_builder_copy(builder, 0, RONDE_PAIRS_COPY, own, ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-struct ronde_price ronde_all_gather_direct_price(const struct ronde_request *request,
-                                                 const struct ronde_load *load,
-                                                 const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_pairs_round_price(request, load, network, false);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_all_pairs(ranks, 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_gather_direct = {
+    .collective = RONDE_ALL_GATHER,
+    .name = "direct",
+    .summary = "every block straight to all ranks; one latency",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Chan et al. 2007",
+    .counts = counts_of,
+};

@@ -26,12 +26,12 @@
  * them piece by piece is ours.
  */
 #include "axes.h"
-#include "catalogue.h"
+#include "claims.h"
 
 /** Lanes of the rings, in the order pieces walk through them, and of the local copy. */
 enum { NETWORK_LANE, NODE_LANE, COPY_LANE };
 
-static struct ronde_axes axes_of(const struct ronde_request *request)
+static struct ronde_axes axes_of(const struct ronde_compile_request *request)
 {
     struct ronde_axes axes = ronde_axes_of_nodes(request);
     axes.gather_lane[0] = NODE_LANE;
@@ -39,8 +39,7 @@ static struct ronde_axes axes_of(const struct ronde_request *request)
     return axes;
 }
 
-void ronde_all_gather_hierarchical_build(const struct ronde_request *request,
-                                         struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_axes axes = axes_of(request);
     const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
@@ -50,12 +49,11 @@ void ronde_all_gather_hierarchical_build(const struct ronde_request *request,
     ronde_axes_gather(&axes, own, builder);
 }
 
-struct ronde_price ronde_all_gather_hierarchical_price(const struct ronde_request *request,
-                                                       const struct ronde_load *load,
-                                                       const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const struct ronde_axes axes = axes_of(request);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
                                   .chunks = 1,
                                   .widest = axes.radix[0] > 1 ? axes.radix[1] : 1};
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -69,3 +67,29 @@ struct ronde_price ronde_all_gather_hierarchical_price(const struct ronde_reques
         stages[i] = ronde_axes_stage(&works[i], network, &pieces, cut.channels);
     return ronde_stages_price(&pieces, network, stages, COPY_LANE, false);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
+    struct ronde_algorithm_counts counts =
+        ronde_counts_rounds(ranks, local - 1 + nodes - 1, ranks - 1);
+    counts.min_depth = local > 2 || nodes > 2 ? 2 : 1;
+    return counts;
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, load->pieces == 1 ? 1 : 2);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_gather_hierarchical = {
+    .collective = RONDE_ALL_GATHER,
+    .name = "hierarchical",
+    .summary = "rings between nodes, then inside them, piece by piece",
+    .supports = ronde_axes_supports_nodes,
+    .build = build,
+    .price = price,
+    .source = "Traeff, Hunold 2020",
+    .counts = counts_of,
+    .is_exact = is_exact,
+};

@@ -14,20 +14,17 @@
  *   T = L + sum over p, w of 2 s(w b_p) + f(w b_p) + a
  * The own block is copied in a lane of its own, which is never the longer one. Exact for equal
  * chunks, else an upper bound. Where N is folded, w is the most blocks that a message of its round
- * has, 2 s + f + a of b_p to hand in and of (N-1) b_p to hand out are added as in ronde_fold_price,
- * and the price is an upper bound: no chain of messages is the longest in every round. N = 1: L +
- * sum of s(b_p).
+ * has, 2 s + f + a of b_p to fold in and of (N-1) b_p to fold out are added as in ronde_fold_price, and the price is an
+ * upper bound: no chain of messages is the longest in every round. N = 1: L + sum of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * recursive doubling of allgather. There N that are no powers of two take extra messages inside the
  * rounds; we fold as for allreduce.
  */
-#include "catalogue.h"
-#include "closed_form.h"
-#include "fold.h"
+#include "claims.h"
 
-/** Lane of the local copies, so that nobody waits for them. */
+/** Lane of the local copies, so that no message waits for them. */
 enum { DOUBLING_LANE, COPY_LANE };
 
 /** What a member has before partners `width` apart swap; its own block it need not have copied. */
@@ -55,7 +52,7 @@ static void swap_blocks(struct ronde_fold fold, uint32_t width, struct ronde_bui
     ronde_builder_round_end(builder);
 }
 
-/** The even one of a pair hands its block to the odd one, or gets all others from it. */
+/** The even one of a pair sends its block to the odd one, or receives all others from it. */
 static void fold_blocks(struct ronde_fold fold, bool is_out, struct ronde_builder *builder)
 {
     const uint32_t others = fold.members + fold.extras - 1;
@@ -73,8 +70,7 @@ static void fold_blocks(struct ronde_fold fold, bool is_out, struct ronde_builde
     }
 }
 
-void ronde_all_gather_recursive_doubling_build(const struct ronde_request *request,
-                                               struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     if (fold.extras == 0)
@@ -89,13 +85,12 @@ void ronde_all_gather_recursive_doubling_build(const struct ronde_request *reque
     fold_blocks(fold, true, builder);
 }
 
-struct ronde_price ronde_all_gather_recursive_doubling_price(const struct ronde_request *request,
-                                                             const struct ronde_load *load,
-                                                             const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
     const struct ronde_fold fold = ronde_fold_of(n);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
                                   .chunks = 1,
                                   .widest = fold.extras > 0 ? n - 1 : n / 2};
     const struct ronde_lane_shape give = {.steps = 2, .messages = 1};
@@ -113,3 +108,33 @@ struct ronde_price ronde_all_gather_recursive_doubling_price(const struct ronde_
     price.is_exact = false;
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const struct ronde_fold fold = ronde_fold_of(ranks);
+    /* Member 0 stands among most extras: in round i its 2^i members have a block each and their extras'. */
+    uint64_t sent = fold.extras > 0 ? ranks - 1 : 0;
+    for (uint32_t width = 1; width < fold.members; width *= 2)
+        sent += width + (fold.extras < width ? fold.extras : width);
+    return ronde_counts_fold(fold, ronde_fold_rounds(fold), sent);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 1) && ronde_is_power_of_two(load->ranks);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_gather_recursive_doubling = {
+    .collective = RONDE_ALL_GATHER,
+    .name = "recursive_doubling",
+    .summary = "pairs swap all they have in log2 N rounds; best for powers of two",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "the least for N = P; on 12 the partner sends all blocks on to the surplus rank. "
+                "`bruck` has the same path for any N, and sends the least",
+    .why_approximate = "N no power of two: no chain of messages is the longest in every round",
+};

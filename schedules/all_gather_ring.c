@@ -1,9 +1,9 @@
 /**
  * all_gather, ring.
  *
- * Every block travels once round the ring, and everyone keeps a copy as it passes. Each position
- * sends one block per step, first its own. It sends the least data possible, at the price of N-1
- * latencies.
+ * Every block travels once round the ring, and each position keeps a copy as it passes. Each
+ * position sends one block per step, first its own. It sends the least data possible, at the price
+ * of N-1 latencies.
  *
  *   step    0 -> 1    1 -> 2    2 -> 3    3 -> 0
  *     0       b0        b1        b2        b3       each hop keeps a copy in out[b]
@@ -19,13 +19,12 @@
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * ring algorithm of allgather. We add pieces.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /** Lane of the local copy, so that the ring does not wait for it. */
 enum { RING_LANE, COPY_LANE };
 
-void ronde_all_gather_ring_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_operand own = ronde_chunks(RONDE_IN, 0, 1);
@@ -45,12 +44,27 @@ void ronde_all_gather_ring_build(const struct ronde_request *request, struct ron
     ronde_builder_copy(builder, 0, COPY_LANE, own, ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-struct ronde_price ronde_all_gather_ring_price(const struct ronde_request *request,
-                                               const struct ronde_load *load,
-                                               const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     const struct ronde_lane_shape shape = {.steps = n, .messages = n - 1};
     return ronde_lane_price(load, network, cut, shape);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_ring(ranks, ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_gather_ring = {
+    .collective = RONDE_ALL_GATHER,
+    .name = "ring",
+    .summary = "every block travels once round the ring",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+};

@@ -21,7 +21,7 @@ double ronde_pairs_ns(const struct ronde_costs *costs, uint32_t n, double receiv
 
 struct ronde_price ronde_pairs_price(const struct ronde_pieces *pieces,
                                      const struct ronde_network *network, struct ronde_cut cut,
-                                     const struct ronde_pairs *pairs)
+                                     const struct ronde_pairs_piece *pairs)
 {
     const struct ronde_pipeline pipeline = {
         .first_ns = pairs->first_ns,
@@ -32,19 +32,19 @@ struct ronde_price ronde_pairs_price(const struct ronde_pieces *pieces,
     return ronde_pipeline_price(pieces, network, &pipeline);
 }
 
-struct ronde_price ronde_pairs_round_price(const struct ronde_request *request,
+struct ronde_price ronde_pairs_round_price(const struct ronde_compile_request *request,
                                            const struct ronde_load *load,
                                            const struct ronde_network *network, bool reduces)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
     const double send_ns = costs.step_ns + costs.flow_ns;
     const double receive_ns = reduces ? costs.reduce_ns : costs.step_ns;
-    const struct ronde_pairs pairs = {
+    const struct ronde_pairs_piece pairs = {
         .first_ns = ronde_pairs_ns(&costs, n, receive_ns),
         .send_ns = (n - 1) * send_ns,
         .receive_ns = (n - 1) * receive_ns,
@@ -53,12 +53,12 @@ struct ronde_price ronde_pairs_round_price(const struct ronde_request *request,
     return ronde_pairs_price(&pieces, network, cut, &pairs);
 }
 
-struct ronde_price ronde_pairs_root_price(const struct ronde_request *request,
+struct ronde_price ronde_pairs_root_price(const struct ronde_compile_request *request,
                                           const struct ronde_load *load,
                                           const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);

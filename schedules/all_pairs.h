@@ -12,7 +12,7 @@
 enum ronde_pairs_lane {
     RONDE_PAIRS_SEND,    /**< all sends */
     RONDE_PAIRS_RECEIVE, /**< all receives, and reductions of what they bring */
-    RONDE_PAIRS_COPY     /**< local copies that nobody waits for */
+    RONDE_PAIRS_COPY     /**< local copies that no message waits for */
 };
 
 /**
@@ -28,7 +28,7 @@ struct ronde_transfer ronde_pairs_message(uint32_t to);
 double ronde_pairs_ns(const struct ronde_costs *costs, uint32_t n, double receive_ns);
 
 /** What a piece costs a position. */
-struct ronde_pairs {
+struct ronde_pairs_piece {
     double first_ns;   /**< a piece alone */
     double send_ns;    /**< the sending lane's work */
     double receive_ns; /**< the receiving lane's work */
@@ -41,18 +41,18 @@ struct ronde_pairs {
  */
 struct ronde_price ronde_pairs_price(const struct ronde_pieces *pieces,
                                      const struct ronde_network *network, struct ronde_cut cut,
-                                     const struct ronde_pairs *pairs);
+                                     const struct ronde_pairs_piece *pairs);
 
 /**
  * The price of one round in which every position sends a block to every other, n-1 messages each way in one lane each;
  * `reduces` where what comes in is added.
  */
-struct ronde_price ronde_pairs_round_price(const struct ronde_request *request,
+struct ronde_price ronde_pairs_round_price(const struct ronde_compile_request *request,
                                            const struct ronde_load *load,
                                            const struct ronde_network *network, bool reduces);
 
 /** The price of a root that sends every other position a block, n-1 messages one after another in one lane. */
-struct ronde_price ronde_pairs_root_price(const struct ronde_request *request,
+struct ronde_price ronde_pairs_root_price(const struct ronde_compile_request *request,
                                           const struct ronde_load *load,
                                           const struct ronde_network *network);
 

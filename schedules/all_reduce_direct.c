@@ -1,10 +1,11 @@
 /**
  * all_reduce, direct (two-step all-pairs).
  *
- * The block is cut into N chunks. Everybody sends every chunk straight to its owner, who adds up
- * what comes in; then every owner sends the sum to everybody. There are two latencies however many
+ * The block is cut into N chunks. Every rank sends every chunk straight to its owner, which adds up
+ * what it receives; then every owner sends the sum to all. There are two latencies however many
  * ranks there are, and each port carries the least data possible, but 2(N-1) messages have to be
- * started one after another: best for middle blocks where all ranks see one another, as in a node.
+ * started one after another: best for middle blocks where all ranks are connected directly, as in a
+ * node.
  *
  *   step 1    0 -> 1: c1    1 -> 2: c2    2 -> 3: c3    3 -> 0: c0      add
  *   step 2    0 -> 2: c2    1 -> 3: c3    2 -> 0: c0    3 -> 1: c1      add
@@ -25,10 +26,9 @@
  */
 #include "all_pairs.h"
 #include "axes.h"
-#include "catalogue.h"
+#include "claims.h"
 
-void ronde_all_reduce_direct_build(const struct ronde_request *request,
-                                   struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_axes ranks = {.count = 1,
                                      .chunk_axes = 1,
@@ -45,12 +45,11 @@ void ronde_all_reduce_direct_build(const struct ronde_request *request,
     ronde_axes_gather_direct(&ranks, 0, builder);
 }
 
-struct ronde_price ronde_all_reduce_direct_price(const struct ronde_request *request,
-                                                 const struct ronde_load *load,
-                                                 const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = n};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = n};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -65,3 +64,19 @@ struct ronde_price ronde_all_reduce_direct_price(const struct ronde_request *req
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_all_pairs(ranks, 2);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_direct = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "direct",
+    .summary = "chunks straight to their owners, sums straight to all; two latencies",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "MSCCL 2021; Cowan et al. 2023",
+    .counts = counts_of,
+};

@@ -1,12 +1,12 @@
 /**
  * all_reduce, direct in one step (all-pairs).
  *
- * Everybody sends its whole block to everybody else and adds up all N blocks itself. There is one
+ * Every rank sends its whole block to all others and adds up all N blocks itself. There is one
  * latency only, at N-1 times the data, so it is for the smallest blocks. All ranks add in the same
  * way, so that all get the same bits:
  *   - N a power of two: as the leaves of a balanced tree. Position p takes the blocks of p, p^1,
- *     p^2, .. as leaves 0, 1, 2, .., which is the same tree for everyone but for the order of the
- *     two sides of a sum. Sums are formed as soon as both sides are there.
+ *     p^2, .. as leaves 0, 1, 2, .., which is the same tree for all but for the order of the two
+ *     sides of a sum. Sums are formed as soon as both sides are there.
  *   - other N: from rank 0 up. A tree that looks the same from N leaves has N = 2^k of them, so here
  *     every position has a program of its own.
  *
@@ -18,7 +18,7 @@
  * Price (symbols in closed_form.h; a chunk is 1/C of the block, rounded up to 16 bytes):
  *   T = L + first + (P-1) max((N-1) (s + f), work)                                       of b
  *   power of two:  first = a + max over k of k (s + f) + work from the k-th message on
- *                  work  = (N-1) r + (N/2 - 1) s       every second message waits for its brother
+ *                  work  = (N-1) r + (N/2 - 1) s       every second message waits for its sibling
  *   other N:       first = a + (N-1) (s + f) + work               position N-1, whose sum begins with
  *                  work  = 2 s + (N-1) r                          the message that comes last
  * Where D slots are too few, D pieces take at least s + f + a + r for a power of two, else (N-1) (s +
@@ -30,7 +30,7 @@
  * arXiv:2504.09014, 2025 (one-phase all-pairs). The tree over exclusive or is ours.
  */
 #include "all_pairs.h"
-#include "catalogue.h"
+#include "claims.h"
 
 /** Most ranks where each needs a program of its own, of two steps a rank. */
 #define MOST_UNEVEN_RANKS 1024u
@@ -40,8 +40,8 @@ static bool is_power_of_two(uint32_t n)
     return (n & (n - 1)) == 0;
 }
 
-enum ronde_status ronde_all_reduce_direct_one_step_supports(const struct ronde_request *request,
-                                                            struct ronde_error *why_not)
+static enum ronde_status supports(const struct ronde_compile_request *request,
+                                  struct ronde_error *why_not)
 {
     const uint32_t n = request->ranks;
     if (!is_power_of_two(n) && n > MOST_UNEVEN_RANKS)
@@ -61,7 +61,7 @@ static uint32_t sums_completed_by(uint32_t leaf)
 }
 
 /*
- * Scratch chunk l keeps a sum of 2^l leaves until its brother is there. The last leaf completes
+ * Scratch chunk l keeps a sum of 2^l leaves until its sibling is there. The last leaf completes
  * everything, in the output; in place that is the input, which has been read by then.
  */
 static void take_leaf(uint32_t leaf, uint32_t leaves, struct ronde_builder *builder)
@@ -122,8 +122,7 @@ static void build_chain(uint32_t n, struct ronde_builder *builder)
     ronde_builder_copy(builder, n - 1, RONDE_PAIRS_RECEIVE, sum, ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-void ronde_all_reduce_direct_one_step_build(const struct ronde_request *request,
-                                            struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     if (!is_power_of_two(n))
@@ -135,8 +134,10 @@ void ronde_all_reduce_direct_one_step_build(const struct ronde_request *request,
                            ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-/** Adds the receiving lane's times for a tree: who waits for which message, and what follows. */
-static void add_tree(uint32_t n, const struct ronde_costs *costs, struct ronde_pairs *pairs)
+/**
+ * Adds the receiving lane's times for a tree: which sum waits for which message, and what follows.
+ */
+static void add_tree(uint32_t n, const struct ronde_costs *costs, struct ronde_pairs_piece *pairs)
 {
     for (uint32_t leaf = 1; leaf < n; leaf++) {
         const uint32_t sums = sums_completed_by(leaf);
@@ -148,17 +149,16 @@ static void add_tree(uint32_t n, const struct ronde_costs *costs, struct ronde_p
     }
 }
 
-struct ronde_price ronde_all_reduce_direct_one_step_price(const struct ronde_request *request,
-                                                          const struct ronde_load *load,
-                                                          const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    struct ronde_pairs pairs = {.send_ns = (n - 1) * (costs.step_ns + costs.flow_ns)};
+    struct ronde_pairs_piece pairs = {.send_ns = (n - 1) * (costs.step_ns + costs.flow_ns)};
     if (is_power_of_two(n)) {
         add_tree(n, &costs, &pairs);
     } else {
@@ -177,3 +177,28 @@ struct ronde_price ronde_all_reduce_direct_one_step_price(const struct ronde_req
     price.is_exact = price.is_exact && (has_slots || pieces.count <= pieces.depth);
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_all_pairs(ranks, 1);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 1) && load->pieces <= load->depth;
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_direct_one_step = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "direct_one_step",
+    .summary = "all blocks straight to all ranks; one latency, N-1 times the data",
+    .supports = supports,
+    .build = build,
+    .price = price,
+    .source = "MSCCL 2021; Shah et al. 2025",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "every rank's block to every other one, N-1 blocks, on a path of one message",
+    .why_approximate = "more pieces than slots: who sends and who receives come out of step, since "
+                       "every rank receives in an order of its own",
+};

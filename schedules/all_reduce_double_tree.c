@@ -1,10 +1,10 @@
 /**
  * all_reduce, double binary tree.
  *
- * Two binary trees carry half of every block each, so that who is a busy inner node of one is a
- * leaf of the other. The second tree is the first one under another order of the ranks: mirrored
- * for even N, shifted by one for odd N. It keeps the tree's logarithmic latency and uses nearly all
- * of every port.
+ * Two binary trees carry half of every block each, so that a busy inner node of one is a leaf of
+ * the other. The second tree is the first one under another order of the ranks: mirrored for even
+ * N, shifted by one for odd N. It keeps the tree's logarithmic latency and uses nearly all of every
+ * port.
  *
  *     tree 1: 0        tree 2: 3        first half of the block in tree 1, second in tree 2:
  *             |                |        rank 2 is inner in tree 1 only, rank 1 in tree 2 only
@@ -25,11 +25,9 @@
  * that to the slots.
  */
 #include "binary_tree.h"
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
-void ronde_all_reduce_double_tree_build(const struct ronde_request *request,
-                                        struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_mem *mem = ronde_builder_mem(builder);
@@ -38,7 +36,7 @@ void ronde_all_reduce_double_tree_build(const struct ronde_request *request,
         ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", n);
         return;
     }
-    for (uint32_t channel = 0; channel < ronde_request_channels(request); channel++) {
+    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
         for (uint32_t q = 0; q < n; q++)
             order[q] = q;
         ronde_builder_channel(builder, 1, order);
@@ -50,9 +48,33 @@ void ronde_all_reduce_double_tree_build(const struct ronde_request *request,
     ronde_tree_build(request, builder);
 }
 
-struct ronde_price ronde_all_reduce_double_tree_price(const struct ronde_request *request,
-                                                      const struct ronde_load *load,
-                                                      const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_tree_price(request, load, network, 2);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_binary_tree(ranks);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, load->ranks <= 3 && load->pieces == 1 ? 1 : 4);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_double_tree = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "double_tree",
+    .summary = "two binary trees with disjoint inner ranks, half of the block each",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Sanders, Speck, Traeff 2009; NCCL 2.4, 2019",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "each rank is an inner rank of one tree, for half of the block (3/2), and a leaf "
+                "of the other (1/2): 2 blocks. The least, 2 (N-1)/N, comes as close as 2/N to "
+                "that; 2 is what its authors claim",
+};

@@ -27,20 +27,45 @@
  * on heterogeneous network hierarchy", SysML 2019, with rings on both levels. The three lanes are
  * ours.
  */
-#include "catalogue.h"
+#include "axes.h"
+#include "claims.h"
 #include "hierarchy.h"
 
 static const struct ronde_hierarchy hierarchy = {0};
 
-void ronde_all_reduce_hierarchical_build(const struct ronde_request *request,
-                                         struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_hierarchy_build(hierarchy, request, builder);
 }
 
-struct ronde_price ronde_all_reduce_hierarchical_price(const struct ronde_request *request,
-                                                       const struct ronde_load *load,
-                                                       const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_hierarchy_price(hierarchy, request, load, network);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
+    const uint32_t rounds = 2 * (local - 1 + nodes - 1);
+    struct ronde_algorithm_counts counts = ronde_counts_rounds(ranks, rounds, 2 * (ranks - 1));
+    counts.min_depth = local > 2 || nodes > 1 ? 2 : 1;
+    return counts;
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, load->pieces == 1 ? 1 : 3);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "hierarchical",
+    .summary = "rings inside nodes and between them, one after another, piece by piece",
+    .supports = ronde_axes_supports_nodes,
+    .build = build,
+    .price = price,
+    .source = "Cho, Finkler, Kung, Hunter 2019",
+    .counts = counts_of,
+    .is_exact = is_exact,
+};

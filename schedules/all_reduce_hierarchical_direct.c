@@ -2,9 +2,9 @@
  * all_reduce, hierarchical, direct inside nodes.
  *
  * As all_reduce_hierarchical.c, but inside a node every rank sends every part straight to its owner,
- * and the result straight to everybody: two latencies there, however many ranks a node has, where a
- * ring has one per rank. Between nodes rings move the least data. Good where all ranks of a node
- * see one another, as behind a switch, and blocks are large.
+ * and the owner the result straight to all: two latencies there, however many ranks a node has,
+ * where a ring has one per rank. Between nodes rings move the least data. Good where all ranks of a
+ * node are connected directly, as by a switch, and blocks are large.
  *
  *   nodes (0 1) (2 3), lane 0:   0 -> 1: c2 c3    1 -> 0: c0 c1    2 -> 3: c2 c3    3 -> 2: c0 c1
  *                      lane 1:   ... received and added
@@ -30,20 +30,47 @@
  * Source: M. Cho, U. Finkler, D. Kung, H. Hunter, "BlueConnect: decomposing all-reduce for deep learning
  * on heterogeneous network hierarchy", SysML 2019; all-pairs inside the node as in all_reduce_direct.c.
  */
-#include "catalogue.h"
+#include "axes.h"
+#include "claims.h"
 #include "hierarchy.h"
 
 static const struct ronde_hierarchy hierarchy = {.is_direct = true};
 
-void ronde_all_reduce_hierarchical_direct_build(const struct ronde_request *request,
-                                                struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_hierarchy_build(hierarchy, request, builder);
 }
 
-struct ronde_price ronde_all_reduce_hierarchical_direct_price(const struct ronde_request *request,
-                                                              const struct ronde_load *load,
-                                                              const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_hierarchy_price(hierarchy, request, load, network);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
+    const uint32_t messages = 2 * (local - 1 + nodes - 1);
+    struct ronde_algorithm_counts counts = ronde_counts_rounds(ranks, messages, 2 * (ranks - 1));
+    /* A direct phase is one message in a row; only the ring of nodes turns round in one step. */
+    counts.critical_path = (local > 1 ? 2 : 0) + 2 * (nodes - 1);
+    counts.min_depth = nodes > 1 ? 2 : 1;
+    return counts;
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, load->pieces == 1 ? 1 : 3);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_direct = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "hierarchical_direct",
+    .summary = "all pairs inside nodes, rings between them; best where a node has a switch",
+    .supports = ronde_axes_supports_nodes,
+    .build = build,
+    .price = price,
+    .source = "Cho, Finkler, Kung, Hunter 2019",
+    .counts = counts_of,
+    .is_exact = is_exact,
+};

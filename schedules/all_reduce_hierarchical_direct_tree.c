@@ -1,10 +1,11 @@
 /**
  * all_reduce, hierarchical, direct inside nodes and double binary trees between them.
  *
- * Inside a node every rank sends every part straight to its owner, and the result straight to
- * everybody, as in all_reduce_hierarchical_direct.c; between nodes two binary trees reduce half of a
- * part each, as in all_reduce_hierarchical_tree.c. Two latencies inside and 2 ceil(log2 K) between K
- * nodes are the fewest of the hierarchical forms: good for small and middle blocks on many nodes.
+ * Inside a node every rank sends every part straight to its owner, and the owner the result
+ * straight to all, as in all_reduce_hierarchical_direct.c; between nodes two binary trees reduce
+ * half of a part each, as in all_reduce_hierarchical_tree.c. Two latencies inside and 2 ceil(log2
+ * K) between K nodes are the fewest of the hierarchical forms: good for small and middle blocks on
+ * many nodes.
  *
  *   nodes (0 1) (2 3), half 1, lane 0:    0 -> 1: c1    1 -> 0: c0    2 -> 3: c1    3 -> 2: c0
  *                              lane 1:    ... received and added
@@ -27,23 +28,51 @@
  * see ronde_stages_price.
  * N = 1: L + sum of s(b_p).
  *
- * Source: those of the two files above.
+ * Source: S. Jeaugey, "Massively scale your deep learning training with NCCL 2.4", NVIDIA technical
+ * blog, 2019 (trees between nodes); M. Cho, U. Finkler, D. Kung, H. Hunter, "BlueConnect: decomposing
+ * all-reduce for deep learning on heterogeneous network hierarchy", SysML 2019 (levels); all-pairs
+ * inside the node as in all_reduce_direct.c.
  */
-#include "catalogue.h"
+#include "axes.h"
+#include "claims.h"
 #include "hierarchy.h"
 
 static const struct ronde_hierarchy hierarchy = {.is_direct = true, .has_trees = true};
 
-void ronde_all_reduce_hierarchical_direct_tree_build(const struct ronde_request *request,
-                                                     struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_hierarchy_build(hierarchy, request, builder);
 }
 
-struct ronde_price
-ronde_all_reduce_hierarchical_direct_tree_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_hierarchy_price(hierarchy, request, load, network);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
+    return nodes == 1 ? ronde_counts_all_pairs(ranks, 2)
+                      : ronde_hierarchy_tree_counts(ranks, local > 1 ? 2 : 0);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 6);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_direct_tree = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "hierarchical_direct_tree",
+    .summary = "all pairs inside nodes, double binary trees between them; fewest latencies",
+    .supports = ronde_axes_supports_nodes,
+    .build = build,
+    .price = price,
+    .source = "NCCL 2.4, 2019; Cho, Finkler, Kung, Hunter 2019",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "up to two nodes the least. Of a node's parts, each 1/q of the block for q ranks a "
+                "node, a rank sends 2 between nodes as in `double_tree` instead of 2 (K-1)/K for K "
+                "nodes, in exchange for a path of 2 ceil(log2 K) between them instead of 2 (K-1)",
+};

@@ -30,20 +30,49 @@
  * 581-594. NCCL's chain ends at one rank per channel; here every rank has a rail, as in a full-lane
  * algorithm (J. L. Traeff, S. Hunold, IEEE Cluster 2020).
  */
-#include "catalogue.h"
+#include "axes.h"
+#include "claims.h"
 #include "hierarchy.h"
 
 static const struct ronde_hierarchy hierarchy = {.has_trees = true};
 
-void ronde_all_reduce_hierarchical_tree_build(const struct ronde_request *request,
-                                              struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_hierarchy_build(hierarchy, request, builder);
 }
 
-struct ronde_price ronde_all_reduce_hierarchical_tree_price(const struct ronde_request *request,
-                                                            const struct ronde_load *load,
-                                                            const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_hierarchy_price(hierarchy, request, load, network);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const uint32_t local = ronde_counts_local(ranks), in_a_row = 2 * (local - 1);
+    struct ronde_algorithm_counts counts = local == ranks
+                                               ? ronde_counts_ring(ranks, in_a_row)
+                                               : ronde_hierarchy_tree_counts(ranks, in_a_row);
+    counts.min_depth = local > 2 ? 2 : 1;
+    return counts;
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 6);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_tree = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "hierarchical_tree",
+    .summary = "rings inside nodes, double binary trees between them; best for many nodes",
+    .supports = ronde_axes_supports_nodes,
+    .build = build,
+    .price = price,
+    .source = "NCCL 2.4, 2019; Sanders, Speck, Traeff 2009",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "up to two nodes the least. Of a node's parts, each 1/q of the block for q ranks a "
+                "node, a rank sends 2 between nodes as in `double_tree` instead of 2 (K-1)/K for K "
+                "nodes, in exchange for a path of 2 ceil(log2 K) between them instead of 2 (K-1)",
+};

@@ -3,9 +3,9 @@
  *
  * Recursive halving: positions whose numbers differ in the highest bit swap the half of the block
  * that the other one shall keep and add up their own, then the next bit halves that half, until
- * everyone owns the sum of one chunk. Recursive doubling takes the same way back and gathers them.
- * It sends as little as the ring in 2 log2 N messages, so it is good for large blocks on networks
- * that do not mind distance. Where N is no power of two it is folded to one first (fold.h).
+ * each owns the sum of one chunk. Recursive doubling takes the same way back and gathers them. It
+ * sends as little as the ring in 2 log2 N messages, so it is good for large blocks on networks where distance costs
+ * little. Where N is no power of two it is folded to one first (fold.h).
  *
  *   round 0    0 -> 2: c2 c3    2 -> 0: c0 c1    1 -> 3: c2 c3    3 -> 1: c0 c1     add
  *   round 1    0 -> 1: c1       1 -> 0: c0       2 -> 3: c3       3 -> 2: c2        add
@@ -16,9 +16,9 @@
  * of the block, rounded up to 16 bytes; w runs over M/2, M/4, .. 1, the chunks of a message):
  *   T = L + sum over p, w of 3 s(w b_p) + r(w b_p) + 2 (f(w b_p) + a)
  * The sum of the last round of halving is kept before it is sent back: both partners would else wait in
- * one step for the other's slot, and connections need two slots for it. Where N is folded, s + f +
- * a + r of M b_p to hand in and s + f + a + s to hand out are added to every piece. Exact for equal
- * chunks, else an upper bound. N = 1: L + sum of s(b_p).
+ * one step for the other's slot, and connections need two slots for it. Where N is folded, s + f + a + r of M b_p to
+ * fold in and s + f + a + s to fold out are added to every piece. Exact for equal chunks, else an upper bound. N = 1: L
+ * + sum of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
@@ -26,9 +26,7 @@
  * operations", ICCS 2004, LNCS 3036, pages 1-9. MPICH halves from the lowest bit; we go from the
  * highest as the paper does, so that chunks stay in order.
  */
-#include "catalogue.h"
-#include "closed_form.h"
-#include "fold.h"
+#include "claims.h"
 
 /** First of the `width` chunks that a member keeps when halving has come to that width. */
 static uint32_t kept_by(uint32_t member, uint32_t width)
@@ -94,8 +92,7 @@ static void fold_whole_blocks(struct ronde_fold fold, bool is_out, struct ronde_
     }
 }
 
-void ronde_all_reduce_rabenseifner_build(const struct ronde_request *request,
-                                         struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     ronde_builder_chunks(builder, fold.members);
@@ -112,9 +109,8 @@ void ronde_all_reduce_rabenseifner_build(const struct ronde_request *request,
     fold_whole_blocks(fold, true, builder);
 }
 
-struct ronde_price ronde_all_reduce_rabenseifner_price(const struct ronde_request *request,
-                                                       const struct ronde_load *load,
-                                                       const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     const struct ronde_cut cut = ronde_fold_cut(fold, request);
@@ -129,3 +125,29 @@ struct ronde_price ronde_all_reduce_rabenseifner_price(const struct ronde_reques
         ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
     return ronde_work_price(load, network, cut, &work);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const struct ronde_fold fold = ronde_fold_of(ranks);
+    const uint32_t rounds = 2 * ronde_fold_rounds(fold);
+    struct ronde_algorithm_counts counts =
+        ronde_counts_fold(fold, rounds,
+                          2 * (fold.members - 1) + (fold.extras > 0 ? fold.members : 0));
+    counts.critical_path = rounds + (fold.extras > 0 ? 2 : 0);
+    return counts;
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_rabenseifner = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "rabenseifner",
+    .summary =
+        "halves the block to one chunk each, doubles it back; least data in 2 log2 N messages",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more = "2 (P-1)/P blocks, the least, for N = P; a block more otherwise (2.75 on 12), and "
+                "the messages there and back",
+};

@@ -1,10 +1,9 @@
 /**
  * all_reduce, recursive doubling.
  *
- * In round i the positions whose numbers differ in bit i swap their whole sums and add them up, so
- * that after log2 N rounds everyone has everything. It has the fewest latencies of all, and sends
- * the whole block every time. Where N is no power of two it is folded to one first (fold.h), which
- * costs two messages more in a row.
+ * In round i the positions whose numbers differ in bit i swap their whole sums and add them up, so that after log2 N
+ * rounds each has the whole sum. It has the fewest latencies of all, and sends the whole block every time. Where N is
+ * no power of two it is folded to one first (fold.h), which costs two messages more in a row.
  *
  *   round 0    0 <-> 1    2 <-> 3
  *   round 1    0 <-> 2    1 <-> 3
@@ -12,20 +11,17 @@
  * Price (symbols in closed_form.h; a chunk is 1/C of the block; d = floor(log2 N)):
  *   T = L + sum over p of s(b_p) + d (f(b_p) + a + r(b_p))
  * One lane does everything, so pieces do not overlap. Exact for equal chunks, else an upper bound.
- * Where N is folded, f + a + r to hand in and f + a + s to hand out are added where a chain has them:
- * see ronde_fold_price; for one piece or where more than half of the members stand for two exact,
- * else an upper bound.
+ * Where N is folded, f + a + r to fold in and f + a + s to fold out are added where a chain has them: see
+ * ronde_fold_price; for one piece or where more than half of the members stand for two exact, else an upper bound.
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * recursive doubling of allreduce. All ranks add the same pairs of partial sums, so all get the
  * same bits.
  */
-#include "catalogue.h"
-#include "closed_form.h"
-#include "fold.h"
+#include "claims.h"
 
-/** Where a member's sum is when a round begins: who has taken nothing in yet has its input. */
+/** Where a member's sum is when a round begins: without an extra, at first in its input. */
 static struct ronde_operand sum_of(struct ronde_fold fold, uint32_t member, uint32_t bit)
 {
     const bool is_input = bit == 1 && member >= fold.extras;
@@ -78,8 +74,7 @@ static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
     }
 }
 
-void ronde_all_reduce_recursive_doubling_build(const struct ronde_request *request,
-                                               struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     if (fold.extras == 0)
@@ -93,18 +88,17 @@ void ronde_all_reduce_recursive_doubling_build(const struct ronde_request *reque
     hand_out(fold, builder);
 }
 
-struct ronde_price ronde_all_reduce_recursive_doubling_price(const struct ronde_request *request,
-                                                             const struct ronde_load *load,
-                                                             const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t rounds = ronde_log2_floor(request->ranks);
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     const struct ronde_lane_shape swaps = {.steps = 1, .reducing = rounds, .messages = rounds};
     if (fold.extras == 0)
         return ronde_lane_price(load, network, cut, swaps);
     struct ronde_fold_work work = {.rounds = {0}};
-    /* Taking in is fused with the first send, handing out with the last receive. */
+    /* Folding in is fused with the first send, folding out with the last receive. */
     ronde_work_add(&work.rounds, 1, swaps);
     ronde_work_add(&work.hand_in, 1, (struct ronde_lane_shape){.reducing = 1, .messages = 1});
     ronde_work_add(&work.hand_out, 1, (struct ronde_lane_shape){.steps = 1, .messages = 1});
@@ -113,3 +107,35 @@ struct ronde_price ronde_all_reduce_recursive_doubling_price(const struct ronde_
     price.is_exact = price.is_exact && (is_one_piece || 2 * fold.extras > fold.members);
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const struct ronde_fold fold = ronde_fold_of(ranks);
+    const uint32_t rounds = ronde_fold_rounds(fold);
+    return ronde_counts_fold(fold, rounds, rounds + (fold.extras > 0));
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    const struct ronde_fold fold = ronde_fold_of(load->ranks);
+    const bool is_folded_in_part = fold.extras > 0 && 2 * fold.extras <= fold.members;
+    return ronde_flows_fit(load, 1) && (load->pieces <= 1 || !is_folded_in_part);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_recursive_doubling = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "recursive_doubling",
+    .summary = "pairs swap whole sums in log2 N rounds; best for the smallest blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more =
+        "the whole block in each of floor(log2 N) rounds, and one round more of surplus ranks",
+    .why_approximate =
+        "N no power of two and several pieces: whether a chain of messages starts and ends at a "
+        "surplus rank and crosses every round depends on which ranks pair up",
+};

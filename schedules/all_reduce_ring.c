@@ -2,8 +2,9 @@
  * all_reduce, ring.
  *
  * The block is cut into N chunks. In N-1 steps every chunk travels once round the ring and collects
- * all contributions; in N-1 more it travels round again and everyone keeps the sum. All ports are
- * busy all the time, so it is the best there is for large blocks, at the price of 2(N-1) latencies.
+ * all contributions; in N-1 more it travels round again and each position keeps the sum. All ports
+ * are busy all the time, so it is the best there is for large blocks, at the price of 2(N-1)
+ * latencies.
  *
  *   step    0 -> 1    1 -> 2    2 -> 3    3 -> 0
  *     0       c0        c1        c2        c3       each hop adds in[c] of the receiver
@@ -20,14 +21,12 @@
  * Journal of Parallel and Distributed Computing 69(2), 2009, pages 117-124, whose
  * ring it is. We add pieces, and count the reduction, r - s, apart from the message.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /*
- * Which chunk goes at which step is the same for everyone but for the shift: one program serves all
- * positions.
+ * Which chunk goes at which step is the same for all but for the shift: one program serves all positions.
  */
-void ronde_all_reduce_ring_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     ronde_builder_chunks(builder, n);
@@ -52,12 +51,27 @@ void ronde_all_reduce_ring_build(const struct ronde_request *request, struct ron
     }
 }
 
-struct ronde_price ronde_all_reduce_ring_price(const struct ronde_request *request,
-                                               const struct ronde_load *load,
-                                               const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = n};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = n};
     const struct ronde_lane_shape shape = {.steps = n, .reducing = n - 1, .messages = 2 * (n - 1)};
     return ronde_lane_price(load, network, cut, shape);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_ring(ranks, 2 * (ranks - 1));
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_ring = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "ring",
+    .summary = "every chunk travels twice round the ring; best for large blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Patarasuk, Yuan 2009",
+    .counts = counts_of,
+};

@@ -26,9 +26,9 @@
  * pages 191-201. Several channels all start with the same axis; other orders need a channel order.
  */
 #include "axes.h"
-#include "catalogue.h"
+#include "claims.h"
 
-void ronde_all_reduce_torus_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_axes axes = ronde_axes_of_torus(request);
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
@@ -41,12 +41,12 @@ void ronde_all_reduce_torus_build(const struct ronde_request *request, struct ro
     ronde_axes_gather(&axes, own, builder);
 }
 
-struct ronde_price ronde_all_reduce_torus_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const struct ronde_axes axes = ronde_axes_of_torus(request);
-    struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = request->ranks};
+    struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
+                            .chunks = request->ranks};
     struct ronde_lane_work work = {0};
     for (uint32_t axis = 0; axis < axes.count; axis++) {
         const uint32_t bundle = ronde_axes_bundle(&axes, axis);
@@ -62,3 +62,25 @@ struct ronde_price ronde_all_reduce_torus_price(const struct ronde_request *requ
         ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = 1});
     return ronde_work_price(load, network, cut, &work);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    uint32_t rows = 1;
+    for (uint32_t divisor = 2; (uint64_t)divisor * divisor <= ranks; divisor++)
+        rows = ranks % divisor == 0 ? divisor : rows;
+    const uint32_t rounds = 2 * (rows - 1 + ranks / rows - 1);
+    struct ronde_algorithm_counts counts = ronde_counts_rounds(ranks, rounds, 2 * (ranks - 1));
+    counts.min_depth = ranks > 1 ? 2 : 1;
+    return counts;
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_torus = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "torus",
+    .summary = "rings along the axes of a grid",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Mikami et al. 2018; Barnett et al. 1995",
+    .counts = counts_of,
+};

@@ -2,10 +2,10 @@
  * all_reduce, binary tree.
  *
  * Sums flow up NCCL's binary tree over positions to position 0, the result flows down again, and
- * the pieces of a block follow one another through both. Every position takes in its children and
- * passes on their sum and its own block in two lanes, and serves them in two more, so that a piece
- * goes up while an earlier one comes down. Latency grows with log2 N, so it is good for small and
- * middle blocks; a position with two children handles every byte three times.
+ * the pieces of a block follow one another through both. Every position adds its children's sums to
+ * its own block and passes the result on in two lanes, and sends to them in two more, so that a
+ * piece goes up while an earlier one comes down. Latency grows with log2 N, so it is good for small
+ * and middle blocks; a position with two children handles every byte three times.
  *
  *        0          up:   1 -> 2 <- 3,  2 -> 0        leaves sit at odd positions, a level above
  *        |          down: 0 -> 2,  2 -> 1 then 3      them every second even one, and so on; the
@@ -36,16 +36,41 @@
  * each; our four lanes are those of the same data flow.
  */
 #include "binary_tree.h"
-#include "catalogue.h"
+#include "claims.h"
 
-void ronde_all_reduce_tree_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_tree_build(request, builder);
 }
 
-struct ronde_price ronde_all_reduce_tree_price(const struct ronde_request *request,
-                                               const struct ronde_load *load,
-                                               const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_tree_price(request, load, network, 1);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_binary_tree(ranks);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    const bool is_flat = load->ranks == 2 || (load->ranks == 3 && load->pieces == 1);
+    return ronde_flows_fit(load, is_flat ? 1 : 3);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_tree = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "tree",
+    .summary = "up and down a pipelined binary tree; best for small blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "NCCL; Sanders, Speck, Traeff 2009",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more =
+        "an inner rank sends its sum up and the result down to two children, 3 blocks whatever N. "
+        "In exchange there are only 2 (N-1) messages, on a path of 2 ceil(log2 N)",
+};

@@ -1,11 +1,11 @@
 /**
  * all_to_all, Bruck's algorithm.
  *
- * A block for the rank i places on is put into slot i of scratch. In round k everyone sends all
- * slots whose number has bit k set, in one message, to the position 2^k behind it, into the same
- * slots: after ceil(log2 N) rounds every block has travelled the sum of its bits, which is i. It
- * has the fewest messages of all, and sends every block log2 N / 2 times, so it is best for small
- * blocks.
+ * A block for the rank i places on is put into slot i of scratch. In round k every position sends
+ * all slots whose number has bit k set, in one message, to the position 2^k behind it, into the
+ * same slots: after ceil(log2 N) rounds every block has travelled the sum of its bits, which is i.
+ * It has the fewest messages of all, and sends every block log2 N / 2 times, so it is best for
+ * small blocks.
  *
  *   slot of 0      1        2        3        round 0: 1 and 3 to the next
  *     for          1        2        3        round 1: 2 and 3 to the one after it
@@ -23,10 +23,9 @@
  * and Distributed Systems 8(11), 1997, pages 1143-1156, section 3 with one port and radix 2. Their
  * first phase rotates the blocks and their last reverses them; ours do both in passing.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
-/** Lane of the own block, which takes no part. */
+/** Lane of the own block, which is only copied. */
 enum { ROUND_LANE, COPY_LANE };
 
 /** Slots below n whose number has this bit set. */
@@ -42,7 +41,7 @@ static struct ronde_operand slot(uint32_t i)
     return ronde_chunks(RONDE_SCRATCH, i - 1, 1);
 }
 
-void ronde_all_to_all_bruck_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     ronde_builder_rotate(builder, true, true, false);
@@ -68,12 +67,11 @@ void ronde_all_to_all_bruck_build(const struct ronde_request *request, struct ro
                        ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-struct ronde_price ronde_all_to_all_bruck_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     struct ronde_lane_work work = {0};
     ronde_work_add(&work, 1, (struct ronde_lane_shape){.steps = n > 1 ? 2 * (n - 1) : 1});
     for (uint32_t bit = 1; bit < n; bit *= 2) {
@@ -83,3 +81,26 @@ struct ronde_price ronde_all_to_all_bruck_price(const struct ronde_request *requ
     }
     return ronde_work_price(load, network, cut, &work);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    /* The block for the rank i places on travels once for every bit of i. */
+    uint64_t sent = 0;
+    for (uint32_t i = 1; i < ranks; i++)
+        for (uint32_t bits = i; bits > 0; bits &= bits - 1)
+            sent++;
+    return ronde_counts_rounds(ranks, ronde_log2_ceil(ranks), sent);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_to_all_bruck = {
+    .collective = RONDE_ALL_TO_ALL,
+    .name = "bruck",
+    .summary = "blocks travel in log2 N messages; best for small blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Bruck et al. 1997",
+    .counts = counts_of,
+    .why_more = "about half of all blocks in each of ceil(log2 N) rounds, so most blocks travel "
+                "more than once",
+};

@@ -2,9 +2,9 @@
  * all_to_all, direct.
  *
  * Every position sends its blocks one after another, first to the position behind it, then to the
- * one two behind, without waiting for what it receives, which another lane takes in. At any time
- * the positions send along one shift, so that ports carry one message each, and latency is paid
- * once. One slot per peer is enough, at the price of a connection to everyone.
+ * one two behind, without waiting for what it receives, which is another lane's. At any time the positions send along
+ * one shift, so that ports carry one message each, and latency is paid once. One slot per peer is enough, at the price
+ * of a connection to every other.
  *
  *   send lane of 0       -> 1: b1     -> 2: b2     -> 3: b3
  *   receive lane of 0    own block, then <- 3, <- 2, <- 1
@@ -19,14 +19,12 @@
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.3: all receives and sends posted at once, spread over the ranks.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /** The receive lane copies the own block first: nothing arrives so early. */
 enum { SEND_LANE, RECEIVE_LANE };
 
-void ronde_all_to_all_direct_build(const struct ronde_request *request,
-                                   struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
     ronde_builder_rotate(builder, true, true, false);
@@ -44,12 +42,11 @@ void ronde_all_to_all_direct_build(const struct ronde_request *request,
     }
 }
 
-struct ronde_price ronde_all_to_all_direct_price(const struct ronde_request *request,
-                                                 const struct ronde_load *load,
-                                                 const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -68,3 +65,27 @@ struct ronde_price ronde_all_to_all_direct_price(const struct ronde_request *req
     price.is_exact = price.is_exact && (n == 2 || has_slots || pieces.count <= pieces.depth);
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_all_pairs(ranks, 1);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 1) && (load->ranks <= 2 || load->pieces <= load->depth);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_to_all_direct = {
+    .collective = RONDE_ALL_TO_ALL,
+    .name = "direct",
+    .summary = "all blocks at once, sends and receives apart; one latency",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_approximate = "more pieces than slots: who sends and who receives come out of step, since "
+                       "every rank receives in an order of its own",
+};

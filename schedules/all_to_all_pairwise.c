@@ -19,14 +19,12 @@
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.3, pairwise exchange for long messages.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /** Lane of the local copy, so that the rounds do not wait for it. */
 enum { ROUND_LANE, COPY_LANE };
 
-void ronde_all_to_all_pairwise_build(const struct ronde_request *request,
-                                     struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
     ronde_builder_rotate(builder, true, true, false);
@@ -44,12 +42,27 @@ void ronde_all_to_all_pairwise_build(const struct ronde_request *request,
     ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1), own);
 }
 
-struct ronde_price ronde_all_to_all_pairwise_price(const struct ronde_request *request,
-                                                   const struct ronde_load *load,
-                                                   const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     const struct ronde_lane_shape shape = {.steps = n > 1 ? 2 * (n - 1) : 1, .messages = n - 1};
     return ronde_lane_price(load, network, cut, shape);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_rounds(ranks, ranks - 1, ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_all_to_all_pairwise = {
+    .collective = RONDE_ALL_TO_ALL,
+    .name = "pairwise",
+    .summary = "N-1 shifts, one partner at a time; best for large blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+};

@@ -13,7 +13,7 @@ static uint32_t divisor_below(uint32_t n, uint32_t limit)
     return divisor;
 }
 
-struct ronde_axes ronde_axes_of_nodes(const struct ronde_request *request)
+struct ronde_axes ronde_axes_of_nodes(const struct ronde_compile_request *request)
 {
     struct ronde_axes axes = {.count = 2, .chunk_axes = 2, .speakers = 1};
     const bool has_shape = request->shape_count == 2;
@@ -22,7 +22,7 @@ struct ronde_axes ronde_axes_of_nodes(const struct ronde_request *request)
     return axes;
 }
 
-struct ronde_axes ronde_axes_of_torus(const struct ronde_request *request)
+struct ronde_axes ronde_axes_of_torus(const struct ronde_compile_request *request)
 {
     const uint32_t n = request->ranks;
     struct ronde_axes axes = {.count = request->shape_count,
@@ -41,7 +41,7 @@ struct ronde_axes ronde_axes_of_torus(const struct ronde_request *request)
     return axes;
 }
 
-enum ronde_status ronde_axes_supports_nodes(const struct ronde_request *request,
+enum ronde_status ronde_axes_supports_nodes(const struct ronde_compile_request *request,
                                             struct ronde_error *why_not)
 {
     if (request->shape_count == 0)
@@ -75,14 +75,15 @@ void ronde_axes_nodes_channel(const struct ronde_axes *axes, ronde_node_order no
     ronde_mem_free(mem, order, (size_t)local * nodes, sizeof *order);
 }
 
-void ronde_axes_declare_nodes(const struct ronde_axes *axes, const struct ronde_request *request,
+void ronde_axes_declare_nodes(const struct ronde_axes *axes,
+                              const struct ronde_compile_request *request,
                               struct ronde_builder *builder)
 {
     ronde_builder_rotate_shape(builder, axes->radix, axes->count);
     /* With one digit of 1 the builder's own order is the right one. */
     if (axes->radix[0] == 1 || axes->radix[1] == 1)
         return;
-    for (uint32_t channel = 0; channel < ronde_request_channels(request); channel++)
+    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++)
         ronde_axes_nodes_channel(axes, NULL, builder);
 }
 

@@ -24,13 +24,13 @@ struct ronde_axes {
 };
 
 /** Positions are (local, node); by default as many per node as divide the ranks, at most 8. */
-struct ronde_axes ronde_axes_of_nodes(const struct ronde_request *request);
+struct ronde_axes ronde_axes_of_nodes(const struct ronde_compile_request *request);
 
 /** Positions are the request's shape; by default the most square one of two axes. */
-struct ronde_axes ronde_axes_of_torus(const struct ronde_request *request);
+struct ronde_axes ronde_axes_of_torus(const struct ronde_compile_request *request);
 
 /** Accepts the default shape and two digits: nodes x local. */
-enum ronde_status ronde_axes_supports_nodes(const struct ronde_request *request,
+enum ronde_status ronde_axes_supports_nodes(const struct ronde_compile_request *request,
                                             struct ronde_error *why_not);
 
 /** How an order of the nodes goes on: the node at position q of n. */
@@ -44,11 +44,12 @@ void ronde_axes_nodes_channel(const struct ronde_axes *axes, ronde_node_order no
                               struct ronde_builder *builder);
 
 /** Declares the symmetry of a grid of nodes, and the request's channels as above. */
-void ronde_axes_declare_nodes(const struct ronde_axes *axes, const struct ronde_request *request,
+void ronde_axes_declare_nodes(const struct ronde_axes *axes,
+                              const struct ronde_compile_request *request,
                               struct ronde_builder *builder);
 
 /**
- * States a fact of position 0 for all speakers, all of whom send before they receive. `to` is a
+ * States a fact of position 0 for all speakers, all of which send before they receive. `to` is a
  * distance, and operands are bundles: they start at a multiple of their count.
  */
 void ronde_axes_state(const struct ronde_axes *axes, const struct ronde_transfer *fact,
@@ -66,7 +67,7 @@ void ronde_axes_gather_along(const struct ronde_axes *axes, uint32_t axis, struc
 void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
                                struct ronde_builder *builder);
 
-/** The same as ronde_axes_gather_along in the output, every bundle straight to everybody. */
+/** The same as ronde_axes_gather_along in the output, every bundle straight to all. */
 void ronde_axes_gather_direct(const struct ronde_axes *axes, uint32_t axis,
                               struct ronde_builder *builder);
 

@@ -2,8 +2,8 @@
  * barrier, dissemination.
  *
  * In round k every position signals the position 2^k behind it and waits for the one 2^k before it.
- * After ceil(log2 N) rounds everyone has heard, directly or through others, of everyone. No barrier
- * takes fewer rounds, and any N will do.
+ * After ceil(log2 N) rounds a signal of every position has reached, directly or through others,
+ * every other. No barrier takes fewer rounds, and any N will do.
  *
  *   round 0    0 -> 1    1 -> 2    2 -> 3    3 -> 0
  *   round 1    0 -> 2    1 -> 3    2 -> 0    3 -> 1
@@ -15,11 +15,9 @@
  * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization",
  * International Journal of Parallel Programming 17(1), 1988, pages 1-17.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
-void ronde_barrier_dissemination_build(const struct ronde_request *request,
-                                       struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_builder_rotate(builder, false, false, false);
     for (uint32_t offset = 1; offset < request->ranks; offset *= 2) {
@@ -28,9 +26,8 @@ void ronde_barrier_dissemination_build(const struct ronde_request *request,
     }
 }
 
-struct ronde_price ronde_barrier_dissemination_price(const struct ronde_request *request,
-                                                     const struct ronde_load *load,
-                                                     const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const double round_ns =
         2 * ronde_network_step_ns(network, 0, false) + ronde_network_alpha_ns(network);
@@ -40,3 +37,19 @@ struct ronde_price ronde_barrier_dissemination_price(const struct ronde_request 
         .is_exact = true,
     };
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_rounds(ranks, ronde_log2_ceil(ranks), 0);
+}
+
+const struct ronde_algorithm ronde_algorithm_barrier_dissemination = {
+    .collective = RONDE_BARRIER,
+    .name = "dissemination",
+    .summary = "everyone signals ahead in log2 N rounds; the fewest there can be",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Hensgen, Finkel, Manber 1988",
+    .counts = counts_of,
+};

@@ -23,7 +23,7 @@
  * multiprocessors", ACM Transactions on Computer Systems 9(1), 1991, pages 21-65, section 3.4, on
  * the tree of NVIDIA's NCCL, src/graph/trees.cc.
  */
-#include "catalogue.h"
+#include "claims.h"
 #include "rooted_tree.h"
 
 /** Children signal their parent. */
@@ -47,7 +47,7 @@ static void state_down(struct ronde_builder *builder, uint32_t n, uint32_t posit
 }
 
 /* One lane: its order is all that makes a position wait before it signals. */
-void ronde_barrier_tree_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_rooted_tree_walk(request->ranks, true, builder, state_up);
     ronde_rooted_tree_walk(request->ranks, false, builder, state_down);
@@ -80,7 +80,7 @@ static double up_ns(uint32_t n, uint32_t position, const struct signal_costs *co
     return time_ns + costs->step_ns;
 }
 
-/** ns from a signal's arrival at a position until the last one below it has been told. */
+/** ns from a signal's arrival at a position until the last one below it has received its own. */
 static double down_ns(uint32_t n, uint32_t position, const struct signal_costs *costs)
 {
     const struct ronde_tree_children children = ronde_tree_children_of(n, position);
@@ -96,9 +96,8 @@ static double down_ns(uint32_t n, uint32_t position, const struct signal_costs *
     return longest_ns;
 }
 
-struct ronde_price ronde_barrier_tree_price(const struct ronde_request *request,
-                                            const struct ronde_load *load,
-                                            const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
     const struct signal_costs costs = {
@@ -114,3 +113,21 @@ struct ronde_price ronde_barrier_tree_price(const struct ronde_request *request,
                      down_ns(n, child, &costs);
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    struct ronde_algorithm_counts counts = ronde_counts_binary_tree(ranks);
+    counts.sent_chunks = 0;
+    return counts;
+}
+
+const struct ronde_algorithm ronde_algorithm_barrier_tree = {
+    .collective = RONDE_BARRIER,
+    .name = "tree",
+    .summary = "signals up and down a binary tree; the fewest messages",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Mellor-Crummey, Scott 1991",
+    .counts = counts_of,
+};

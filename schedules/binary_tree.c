@@ -68,7 +68,7 @@ static void state(const struct ronde_tree *tree, struct ronde_transfer transfer,
     ronde_builder_transfer(builder, &transfer);
 }
 
-/** A position takes in what its children send up. */
+/** A position receives and adds what its children send up. */
 static void state_up(const struct ronde_tree *tree, uint32_t position, struct ronde_builder *builder)
 {
     const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
@@ -106,8 +106,8 @@ static void state_down(const struct ronde_tree *tree, uint32_t position,
 }
 
 /*
- * Parents stand on higher levels than their children, so level by level is program order for
- * everyone.
+ * Parents are on higher levels than their children, so level by level is program order for every
+ * position.
  */
 void ronde_tree_state(const struct ronde_tree *tree, struct ronde_builder *builder)
 {
@@ -123,7 +123,7 @@ void ronde_tree_state(const struct ronde_tree *tree, struct ronde_builder *build
             state_down(tree, position, builder);
 }
 
-void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder)
+void ronde_tree_build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_tree tree = {.n = request->ranks,
                                     .input = ronde_chunks(RONDE_IN, 0, 1),
@@ -197,23 +197,23 @@ struct ronde_stage ronde_tree_stage(uint32_t n, uint32_t trees, uint32_t channel
         .credit_ns = (n == 2 ? leaf_ns : lane_ns) + costs.alone.alpha_ns + lane_ns,
         /* Two children up and the parent down, and as a leaf elsewhere. */
         .port_chunks = channels * (trees == 1 ? at_most(n - 1, 3) : at_most(n, 4)),
-        /* Within a piece up is over before down begins, so that only siblings meet. */
+        /* Within a piece up is over before down begins, so that only siblings share a port. */
         .flows = channels * (n > 3 ? 2 : 1),
     };
 }
 
-struct ronde_price ronde_tree_price(const struct ronde_request *request,
+struct ronde_price ronde_tree_price(const struct ronde_compile_request *request,
                                     const struct ronde_load *load,
                                     const struct ronde_network *network, uint32_t trees)
 {
     const uint32_t n = request->ranks;
-    const uint32_t channels = ronde_request_channels(request);
+    const uint32_t channels = ronde_compile_request_channels(request);
     const struct ronde_cut cut = {.channels = trees * channels, .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
     struct ronde_stage stage = ronde_tree_stage(n, trees, channels, network, pieces.bytes);
-    /* Up and down meet from the second piece on. */
+    /* Up and down share a port from the second piece on. */
     stage.flows = pieces.count > 1 ? stage.port_chunks : stage.flows;
     return ronde_stages_price(&pieces, network, &stage, 1, false);
 }

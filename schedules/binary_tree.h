@@ -16,7 +16,10 @@ struct ronde_tree_children ronde_tree_children_of(uint32_t n, uint32_t position)
 /** The parent of a position other than 0. */
 uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
 
-/** Position of a tree of n at position q of its twin, whose inner positions are the leaves of it. */
+/**
+ * Position of a tree of n at position q of the second tree, whose inner positions are the leaves of
+ * it.
+ */
 uint32_t ronde_tree_second_order(uint32_t n, uint32_t q);
 
 /** Lanes of an all_reduce up and down a tree. */
@@ -35,7 +38,7 @@ struct ronde_tree {
 void ronde_tree_state(const struct ronde_tree *tree, struct ronde_builder *builder);
 
 /** States that of a whole request: one tree over all ranks and the only chunk; n = 1 is a copy. */
-void ronde_tree_build(const struct ronde_request *request, struct ronde_builder *builder);
+void ronde_tree_build(const struct ronde_compile_request *request, struct ronde_builder *builder);
 
 /** Costs of a piece in a tree. */
 struct ronde_tree_costs {
@@ -60,7 +63,7 @@ struct ronde_stage ronde_tree_stage(uint32_t n, uint32_t trees, uint32_t channel
  * The price of all_reduce over `trees` trees (1 or 2) per channel of the request; see
  * all_reduce_tree.c.
  */
-struct ronde_price ronde_tree_price(const struct ronde_request *request,
+struct ronde_price ronde_tree_price(const struct ronde_compile_request *request,
                                     const struct ronde_load *load,
                                     const struct ronde_network *network, uint32_t trees);
 

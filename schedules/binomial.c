@@ -26,12 +26,12 @@ uint32_t ronde_binomial_widest(uint32_t n)
 
 /* --- times --------------------------------------------------------------------------------- */
 
-struct ronde_binomial ronde_binomial_of(const struct ronde_request *request,
+struct ronde_binomial ronde_binomial_of(const struct ronde_compile_request *request,
                                         const struct ronde_load *load,
                                         const struct ronde_network *network, bool is_weighted)
 {
     const struct ronde_cut cut = {
-        .channels = ronde_request_channels(request),
+        .channels = ronde_compile_request_channels(request),
         .chunks = 1,
         .widest = is_weighted ? ronde_binomial_widest(request->ranks) : 1,
     };
@@ -84,7 +84,7 @@ double ronde_binomial_down_ns(const struct ronde_binomial *tree, uint32_t n)
     return ronde_longer_ns(longest_ns, elapsed_ns);
 }
 
-/** A full subtree: every child arrives after the one before it has been taken in. */
+/** A full subtree: every child's message arrives after the one before it has been received. */
 static double full_up_ns(const struct ronde_binomial *tree, uint32_t size)
 {
     double time_ns = 0;
@@ -134,13 +134,13 @@ double ronde_binomial_inner_ns(const struct ronde_binomial *tree, uint32_t n)
 /* --- blocks -------------------------------------------------------------------------------- */
 
 /** Rank at a position. */
-static uint32_t rank_of(const struct ronde_request *request, uint32_t position)
+static uint32_t rank_of(const struct ronde_compile_request *request, uint32_t position)
 {
     const uint32_t root = request->order ? request->order[0] : request->root;
     return (uint32_t)(((uint64_t)root + position) % request->ranks);
 }
 
-enum ronde_status ronde_binomial_supports(const struct ronde_request *request,
+enum ronde_status ronde_binomial_supports(const struct ronde_compile_request *request,
                                           struct ronde_error *why_not)
 {
     for (uint32_t q = 0; request->order && q < request->ranks; q++)
@@ -154,8 +154,8 @@ enum ronde_status ronde_binomial_supports(const struct ronde_request *request,
     return RONDE_OK;
 }
 
-struct ronde_operand ronde_binomial_kept(const struct ronde_request *request, uint32_t first,
-                                         uint32_t count)
+struct ronde_operand ronde_binomial_kept(const struct ronde_compile_request *request,
+                                         uint32_t first, uint32_t count)
 {
     return ronde_chunks(RONDE_SCRATCH, rank_of(request, first), count);
 }

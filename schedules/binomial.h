@@ -27,7 +27,7 @@ struct ronde_binomial {
 };
 
 /** The tree of a request whose blocks are not cut: scatter, gather (`is_weighted`) and reduce. */
-struct ronde_binomial ronde_binomial_of(const struct ronde_request *request,
+struct ronde_binomial ronde_binomial_of(const struct ronde_compile_request *request,
                                         const struct ronde_load *load,
                                         const struct ronde_network *network, bool is_weighted);
 
@@ -46,21 +46,21 @@ double ronde_binomial_inner_ns(const struct ronde_binomial *tree, uint32_t n);
 /** ns of a message from a subtree of `size`: the flow, and the step unless it also adds. */
 double ronde_binomial_send_ns(const struct ronde_binomial *tree, uint32_t size);
 
-/** ns of the step that takes such a message in. */
+/** ns of the step that receives such a message. */
 double ronde_binomial_receive_ns(const struct ronde_binomial *tree, uint32_t size);
 
 /**
  * Whether the request's positions are its ranks in cyclic order, which blocks travelling together
  * need: they are sorted by rank. Errors: UNSUPPORTED.
  */
-enum ronde_status ronde_binomial_supports(const struct ronde_request *request,
+enum ronde_status ronde_binomial_supports(const struct ronde_compile_request *request,
                                           struct ronde_error *why_not);
 
 /**
  * The blocks of `count` positions from `first` on, as chunks of a scratch with a chunk per rank.
  * The chunk of a block is numbered like its rank, so that messages are sorted alike at both ends.
  */
-struct ronde_operand ronde_binomial_kept(const struct ronde_request *request, uint32_t first,
-                                         uint32_t count);
+struct ronde_operand ronde_binomial_kept(const struct ronde_compile_request *request,
+                                         uint32_t first, uint32_t count);
 
 #endif

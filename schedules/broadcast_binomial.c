@@ -2,9 +2,9 @@
  * broadcast, binomial tree.
  *
  * The root sends the whole block to the position half the ranks away, then both serve the half they
- * stand in, and so on: the number of ranks that have the data doubles every round. Everyone serves
- * the farthest child first, since that one has the most to pass on. Few messages and few latencies
- * make it good for small blocks.
+ * stand in, and so on: the number of ranks that have the data doubles every round. A position sends
+ * to its farthest child first, since that one has the most to pass on. Few messages and few
+ * latencies make it good for small blocks.
  *
  *   round 0    0 -------> 2
  *   round 1    0 -> 1     2 -> 3
@@ -23,15 +23,13 @@
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * binomial tree of broadcast. We add pieces and count latencies apart from sends.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
-/** Lane of the root's local copy, so that nobody waits for it. */
+/** Lane of the root's local copy, so that no message waits for it. */
 enum { TREE_LANE, COPY_LANE };
 
-/** The root sends its input, everyone else what came in. */
-void ronde_broadcast_binomial_build(const struct ronde_request *request,
-                                    struct ronde_builder *builder)
+/** The root sends its input, all others what they received. */
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
@@ -51,12 +49,11 @@ void ronde_broadcast_binomial_build(const struct ronde_request *request,
     ronde_builder_copy(builder, 0, COPY_LANE, input, output);
 }
 
-struct ronde_price ronde_broadcast_binomial_price(const struct ronde_request *request,
-                                                  const struct ronde_load *load,
-                                                  const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -71,3 +68,20 @@ struct ronde_price ronde_broadcast_binomial_price(const struct ronde_request *re
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, ronde_log2_ceil(ranks), ronde_log2_floor(ranks));
+}
+
+const struct ronde_algorithm ronde_algorithm_broadcast_binomial = {
+    .collective = RONDE_BROADCAST,
+    .name = "binomial",
+    .summary = "the ranks that have the data double every round; best for small blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .why_more = "the root sends the whole block once per round",
+};

@@ -18,13 +18,12 @@
  * Source: J. Watts, R. van de Geijn, "A pipelined broadcast for multidimensional meshes", Parallel
  * Processing Letters 5(2), 1995, pages 281-292, on a line. We count slots too.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
-/** Lane of the root's local copy, so that nobody waits for it. */
+/** Lane of the root's local copy, so that no message waits for it. */
 enum { CHAIN_LANE, COPY_LANE };
 
-void ronde_broadcast_chain_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
@@ -42,12 +41,11 @@ void ronde_broadcast_chain_build(const struct ronde_request *request, struct ron
     ronde_builder_copy(builder, 0, COPY_LANE, input, output);
 }
 
-struct ronde_price ronde_broadcast_chain_price(const struct ronde_request *request,
-                                               const struct ronde_load *load,
-                                               const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -61,3 +59,19 @@ struct ronde_price ronde_broadcast_chain_price(const struct ronde_request *reque
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, 1, ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_broadcast_chain = {
+    .collective = RONDE_BROADCAST,
+    .name = "chain",
+    .summary = "each passes on to the next, piece by piece; best for the largest blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Watts, van de Geijn 1995",
+    .counts = counts_of,
+};

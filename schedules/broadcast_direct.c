@@ -1,10 +1,10 @@
 /**
  * broadcast, direct.
  *
- * The root sends the whole block to everyone, one after another: a star. There is one latency on the
- * way of every byte, but all of them leave through the root's port. Where ranks read the root's
- * memory in place that port is the memory they share: nobody reads what another has just written,
- * so all copies are written past the caches, and ranks of one core read a piece while it is in theirs.
+ * The root sends the whole block to every other rank, one after another. There is one latency on the way of every byte,
+ * but all of them leave through the root's port. Where ranks read the root's memory in place that port is the memory
+ * they share: no rank reads what another has just written, so all copies are written past the caches, and ranks of one
+ * core read a piece while it is in theirs.
  *
  *   0 -> 1, then 0 -> 2, then 0 -> 3
  *
@@ -19,12 +19,12 @@
  * 1749-1783 (bounds); the linear algorithm of Open MPI.
  */
 #include "all_pairs.h"
-#include "catalogue.h"
+#include "claims.h"
 
-/** Lane of the root's local copy, so that nobody waits for it. */
+/** Lane of the root's local copy, so that no message waits for it. */
 enum { SEND_LANE, COPY_LANE };
 
-void ronde_broadcast_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
@@ -42,9 +42,26 @@ void ronde_broadcast_direct_build(const struct ronde_request *request, struct ro
     ronde_builder_copy(builder, 0, COPY_LANE, input, output);
 }
 
-struct ronde_price ronde_broadcast_direct_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_pairs_root_price(request, load, network);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, ranks - 1, ranks > 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_broadcast_direct = {
+    .collective = RONDE_BROADCAST,
+    .name = "direct",
+    .summary = "the root sends the whole block to everyone; one latency",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Chan et al. 2007",
+    .counts = counts_of,
+    .why_more = "the root sends it to every rank, N-1 blocks, on a path of one message. Meant for "
+                "ranks that read the root's memory where it lies",
+};

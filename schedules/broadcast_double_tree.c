@@ -1,10 +1,10 @@
 /**
  * broadcast, double binary tree.
  *
- * Two binary trees below the root carry half of the block each, so that who is a busy inner node of
- * one is a leaf of the other. An inner position passes on to its first child as it receives, and
- * serves the second in a lane of its own. Latency grows with log2 N and every port sends the block
- * once, so it is good from middle sizes on.
+ * Two binary trees below the root carry half of the block each, so that a busy inner node of one is
+ * a leaf of the other. An inner position passes on to its first child as it receives, and sends to
+ * the second in a lane of its own. Latency grows with log2 N and every port sends the block once,
+ * so it is good from middle sizes on.
  *
  *     tree 1: 0        tree 2: 0        first half of the block in tree 1, second in tree 2:
  *             |                |        rank 2 is inner in tree 1 only, rank 3 in tree 2 only
@@ -26,7 +26,7 @@
  * reduction and scan", Parallel Computing 35(12), 2009, pages 581-594. The paper colours edges so
  * that ports never collide; like NCCL we leave that to the slots.
  */
-#include "catalogue.h"
+#include "claims.h"
 #include "rooted_tree.h"
 
 /** Lane of the root's local copy; inner positions have a lane per child. */
@@ -49,8 +49,7 @@ static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t p
     }
 }
 
-void ronde_broadcast_double_tree_build(const struct ronde_request *request,
-                                       struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_rooted_trees_declare(request, builder);
     ronde_rooted_tree_walk(request->ranks, false, builder, state_children);
@@ -58,9 +57,8 @@ void ronde_broadcast_double_tree_build(const struct ronde_request *request,
                        ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-struct ronde_price ronde_broadcast_double_tree_price(const struct ronde_request *request,
-                                                     const struct ronde_load *load,
-                                                     const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
     if (n == 1)
@@ -78,3 +76,25 @@ struct ronde_price ronde_broadcast_double_tree_price(const struct ronde_request 
     };
     return ronde_pipeline_price(&terms.pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, ranks > 3 ? 2 : 1, ronde_log2_ceil(ranks));
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 4);
+}
+
+const struct ronde_algorithm ronde_algorithm_broadcast_double_tree = {
+    .collective = RONDE_BROADCAST,
+    .name = "double_tree",
+    .summary = "two binary trees with disjoint inner ranks, half of the block each",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Sanders, Speck, Traeff 2009",
+    .counts = counts_of,
+    .is_exact = is_exact,
+};

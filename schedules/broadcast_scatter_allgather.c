@@ -2,9 +2,9 @@
  * broadcast, scatter and all_gather.
  *
  * The block is cut into N chunks. A binomial tree scatters them, so that position p has chunk p,
- * and Bruck's all_gather brings everyone the rest: in round i a position sends what it has, its own
- * chunk and those that follow, to the position 2^i before it. Nobody but the root sends much more
- * than the block once, so it is good for large blocks. The root has everything and is left out as a
+ * and Bruck's all_gather distributes the rest: in round i a position sends what it has, its own
+ * chunk and those that follow, to the position 2^i before it. Only the root sends much more than
+ * the block once, so it is good for large blocks. The root has everything and is left out as a
  * receiver; inner positions of the tree are sent again what they passed on, as in the papers.
  *
  *   scatter      0 -> 2: c2 c3     0 -> 1: c1     2 -> 3: c3
@@ -17,7 +17,7 @@
  *   down   = sum over w of s(w b) + f(w b) + a + s(w b)
  *   gather = sum over u of s(u b) + f(u b) + a + s(u b)
  *   saved  = s(b) + a                      a leaf sends on as it receives; and the only chain with all
- *                                          latencies of `down` meets the root, which does not receive
+ *                                          latencies of `down` ends at the root, which does not receive
  *   root   = sum over w, u of s + f        its lane: it neither waits nor receives
  *   inner  = down without the root's message, but with its receive; + gather - saved
  * as written for powers of two; else the longest chain of the scatter counts, and `saved` is s(b) from
@@ -35,9 +35,9 @@
  * doubling; Bruck's rounds need as few messages for any N.
  */
 #include "binomial.h"
-#include "catalogue.h"
+#include "claims.h"
 
-/** Lane of the root's local copy, so that nobody waits for it. */
+/** Lane of the root's local copy, so that no message waits for it. */
 enum { ROUND_LANE, COPY_LANE };
 
 /** Chunks that a position sends: the root reads its input, the others what they have got. */
@@ -82,8 +82,7 @@ static void gather(uint32_t n, struct ronde_builder *builder)
     }
 }
 
-void ronde_broadcast_scatter_allgather_build(const struct ronde_request *request,
-                                             struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     ronde_builder_chunks(builder, n);
@@ -126,8 +125,8 @@ static double taken_in_ns(uint32_t size, const struct ronde_binomial *tree)
 static double saved_ns(uint32_t n, const struct ronde_binomial *tree)
 {
     const double fused_ns = ronde_binomial_receive_ns(tree, 1);
-    const bool meets_root = 2 * n < 3 * (1u << ronde_log2_floor(n));
-    return fused_ns + (meets_root ? ronde_network_alpha_ns(tree->network) : 0);
+    const bool ends_at_root = 2 * n < 3 * (1u << ronde_log2_floor(n));
+    return fused_ns + (ends_at_root ? ronde_network_alpha_ns(tree->network) : 0);
 }
 
 /** Two ranks share one connection: its messages, two per piece, follow one another like pieces. */
@@ -144,12 +143,11 @@ static struct ronde_price pair_price(const struct ronde_binomial *tree)
     return ronde_pipeline_price(&messages, tree->network, &pipeline);
 }
 
-struct ronde_price ronde_broadcast_scatter_allgather_price(const struct ronde_request *request,
-                                                           const struct ronde_load *load,
-                                                           const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
                                   .chunks = n,
                                   .widest = n};
     if (n == 1)
@@ -186,3 +184,39 @@ struct ronde_price ronde_broadcast_scatter_allgather_price(const struct ronde_re
     price.is_exact = price.is_exact && pieces.count <= 1 && pieces.depth > 1 && (n & (n - 1)) == 0;
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const uint32_t rounds = ronde_log2_ceil(ranks), floor = ronde_log2_floor(ranks);
+    /* Down the binomial tree and through Bruck's rounds, unless the deepest leaf is late for the first of them. */
+    const bool is_shorter = ranks > 1 && 2 * (uint64_t)ranks < (uint64_t)3 << floor;
+    return (struct ronde_algorithm_counts){.messages = (uint64_t)(ranks - 1) * (1 + rounds),
+                                           .sent_chunks = 2 * (uint64_t)(ranks - 1),
+                                           .critical_path = rounds + floor - is_shorter,
+                                           .min_depth = 1};
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    const bool is_in_step =
+        load->pieces <= 1 && load->depth > 1 && ronde_is_power_of_two(load->ranks);
+    return ronde_flows_fit(load, 1) && (load->ranks <= 2 || is_in_step);
+}
+
+const struct ronde_algorithm ronde_algorithm_broadcast_scatter_allgather = {
+    .collective = RONDE_BROADCAST,
+    .name = "scatter_allgather",
+    .summary = "a chunk to every rank, then all chunks to all; 2 log2 N messages",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more =
+        "the root scatters N-1 parts of N and then takes part in an all_gather: up to 2 (N-1)/N "
+        "blocks. Any other rank, too, may receive parts in the scatter that it only passes on",
+    .why_approximate =
+        "the chain of latencies of the scatter may meet the root, which does not receive, and a "
+        "piece overlaps with the one before it where a rank is not on the longest chain",
+};

@@ -8,7 +8,7 @@
 /** Slots a connection has unless the load says otherwise; every built-in needs fewer. */
 #define DEFAULT_DEPTH 8u
 
-uint32_t ronde_request_channels(const struct ronde_request *request)
+uint32_t ronde_compile_request_channels(const struct ronde_compile_request *request)
 {
     return request->channels ? request->channels : 1;
 }
@@ -166,9 +166,9 @@ static double held_up_ns(const struct ronde_stage *stage, double port_ns)
     return (stage->period_ns + sqrt(stage->period_ns * stage->period_ns + 4 * held_ns2)) / 2;
 }
 
-struct ronde_price ronde_stages_price(const struct ronde_pieces *pieces,
-                                      const struct ronde_network *network,
-                                      const struct ronde_stage *stages, uint32_t count, bool meeting)
+struct ronde_price
+ronde_stages_price(const struct ronde_pieces *pieces, const struct ronde_network *network,
+                   const struct ronde_stage *stages, uint32_t count, bool overlapping)
 {
     struct ronde_pipeline pipeline = {0};
     uint32_t port_chunks = 0, most = 0, all = 0;
@@ -179,7 +179,7 @@ struct ronde_price ronde_stages_price(const struct ronde_pieces *pieces,
         most = stages[i].flows > most ? stages[i].flows : most;
         all += stages[i].flows;
     }
-    const uint32_t at_once = meeting || pieces->count > 1 ? all : most;
+    const uint32_t at_once = overlapping || pieces->count > 1 ? all : most;
     pipeline.is_unshared = all == 0 || ronde_is_unshared(network, pieces->bytes, at_once);
     const double port_ns =
         network->port_GBps > 0 ? port_chunks * pieces->bytes / network->port_GBps : 0;
@@ -205,7 +205,7 @@ uint32_t ronde_log2_ceil(uint32_t n)
     return n > 1 ? ronde_log2_floor(n - 1) + 1 : 0;
 }
 
-enum ronde_status ronde_supports_any(const struct ronde_request *request,
+enum ronde_status ronde_supports_any(const struct ronde_compile_request *request,
                                      struct ronde_error *why_not)
 {
     (void)request;

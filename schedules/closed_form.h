@@ -49,8 +49,8 @@ static inline double ronde_longer_ns(double a_ns, double b_ns)
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/** Channels a request asks for. */
-uint32_t ronde_request_channels(const struct ronde_request *request);
+/** Channels of a request. */
+uint32_t ronde_compile_request_channels(const struct ronde_compile_request *request);
 
 /** Cuts a load by the split rule. */
 struct ronde_pieces ronde_cut_load(const struct ronde_load *load, struct ronde_cut cut);
@@ -126,7 +126,7 @@ struct ronde_price ronde_work_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
                                     const struct ronde_lane_work *work);
 
-/** What a pipeline needs to know about its pieces. */
+/** What a pipeline depends on of its pieces. */
 struct ronde_pipeline {
     double first_ns;  /**< one piece from end to end */
     double period_ns; /**< from one piece to the next in the busiest lane or port */
@@ -143,25 +143,25 @@ struct ronde_price ronde_pipeline_price(const struct ronde_pieces *pieces,
                                         const struct ronde_network *network,
                                         const struct ronde_pipeline *pipeline);
 
-/** What a piece costs in one of several groups of lanes that hand pieces on to one another. */
+/** What a piece costs in one of several groups of lanes that pass pieces on to one another. */
 struct ronde_stage {
     double first_ns;      /**< a piece alone, from end to end */
     double period_ns;     /**< the busiest lane's work for a piece */
     double credit_ns;     /**< as in ronde_pipeline */
-    double flow_ns;       /**< of that work, the flows; 0 where others never hold them up */
+    double flow_ns;       /**< of that work, the flows; 0 where others never slow them down */
     uint32_t port_chunks; /**< chunks a piece moves through the busiest port each way, all channels */
     uint32_t flows;       /**< most flows of all channels that share a port; 0 = none flows */
 };
 
 /**
  * The price of stages one after another: their firsts add up, the longest period or the time the port needs for all
- * of them sets the pace. A lane whose flows share the port is held up by as much of their time as others flow
+ * of them sets the pace. A lane whose flows share the port is delayed by as much of their time as others flow
  * meanwhile: with x of its t flowing and y of others', T = t + x y / T. Exact for equal pieces whose flows share
- * nothing; all stages' flows may meet from the second piece on, those of `meeting` ones also in the first.
+ * nothing; all stages' flows may overlap from the second piece on, those of `overlapping` ones also in the first.
  */
 struct ronde_price
 ronde_stages_price(const struct ronde_pieces *pieces, const struct ronde_network *network,
-                   const struct ronde_stage *stages, uint32_t count, bool meeting);
+                   const struct ronde_stage *stages, uint32_t count, bool overlapping);
 
 /** Largest e with 2^e <= n; n > 0. */
 uint32_t ronde_log2_floor(uint32_t n);
@@ -170,7 +170,7 @@ uint32_t ronde_log2_floor(uint32_t n);
 uint32_t ronde_log2_ceil(uint32_t n);
 
 /** `supports` of the algorithms that serve every request the registry accepts. */
-enum ronde_status ronde_supports_any(const struct ronde_request *request,
+enum ronde_status ronde_supports_any(const struct ronde_compile_request *request,
                                      struct ronde_error *why_not);
 
 #endif

@@ -68,10 +68,10 @@ struct ronde_price ronde_fold_price(struct ronde_fold fold, const struct ronde_l
     return price;
 }
 
-struct ronde_cut ronde_fold_cut(struct ronde_fold fold, const struct ronde_request *request)
+struct ronde_cut ronde_fold_cut(struct ronde_fold fold, const struct ronde_compile_request *request)
 {
     return (struct ronde_cut){
-        .channels = ronde_request_channels(request),
+        .channels = ronde_compile_request_channels(request),
         .chunks = fold.members,
         .widest = fold.extras > 0 ? fold.members : fold.members / 2,
     };

@@ -2,20 +2,21 @@
  * The fold: how algorithms for powers of two serve any number of ranks.
  *
  * Of N positions the first 2(N - M) pair up, M being the largest power of two that is not above N:
- * the even one of a pair hands its data to the odd one, its neighbour, and rests until the result
- * comes back. M members are left. Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
- * collective communication operations in MPICH", International Journal of High Performance Computing
- * Applications 19(1), 2005, pages 49-66, non-power-of-two allreduce.
+ * the even one of a pair sends its data to the odd one, its neighbour, and waits until it receives
+ * the result. M members are left. Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
+ * collective communication operations in MPICH", International Journal of High Performance
+ * Computing Applications 19(1), 2005, pages 49-66, non-power-of-two allreduce.
  */
 #ifndef RONDE_SCHEDULES_FOLD_H
 #define RONDE_SCHEDULES_FOLD_H
 
 #include "closed_form.h"
 
-/** Who works and who rests. */
+/** The positions that take part, and the others. */
 struct ronde_fold {
     uint32_t members; /**< M: a power of two */
-    uint32_t extras; /**< N - M positions that rest; extra i is position 2i, its member i is 2i + 1 */
+    uint32_t extras;  /**< N - M positions that only wait; extra i is position 2i, its member i is
+                          2i + 1 */
 };
 
 /** The fold of so many ranks. */
@@ -35,19 +36,20 @@ struct ronde_operand ronde_fold_blocks(struct ronde_fold fold, enum ronde_buffer
                                        uint32_t first, uint32_t count);
 
 /**
- * Members that state facts: all, or 0 alone where nobody rests. Partners differ in one bit, so that
- * without extras exclusive or carries one member's program to the others.
+ * Members that state facts: all, or 0 alone where there are no extras. Partners differ in one bit,
+ * so that without extras exclusive or carries one member's program to the others.
  */
 uint32_t ronde_fold_speakers(struct ronde_fold fold);
 
 /** How a block is cut that is halved to a chunk per member: an extra's message has all of them. */
-struct ronde_cut ronde_fold_cut(struct ronde_fold fold, const struct ronde_request *request);
+struct ronde_cut ronde_fold_cut(struct ronde_fold fold, const struct ronde_compile_request *request);
 
 /** What a piece costs a member in rounds that each change one bit, and those who stand for two. */
 struct ronde_fold_work {
     struct ronde_lane_work rounds;   /**< of a member alone */
-    struct ronde_lane_work hand_in;  /**< what an extra's data adds: a message and its receive */
-    struct ronde_lane_work hand_out; /**< what giving it the result adds */
+    struct ronde_lane_work hand_in;  /**< what receiving an extra's data adds: a message and its
+                                          receive */
+    struct ronde_lane_work hand_out; /**< what sending it the result adds */
 };
 
 /**

@@ -1,11 +1,11 @@
 /**
  * gather, direct.
  *
- * Everyone sends the root their block, and the root takes them in, one after another. Nothing
- * travels twice and nobody needs memory for the blocks of others, so it is best for large blocks;
- * all flows meet in the root's port.
+ * Every rank sends the root its block, and the root receives them, one after another. Nothing
+ * travels twice and no rank needs memory for the blocks of others, so it is best for large blocks;
+ * all flows share the root's port.
  *
- *   1 -> 0: b1    2 -> 0: b2    3 -> 0: b3       at once; taken in from 1 to 3
+ *   1 -> 0: b1    2 -> 0: b2    3 -> 0: b3       at once; received from 1 to 3
  *
  * Price (symbols in closed_form.h; a chunk is 1/C of a block):
  *   T = L + s(b) + g(b) + a + (N-1) s(b) + (P-1) max((N-1) s(b), s(b) + f(b), C (N-1) b / port_GBps)
@@ -18,13 +18,12 @@
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, the linear algorithm they measure against.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
-/** Lane of the root's local copy, so that it delays nobody. */
+/** Lane of the root's local copy, so that it delays no message. */
 enum { RECEIVE_LANE, COPY_LANE };
 
-void ronde_gather_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
     for (uint32_t position = 1; position < request->ranks; position++) {
@@ -41,12 +40,11 @@ void ronde_gather_direct_build(const struct ronde_request *request, struct ronde
     ronde_builder_copy(builder, 0, COPY_LANE, input, ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-struct ronde_price ronde_gather_direct_price(const struct ronde_request *request,
-                                             const struct ronde_load *load,
-                                             const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -63,3 +61,25 @@ struct ronde_price ronde_gather_direct_price(const struct ronde_request *request
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, 1, ranks > 1);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, load->ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_gather_direct = {
+    .collective = RONDE_GATHER,
+    .name = "direct",
+    .summary = "everyone sends the root their block; best for large blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+};

@@ -29,7 +29,7 @@ static uint32_t trees_of(struct ronde_hierarchy hierarchy, const struct ronde_ax
 
 /** A rail of trees moves one chunk, and its positions are not alike. */
 static struct ronde_axes axes_of(struct ronde_hierarchy hierarchy,
-                                 const struct ronde_request *request)
+                                 const struct ronde_compile_request *request)
 {
     struct ronde_axes axes = ronde_axes_of_nodes(request);
     axes.scatter_lane[LOCAL] = SCATTER_LANE;
@@ -47,11 +47,11 @@ static uint32_t chunks_of(const struct ronde_axes *axes)
     return axes->radix[LOCAL] * ronde_axes_bundle(axes, LOCAL);
 }
 
-/** Every channel as two: half of the block goes through a tree, half through its twin. */
-static void declare_trees(const struct ronde_axes *axes, const struct ronde_request *request,
-                          struct ronde_builder *builder)
+/** Every channel as two: half of the block goes through a tree, half through the other. */
+static void declare_trees(const struct ronde_axes *axes,
+                          const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
-    for (uint32_t channel = 0; channel < ronde_request_channels(request); channel++) {
+    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
         ronde_axes_nodes_channel(axes, NULL, builder);
         ronde_axes_nodes_channel(axes, ronde_tree_second_order, builder);
     }
@@ -79,7 +79,8 @@ static void reduce_in_rings(const struct ronde_axes *axes, enum ronde_buffer inp
     ronde_axes_gather_along(axes, NODE, ronde_chunks(RONDE_OUT, 0, 1), builder);
 }
 
-void ronde_hierarchy_build(struct ronde_hierarchy hierarchy, const struct ronde_request *request,
+void ronde_hierarchy_build(struct ronde_hierarchy hierarchy,
+                           const struct ronde_compile_request *request,
                            struct ronde_builder *builder)
 {
     const struct ronde_axes axes = axes_of(hierarchy, request);
@@ -123,7 +124,7 @@ static uint32_t lanes_alike(const struct terms *terms)
     return terms->channels * (terms->trees > 0 ? terms->trees : 1);
 }
 
-/** Everyone in a node to everyone, `reduces` on the way in. */
+/** Every rank of a node to every other, `reduces` on receipt. */
 static struct ronde_stage direct_stage(const struct terms *terms, bool reduces)
 {
     const uint32_t local = terms->axes->radix[LOCAL];
@@ -168,13 +169,13 @@ static struct ronde_stage rail_stage(const struct terms *terms)
 }
 
 struct ronde_price
-ronde_hierarchy_price(struct ronde_hierarchy hierarchy, const struct ronde_request *request,
+ronde_hierarchy_price(struct ronde_hierarchy hierarchy, const struct ronde_compile_request *request,
                       const struct ronde_load *load, const struct ronde_network *network)
 {
     const struct ronde_axes axes = axes_of(hierarchy, request);
     struct terms terms = {.network = network,
                           .axes = &axes,
-                          .channels = ronde_request_channels(request),
+                          .channels = ronde_compile_request_channels(request),
                           .trees = trees_of(hierarchy, &axes)};
     const struct ronde_cut cut = {.channels = lanes_alike(&terms),
                                   .chunks = chunks_of(&axes),
@@ -191,6 +192,18 @@ ronde_hierarchy_price(struct ronde_hierarchy hierarchy, const struct ronde_reque
                                     : rail_stage(&terms),
         [GATHER] = inside(&terms, false),
     };
-    /* Nodes near the root of a tree gather while they still serve the others. */
+    /* Nodes near the root of a tree gather while they still send to the others. */
     return ronde_stages_price(&pieces, network, stages, STAGES, terms.trees > 0);
+}
+
+/* An inner rank of a tree sends up once and down twice. */
+struct ronde_algorithm_counts ronde_hierarchy_tree_counts(uint32_t ranks, uint32_t in_a_row)
+{
+    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
+    return (struct ronde_algorithm_counts){
+        .messages = 2ull * ((uint64_t)ranks * (local - 1) + (uint64_t)local * (nodes - 1)),
+        .sent_chunks = 2 * (local - 1) + (nodes > 3 ? 3 : nodes - 1),
+        .critical_path = in_a_row + 2 * ronde_log2_ceil(nodes),
+        .min_depth = 1,
+    };
 }

@@ -9,7 +9,7 @@
 #ifndef RONDE_SCHEDULES_HIERARCHY_H
 #define RONDE_SCHEDULES_HIERARCHY_H
 
-#include "closed_form.h"
+#include "claims.h"
 
 /** How the phases are done. */
 struct ronde_hierarchy {
@@ -18,12 +18,16 @@ struct ronde_hierarchy {
 };
 
 /** States the schedule of a request. */
-void ronde_hierarchy_build(struct ronde_hierarchy hierarchy, const struct ronde_request *request,
+void ronde_hierarchy_build(struct ronde_hierarchy hierarchy,
+                           const struct ronde_compile_request *request,
                            struct ronde_builder *builder);
 
 /** The price of a load: the stages inside and between nodes, one after another, piece by piece. */
 struct ronde_price
-ronde_hierarchy_price(struct ronde_hierarchy hierarchy, const struct ronde_request *request,
+ronde_hierarchy_price(struct ronde_hierarchy hierarchy, const struct ronde_compile_request *request,
                       const struct ronde_load *load, const struct ronde_network *network);
+
+/** What one of two channels of trees between the default nodes needs, with so many messages in a row inside nodes. */
+struct ronde_algorithm_counts ronde_hierarchy_tree_counts(uint32_t ranks, uint32_t in_a_row);
 
 #endif

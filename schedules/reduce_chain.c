@@ -19,14 +19,13 @@
  * Source: J. Watts, R. van de Geijn, "A pipelined broadcast for multidimensional meshes", Parallel
  * Processing Letters 5(2), 1995, pages 281-292, on a line and backwards.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /*
  * Sums pass through: the builder fuses the hops, so the scratch chunk that facts need for them is
  * never touched. Only the root has an output.
  */
-void ronde_reduce_chain_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
@@ -48,12 +47,11 @@ void ronde_reduce_chain_build(const struct ronde_request *request, struct ronde_
     }
 }
 
-struct ronde_price ronde_reduce_chain_price(const struct ronde_request *request,
-                                            const struct ronde_load *load,
-                                            const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (n == 1)
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     const struct ronde_pieces pieces = ronde_cut_load(load, cut);
@@ -75,3 +73,19 @@ struct ronde_price ronde_reduce_chain_price(const struct ronde_request *request,
         pipeline.credit_ns = inner_ns + alpha_ns + ronde_longer_ns(last_ns, costs.reduce_ns);
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, 1, ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_reduce_chain = {
+    .collective = RONDE_REDUCE,
+    .name = "chain",
+    .summary = "each adds and passes on, piece by piece; best for the largest blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Watts, van de Geijn 1995",
+    .counts = counts_of,
+};

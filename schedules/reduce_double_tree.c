@@ -1,8 +1,8 @@
 /**
  * reduce, double binary tree.
  *
- * Sums of half of the block each flow up two binary trees to the root, so that who is a busy inner
- * node of one is a leaf of the other. An inner position takes in its first child in one lane, its
+ * Sums of half of the block each flow up two binary trees to the root, so that a busy inner node of
+ * one is a leaf of the other. An inner position receives from its first child in one lane, its
  * second in another, which passes the sum on as it adds. Latency grows with log2 N and every port
  * receives the block once, so it is good from middle sizes on.
  *
@@ -26,7 +26,7 @@
  * Source: P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast,
  * reduction and scan", Parallel Computing 35(12), 2009, pages 581-594.
  */
-#include "catalogue.h"
+#include "claims.h"
 #include "rooted_tree.h"
 
 /** Lane of a position that passes its sum on: that of its last child. */
@@ -41,7 +41,7 @@ static struct ronde_operand sum_of(uint32_t position)
     return ronde_chunks(position == 0 ? RONDE_OUT : RONDE_SCRATCH, 0, 1);
 }
 
-/** A position takes in what its children send. */
+/** A position receives and adds what its children send. */
 static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t position)
 {
     const struct ronde_tree_children children = ronde_tree_children_of(n, position);
@@ -63,8 +63,7 @@ static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t p
     }
 }
 
-void ronde_reduce_double_tree_build(const struct ronde_request *request,
-                                    struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     ronde_rooted_trees_declare(request, builder);
     ronde_builder_scratch(builder, 1);
@@ -88,9 +87,8 @@ static double credit_ns(uint32_t n, const struct ronde_costs *costs)
     return inner_ns + costs->alpha_ns + ronde_longer_ns(leaf_ns, costs->reduce_ns);
 }
 
-struct ronde_price ronde_reduce_double_tree_price(const struct ronde_request *request,
-                                                  const struct ronde_load *load,
-                                                  const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
     if (n == 1)
@@ -109,3 +107,25 @@ struct ronde_price ronde_reduce_double_tree_price(const struct ronde_request *re
     };
     return ronde_pipeline_price(&terms.pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, 1, ronde_log2_ceil(ranks));
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 4);
+}
+
+const struct ronde_algorithm ronde_algorithm_reduce_double_tree = {
+    .collective = RONDE_REDUCE,
+    .name = "double_tree",
+    .summary = "two binary trees with disjoint inner ranks, half of the block each",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Sanders, Speck, Traeff 2009",
+    .counts = counts_of,
+    .is_exact = is_exact,
+};

@@ -3,32 +3,30 @@
  *
  * Recursive halving: positions whose numbers differ in the highest bit swap the half of the block
  * that the other one shall keep and add up their own, then the next bit halves that half, until
- * everyone owns the sum of one chunk. A binomial tree gathers the chunks at the root. It sends
- * about the block twice in 2 log2 N messages and adds as little as possible, so it is good for
- * large blocks.
+ * each owns the sum of one chunk. A binomial tree gathers the chunks at the root. It sends about
+ * the block twice in 2 log2 N messages and adds as little as possible, so it is good for large
+ * blocks.
  *
  *   round 0    0 -> 2: c2 c3    2 -> 0: c0 c1    1 -> 3: c2 c3    3 -> 1: c0 c1     add
  *   round 1    0 -> 1: c1       1 -> 0: c0       2 -> 3: c3       3 -> 2: c2        add
  *   gather     1 -> 0: c1       3 -> 2: c3       then 2 -> 0: c2 c3
  *
- * Where N is no power of two, the first 2(N-M) positions pair up before: the odd one hands its
- * block to the even one and is done; M members, the largest power of two below N, are left.
+ * Where N is no power of two, the first 2(N-M) positions pair up before: the odd one sends its block to the even one
+ * and is done; M members, the largest power of two below N, are left.
  *
  * Price (symbols in closed_form.h; a chunk is 1/(C M) of the block, rounded up to 16 bytes; w runs
  * over M/2, M/4, .. 1):
  *   T = L + sum over p, w of [s(w b_p) + f(w b_p) + a + r(w b_p)] + [s + f + a + s of w b_p] - s(b_p)
- * and where N is folded, r(M b_p) in every piece and s + f + a of M b once: while the members work
- * on a piece, the next one is handed in. One step adds the last chunk and sends it on, hence - s;
- * with one slot (D = 1) it waits r(b_p) for its partner to do so. Exact for equal chunks; with one
- * slot from the second piece on an upper bound. N = 1: L + sum over p of s(b_p).
+ * and where N is folded, r(M b_p) in every piece and s + f + a of M b once: while the members work on a piece, the next
+ * one is folded in. One step adds the last chunk and sends it on, hence - s; with one slot (D = 1) it waits r(b_p) for
+ * its partner to do so. Exact for equal chunks; with one slot from the second piece on an upper bound. N = 1: L + sum
+ * over p of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.5, Rabenseifner's algorithm of reduce.
  */
-#include "catalogue.h"
-#include "closed_form.h"
-#include "fold.h"
+#include "claims.h"
 
 /** Position of a member. Unlike fold.h's, the even one of a pair stays: the root is one of them. */
 static uint32_t position_of(struct ronde_fold fold, uint32_t member)
@@ -86,7 +84,7 @@ static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *
     ronde_builder_round_end(builder);
 }
 
-/** Members `width` behind the others hand in the chunks they have collected. */
+/** Members `width` behind the others send the chunks they have collected. */
 static void gather(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
 {
     for (uint32_t parent = 0; parent < fold.members; parent += 2 * width) {
@@ -101,8 +99,7 @@ static void gather(struct ronde_fold fold, uint32_t width, struct ronde_builder 
     }
 }
 
-void ronde_reduce_rabenseifner_build(const struct ronde_request *request,
-                                     struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     ronde_builder_chunks(builder, fold.members);
@@ -117,9 +114,8 @@ void ronde_reduce_rabenseifner_build(const struct ronde_request *request,
         gather(fold, width, builder);
 }
 
-struct ronde_price ronde_reduce_rabenseifner_price(const struct ronde_request *request,
-                                                   const struct ronde_load *load,
-                                                   const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     const struct ronde_cut cut = ronde_fold_cut(fold, request);
@@ -134,8 +130,8 @@ struct ronde_price ronde_reduce_rabenseifner_price(const struct ronde_request *r
         ronde_work_add(&work, width,
                        (struct ronde_lane_shape){.steps = 3, .reducing = 1, .messages = 2});
     /*
-     * The turning point, or the copy of a lone rank. With a single slot, what is sent on waits until
-     * the partner has taken in what it was sent before.
+     * The turning point, or the copy of a lone rank. With a single slot, what is sent on waits
+     * until the partner has received what it was sent before.
      */
     const uint32_t waits = pieces.depth == 1 ? 2 : 1;
     const struct ronde_lane_shape turn = {.steps = 2, .reducing = waits, .messages = 2};
@@ -144,8 +140,41 @@ struct ronde_price ronde_reduce_rabenseifner_price(const struct ronde_request *r
     struct ronde_price price = ronde_work_price(load, network, cut, &work);
     if (pieces.count > 0)
         price.time_ns += ronde_work_ns(&fill, network, &pieces, pieces.count == 1, cut.channels);
-    /* A root that folds alone keeps its partner waiting anyway; so does the next piece. */
+    /* A root that folds alone delays its partner anyway; so does the next piece. */
     const bool waits_anyway = pieces.depth == 1 && (fold.extras == 1 || pieces.count > 1);
     price.is_exact = price.is_exact && (request->ranks <= 2 || !waits_anyway);
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const struct ronde_fold fold = ronde_fold_of(ranks);
+    const uint32_t rounds = ronde_fold_rounds(fold);
+    /* Halving, then a binomial gather, in which one half of the chunks goes in one message. */
+    return (struct ronde_algorithm_counts){.messages = (uint64_t)fold.members * rounds +
+                                                       fold.members - 1 + fold.extras,
+                                           .sent_chunks = fold.members - 1 + fold.members / 2,
+                                           .critical_path = 2 * rounds + (fold.extras > 0),
+                                           .min_depth = 1};
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 1) && (load->ranks <= 2 || load->depth > 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_reduce_rabenseifner = {
+    .collective = RONDE_REDUCE,
+    .name = "rabenseifner",
+    .summary = "halves the block to one chunk each and gathers them; for large blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more = "reduce_scatter, then gather at the root: the root receives 2 (P-1)/P blocks, and, "
+                "where N is no power of two, the whole block of its partner",
+    .why_approximate = "one slot, several pieces",
+};

@@ -1,9 +1,9 @@
 /**
  * reduce_scatter, direct.
  *
- * Everybody sends every block straight to its owner, who adds up what comes in. There is one latency
- * on the way of every block, and each port carries the least data possible, but N-1 messages have to
- * be started one after another.
+ * Every rank sends every block straight to its owner, which adds up what it receives. There is one
+ * latency on the way of every block, and each port carries the least data possible, but N-1
+ * messages have to be started one after another.
  *
  *   step 1    0 -> 1: b1    1 -> 2: b2    2 -> 3: b3    3 -> 0: b0
  *   step 2    0 -> 2: b2    1 -> 3: b3    2 -> 0: b0    3 -> 1: b1
@@ -19,10 +19,9 @@
  * pairwise exchange of reduce_scatter. There a receive belongs to every send; we let sends run ahead.
  */
 #include "all_pairs.h"
-#include "catalogue.h"
+#include "claims.h"
 
-void ronde_reduce_scatter_direct_build(const struct ronde_request *request,
-                                       struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand sum = ronde_chunks(RONDE_OUT, 0, 1);
     ronde_builder_rotate(builder, true, false, false);
@@ -38,9 +37,24 @@ void ronde_reduce_scatter_direct_build(const struct ronde_request *request,
     }
 }
 
-struct ronde_price ronde_reduce_scatter_direct_price(const struct ronde_request *request,
-                                                     const struct ronde_load *load,
-                                                     const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_pairs_round_price(request, load, network, true);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_all_pairs(ranks, 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_reduce_scatter_direct = {
+    .collective = RONDE_REDUCE_SCATTER,
+    .name = "direct",
+    .summary = "every block straight to its owner; one latency",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+};

@@ -2,10 +2,10 @@
  * reduce_scatter, recursive halving.
  *
  * Positions whose numbers differ in the highest bit swap the half of the blocks that the other one
- * shall keep and add up their own, then the next bit halves that half, until everyone has the sum
- * of its own block. It sends the least data possible in log2 N messages. Where N is no power of two
- * it is folded to one first (fold.h): the even one of a pair hands in all its blocks, and gets its
- * own one back in the end.
+ * shall keep and add up their own, then the next bit halves that half, until each has the sum of
+ * its own block. It sends the least data possible in log2 N messages. Where N is no power of two it
+ * is folded to one first (fold.h): the even one of a pair sends all its blocks to the other, and
+ * receives its own one in the end.
  *
  *   round 0    0 -> 2: b2 b3    2 -> 0: b0 b1    1 -> 3: b2 b3    3 -> 1: b0 b1
  *   round 1    0 -> 1: b1       1 -> 0: b0       2 -> 3: b3       3 -> 2: b2
@@ -14,18 +14,15 @@
  * N/2, N/4, .. 1, the chunks of a message):
  *   T = L + sum over p, w of s(w b_p) + f(w b_p) + a + r(w b_p)
  * Exact for equal chunks, else an upper bound. Where N is folded, w is the most blocks that a
- * message of its round has, s + f + a + r of N b_p to hand in and s + f + a + s of b_p to hand out
- * are added as in ronde_fold_price, and the price is an upper bound: no chain of messages is the
- * longest in every round.
- * N = 1: L + sum of s(b_p).
+ * message of its round has, s + f + a + r of N b_p to fold in and s + f + a + s of b_p to fold out are added as in
+ * ronde_fold_price, and the price is an upper bound: no chain of messages is the longest in every round. N = 1: L + sum
+ * of s(b_p).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * recursive halving of reduce_scatter.
  */
-#include "catalogue.h"
-#include "closed_form.h"
-#include "fold.h"
+#include "claims.h"
 
 /** Lane of the copy out of scratch, so that the extra's block need not wait for it. */
 enum { HALVING_LANE, COPY_LANE };
@@ -45,8 +42,8 @@ static uint32_t scratch_blocks(uint32_t ranks)
  * Messages are sorted by rank at both ends, and partial sums by position: an order must not turn two
  * blocks that lie in scratch together.
  */
-enum ronde_status ronde_reduce_scatter_recursive_halving_supports(const struct ronde_request *request,
-                                                                  struct ronde_error *why_not)
+static enum ronde_status supports(const struct ronde_compile_request *request,
+                                  struct ronde_error *why_not)
 {
     const uint32_t *order = request->order;
     for (uint32_t q = 1; order && q < request->ranks; q++)
@@ -67,7 +64,9 @@ static struct ronde_operand partial_sums(struct ronde_fold fold, uint32_t first,
     return sums;
 }
 
-/** The blocks of members in a round: of the first one, who has taken nothing in yet has its input. */
+/**
+ * The blocks of members in a round: in the first one, a member without an extra sends its input.
+ */
 static struct ronde_operand blocks_of(struct ronde_fold fold, bool is_input, uint32_t first,
                                       uint32_t count)
 {
@@ -134,8 +133,7 @@ static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
     }
 }
 
-void ronde_reduce_scatter_recursive_halving_build(const struct ronde_request *request,
-                                                  struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     if (request->ranks == 1) {
@@ -150,12 +148,11 @@ void ronde_reduce_scatter_recursive_halving_build(const struct ronde_request *re
     hand_out(fold, builder);
 }
 
-struct ronde_price ronde_reduce_scatter_recursive_halving_price(const struct ronde_request *request,
-                                                                const struct ronde_load *load,
-                                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request),
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
                                   .chunks = 1,
                                   .widest = scratch_blocks(request->ranks)};
     const struct ronde_lane_shape swap = {.steps = 1, .reducing = 1, .messages = 1};
@@ -174,3 +171,28 @@ struct ronde_price ronde_reduce_scatter_recursive_halving_price(const struct ron
     price.is_exact = false;
     return price;
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    const struct ronde_fold fold = ronde_fold_of(ranks);
+    return ronde_counts_fold(fold, ronde_fold_rounds(fold), fold.extras > 0 ? ranks : ranks - 1);
+}
+
+static bool is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, 1) && ronde_is_power_of_two(load->ranks);
+}
+
+const struct ronde_algorithm ronde_algorithm_reduce_scatter_recursive_halving = {
+    .collective = RONDE_REDUCE_SCATTER,
+    .name = "recursive_halving",
+    .summary = "halves the blocks to one's own; least data in log2 N messages",
+    .supports = supports,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "the least for N = P; on 12 the partner takes in another rank's 12 blocks",
+    .why_approximate = "N no power of two: no chain of messages is the longest in every round",
+};

@@ -19,16 +19,14 @@
  * first half of the all_reduce. We end at the owner instead of one position before it, as MPI and
  * NCCL define the result.
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 /*
  * Sums pass through: the builder fuses the hops, so the scratch chunk that facts need for them is
  * never touched. It cannot be `out`, which in place is the input block that the last hop still has
  * to add.
  */
-void ronde_reduce_scatter_ring_build(const struct ronde_request *request,
-                                     struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_operand passing = ronde_chunks(RONDE_SCRATCH, 0, 1);
@@ -53,12 +51,27 @@ void ronde_reduce_scatter_ring_build(const struct ronde_request *request,
     }
 }
 
-struct ronde_price ronde_reduce_scatter_ring_price(const struct ronde_request *request,
-                                                   const struct ronde_load *load,
-                                                   const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     const struct ronde_lane_shape shape = {.steps = 1, .reducing = n - 1, .messages = n - 1};
     return ronde_lane_price(load, network, cut, shape);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_ring(ranks, ranks - 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_reduce_scatter_ring = {
+    .collective = RONDE_REDUCE_SCATTER,
+    .name = "ring",
+    .summary = "every block travels round the ring to its owner",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Patarasuk, Yuan 2009",
+    .counts = counts_of,
+};

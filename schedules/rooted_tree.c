@@ -9,7 +9,8 @@ static uint32_t second_order(uint32_t n, uint32_t q)
     return n % 2 == 1 ? n - q : q % (n - 1) + 1;
 }
 
-void ronde_rooted_trees_declare(const struct ronde_request *request, struct ronde_builder *builder)
+void ronde_rooted_trees_declare(const struct ronde_compile_request *request,
+                                struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     const struct ronde_mem *mem = ronde_builder_mem(builder);
@@ -20,7 +21,7 @@ void ronde_rooted_trees_declare(const struct ronde_request *request, struct rond
     }
     for (uint32_t q = 0; q < n; q++)
         order[q] = second_order(n, q);
-    for (uint32_t channel = 0; channel < ronde_request_channels(request); channel++) {
+    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
         ronde_builder_channel(builder, 1, NULL);
         ronde_builder_channel(builder, 1, order);
     }
@@ -43,17 +44,17 @@ void ronde_rooted_tree_walk(uint32_t n, bool is_upwards, struct ronde_builder *b
         state(builder, n, 0);
 }
 
-static struct ronde_cut cut_of(const struct ronde_request *request)
+static struct ronde_cut cut_of(const struct ronde_compile_request *request)
 {
-    return (struct ronde_cut){.channels = 2 * ronde_request_channels(request), .chunks = 1};
+    return (struct ronde_cut){.channels = 2 * ronde_compile_request_channels(request), .chunks = 1};
 }
 
-struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_request *request,
+struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_compile_request *request,
                                                 const struct ronde_load *load,
                                                 const struct ronde_network *network)
 {
     const struct ronde_pieces pieces = ronde_cut_load(load, cut_of(request));
-    const uint32_t channels = ronde_request_channels(request);
+    const uint32_t channels = ronde_compile_request_channels(request);
     const uint32_t pairs = 2 * channels;
     return (struct ronde_rooted_terms){
         .pieces = pieces,
@@ -64,7 +65,7 @@ struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_request *requ
     };
 }
 
-struct ronde_price ronde_rooted_copy_price(const struct ronde_request *request,
+struct ronde_price ronde_rooted_copy_price(const struct ronde_compile_request *request,
                                            const struct ronde_load *load,
                                            const struct ronde_network *network)
 {

@@ -2,9 +2,9 @@
  * scatter, binomial tree.
  *
  * The root sends the half of the blocks that belongs to the farther half of the ranks to the first
- * of them, then both serve the half they stand in, and so on. Everyone keeps blocks of others in
- * scratch until they are passed on. Few messages and few latencies make it good for small blocks; a
- * large block travels through up to log2 N ranks.
+ * of them, then both send to the half they are in, and so on. Blocks of others are kept in scratch
+ * until they are passed on. Few messages and few latencies make it good for small blocks; a large
+ * block travels through up to log2 N ranks.
  *
  *   round 0    0 -------> 2: b2 b3
  *   round 1    0 -> 1: b1    2 -> 3: b3
@@ -24,13 +24,13 @@
  * 2005, pages 49-66, the scatter of their long broadcast. We add pieces.
  */
 #include "binomial.h"
-#include "catalogue.h"
+#include "claims.h"
 
-/** Lane of the copies of own blocks, so that nobody waits for them. */
+/** Lane of the copies of own blocks, so that no message waits for them. */
 enum { TREE_LANE, COPY_LANE };
 
-/** Hands a subtree its blocks; a leaf stores its only one where it belongs. */
-static void serve(const struct ronde_request *request, uint32_t parent, uint32_t distance,
+/** Sends a subtree its blocks; a leaf stores its only one where it belongs. */
+static void serve(const struct ronde_compile_request *request, uint32_t parent, uint32_t distance,
                   struct ronde_builder *builder)
 {
     const uint32_t child = parent + distance;
@@ -50,7 +50,7 @@ static void serve(const struct ronde_request *request, uint32_t parent, uint32_t
                            ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-void ronde_scatter_binomial_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     ronde_builder_scratch(builder, n);
@@ -61,9 +61,8 @@ void ronde_scatter_binomial_build(const struct ronde_request *request, struct ro
                        ronde_chunks(RONDE_OUT, 0, 1));
 }
 
-struct ronde_price ronde_scatter_binomial_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t n = request->ranks;
     const struct ronde_binomial tree = ronde_binomial_of(request, load, network, true);
@@ -81,3 +80,21 @@ struct ronde_price ronde_scatter_binomial_price(const struct ronde_request *requ
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, ranks - 1, ronde_log2_floor(ranks));
+}
+
+const struct ronde_algorithm ronde_algorithm_scatter_binomial = {
+    .collective = RONDE_SCATTER,
+    .name = "binomial",
+    .summary = "halves of the blocks go down a tree; best for small blocks",
+    .supports = ronde_binomial_supports,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .why_more = "the root sends the least. A rank below it receives the blocks of its whole "
+                "subtree, half of them at most, to pass them on",
+};

@@ -1,7 +1,7 @@
 /**
  * scatter, direct.
  *
- * The root sends everyone their block, one after another. Nothing travels twice and nobody needs
+ * The root sends each rank its block, one after another. Nothing travels twice and no rank needs
  * memory for the blocks of others, so it is best for large blocks; its N-1 sends are the root's
  * alone.
  *
@@ -18,12 +18,12 @@
  * 2005, pages 49-66, the linear algorithm they measure against.
  */
 #include "all_pairs.h"
-#include "catalogue.h"
+#include "claims.h"
 
-/** Lane of the root's local copy, so that nobody waits for it. */
+/** Lane of the root's local copy, so that no message waits for it. */
 enum { SEND_LANE, COPY_LANE };
 
-void ronde_scatter_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
     for (uint32_t position = 1; position < request->ranks; position++) {
@@ -40,9 +40,24 @@ void ronde_scatter_direct_build(const struct ronde_request *request, struct rond
     ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1), output);
 }
 
-struct ronde_price ronde_scatter_direct_price(const struct ronde_request *request,
-                                              const struct ronde_load *load,
-                                              const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     return ronde_pairs_root_price(request, load, network);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_one_way(ranks, ranks - 1, ranks > 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_scatter_direct = {
+    .collective = RONDE_SCATTER,
+    .name = "direct",
+    .summary = "the root sends everyone their block; best for large blocks",
+    .supports = ronde_supports_any,
+    .build = build,
+    .price = price,
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+};

@@ -1,9 +1,9 @@
 /**
  * send_recv, direct.
  *
- * Every rank sends its block to the ranks that want it and receives the one it wants: by default
- * that of the rank before it, which makes everyone send to the next; else whatever pairs the
- * request lists. Sending and receiving sit in two lanes, so that neither waits for the other.
+ * Every rank sends its block to its destinations and receives that of its source: by default the
+ * rank before it, so that each sends to the next; else the pairs that the request lists. Sending
+ * and receiving are in two lanes, so that neither waits for the other.
  *
  *   the shift    0 -> 1    1 -> 2    2 -> 3    3 -> 0
  *   pairs        0 -> 2, then 0 -> 3         ranks without a source keep their output as it is
@@ -12,17 +12,16 @@
  * for the shift):
  *   T = L + m (s(b) + f(b)) + a + s(b) + (P-1) m (s(b) + f(b))
  * unless D slots are too few: every D pieces take at least s + f + a + s. Exact for equal pieces of
- * the shift; for listed pairs too, unless nobody sends. N = 1: L + sum over p of s(b_p).
+ * the shift; for listed pairs too, unless no rank sends. N = 1: L + sum over p of s(b_p).
  *
  * Source: NVIDIA, nccl-tests, src/sendrecv.cu (the shift).
  */
-#include "catalogue.h"
-#include "closed_form.h"
+#include "claims.h"
 
 enum { SEND_LANE, RECEIVE_LANE };
 
-enum ronde_status ronde_send_recv_direct_supports(const struct ronde_request *request,
-                                                  struct ronde_error *why_not)
+static enum ronde_status supports(const struct ronde_compile_request *request,
+                                  struct ronde_error *why_not)
 {
     if (request->order)
         return ronde_fail(why_not, RONDE_UNSUPPORTED,
@@ -51,7 +50,7 @@ static void state_pair(struct ronde_builder *builder, uint32_t from, uint32_t to
         ronde_builder_transfer(builder, &transfer);
 }
 
-void ronde_send_recv_direct_build(const struct ronde_request *request, struct ronde_builder *builder)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     if (!request->source_of) {
         ronde_builder_rotate(builder, false, false, false);
@@ -67,13 +66,13 @@ void ronde_send_recv_direct_build(const struct ronde_request *request, struct ro
 #define COUNTED 4096u
 
 /** Messages of the busiest among COUNTED senders. */
-static uint32_t most_sent_from(const struct ronde_request *request, uint32_t first)
+static uint32_t most_sent_from(const struct ronde_compile_request *request, uint32_t first)
 {
     uint32_t sent[COUNTED] = {0};
     uint32_t most = 0;
     for (uint32_t rank = 0; rank < request->ranks; rank++) {
         const uint32_t source = request->source_of[rank];
-        /* Who wants nothing names RONDE_NONE, which is beyond them all. */
+        /* A rank without a source names RONDE_NONE, which is beyond them all. */
         if (source - first < COUNTED && source != rank && ++sent[source - first] > most)
             most = sent[source - first];
     }
@@ -81,7 +80,7 @@ static uint32_t most_sent_from(const struct ronde_request *request, uint32_t fir
 }
 
 /** Messages of the busiest sender. */
-static uint32_t most_sent(const struct ronde_request *request)
+static uint32_t most_sent(const struct ronde_compile_request *request)
 {
     uint32_t most = 0;
     if (!request->source_of)
@@ -93,12 +92,11 @@ static uint32_t most_sent(const struct ronde_request *request)
     return most;
 }
 
-struct ronde_price ronde_send_recv_direct_price(const struct ronde_request *request,
-                                                const struct ronde_load *load,
-                                                const struct ronde_network *network)
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
 {
     const uint32_t messages = most_sent(request);
-    const struct ronde_cut cut = {.channels = ronde_request_channels(request), .chunks = 1};
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
     if (messages == 0) {
         struct ronde_price price =
             ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
@@ -116,3 +114,19 @@ struct ronde_price ronde_send_recv_direct_price(const struct ronde_request *requ
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static struct ronde_algorithm_counts counts_of(uint32_t ranks)
+{
+    return ronde_counts_rounds(ranks, ranks > 1, ranks > 1);
+}
+
+const struct ronde_algorithm ronde_algorithm_send_recv_direct = {
+    .collective = RONDE_SEND_RECV,
+    .name = "direct",
+    .summary = "everyone to the next rank, or listed pairs",
+    .supports = supports,
+    .build = build,
+    .price = price,
+    .source = "nccl-tests",
+    .counts = counts_of,
+};

@@ -1,4 +1,4 @@
-/* Flows as intervals on links, and the most that any link is asked for. */
+/* Flows as intervals on links, and the most load that any link has. */
 #include "certificate.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ void ronde_certificate_overlap(struct ronde_certificate *certificate, uint32_t l
 {
     struct ronde_link_use *use = &certificate->uses[link];
     const double rate_GBps = ronde_platform_link(certificate->platform, link)->rate_GBps;
-    /* Flows may be noted out of order: this one may have ended before the other began. */
+    /* Flows may be recorded out of order: this one may have ended before the other began. */
     const bool is_pair = use->busy_from_ns < flow->end_ns * (1 - RONDE_CERTIFICATE_TOLERANCE);
     use->overlaps = true;
     use->is_overloaded |=
@@ -87,7 +87,7 @@ bool ronde_certificate_fit_begin(struct ronde_certificate *certificate)
 }
 
 /* A remembered span; 0 is the last one. */
-static struct ronde_span *span_at(struct ronde_fit *fit, uint32_t back)
+static struct ronde_busy_span *span_at(struct ronde_fit *fit, uint32_t back)
 {
     return &fit->spans[(fit->last - back) % RONDE_CERTIFICATE_SPANS];
 }
@@ -106,7 +106,7 @@ static void insert_span(struct ronde_fit *fit, uint32_t back, const struct ronde
         fit->last++;
     for (uint32_t i = fit->count - 1; back > 0 && i > back; i--)
         *span_at(fit, i) = *span_at(fit, i - 1);
-    *span_at(fit, back) = (struct ronde_span){flow->start_ns, flow->end_ns};
+    *span_at(fit, back) = (struct ronde_busy_span){flow->start_ns, flow->end_ns};
 }
 
 /* Closes the gap between a span and the one after it. */
@@ -129,14 +129,17 @@ static bool touches(double end_ns, double start_ns)
     return start_ns <= end_ns * (1 + RONDE_CERTIFICATE_TOLERANCE);
 }
 
-/* Puts a flow between the spans; false where it overlaps one, or may overlap one that is forgotten. */
+/*
+ * Puts a flow between the spans; false where it overlaps one, or may overlap one that is no longer
+ * stored.
+ */
 static bool fit_in(struct ronde_fit *fit, const struct ronde_flow *flow)
 {
     uint32_t back = 0;
     while (back < fit->count && is_before(flow->end_ns, span_at(fit, back)->from_ns))
         back++;
-    struct ronde_span *before = back < fit->count ? span_at(fit, back) : NULL;
-    struct ronde_span *after = back > 0 ? span_at(fit, back - 1) : NULL;
+    struct ronde_busy_span *before = back < fit->count ? span_at(fit, back) : NULL;
+    struct ronde_busy_span *after = back > 0 ? span_at(fit, back - 1) : NULL;
     if (before ? !is_before(before->until_ns, flow->start_ns) : fit->forgets)
         return false;
     const bool is_joined = before && touches(before->until_ns, flow->start_ns);
@@ -223,7 +226,7 @@ static int compare_ends(const void *left, const void *right)
     return a->rate_GBps < b->rate_GBps ? -1 : a->rate_GBps > b->rate_GBps;
 }
 
-/* The most a link is asked for at any time. */
+/* The most load a link has at any time. */
 static double peak(struct ronde_flow_end *ends, size_t count)
 {
     double now = 0;

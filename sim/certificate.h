@@ -1,11 +1,11 @@
 /**
- * The certificate of a max-plus replay: whether any link was ever asked for more than it has.
+ * The certificate of a max-plus replay: whether any link was ever overloaded.
  *
- * Flows are noted one after another. Where those of a link come in the order of time and each begins when the one before
- * has ended, as they do on ports, that decides it; so does one pair of overlapping flows that a link has not enough for.
- * Where flows overlap, or merely come in another order, and no pair was too much, the replay says them a second time, to
- * be fitted between those before; only for links where one does not fit it puts them, and a sweep over the intervals adds
- * up the rates.
+ * Flows are recorded one after another. Where those of a link come in the order of time and each begins when the one
+ * before has ended, as they do on ports, that decides it; so does one pair of overlapping flows that overload a link.
+ * Where flows overlap, or merely come in another order, and no pair was too much, the replay passes them a second time,
+ * to be fitted between those before; only for links where one does not fit it puts them, and a sweep over the intervals
+ * adds up the rates.
  */
 #ifndef RONDE_SIM_CERTIFICATE_H
 #define RONDE_SIM_CERTIFICATE_H
@@ -39,7 +39,7 @@ struct ronde_link_use {
 #define RONDE_CERTIFICATE_SPANS 32u
 
 /** A time without a pause in which a link is busy with one flow after another. */
-struct ronde_span {
+struct ronde_busy_span {
     double from_ns;  /**< start of the first */
     double until_ns; /**< end of the last */
 };
@@ -49,7 +49,7 @@ struct ronde_fit {
     uint32_t last;  /**< index of the last one, modulo their number; the others go back in time */
     uint32_t count; /**< remembered */
     bool forgets;   /**< there were more */
-    struct ronde_span spans[RONDE_CERTIFICATE_SPANS];
+    struct ronde_busy_span spans[RONDE_CERTIFICATE_SPANS];
 };
 
 /** One end of a flow on a link. */
@@ -78,11 +78,14 @@ bool ronde_certificate_open(struct ronde_certificate *certificate,
 /** Frees it. */
 void ronde_certificate_close(struct ronde_certificate *certificate);
 
-/** Notes that a flow begins before the one that ends last has ended. */
+/** Records that a flow begins before the one that ends last has ended. */
 void ronde_certificate_overlap(struct ronde_certificate *certificate, uint32_t link,
                                const struct ronde_flow *flow);
 
-/** Notes when a link is busy with a flow; what it carries is added up elsewhere, a route at a time. */
+/**
+ * Records when a link is busy with a flow; what it carries is added up elsewhere, a route at a
+ * time.
+ */
 static inline void ronde_certificate_note(struct ronde_certificate *certificate, uint32_t link,
                                           const struct ronde_flow *flow)
 {
@@ -96,7 +99,10 @@ static inline void ronde_certificate_note(struct ronde_certificate *certificate,
     use->busy_GBps = flow->rate_GBps;
 }
 
-/** Adds what flows noted on a link, or not worth noting, carry: all of it, before the questions that follow. */
+/**
+ * Adds what flows recorded on a link, or not worth recording, carry: all of it, before the
+ * functions that follow.
+ */
 static inline void ronde_certificate_carry(struct ronde_certificate *certificate, uint32_t link,
                                            double bytes, uint64_t flows)
 {
@@ -104,9 +110,9 @@ static inline void ronde_certificate_carry(struct ronde_certificate *certificate
     certificate->uses[link].flows += flows;
 }
 
-/** What is known once all flows have been noted. */
+/** What is known once all flows have been recorded. */
 enum ronde_verdict {
-    RONDE_VERDICT_FREE,       /**< no link was asked for more than it has */
+    RONDE_VERDICT_FREE,       /**< no link was overloaded */
     RONDE_VERDICT_OVERLOADED, /**< one was */
     RONDE_VERDICT_OPEN        /**< flows overlap: all must be fitted, then put for the sweep */
 };
@@ -117,7 +123,7 @@ enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *cer
 /** Makes room to fit the flows of overlapping links; false when there is no memory. */
 bool ronde_certificate_fit_begin(struct ronde_certificate *certificate);
 
-/** Fits a flow, as it was noted, between those of its link that have been fitted before. */
+/** Fits a flow, as it was recorded, between those of its link that have been fitted before. */
 void ronde_certificate_fit(struct ronde_certificate *certificate, uint32_t link,
                            const struct ronde_flow *flow);
 
@@ -130,11 +136,11 @@ uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certifica
 /** Makes room for the flows of overlapping links; false when there is no memory. */
 bool ronde_certificate_sweep_begin(struct ronde_certificate *certificate);
 
-/** Puts a flow on a link, as it was noted. */
+/** Puts a flow on a link, as it was recorded. */
 void ronde_certificate_put(struct ronde_certificate *certificate, uint32_t link,
                            const struct ronde_flow *flow);
 
-/** Whether no link was asked for more than it has, once all flows have been put. */
+/** Whether no link was overloaded, once all flows have been put. */
 bool ronde_certificate_sweep_end(struct ronde_certificate *certificate);
 
 /** Names the link with the largest utilisation over `span_ns`. */

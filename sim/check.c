@@ -1,4 +1,4 @@
-/* What both engines ask of their arguments. */
+/* What both engines check of their arguments. */
 #include "check.h"
 
 const struct ronde_sim_options ronde_sim_defaults = {NULL, NULL, false, 0, NULL, NULL, NULL};

@@ -1,5 +1,5 @@
 /**
- * What both engines ask of their arguments.
+ * What both engines check of their arguments.
  */
 #ifndef RONDE_SIM_CHECK_H
 #define RONDE_SIM_CHECK_H
@@ -33,14 +33,14 @@ enum ronde_status ronde_sim_check_order(const struct ronde_dag *dag, uint32_t fi
 enum ronde_status ronde_sim_check_messages(const struct ronde_dag *dag, uint32_t first,
                                            uint32_t end, struct ronde_error *error);
 
-/** Whether options ask for what SimGrid alone has: its flags, its latencies. */
+/** Whether options need what SimGrid alone has: its flags, its latencies. */
 bool ronde_sim_has_flags(const struct ronde_platform *platform,
                          const struct ronde_sim_options *options);
 
 /** Whether ranks of this platform share cores or memory. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform);
 
-/** UNSUPPORTED where they do, in the name of an engine that does not model it. */
+/** UNSUPPORTED where they do, for an engine that does not model it. */
 enum ronde_status ronde_sim_refuse_shared(const struct ronde_platform *platform, const char *engine,
                                           struct ronde_error *error);
 

@@ -3,10 +3,11 @@
  * that take as long as it takes to reach their data.
  *
  *  - There are as many workers as cores, or ranks if they are fewer; each has a block of neighbouring ranks, and polls
- *    their lanes in turn, up to BURST steps of each (hw/cpu/backend.c). A poll that finds nothing to do costs a little.
+ *    their lanes in turn, up to a burst of steps of each (hw/cpu/backend.c). A poll that finds nothing to do costs a little.
  *  - A step takes its core's time, and what its bytes take (cores_steps.c). That depends on where they lie: which core
  *    touched them last, and what else it touched since (cores_cache.c).
- *  - News of a message or a freed slot reaches another core after the latency of the route, its own at once.
+ *  - A counter (a message posted, a slot freed) is visible to another core after the latency of the route, to its own
+ *    at once.
  *  - The same run comes before, as often as it takes to use all slots: buffers and slots lie where a run leaves them, as
  *    in whatever is run again and again.
  *
@@ -15,12 +16,10 @@
 #include "cores.h"
 
 #include "check.h"
+#include "engine/execute/burst.h"
 
 #include <math.h>
 #include <string.h>
-
-/* As hw/cpu polls lanes. */
-#define BURST 8u
 
 /* A lane: its operations in order. */
 struct lane {
@@ -37,7 +36,7 @@ struct worker {
     uint32_t lane;  /* to poll next */
     uint32_t burst; /* steps of it in a row */
     bool has_moved; /* since the sweep began */
-    bool is_idle;   /* waits for news; for those of another worker if its clock says INFINITY */
+    bool is_idle;   /* waits for a counter; for one of another worker if its clock is INFINITY */
 };
 
 /* The state of a replay. */
@@ -61,8 +60,8 @@ struct cores {
     double flight_ns; /* from a change until it can be fetched */
 };
 
-/* When another rank, maybe of another core, knows that an operation is over. */
-static double news_ns(const struct cores *cores, uint32_t op, uint32_t rank)
+/* When the end of an operation is visible to another rank, maybe on another core. */
+static double visible_ns(const struct cores *cores, uint32_t op, uint32_t rank)
 {
     const uint32_t src = cores->scene.dag->ops[op].src;
     const bool is_near = cores->worker_of[src] == cores->worker_of[rank];
@@ -76,19 +75,19 @@ static double ready_ns(const struct cores *cores, uint32_t op)
     const double *release_ns = cores->scene.options->release_ns;
     double ready = release_ns ? release_ns[self->src] : 0.0;
     for (uint32_t e = self->first_edge; e < self->first_edge + self->edge_count; e++)
-        ready = fmax(ready, news_ns(cores, cores->scene.dag->edges[e].op, self->src));
+        ready = fmax(ready, visible_ns(cores, cores->scene.dag->edges[e].op, self->src));
     return ready;
 }
 
-/* A rank's core looks again when news come, if it has nothing else to do until then. */
-static void tell(struct cores *cores, uint32_t op, uint32_t rank)
+/* A rank's core polls again when a counter changes, if it has nothing else to do until then. */
+static void wake_worker(struct cores *cores, uint32_t op, uint32_t rank)
 {
     struct worker *worker = &cores->workers[cores->worker_of[rank]];
     if (worker->is_idle)
-        worker->clock_ns = fmin(worker->clock_ns, news_ns(cores, op, rank));
+        worker->clock_ns = fmin(worker->clock_ns, visible_ns(cores, op, rank));
 }
 
-/* Executes a step; whoever may wait for it hears of it. */
+/* Executes a step; workers that may wait for it poll again. */
 static void execute(struct cores *cores, struct worker *worker, uint32_t op)
 {
     const struct ronde_dag *dag = cores->scene.dag;
@@ -107,9 +106,9 @@ static void execute(struct cores *cores, struct worker *worker, uint32_t op)
         worker->clock_ns += cores->line_ns;
     worker->clock_ns += ronde_sim_operands_move(&cores->operands, &cores->caches, core, op);
     cores->end_ns[op] = worker->clock_ns;
-    tell(cores, op, self->dst);
+    wake_worker(cores, op, self->dst);
     if (self->edge_count > 0 && dag->edges[self->first_edge].is_message)
-        tell(cores, op, dag->ops[dag->edges[self->first_edge].op].src);
+        wake_worker(cores, op, dag->ops[dag->edges[self->first_edge].op].src);
 }
 
 /* A sweep is over. Without a step in it the worker goes on when the first of its lanes can. */
@@ -136,14 +135,14 @@ static void poll(struct cores *cores, struct worker *worker)
     }
     struct lane *lane = &cores->lanes[worker->lane];
     const bool is_done = lane->next == lane->end;
-    if (!is_done && worker->burst < BURST &&
+    if (!is_done && worker->burst < RONDE_BURST_STEPS &&
         ready_ns(cores, cores->lane_ops[lane->next]) <= worker->clock_ns) {
         execute(cores, worker, cores->lane_ops[lane->next++]);
         worker->has_moved = true;
         worker->burst++;
         return;
     }
-    if (!is_done && worker->burst < BURST)
+    if (!is_done && worker->burst < RONDE_BURST_STEPS)
         worker->clock_ns += cores->poll_ns;
     worker->burst = 0;
     worker->lane++;
@@ -185,7 +184,7 @@ static double run(struct cores *cores)
     return end_ns;
 }
 
-/* Neighbours share a core, as the backend deals ranks out. */
+/* Neighbouring ranks share a core, as the backend assigns them. */
 static enum ronde_status make_workers(struct cores *cores)
 {
     const struct ronde_mem *mem = cores->scene.mem;
@@ -287,7 +286,7 @@ static void release(struct cores *cores)
     ronde_mem_free(mem, cores->end_ns, dag->op_count, sizeof *cores->end_ns);
 }
 
-/* What an engine of one machine needs of it. */
+/* What an engine of one machine requires of it. */
 static enum ronde_status check_platform(const struct ronde_platform *platform,
                                         struct ronde_error *error)
 {
@@ -304,7 +303,8 @@ static enum ronde_status check_platform(const struct ronde_platform *platform,
 
 /*
  * A hop between cores, as a short ping-pong measures it, is the step's own time, two lines that the receiver fetches (the
- * counter and the data), and whatever is left: that is how long news travel while both cores do something else.
+ * counter and the data), and whatever is left: that is how long a changed counter takes to arrive while both cores do
+ * something else.
  */
 static enum ronde_status find_flight(struct cores *cores)
 {

@@ -7,7 +7,7 @@
 
 #include "routes.h"
 
-/** A core, or nobody. */
+/** A core, or none. */
 #define RONDE_SIM_NO_CORE UINT32_MAX
 
 /** A core that has data in its cache, and when it last touched them. */
@@ -19,8 +19,8 @@ struct ronde_sim_holder {
 
 /** Data that is moved together: a piece of a chunk, or a slot. */
 struct ronde_sim_segment {
-    struct ronde_sim_holder owner;  /**< who wrote it last */
-    struct ronde_sim_holder reader; /**< who else read it since */
+    struct ronde_sim_holder owner;  /**< the core that wrote it last */
+    struct ronde_sim_holder reader; /**< another core that read it since */
 };
 
 /** What a core touched, by when: sums over the touches of least distance (a Fenwick tree: Fenwick, SPE 24(3), 1994). */
@@ -48,7 +48,7 @@ bool ronde_sim_caches_make(struct ronde_sim_caches *caches, size_t segments, uin
 /** Frees what they hold. */
 void ronde_sim_caches_free(struct ronde_sim_caches *caches);
 
-/** Who reads or writes what. */
+/** A read or write of a core. */
 struct ronde_sim_access {
     uint32_t core;
     size_t segment;

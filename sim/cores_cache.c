@@ -59,7 +59,7 @@ static void note(struct ronde_sim_caches *caches, struct ronde_sim_holder *holde
     add(touches, holder->at, holder->bytes);
 }
 
-/* What lies between a holder and what it holds; all there is where nobody holds it. */
+/* What lies between a holder and what it holds; all there is where no core holds it. */
 static double distance(const struct ronde_sim_caches *caches, const struct ronde_sim_holder *holder)
 {
     return holder->core == RONDE_SIM_NO_CORE

@@ -1,5 +1,5 @@
 /*
- * What a step reads and writes, in the order in which the executor does it (engine/result.h): the operands of an item
+ * What a step reads and writes, in the order in which the executor does it (engine/execute/result.h): the operands of an item
  * are copied or combined into its first place, and where the result also goes into a slot, it is copied there from that
  * place.
  */
@@ -30,7 +30,7 @@ uint32_t ronde_sim_operands_actor(const struct ronde_sim_operands *operands, uin
            operands->dag->origins[op].channel;
 }
 
-/* The operation that sent what an operation receives, or RONDE_NONE: messages come first among what is waited for. */
+/* The operation that sent what an operation receives, or RONDE_NONE: the message edge comes first. */
 static uint32_t sender_of(const struct ronde_dag *dag, uint32_t op)
 {
     const struct ronde_dag_op *self = &dag->ops[op];
@@ -48,7 +48,8 @@ static double bytes_of(const struct ronde_dag *dag, uint32_t op)
         return (double)dag->ops[sender].bytes;
     if (is_sender(&dag->origins[op]))
         return (double)self->bytes;
-    return (double)self->touched_bytes / (ronde_step_reduces(dag->origins[op].op) ? 3.0 : 2.0);
+    const uint32_t touches = ronde_step_touches(dag->origins[op].op);
+    return touches > 0 ? (double)self->touched_bytes / touches : 0;
 }
 
 static double read_part(const struct moving *moving, size_t segment, bool combines)
@@ -119,12 +120,12 @@ static double move_operands(const struct ronde_sim_operands *operands, const str
         ns += read_part(moving, places->received + item, moving->combines);
     if (ronde_step_reads_source(kind))
         ns += read_part(moving, segment_of(operands, op, &places->view, step, true, item), false);
-    if (kind == RONDE_STEP_REDUCE)
+    if (ronde_step_reads_destination(kind))
         ns += read_part(moving, kept, false);
     ns += write_part(moving, kept);
     if (moving->combines)
         ns = fmax(ns, moving->item_bytes / moving->caches->facts->caches.combine_GBps);
-    if (keeps && ronde_step_sends(kind))
+    if (ronde_step_sends_kept(kind))
         ns += read_part(moving, kept, false) + write_part(moving, places->sent + item);
     return ns;
 }

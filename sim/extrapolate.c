@@ -97,7 +97,7 @@ static enum ronde_status limit_window(struct extrapolation *run)
                             "the windows of an extrapolation took longer than %g s", run->limit_s);
 }
 
-/* Replays a graph and notes when each rank is done. */
+/* Replays a graph and records when each rank is done. */
 static enum ronde_status replay_graph(struct extrapolation *run, const struct ronde_dag *dag,
                                       double *finish_ns, double *out_ends)
 {
@@ -146,7 +146,7 @@ static enum ronde_status replay_short(struct extrapolation *run, const uint32_t 
     return status;
 }
 
-/* Notes how far slopes are apart, and refuses where that is too far. */
+/* Records how far slopes are apart, and refuses where that is too far. */
 static enum ronde_status judge(struct extrapolation *run, double difference, const char *phase)
 {
     run->slope_difference = fmax(run->slope_difference, difference);

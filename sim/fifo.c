@@ -6,10 +6,10 @@
  * when it is ready. A link works off what has arrived in order, at its own capacity: backlog = max(backlog, arrival) +
  * bytes / capacity. The message is through when its own rate lets it be and the backlog up to it is gone:
  * end = max(arrival + bytes / rate, backlog). So a link that is wider than its flows carries several of them at once
- * without delay, and one that is asked for more than it has delays them by exactly what is too much. The head goes on
- * at once (cut-through): it reaches the next link at end - bytes / rate, and what a queue has delayed stays delayed.
- * The message is over at the end of its last link, the receiver's port. Without contention every end is
- * arrival + bytes / rate, which is `flat`. docs/flat-fifo.md compares this with other rules that were tried.
+ * without delay, and an overloaded one delays them by exactly what is too much. The head goes on at once (cut-through):
+ * it reaches the next link at end - bytes / rate, and what a queue has delayed stays delayed. The message is over at
+ * the end of its last link, the receiver's port. Without contention every end is arrival + bytes / rate, which is
+ * `flat`. docs/flat-fifo.md compares this with other rules that were tried.
  *
  * Nothing has to be undone, because arrivals are served in order of time: an operation's start is known once all its
  * predecessors have ended, which may lie in the future, and no event can cause an earlier one. So only arrivals are
@@ -22,10 +22,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How far ahead of its use memory is asked for: operations of a large run lie all over it. */
+/* How far ahead of its use memory is prefetched: operations of a large run lie all over it. */
 #define AHEAD 8u
 
-/* An operation that is over and whose successors do not know yet. */
+/* An operation that is over and whose successors are not updated yet. */
 struct over {
     double finish_ns;
     uint32_t op;
@@ -43,7 +43,7 @@ struct fifo {
     double end_ns; /* latest end so far */
 };
 
-/* An operation is over; its successors hear of it in their turn. */
+/* An operation is over; its successors are updated in their turn. */
 static bool finish(struct fifo *fifo, struct over over)
 {
     void *block = fifo->over;
@@ -74,8 +74,8 @@ static bool start(struct fifo *fifo, uint32_t op)
                                 (struct ronde_sim_arrival){leaves_ns, op, node->kind, 0});
 }
 
-/* Tells the successors of an operation; those that waited only for it start. */
-static bool tell(struct fifo *fifo, struct over over)
+/* Updates the successors of an operation; those that waited only for it start. */
+static bool update_successors(struct fifo *fifo, struct over over)
 {
     const struct ronde_sim_fifo_graph *graph = &fifo->graph;
     const double arrival_ns = over.finish_ns + graph->kinds[over.kind].latency_ns;
@@ -94,7 +94,10 @@ static bool tell(struct fifo *fifo, struct over over)
     return fits;
 }
 
-/* Asks for the memory that telling will touch: where successors are listed, the list, the successors themselves. */
+/*
+ * Prefetches the memory that the updates will touch: where successors are listed, the list, the
+ * successors themselves.
+ */
 static void look_ahead(const struct fifo *fifo, uint32_t at)
 {
     const struct ronde_sim_fifo_graph *graph = &fifo->graph;
@@ -111,13 +114,13 @@ static void look_ahead(const struct fifo *fifo, uint32_t at)
         __builtin_prefetch(&graph->nodes[graph->next[k] & ~RONDE_SIM_FIFO_MESSAGE], 1);
 }
 
-/* Tells all successors, and those of whatever is over because of it. */
+/* Updates all successors, and those of whatever is over because of it. */
 static bool settle(struct fifo *fifo)
 {
     bool fits = true;
     for (uint32_t at = 0; at < fifo->over_count && fits; at++) {
         look_ahead(fifo, at);
-        fits = tell(fifo, fifo->over[at]);
+        fits = update_successors(fifo, fifo->over[at]);
     }
     fifo->over_count = 0;
     return fits;
@@ -151,7 +154,7 @@ static bool pass_on(struct fifo *fifo, double at_ns, struct ronde_sim_arrival ar
     return finish(fifo, (struct over){end_ns, arrival.op, arrival.kind});
 }
 
-/* Asks for the memory that serving will touch: the kind, its hops, the links of those. */
+/* Prefetches the memory that serving will touch: the kind, its hops, the links of those. */
 static void look_ahead_of(const struct fifo *fifo, const struct ronde_sim_arrival *batch,
                           uint32_t left)
 {

@@ -44,7 +44,7 @@ static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32
     return true;
 }
 
-/* Says what the routes, known by now, mean for the kinds. */
+/* Fills in the kinds from the routes, which are known by now. */
 static void finish_kinds(struct ronde_sim_fifo_graph *graph)
 {
     for (uint32_t i = 0; i < graph->kind_count; i++) {
@@ -100,7 +100,7 @@ static enum ronde_status add_all(struct maker *maker)
     return status;
 }
 
-/* How many edges ahead of its use a predecessor is asked for. */
+/* How many edges ahead of its use a predecessor is prefetched. */
 #define AHEAD 32u
 
 /* Successors of all operations. Each group is filled from its end, which leaves its start where it belongs. */
@@ -123,7 +123,7 @@ static void link_successors(const struct ronde_dag *dag, struct ronde_sim_fifo_g
     }
 }
 
-/* Rates beside backlogs: both are asked for at once. */
+/* Rates beside backlogs: both are used at once. */
 static void fill_links(const struct ronde_platform *platform, struct ronde_sim_fifo_graph *graph)
 {
     for (uint32_t i = 0; i < graph->link_count; i++) {

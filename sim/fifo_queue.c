@@ -1,8 +1,8 @@
 /*
  * Moments are found by time in a chained hash table, and by order in a heap with four children a node (LaMarca and
  * Ladner, "The influence of caches on the performance of heaps", JEA 1, 1996). Arrivals of a moment are sorted when
- * their time has come, by merging the runs they came in (Knuth, TAOCP vol. 3, 5.2.4, natural merge): whoever serves
- * links in order also pushes in long ordered runs.
+ * their time has come, by merging the runs they came in (Knuth, TAOCP vol. 3, 5.2.4, natural merge): serving links in
+ * order also pushes in long ordered runs.
  */
 #include "fifo_queue.h"
 
@@ -125,7 +125,10 @@ static bool reserve_bunch(struct ronde_sim_queue *queue)
     return fits;
 }
 
-/* Room to hand out that many arrivals, sorted. Not before they are asked for: the batch before may still be read. */
+/*
+ * Room to return that many arrivals, sorted. Not before they are taken: the batch before may still
+ * be read.
+ */
 static bool reserve_batch(struct ronde_sim_queue *queue, uint32_t count)
 {
     bool fits = true;

@@ -2,7 +2,7 @@
  * The events of a replay with queues: heads of messages that arrive at links, moment by moment.
  *
  * Collectives are regular: of the 6 million arrivals of a double tree on 16,384 ranks 98 % share their time with the
- * one before. So the heap holds moments, not arrivals, and a moment hands out all its arrivals at once.
+ * one before. So the heap holds moments, not arrivals, and a moment returns all its arrivals at once.
  */
 #ifndef RONDE_SIM_FIFO_QUEUE_H
 #define RONDE_SIM_FIFO_QUEUE_H
@@ -52,7 +52,7 @@ struct ronde_sim_queue {
     uint32_t bunch_count;               /**< slots used so far */
     uint32_t free_bunch;                /**< list of free slots, index + 1 */
     uint32_t last;                      /**< moment of the last arrival, index + 1 */
-    struct ronde_sim_arrival *batch[2]; /**< of the moment handed out, and room to sort it */
+    struct ronde_sim_arrival *batch[2]; /**< of the moment taken, and room to sort it */
     size_t batch_capacity[2];           /**< reserved */
 };
 

@@ -1,8 +1,8 @@
 /*
  * The max-plus replay: start = max over predecessors, finish = start + delay + bytes / rate, along the routes of the
- * platform. On runs where no link is ever asked for more than it has, that is what SimGrid's max-min sharing gives
- * (measured: all 2,095,104 finish times of a 1024-rank ring equal to the last bit). Whether this was such a run is
- * certified (certificate.h) by the intervals in which the flows occupy their links.
+ * platform. On runs where no link is ever overloaded, that is what SimGrid's max-min sharing gives (measured: all
+ * 2,095,104 finish times of a 1024-rank ring equal to the last bit). Whether this was such a run is certified
+ * (certificate.h) by the intervals in which the flows occupy their links.
  */
 #include "certificate.h"
 #include "check.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Operations that are checked, routed, timed and noted together: they and their edges stay in the nearest cache. */
+/* Operations that are checked, routed, timed and recorded together: they and their edges stay in the nearest cache. */
 #define BLOCK 64u
 
 /* What a route has carried. */
@@ -48,7 +48,7 @@ static bool find_flow(const struct flat *flat, uint32_t index, const struct rond
     return true;
 }
 
-/* Notes the flows of a block. */
+/* Records the flows of a block. */
 static void note_block(struct flat *flat, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
@@ -65,7 +65,10 @@ static void note_block(struct flat *flat, uint32_t first, uint32_t end)
     }
 }
 
-/* Says all flows again, link by link. A function of its own: note_block must keep its numbers in registers. */
+/*
+ * Passes all flows to the certificate again, link by link. A function of its own: note_block must
+ * keep its numbers in registers.
+ */
 static void repeat_flows(struct flat *flat,
                          void (*say)(struct ronde_certificate *certificate, uint32_t link,
                                      const struct ronde_flow *flow))

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How much of the child's output is looked at for its last words. */
+/* How much of the end of the child's output is searched for an error message. */
 #define WORDS_BYTES 4096
 
 void *ronde_guard_share(size_t bytes)
@@ -64,7 +64,10 @@ static _Noreturn void be_child(void (*work)(void *argument), void *argument, dou
     _exit(0);
 }
 
-/* The line that says most: the first one SimGrid calls critical or an error, else the last that is not empty. */
+/*
+ * The most telling line: the first one SimGrid calls critical or an error, else the last that is
+ * not empty.
+ */
 static void pick_line(char *text, char *line, size_t bytes)
 {
     bool is_sure = false;
@@ -77,7 +80,7 @@ static void pick_line(char *text, char *line, size_t bytes)
     }
 }
 
-/* From the beginning: the first complaint is the cause, later ones are its echo. */
+/* From the beginning: the first complaint is the cause, later ones follow from it. */
 static void last_words(FILE *words, char *line, size_t bytes)
 {
     char text[WORDS_BYTES];
@@ -104,7 +107,7 @@ static enum ronde_status judge(int state, double limit_s, FILE *words, struct ro
                       line);
 }
 
-/* A file rather than a pipe: the child may write any amount without anybody reading. */
+/* A file rather than a pipe: the child may write any amount without a reader. */
 enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, double limit_s,
                                   struct ronde_error *error)
 {

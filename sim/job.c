@@ -70,7 +70,7 @@ static enum ronde_status run_fifo(struct run *run)
                               : status;
 }
 
-/* In whose turn a lane comes is the graph's to say: it needs names. */
+/* The order of lanes is read from the graph: it needs names. */
 static enum ronde_status make_named(struct run *run)
 {
     const struct ronde_sim_job *job = run->job;
@@ -125,13 +125,13 @@ static double simgrid_s(const struct ronde_dag *dag)
     return dag->op_count * (1.0 + dag->ranks / 3.0) * 1e-6;
 }
 
-/* Whether an engine has only said that it cannot, so that another may. */
+/* Whether an engine has only refused, so that another may replay. */
 static bool is_refusal(enum ronde_status status)
 {
     return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
 }
 
-/* A patience, or less where the caller has less. */
+/* A time limit, or the caller's where that is shorter. */
 static double within(const struct ronde_sim_options *options, double patience_s)
 {
     return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s

@@ -12,7 +12,7 @@
 /* The usual large page; a block that has none would gain nothing. */
 #define LARGE_PAGE ((uintptr_t)2 << 20)
 
-/* Asks for large pages for those that lie wholly in a block. */
+/* Requests large pages for those that lie wholly in a block. */
 static void prefer_large(void *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE

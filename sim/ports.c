@@ -3,31 +3,32 @@
  *
  * The time model lets a lane wait until its bytes have left. An executor with slots does not: what is sent waits in a
  * slot, then in a socket, then at the port, in the order in which it was posted, and the lane goes on. Where ports are
- * asked for more than they have, as in trees, that order decides who is late, so it is replayed rather than averaged:
+ * overloaded, as in trees, that order decides which message is late, so it is replayed rather than averaged:
  *
- *  - Hosts show each other cards when they begin (hw/comm/program.c): one sends at once, but takes no message before the
- *    cards of all that send to it have come, and none is done before it has those of all it has to do with.
- *  - A host is one processor. It sweeps over its lanes, up to BURST steps of each, then posts what they have sent, one
- *    message of each connection in turns, and goes on as long as there is something to do. Then it says which slots
- *    are free, and sleeps until something comes.
+ *  - Hosts exchange handshakes when they begin (hw/comm/run_handshake.c): one sends at once, but takes no message
+ *    before the handshakes of all its senders have come, and none is done before it has those of all its peers.
+ *  - A host is one processor. It sweeps over its lanes, up to a burst of steps of each, then posts what they have sent, one
+ *    message of each connection in turns, and goes on as long as there is something to do. Then it sends credits for
+ *    freed slots, and sleeps until something arrives.
  *  - A step takes its delay, and is over. Its message is cut into packets, which queue at every link (ports_net.c).
- *  - A freed slot is known to the sender when the message that says so has come.
- *  - Hosts of a virtual cluster share the processors of one machine, and wait for one (facts->processors). How long a host
- *    that sleeps takes to wake is up to chance (facts->jitter_ns): schedules that fall out of step do so by chance.
+ *  - A freed slot can be used by the sender once the credit has arrived.
+ *  - Hosts of a virtual cluster share the processors of one machine, and wait for one (facts->processors). How long a
+ *    host that sleeps takes to wake is random (facts->jitter_ns): schedules that fall out of step do so by chance.
  *
  * Constants are those of the platform file. docs/validation.md compares with measurements.
  */
 #include "ports.h"
 
 #include "check.h"
+#include "engine/execute/burst.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As the communicator polls its lanes (hw/comm/program.c). */
-#define BURST 8u
-
-/* Replays whose median is told where hosts wake by chance: odd, and as many as a point of a measurement has in a round. */
+/*
+ * Replays whose median is reported where hosts wake at random times: odd, and as many as a point of a measurement has
+ * in a round.
+ */
 #define CHANCES 9u
 
 /* Kinds of a successor, beside its index. */
@@ -43,16 +44,17 @@ struct posted {
 
 /* A rank. */
 struct host {
-    double open_ns;  /* when it may begin */
-    double cards_ns; /* when it may take messages */
-    double wake_ns;  /* when it is to wake: an event at another time is out of date */
-    double busy_ns;  /* until when its processor works */
-    uint32_t lane;   /* its first; they end where the next host's begin */
-    uint32_t news; /* operations whose freed slots nobody knows of, linked through `next_news`: index + 1 */
-    bool is_to_wake; /* an event says so */
+    double open_ns;       /* when it may begin */
+    double handshakes_ns; /* when it may take messages */
+    double wake_ns;       /* when it is to wake: an event at another time is out of date */
+    double busy_ns;       /* until when its processor works */
+    uint32_t lane;        /* its first; they end where the next host's begin */
+    uint32_t freed;       /* operations whose credits are not sent yet, linked through `next_freed`:
+                      index + 1 */
+    bool is_to_wake;      /* there is an event for it */
     bool is_sweeping;
-    bool has_shown; /* its first card */
-    bool has_begun; /* where processors are shared: it has got one */
+    bool has_sent_handshake; /* its first handshake */
+    bool has_begun;          /* where processors are shared: it has got one */
 };
 
 /* A lane: its operations in order. */
@@ -68,7 +70,7 @@ struct ports {
     uint32_t *waits;      /* per operation, predecessors that are not over */
     uint32_t *first_next; /* per operation and one more, into next */
     uint32_t *next;       /* successors, marked */
-    uint32_t *next_news;  /* per operation: see host */
+    uint32_t *next_freed; /* per operation: see host */
     struct host *hosts;   /* one more than ranks */
     struct lane *lanes;
     uint32_t lane_count;
@@ -76,7 +78,7 @@ struct ports {
     struct posted *posted;
     size_t posted_capacity;
     uint32_t posted_count;
-    uint64_t chance; /* state of what says how long a host takes to wake */
+    uint64_t chance; /* state of the generator of wake-up times */
     double begun_ns; /* when the last host began, where they share processors */
     double end_ns;
 };
@@ -86,7 +88,7 @@ static const struct ronde_dag_op *op_at(const struct ports *ports, uint32_t op)
     return &ports->scene.dag->ops[op];
 }
 
-/* A host has something to look at; it does when its processor is free. */
+/* A host has something to poll; it does so when its processor is free. */
 static bool wake(struct ports *ports, uint32_t rank, double at_ns)
 {
     struct host *host = &ports->hosts[rank];
@@ -120,15 +122,15 @@ static double draw_waking(struct ports *ports, double bytes)
 }
 
 /*
- * How much later than the others a host begins: all begin by the clock, but where chance is asked it says who gets a
- * processor first. Roots of trees are nobody special.
+ * How much later than the others a host begins: all begin by the clock, but with jitter a random draw decides which
+ * gets a processor first. Roots of trees are no exception.
  */
 static double draw_turn(struct ports *ports)
 {
     return ports->net.facts->jitter_ns > 0 ? draw(ports) : 0.0;
 }
 
-/* One predecessor less: what came over the network, if `bytes` says so. A host that is awake sees that by itself. */
+/* One predecessor less: what came over the network, if `bytes` says so. A host that is awake finds it by polling. */
 static bool satisfy(struct ports *ports, uint32_t op, double bytes, double at_ns)
 {
     const uint32_t rank = op_at(ports, op)->src;
@@ -138,7 +140,7 @@ static bool satisfy(struct ports *ports, uint32_t op, double bytes, double at_ns
                 ports->hosts[rank].is_to_wake ? at_ns : at_ns + draw_waking(ports, bytes));
 }
 
-/* What follows an operation on its own host may go on; who waits for its slot will be told. */
+/* What follows an operation on its own host may go on; the sender that waits for its slot gets a credit. */
 static bool finish(struct ports *ports, uint32_t op, double at_ns)
 {
     struct host *host = &ports->hosts[op_at(ports, op)->src];
@@ -150,8 +152,8 @@ static bool finish(struct ports *ports, uint32_t op, double at_ns)
             fits = satisfy(ports, ports->next[k], 0.0, at_ns);
     }
     if (frees_slot) {
-        ports->next_news[op] = host->news;
-        host->news = op + 1;
+        ports->next_freed[op] = host->freed;
+        host->freed = op + 1;
     }
     if (ports->scene.options->out_finish_ns)
         ports->scene.options->out_finish_ns[op] = at_ns;
@@ -165,7 +167,7 @@ static bool is_same_connection(const struct ronde_dag *dag, uint32_t a, uint32_t
            dag->origins[a].send == dag->origins[b].send;
 }
 
-/* Notes a message of this sweep, with its turn. */
+/* Records a message of this sweep, with its turn. */
 static bool note_posted(struct ports *ports, uint32_t op)
 {
     struct posted posted = {op, 0};
@@ -193,7 +195,7 @@ static bool can_run(const struct ports *ports, const struct host *host, const st
 {
     if (lane->next == lane->end || ports->waits[ports->lane_ops[lane->next]] > 0)
         return false;
-    return host->busy_ns >= host->cards_ns ||
+    return host->busy_ns >= host->handshakes_ns ||
            !receives(ports->scene.dag, ports->lane_ops[lane->next]);
 }
 
@@ -217,7 +219,7 @@ static bool is_before(const struct ronde_dag *dag, const struct posted *a, const
                                            : left->send < right->send;
 }
 
-/* Hands over what the lanes have sent: some few messages, sorted by insertion. */
+/* Posts what the lanes have sent: some few messages, sorted by insertion. */
 static bool post_all(struct ports *ports, double at_ns)
 {
     bool fits = true;
@@ -234,15 +236,15 @@ static bool post_all(struct ports *ports, double at_ns)
     return fits;
 }
 
-/* Nothing is left to do: the peers hear of the slots that are free again. */
-static bool tell_news(struct ports *ports, struct host *host, double at_ns)
+/* Nothing is left to do: sends the peers credits for the slots that are free again. */
+static bool send_credits(struct ports *ports, struct host *host, double at_ns)
 {
     bool fits = true;
-    for (uint32_t news = host->news; news != 0 && fits; news = ports->next_news[news - 1])
-        for (uint32_t k = ports->first_next[news - 1]; k < ports->first_next[news] && fits; k++)
+    for (uint32_t freed = host->freed; freed != 0 && fits; freed = ports->next_freed[freed - 1])
+        for (uint32_t k = ports->first_next[freed - 1]; k < ports->first_next[freed] && fits; k++)
             if ((ports->next[k] & CREDIT) != 0)
                 fits = ronde_sim_net_credit(&ports->net, ports->next[k] & INDEX, at_ns);
-    host->news = 0;
+    host->freed = 0;
     return fits;
 }
 
@@ -266,7 +268,7 @@ static void take_up(struct ports *ports, struct host *host, double *processor_ns
     *processor_ns = host->busy_ns += ports->scene.dag->launch_ns;
 }
 
-/* One look around. A host that found something to do looks again when it has done it. */
+/* One sweep. A host that found something to do sweeps again when it has done it. */
 static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
 {
     struct host *host = &ports->hosts[rank];
@@ -280,7 +282,8 @@ static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
         take_up(ports, host, processor_ns);
     for (uint32_t l = host->lane; l < host[1].lane && fits; l++) {
         struct lane *lane = &ports->lanes[l];
-        for (uint32_t step = 0; step < BURST && fits && can_run(ports, host, lane); step++) {
+        for (uint32_t step = 0; step < RONDE_BURST_STEPS && fits && can_run(ports, host, lane);
+             step++) {
             fits = run_step(ports, host, lane);
             has_moved = true;
         }
@@ -291,12 +294,12 @@ static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
     fits = fits && post_all(ports, host->busy_ns);
     if (has_moved)
         return fits && wake(ports, rank, host->busy_ns);
-    if (host->busy_ns < host->cards_ns)
-        fits = fits && wake(ports, rank, host->cards_ns);
-    return fits && tell_news(ports, host, at_ns);
+    if (host->busy_ns < host->handshakes_ns)
+        fits = fits && wake(ports, rank, host->handshakes_ns);
+    return fits && send_credits(ports, host, at_ns);
 }
 
-/* A message is there: whoever consumes it may go on. */
+/* A message has arrived: the operation that consumes it may go on. */
 static bool deliver(struct ports *ports, uint32_t op, double at_ns)
 {
     bool fits = true;
@@ -326,19 +329,22 @@ static bool happen(struct ports *ports, double at_ns, const struct ronde_sim_arr
     }
 }
 
-/* When a host is there. */
+/* The earliest time at which a host begins. */
 static double release_of(const struct ports *ports, uint32_t rank)
 {
     const double *release_ns = ports->scene.options->release_ns;
     return release_ns ? release_ns[rank] : 0.0;
 }
 
-/* Cards: from a host to all it has a route to or from. The time of its first one is in the cost of a launch. */
-static void show_cards(struct ports *ports)
+/*
+ * Handshakes: from a host to all it has a route to or from. The time of its first one is in the
+ * cost of a launch.
+ */
+static void send_handshakes(struct ports *ports)
 {
     for (uint32_t rank = 0; rank < ports->scene.dag->ranks; rank++) {
         ports->hosts[rank].open_ns = release_of(ports, rank);
-        ports->hosts[rank].cards_ns = ports->hosts[rank].open_ns;
+        ports->hosts[rank].handshakes_ns = ports->hosts[rank].open_ns;
     }
     for (uint32_t way = 0; way < ports->net.ways.count; way++) {
         const uint64_t key = ports->net.ways.all[way].key;
@@ -346,11 +352,11 @@ static void show_cards(struct ports *ports)
         if (from == to)
             continue;
         double there_ns = from->open_ns + ports->net.ways.all[way].path.latency_ns;
-        if (from->has_shown)
-            there_ns = ronde_sim_net_card(&ports->net, way, from->open_ns);
-        from->has_shown = true;
+        if (from->has_sent_handshake)
+            there_ns = ronde_sim_net_handshake(&ports->net, way, from->open_ns);
+        from->has_sent_handshake = true;
         if (way < ports->net.routes.count)
-            to->cards_ns = ronde_sim_later(to->cards_ns, there_ns);
+            to->handshakes_ns = ronde_sim_later(to->handshakes_ns, there_ns);
         ports->end_ns = ronde_sim_later(ports->end_ns, there_ns);
     }
 }
@@ -362,7 +368,7 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     double at_ns;
     uint32_t count = 1;
     bool fits = true;
-    show_cards(ports);
+    send_handshakes(ports);
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
         fits = wake(ports, rank, ports->hosts[rank].open_ns + draw_turn(ports));
     while (fits && count > 0) {
@@ -442,10 +448,10 @@ static enum ronde_status prepare(struct ports *ports)
     ports->first_next =
         ronde_mem_new(scene->mem, (size_t)dag->op_count + 1, sizeof *ports->first_next);
     ports->next = ronde_mem_new(scene->mem, dag->edge_count, sizeof *ports->next);
-    ports->next_news = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->next_news);
+    ports->next_freed = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->next_freed);
     ports->lane_ops = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->lane_ops);
     ports->hosts = ronde_mem_new(scene->mem, (size_t)dag->ranks + 1, sizeof *ports->hosts);
-    if (!ports->waits || !ports->first_next || !ports->next || !ports->next_news ||
+    if (!ports->waits || !ports->first_next || !ports->next || !ports->next_freed ||
         !ports->lane_ops || !ports->hosts)
         return ronde_sim_no_memory(scene);
     link_successors(ports);
@@ -461,14 +467,14 @@ static void release(struct ports *ports)
     ronde_mem_free(mem, ports->waits, dag->op_count, sizeof *ports->waits);
     ronde_mem_free(mem, ports->first_next, (size_t)dag->op_count + 1, sizeof *ports->first_next);
     ronde_mem_free(mem, ports->next, dag->edge_count, sizeof *ports->next);
-    ronde_mem_free(mem, ports->next_news, dag->op_count, sizeof *ports->next_news);
+    ronde_mem_free(mem, ports->next_freed, dag->op_count, sizeof *ports->next_freed);
     ronde_mem_free(mem, ports->lane_ops, dag->op_count, sizeof *ports->lane_ops);
     ronde_mem_free(mem, ports->hosts, (size_t)dag->ranks + 1, sizeof *ports->hosts);
     ronde_mem_free(mem, ports->lanes, ports->lane_count, sizeof *ports->lanes);
     ronde_mem_free(mem, ports->posted, ports->posted_capacity, sizeof *ports->posted);
 }
 
-/* One replay, as one chance has it. */
+/* One replay, with one random seed. */
 static enum ronde_status replay_once(const struct ronde_sim_scene *scene, uint64_t chance,
                                      struct ronde_sim_result *out_result)
 {
@@ -480,7 +486,10 @@ static enum ronde_status replay_once(const struct ronde_sim_scene *scene, uint64
     return status;
 }
 
-/* The replay whose time is in the middle of several, each by its own chance; without jitter all of them are one. */
+/*
+ * The replay whose time is in the middle of several, each with its own seed; without jitter all of
+ * them are one.
+ */
 static enum ronde_status replay_median(const struct ronde_sim_scene *scene,
                                        struct ronde_sim_result *out_result)
 {

@@ -1,5 +1,6 @@
 /**
- * The replay with packets: what its two halves share. ports.c is the hosts, ports_net.c what lies between them.
+ * The replay with packets: what its two halves share. ports.c is the hosts, ports_net.c the network
+ * between them.
  */
 #ifndef RONDE_SIM_PORTS_H
 #define RONDE_SIM_PORTS_H
@@ -9,9 +10,9 @@
 
 /** What happens, where it is not the arrival of a packet at a link: in place of a hop. */
 enum ronde_sim_event {
-    RONDE_SIM_DELIVERY = 0x7ffffffd, /**< a message is there; op is what sent it */
-    RONDE_SIM_CREDIT = 0x7ffffffe,   /**< a freed slot is known; op is what waits for it */
-    RONDE_SIM_WAKING = 0x7fffffff    /**< a host looks around; op is its rank */
+    RONDE_SIM_DELIVERY = 0x7ffffffd, /**< a message has arrived; op is what sent it */
+    RONDE_SIM_CREDIT = 0x7ffffffe,   /**< a credit has arrived; op is what waits for it */
+    RONDE_SIM_WAKING = 0x7fffffff    /**< a host polls; op is its rank */
 };
 
 /** A link: a token bucket. */
@@ -47,17 +48,17 @@ double ronde_sim_net_waking_ns(const struct ronde_sim_net *net, double bytes);
 /** Frees what it holds. */
 void ronde_sim_net_free(struct ronde_sim_net *net);
 
-/** A host hands a message over; its packets follow whatever was handed over before. False where there is no memory. */
+/** A host posts a message; its packets follow those of all earlier ones. False where there is no memory. */
 bool ronde_sim_net_post(struct ronde_sim_net *net, uint32_t op, double at_ns);
 
 /** A packet arrives at a link of its way. False where there is no memory. */
 bool ronde_sim_net_pass(struct ronde_sim_net *net, double at_ns,
                         const struct ronde_sim_arrival *packet);
 
-/** A host shows its card to the host at the other end of a way; returns when that has it. */
-double ronde_sim_net_card(struct ronde_sim_net *net, uint32_t way, double at_ns);
+/** A host sends its handshake to the host at the other end of a way; returns when that has it. */
+double ronde_sim_net_handshake(struct ronde_sim_net *net, uint32_t way, double at_ns);
 
-/** The receiver of an operation's message says that a slot is free for another one. False where there is no memory. */
+/** The receiver of an operation's message sends a credit for another one. False where there is no memory. */
 bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns);
 
 #endif

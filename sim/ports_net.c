@@ -17,8 +17,8 @@
 
 #include <math.h>
 
-/* Of a card, with everything around it. */
-#define CARD_BYTES 224.0
+/* Of a handshake, with everything around it. */
+#define HANDSHAKE_BYTES 224.0
 
 /* When a packet leaves a link at which it arrives. */
 static double serve(struct ronde_sim_bucket *bucket, double at_ns, double bytes, double burst)
@@ -156,7 +156,7 @@ double *ronde_sim_net_processor(const struct ronde_sim_net *net)
 
 /*
  * What carries the packets of all hosts (a switch that is a program, the kernel they share) does so on the processors
- * that there are. Who comes alone is not delayed; that is part of the latency.
+ * that there are. A packet that arrives alone is not delayed; that is part of the latency.
  */
 static double pass_switch(struct ronde_sim_net *net, double at_ns)
 {
@@ -206,9 +206,9 @@ static double send_note(struct ronde_sim_net *net, const struct ronde_sim_route 
     return leaves_ns + way->path.latency_ns;
 }
 
-double ronde_sim_net_card(struct ronde_sim_net *net, uint32_t way, double at_ns)
+double ronde_sim_net_handshake(struct ronde_sim_net *net, uint32_t way, double at_ns)
 {
-    return send_note(net, &net->ways.all[way], CARD_BYTES, at_ns);
+    return send_note(net, &net->ways.all[way], HANDSHAKE_BYTES, at_ns);
 }
 
 bool ronde_sim_net_credit(struct ronde_sim_net *net, uint32_t op, double at_ns)

@@ -1,4 +1,4 @@
-/* Routes: a table from pairs of ranks to routes, filled when a pair is first met. */
+/* Routes: a table from pairs of ranks to routes, filled when a pair is first used. */
 #include "routes.h"
 
 #include "check.h"
@@ -107,7 +107,7 @@ static bool reserve_hops(const struct ronde_mem *mem, struct ronde_sim_routes *r
     return fits;
 }
 
-/* Asks the platform for the route of a pair that has a number. */
+/* Looks up in the platform the route of a pair that has a number. */
 static enum ronde_status find_route(struct ronde_sim_search *search, struct ronde_sim_route *route)
 {
     struct ronde_sim_routes *routes = search->routes;
@@ -237,7 +237,7 @@ static inline bool is_right(const struct ronde_sim_routes *routes, const struct 
     return is_right;
 }
 
-/* Says what is not right in a block. */
+/* Reports what is not right in a block. */
 static enum ronde_status refuse(const struct ronde_dag *dag, uint32_t first, uint32_t end,
                                 struct ronde_error *error)
 {

@@ -62,7 +62,7 @@ enum ronde_status ronde_sim_search_begin(struct ronde_sim_search *search);
 struct ronde_sim_search ronde_sim_search_for(const struct ronde_sim_scene *scene,
                                              struct ronde_sim_routes *routes);
 
-/** The route of a pair, made when first asked for. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
+/** The route of a pair, made on first use. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
 enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
                                         uint32_t *out_route);
 
@@ -74,8 +74,8 @@ enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const st
                                        uint32_t *recent, uint32_t first, uint32_t end);
 
 /**
- * The same, and everything ronde_sim_check asks of these operations, which the routes mostly answer: a graph is read
- * once. Those before must have been searched. Errors: also BAD_ARGUMENT (out of order or range).
+ * The same, and everything ronde_sim_check checks of these operations, most of which follows from the routes: a graph
+ * is read once. Those before must have been searched. Errors: also BAD_ARGUMENT (out of order or range).
  */
 enum ronde_status ronde_sim_search_block(struct ronde_sim_search *search,
                                          const struct ronde_dag *dag, uint32_t *recent,
@@ -97,7 +97,7 @@ enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
 /** Frees what routes hold. */
 void ronde_sim_routes_free(struct ronde_sim_routes *routes, const struct ronde_mem *mem);
 
-/** One message for all: which block failed helps nobody. */
+/** One message for all: which block failed is of no use. */
 enum ronde_status ronde_sim_no_memory(const struct ronde_sim_scene *scene);
 
 #endif

@@ -91,7 +91,7 @@ static void place(struct ronde_scene *scene, const struct ronde_scene_part *part
     at->edge += dag->edge_count;
 }
 
-/* Late ranks are the engines' business; slow ones do more of what they do, which the graph can say. */
+/* Late ranks are handled by the engines; slow ones are longer operations of the graph. */
 static enum ronde_status hold_up(struct ronde_scene *scene, const struct ronde_straggler *straggler,
                                  struct ronde_error *error)
 {

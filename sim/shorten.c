@@ -29,7 +29,7 @@ static bool closes_on_itself(const struct ronde_schedule *schedule,
     return send->tag == receive->tag && ronde_group_negate(schedule, send->peer) == receive->peer;
 }
 
-/* Whether a step waits for another lane or lets one wait. */
+/* Whether a step waits for another lane or another lane waits for it. */
 static bool is_tied(const struct ronde_program *program, uint32_t index)
 {
     bool is_tied = program->steps[index].dependency_count > 0;

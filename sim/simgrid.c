@@ -53,7 +53,7 @@ static uint32_t count_changed(const struct ronde_platform *platform)
     return count;
 }
 
-/* SimGrid reads the file itself, so what was changed after ours was read has to be told. */
+/* SimGrid reads the file itself, so what was changed after ours was read has to be passed to it. */
 static void list_changed(struct replay *replay, const struct ronde_platform *platform)
 {
     uint32_t at = 0;
@@ -89,7 +89,7 @@ static void describe(struct replay *replay, const struct ronde_platform *platfor
     job->is_shared = ronde_sim_is_shared(platform);
 }
 
-/* Hands over what the child left. */
+/* Returns what the child left. */
 static enum ronde_status collect(const struct replay *replay,
                                  const struct ronde_sim_options *options,
                                  struct ronde_sim_result *out_result, struct ronde_error *error)

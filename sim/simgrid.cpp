@@ -126,7 +126,7 @@ double now_ns()
     return sg::Engine::get_clock() / ns;
 }
 
-/* Our flags first, the user's after them: what the user asks for wins. */
+/* Our flags first, the user's after them: the user's take precedence. */
 void Replay::configure(sg::Engine &engine) const
 {
     xbt_log_control_set("xbt_cfg.thresh:warning");
@@ -227,7 +227,7 @@ void Replay::lift_ports(const sg::Engine &engine) const
             link->set_bandwidth(unlimited);
 }
 
-/* The graph lists predecessors; the replay needs to know who waits. Counting sort, linear. */
+/* The graph lists predecessors; the replay needs successors. Counting sort, linear. */
 void Replay::invert_edges()
 {
     first_successor_.assign(static_cast<size_t>(dag_.op_count) + 1, 0);
@@ -250,7 +250,7 @@ void Replay::invert_edges()
     }
 }
 
-/* Flags before the platform, the platform sealed before routes are asked for, latencies read before they are zeroed. */
+/* Flags before the platform, the platform sealed before routes are looked up, latencies read before they are zeroed. */
 void Replay::load()
 {
     static int argc = 1;
@@ -381,7 +381,7 @@ void Replay::touch_memory(uint32_t op)
     transfer(op, hosts_.front(), hosts_.back(), bytes, cap);
 }
 
-/* The slot owns the communication and travels as its data, so that its end can be told without a search. */
+/* The slot owns the communication and is its user data, so that its end is handled without a search. */
 void Replay::transfer(uint32_t op, sg::Host *from, sg::Host *to, double bytes, double cap)
 {
     if (free_slots_.empty()) {
@@ -492,7 +492,7 @@ void fail(ronde_shim_outcome &outcome, enum ronde_status status, const char *tex
 {
     outcome.status = status;
     std::snprintf(outcome.message, sizeof outcome.message, "%s", text);
-    /* SimGrid's message on an unknown flag goes on to list every flag there is. */
+    /* SimGrid's message on an unknown flag then lists every flag there is. */
     outcome.message[std::strcspn(outcome.message, "\r\n")] = '\0';
 }
 

@@ -32,8 +32,8 @@ static enum ronde_status no_memory(const struct symmetric *symmetric)
 }
 
 /*
- * Links that some timing might overload are watched; where that leaves it open, the replay is done again for the
- * sweep. More flows than a sweep holds are not certified.
+ * Links that some timing might overload are watched; where that leaves it undecided, the replay is
+ * done again for the sweep. More flows than a sweep holds are not certified.
  */
 static enum ronde_status certify(struct symmetric *symmetric, struct ronde_sim_walk *walk,
                                  struct ronde_sim_result *result)

@@ -41,13 +41,12 @@ static inline const uint32_t *ronde_sim_ways_at(const struct ronde_sim_ways *way
 }
 
 /**
- * Exempts every link that cannot be asked for more than it has whatever the timing: a lane has one flow at a time, so a
- * link's worst is the sum over all lanes of the largest rate among the lane's routes through it. False when there is
- * no memory.
+ * Exempts every link that cannot be overloaded whatever the timing: a lane has one flow at a time, so a link's worst is
+ * the sum over all lanes of the largest rate among the lane's routes through it. False when there is no memory.
  */
 bool ronde_sim_ways_exempt(const struct ronde_sim_ways *ways, struct ronde_certificate *certificate);
 
-/** One flow of the quotient's that crosses a link somebody must watch. */
+/** One flow of the quotient's that crosses a link that must be watched. */
 struct ronde_sim_watch {
     uint32_t position; /**< folded */
     uint32_t link;
@@ -57,7 +56,7 @@ struct ronde_sim_watch {
 struct ronde_sim_walk {
     const struct ronde_sim_ways *ways;
     struct ronde_certificate *certificate;
-    bool is_sweep;    /**< flows are put instead of noted */
+    bool is_sweep;    /**< flows are put instead of recorded */
     double end_ns;    /**< found: the latest finish */
     double launch_ns; /**< found: the run's */
 };

@@ -1,5 +1,6 @@
 /**
- * Which positions nothing tells apart, and what tells the others: the costs of one channel's routes per position.
+ * Which positions do not differ, and in what the others do: the costs of one channel's routes per
+ * position.
  */
 #ifndef RONDE_SIM_SYMMETRIC_FOLD_H
 #define RONDE_SIM_SYMMETRIC_FOLD_H
@@ -25,7 +26,10 @@ struct ronde_sim_fold {
     double *release_ns; /**< per folded position, or NULL */
 };
 
-/** Folds a channel; `may_fold` is false where bytes tell all positions apart. False when there is no memory. */
+/**
+ * Folds a channel; `may_fold` is false where all positions differ in bytes. False when there is no
+ * memory.
+ */
 bool ronde_sim_fold_make(const struct ronde_sim_ways *ways, uint32_t channel, bool may_fold,
                          struct ronde_sim_fold *out_fold);
 

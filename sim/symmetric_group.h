@@ -1,6 +1,6 @@
 /**
- * The positions of a symmetric schedule as a group of digit vectors, and what is left of them when positions that
- * nothing tells apart are taken as one.
+ * The positions of a symmetric schedule as a group of digit vectors, and what is left of them when positions that do
+ * not differ are taken as one.
  *
  * A rotation by digits has the digits of its shape; an exclusive or is a digit of radix 2 per bit. Folding takes every
  * digit modulo a period that divides its radix, so folding and adding commute.

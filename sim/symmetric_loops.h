@@ -1,6 +1,6 @@
 /**
  * The loops of symmetric_kernels.h, compiled once per version: the includer defines LOOP(name) and TARGET. A comparison
- * instead of fmax lets compilers use the vector maximum: there are no NaNs to respect.
+ * instead of fmax lets compilers use the vector maximum: there are no NaNs.
  */
 
 TARGET static void LOOP(max)(double *restrict out, const double *restrict in, size_t count)

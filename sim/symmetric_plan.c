@@ -41,7 +41,7 @@ static void trace_bytes(struct planner *planner, uint32_t op)
     planner->last_bytes[plan->bytes_from[op]] = op;
 }
 
-/* Who reads what last. */
+/* The last reader of every vector. */
 static void find_uses(struct planner *planner)
 {
     const struct ronde_dag *dag = planner->quotient->dag;

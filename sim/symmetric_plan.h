@@ -1,6 +1,6 @@
 /**
- * Which vectors a symmetric replay keeps, and for how long: times of an operation until its last successor has seen
- * them, bytes until the last operation that moves them.
+ * Which vectors a symmetric replay keeps, and for how long: times of an operation until its last
+ * successor has read them, bytes until the last operation that moves them.
  */
 #ifndef RONDE_SIM_SYMMETRIC_PLAN_H
 #define RONDE_SIM_SYMMETRIC_PLAN_H

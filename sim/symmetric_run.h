@@ -26,7 +26,9 @@ struct ronde_sim_traffic {
     size_t watch_count;
 };
 
-/** Delays and flows of unequal chunks, as their first sender sees them: others find theirs an offset away. */
+/**
+ * Delays and flows of unequal chunks, for their first sender: those of others are an offset away.
+ */
 struct ronde_sim_quote {
     uint32_t from; /**< whose bytes; NONE = free */
     uint32_t send; /**< the connection they flow on, or NONE */
@@ -110,10 +112,10 @@ static inline struct ronde_sim_parcel ronde_sim_parcel_of(const struct ronde_sim
 /** Makes room for what is sent, and lists the links to watch. False when there is no memory. */
 bool ronde_sim_traffic_make(struct ronde_sim_run *run);
 
-/** Counts what an operation sends, and shows it to the certificate. */
+/** Counts what an operation sends, and records it in the certificate. */
 void ronde_sim_traffic_count(struct ronde_sim_run *run, uint32_t index);
 
-/** Tells the certificate what every link carried, once all operations have been counted. */
+/** Adds to the certificate what every link carried, once all operations have been counted. */
 void ronde_sim_traffic_carry(const struct ronde_sim_run *run);
 
 /** Frees what was made. */

@@ -13,7 +13,7 @@ static double bytes_at(const struct ronde_sim_run *run, uint32_t index,
                : parcel->bytes[ronde_sim_shifted(run, &parcel->shift, position)];
 }
 
-/* Shows the certificate the flows of an operation on the links that are watched. */
+/* Records in the certificate the flows of an operation on the links that are watched. */
 static void show_flows(struct ronde_sim_run *run, uint32_t index, uint32_t way,
                        const struct ronde_sim_parcel *parcel)
 {

@@ -136,7 +136,7 @@ void ronde_sim_ways_free(struct ronde_sim_ways *ways)
     ronde_mem_free(mem, ways->offsets, ends, sizeof *ways->offsets);
 }
 
-/* What may be asked of a link. */
+/* The most load that a link may get. */
 struct demand {
     double total_GBps; /* by all lanes so far */
     double lane_GBps;  /* the most by the lane that came last, part of the total */
@@ -144,7 +144,7 @@ struct demand {
     uint64_t lane;     /* number of the lane that came last, from 1 on */
 };
 
-/* Adds a route of a lane: only what it asks beyond the lane's other routes. */
+/* Adds a route of a lane: only its load beyond the lane's other routes. */
 static void add_route(const struct ronde_sim_ways *ways, uint32_t route, uint64_t lane,
                       struct demand *demands)
 {

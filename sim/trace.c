@@ -69,7 +69,7 @@ static void put_place(struct pen *pen, uint32_t op, double at_ns)
             track_of(pen, op), at_ns / 1000);
 }
 
-/* "rrs > 3": what the step does, and whom its message goes to. */
+/* "rrs > 3": what the step does, and the rank its message goes to. */
 static void put_name(struct pen *pen, uint32_t index)
 {
     const struct ronde_dag_op *op = &pen->dag->ops[index];

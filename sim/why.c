@@ -1,8 +1,8 @@
 /*
  * Explains a replay from its graph, its times and the routes: works for every engine that keeps times.
  *
- * The path is walked back twice, once to say what it is made of and once, when the largest part is known, to say whose
- * it is; it is short beside the graph. Link loads need every message once.
+ * The path is walked back twice, once for what it is made of and once, when the largest part is known, for the link or
+ * rank it falls to; it is short beside the graph. Link loads need every message once.
  */
 #include "check.h"
 #include "routes.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is less than this part of the time is rounding, and nobody waited. */
+/* What is less than this part of the time is rounding, and no wait. */
 #define ROUNDING 1e-9
 
 /* One question. */
@@ -100,7 +100,7 @@ static double arrival_ns(const struct inquiry *inquiry, const struct ronde_dag_e
 
 /*
  * Which predecessor the operation waited for longest. An edge from another rank that brings no message is a slot that
- * was freed: the path goes on along the data, and what the slot held it up beyond that was waiting.
+ * was freed: the path goes on along the data, and what the slot delayed it beyond that was waiting.
  */
 static void charge_wait(const struct inquiry *inquiry, struct hop *hop)
 {
@@ -205,7 +205,10 @@ static uint32_t largest_of(const double *values, uint32_t count)
     return best;
 }
 
-/* Whose most of the largest part is, and how many have any. Links come first: where there is one, it decides. */
+/*
+ * The link or rank with most of the largest part, and how many have any. Links come first: where
+ * there is one, it decides.
+ */
 static void settle_blame(const struct inquiry *inquiry, struct ronde_why *why)
 {
     const double *of_ranks = inquiry->blame + inquiry->links;
@@ -221,7 +224,7 @@ static void settle_blame(const struct inquiry *inquiry, struct ronde_why *why)
     why->share_of_largest = values[worst] / why->part_ns[why->largest];
 }
 
-/* Second walk: whose the largest part is. */
+/* Second walk: the links or ranks of the largest part. */
 static void find_bottleneck(struct inquiry *inquiry, uint32_t last, struct ronde_why *why)
 {
     const enum ronde_why_part part = why->largest;

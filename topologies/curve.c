@@ -23,8 +23,8 @@ struct ronde_time_params ronde_platform_time(const struct ronde_platform *platfo
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
     const uint32_t cores = facts->shared.cores;
-    const double crowd = cores > 0 && ranks > cores ? (double)ranks / cores : 1.0;
-    const double bytes = (double)footprint_bytes * crowd;
+    const double ranks_per_core = cores > 0 && ranks > cores ? (double)ranks / cores : 1.0;
+    const double bytes = (double)footprint_bytes * ranks_per_core;
     struct ronde_time_params time = facts->time;
     if (footprint_bytes == 0)
         return time;

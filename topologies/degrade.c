@@ -55,6 +55,6 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     }
     scale(platform, directed != RONDE_NONE ? directed : split, factor);
     if (directed == RONDE_NONE)
-        scale(platform, *RONDE_AT(platform->twins, uint32_t, split), factor);
+        scale(platform, *RONDE_AT(platform->reverses, uint32_t, split), factor);
     return RONDE_OK;
 }

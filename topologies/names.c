@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One below NONE is the last index, so that no list can grow into the word for "no such index". */
+/* One below NONE is the last index, so that no list can grow into the value for "no such index". */
 void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
 {
     if (list->count == RONDE_NONE - 1 ||

@@ -28,7 +28,7 @@ struct crossing {
     bool has_many_dst;
 };
 
-/* The survey. */
+/* The state of the sampling. */
 struct survey {
     const struct ronde_platform *platform;
     struct ronde_router *router;
@@ -42,10 +42,10 @@ struct survey {
     double shortest_ns;
 };
 
-static const struct ronde_point *point_of(const struct ronde_platform *platform, uint32_t host)
+static const struct ronde_netpoint *point_of(const struct ronde_platform *platform, uint32_t host)
 {
     const uint32_t point = *RONDE_AT(platform->hosts, uint32_t, host);
-    return RONDE_AT(platform->points, struct ronde_point, point);
+    return RONDE_AT(platform->points, struct ronde_netpoint, point);
 }
 
 /* Link by link the same numbers; names differ where links are private. */
@@ -69,8 +69,8 @@ static bool equal_hops(const struct ronde_platform *platform, struct ronde_hops 
 /* Whether exchanging two hosts, one of which is in a star, changes no route but for the names of private links. */
 static bool interchangeable(const struct ronde_platform *platform, uint32_t a, uint32_t b)
 {
-    const struct ronde_point *left = point_of(platform, a);
-    const struct ronde_point *right = point_of(platform, b);
+    const struct ronde_netpoint *left = point_of(platform, a);
+    const struct ronde_netpoint *right = point_of(platform, b);
     return left->zone == right->zone && equal_hops(platform, left->up, right->up) &&
            equal_hops(platform, left->down, right->down);
 }
@@ -88,7 +88,10 @@ static void sample(struct survey *survey, uint32_t host)
         survey->hosts[survey->count++] = host;
 }
 
-/* A port is crossed from one host or towards one host; a link with many of both is shared by strangers. */
+/*
+ * A port is crossed from one host or towards one host; a link with many of both is shared by
+ * unrelated pairs.
+ */
 static void note_crossing(struct crossing *crossing, uint32_t src, uint32_t dst)
 {
     if (crossing->src == RONDE_NONE)
@@ -192,19 +195,21 @@ static void share_host(const struct ronde_platform_facts *facts, uint32_t ranks,
                        struct ronde_time_params *time)
 {
     const struct ronde_shared_host *shared = &facts->shared;
-    const double crowd =
+    const double ranks_per_core =
         shared->cores > 0 && ranks > shared->cores ? (double)ranks / shared->cores : 1;
     const double core = shared->core_step_ns > 0 ? shared->core_step_ns : time->step_ns;
-    time->step_ns = fmax(time->step_ns - core, 0) + core * crowd;
+    time->step_ns = fmax(time->step_ns - core, 0) + core * ranks_per_core;
     if (time->copy_GBps > 0)
-        time->copy_GBps = slower(time->copy_GBps / crowd, shared->memory_GBps / (2.0 * ranks));
+        time->copy_GBps =
+            slower(time->copy_GBps / ranks_per_core, shared->memory_GBps / (2.0 * ranks));
     if (time->gamma_GBps > 0)
-        time->gamma_GBps = slower(time->gamma_GBps / crowd, shared->memory_GBps / (3.0 * ranks));
+        time->gamma_GBps =
+            slower(time->gamma_GBps / ranks_per_core, shared->memory_GBps / (3.0 * ranks));
     /* Messages move by the steps' own copies; nothing flows besides. */
     time->lane_GBps = 0;
 }
 
-/* Runs the survey in memory of the platform's allocator. */
+/* Runs the sampling in memory of the platform's allocator. */
 static enum ronde_status run_survey(struct survey *survey, uint32_t ranks)
 {
     const struct ronde_platform *platform = survey->platform;

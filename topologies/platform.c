@@ -31,7 +31,7 @@ enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem
     return RONDE_OK;
 }
 
-/* Lists are freed with the capacity they were grown to: the allocator is told the size it gave. */
+/* Lists are freed with the capacity they were grown to: the allocator gets the size it gave. */
 static void free_list(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
 {
     ronde_mem_free(mem, list->block, list->capacity, element_bytes);
@@ -44,9 +44,9 @@ void ronde_platform_destroy(struct ronde_platform *platform)
         return;
     const struct ronde_mem *mem = platform->mem;
     free_list(mem, &platform->zones, sizeof(struct ronde_zone));
-    free_list(mem, &platform->points, sizeof(struct ronde_point));
+    free_list(mem, &platform->points, sizeof(struct ronde_netpoint));
     free_list(mem, &platform->links, sizeof(struct ronde_link));
-    free_list(mem, &platform->twins, sizeof(uint32_t));
+    free_list(mem, &platform->reverses, sizeof(uint32_t));
     free_list(mem, &platform->hops, sizeof(uint32_t));
     free_list(mem, &platform->routes, sizeof(struct ronde_route));
     free_list(mem, &platform->hosts, sizeof(uint32_t));
@@ -87,8 +87,8 @@ enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, cons
                                            uint32_t zone, bool is_host, uint32_t *out_point)
 {
     const uint32_t index = platform->points.count;
-    struct ronde_point *point =
-        ronde_list_push(platform->mem, &platform->points, sizeof(struct ronde_point));
+    struct ronde_netpoint *point =
+        ronde_list_push(platform->mem, &platform->points, sizeof(struct ronde_netpoint));
     if (!point)
         return RONDE_NO_MEMORY;
     point->name = name;
@@ -125,12 +125,12 @@ enum ronde_status ronde_platform_add_zone(struct ronde_platform *platform, const
     zone->kind = kind;
     zone->routing = "";
     zone->backbone = RONDE_NONE;
-    RONDE_AT(platform->points, struct ronde_point, point)->inner = index;
+    RONDE_AT(platform->points, struct ronde_netpoint, point)->inner = index;
     *out_zone = index;
     return RONDE_OK;
 }
 
-/* A link is its own twin until add_split pairs two. */
+/* A link is its own reverse until add_split pairs two. */
 enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
                                           const struct ronde_link *link, uint32_t *out_link)
 {
@@ -140,10 +140,10 @@ enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
     if (!copy)
         return RONDE_NO_MEMORY;
     *copy = *link;
-    uint32_t *twin = ronde_list_push(platform->mem, &platform->twins, sizeof(uint32_t));
-    if (!twin)
+    uint32_t *reverse = ronde_list_push(platform->mem, &platform->reverses, sizeof(uint32_t));
+    if (!reverse)
         return RONDE_NO_MEMORY;
-    *twin = index;
+    *reverse = index;
     *out_link = index;
     return ronde_names_add(&platform->link_names, platform->mem, link->name, index);
 }
@@ -169,8 +169,8 @@ enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
         status = add_half(platform, link, "_DOWN", &down);
     if (status != RONDE_OK)
         return status;
-    *RONDE_AT(platform->twins, uint32_t, *out_up) = down;
-    *RONDE_AT(platform->twins, uint32_t, down) = *out_up;
+    *RONDE_AT(platform->reverses, uint32_t, *out_up) = down;
+    *RONDE_AT(platform->reverses, uint32_t, down) = *out_up;
     return ronde_names_add(&platform->split_names, platform->mem, link->name, *out_up);
 }
 
@@ -207,12 +207,12 @@ static enum ronde_status index_routes(struct ronde_platform *platform,
                                       struct ronde_route_clash *out_clash)
 {
     struct ronde_route *routes = platform->routes.block;
-    struct ronde_point *points = platform->points.block;
+    struct ronde_netpoint *points = platform->points.block;
     const uint32_t count = platform->routes.count;
     if (count > 0)
         qsort(routes, count, sizeof *routes, compare_routes);
     for (uint32_t i = 0; i < count; i++) {
-        struct ronde_point *src = &points[routes[i].src];
+        struct ronde_netpoint *src = &points[routes[i].src];
         if (src->route_count++ == 0)
             src->first_route = i;
         if (i == 0 || routes[i - 1].src != routes[i].src || routes[i - 1].dst != routes[i].dst)
@@ -241,7 +241,7 @@ enum ronde_status ronde_platform_seal(struct ronde_platform *platform,
         next += zone->member_count;
     }
     for (uint32_t i = 0; i < platform->points.count; i++) {
-        const struct ronde_point *point = RONDE_AT(platform->points, struct ronde_point, i);
+        const struct ronde_netpoint *point = RONDE_AT(platform->points, struct ronde_netpoint, i);
         if (point->zone == RONDE_NONE)
             continue;
         const struct ronde_zone *zone = RONDE_AT(platform->zones, struct ronde_zone, point->zone);
@@ -266,7 +266,7 @@ const char *ronde_platform_host(const struct ronde_platform *platform, uint32_t 
     if (index >= platform->hosts.count)
         return NULL;
     const uint32_t point = *RONDE_AT(platform->hosts, uint32_t, index);
-    return RONDE_AT(platform->points, struct ronde_point, point)->name;
+    return RONDE_AT(platform->points, struct ronde_netpoint, point)->name;
 }
 
 uint32_t ronde_platform_link_count(const struct ronde_platform *platform)
@@ -289,7 +289,7 @@ struct ronde_platform_counts ronde_platform_count(const struct ronde_platform *p
         .routes = platform->routes.count,
     };
     for (uint32_t i = 0; i < platform->points.count; i++) {
-        const struct ronde_point *point = RONDE_AT(platform->points, struct ronde_point, i);
+        const struct ronde_netpoint *point = RONDE_AT(platform->points, struct ronde_netpoint, i);
         counts.routers += !point->is_host && point->inner == RONDE_NONE ? 1 : 0;
     }
     for (uint32_t i = 0; i < platform->zones.count; i++)

@@ -1,8 +1,8 @@
 /**
  * What a platform file becomes: zones, points (hosts, routers, zones as seen by their parent), directed links, routes.
  *
- * Everything is an index into one growing array per kind; lists of links are ranges of `hops`. The reader (xml_*.c)
- * fills it in through the functions below, which know nothing of XML; ronde_platform_seal then freezes it for routing.
+ * Everything is an index into one growing array per kind; lists of links are ranges of `hops`. The reader (read/) fills
+ * it in through the functions below, which are independent of XML; ronde_platform_seal then freezes it for routing.
  */
 #ifndef RONDE_TOPOLOGIES_PLATFORM_H
 #define RONDE_TOPOLOGIES_PLATFORM_H
@@ -18,7 +18,7 @@ enum ronde_zone_kind {
     RONDE_ZONE_SHORTEST, /**< fewest links (Dijkstra, DijkstraCache, Floyd) */
     RONDE_ZONE_STAR,     /**< own links up, then the other's links down (cluster) */
     RONDE_ZONE_TORUS,    /**< along the first axis, then the next, the shorter way round */
-    RONDE_ZONE_FOREIGN   /**< fat tree, dragonfly, Vivaldi: only SimGrid knows */
+    RONDE_ZONE_FOREIGN   /**< fat tree, dragonfly, Vivaldi: only SimGrid routes it */
 };
 
 /** Most axes of a torus that is routed here. */
@@ -31,7 +31,7 @@ struct ronde_hops {
 };
 
 /** A host, a router, or a zone seen from its parent. */
-struct ronde_point {
+struct ronde_netpoint {
     const char *name;       /**< unique over the platform */
     uint32_t zone;          /**< zone it sits in; NONE for the root */
     uint32_t inner;         /**< the zone it stands for, else NONE */
@@ -88,9 +88,9 @@ struct ronde_platform {
     const char *path;                  /**< of the file */
     struct ronde_platform_facts facts; /**< ronde.* props */
     struct ronde_list zones;           /**< struct ronde_zone; 0 is the root */
-    struct ronde_list points;          /**< struct ronde_point */
+    struct ronde_list points;          /**< struct ronde_netpoint */
     struct ronde_list links;           /**< struct ronde_link */
-    struct ronde_list twins;           /**< uint32_t beside links: the other direction, or itself */
+    struct ronde_list reverses;        /**< uint32_t beside links: the other direction, or itself */
     struct ronde_list hops;            /**< uint32_t: links */
     struct ronde_list routes;          /**< struct ronde_route; sorted by (src, dst) once sealed */
     struct ronde_list hosts;           /**< uint32_t: points, in rank order */

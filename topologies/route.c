@@ -3,13 +3,13 @@
  * sides down to the real ends (NetZoneImpl::get_global_route of SimGrid 3.32, which the tests compare with).
  *
  * Where SimGrid would break a tie between equally short paths, this refuses: which of them it takes depends on its
- * containers, and a wrong guess would be a wrong answer.
+ * containers, and a wrong guess would be a wrong route.
  */
 #include "router.h"
 
 #include <string.h>
 
-/* Longer routes are refused: no machine has them, and it bounds the recursion on hostile files. */
+/* Longer routes are refused: no machine has them, and it bounds the recursion on malicious files. */
 #define MAX_LINKS 1024u
 
 /* The route being written. */
@@ -20,13 +20,13 @@ struct walk {
     uint32_t *links;   /* may be shorter than the route */
     uint32_t capacity; /* of links */
     uint32_t count;    /* links so far */
-    uint32_t src;      /* points the caller asked for, for messages */
+    uint32_t src;      /* points the caller requested, for messages */
     uint32_t dst;
 };
 
-static const struct ronde_point *point_at(const struct ronde_platform *platform, uint32_t index)
+static const struct ronde_netpoint *point_at(const struct ronde_platform *platform, uint32_t index)
 {
-    return RONDE_AT(platform->points, struct ronde_point, index);
+    return RONDE_AT(platform->points, struct ronde_netpoint, index);
 }
 
 static const struct ronde_zone *zone_at(const struct ronde_platform *platform, uint32_t index)
@@ -34,7 +34,7 @@ static const struct ronde_zone *zone_at(const struct ronde_platform *platform, u
     return RONDE_AT(platform->zones, struct ronde_zone, index);
 }
 
-/* Names the two hosts that were asked for, not the zones between which the gap was found. */
+/* Names the two hosts that were requested, not the zones between which the gap was found. */
 static enum ronde_status no_route(struct walk *walk)
 {
     return ronde_fail(walk->error, RONDE_BAD_INPUT, "%s: no route from %s to %s",
@@ -42,7 +42,7 @@ static enum ronde_status no_route(struct walk *walk)
                       point_at(walk->platform, walk->dst)->name);
 }
 
-/* Counts on beyond the capacity, so that the caller learns how much it would have taken. */
+/* Counts on beyond the capacity, so that *out_count is the whole length. */
 static enum ronde_status append(struct walk *walk, uint32_t link)
 {
     if (walk->count == MAX_LINKS)
@@ -74,8 +74,8 @@ static bool holds(const struct ronde_platform *platform, struct ronde_hops hops,
 }
 
 /* Up from one, down to the other; a link both sides name (backbone, shared port) is crossed once. */
-static enum ronde_status star_route(struct walk *walk, const struct ronde_point *src,
-                                    const struct ronde_point *dst)
+static enum ronde_status star_route(struct walk *walk, const struct ronde_netpoint *src,
+                                    const struct ronde_netpoint *dst)
 {
     enum ronde_status status = append_hops(walk, src->up);
     for (uint32_t i = 0; i < dst->down.count && status == RONDE_OK; i++) {
@@ -90,7 +90,7 @@ static enum ronde_status star_route(struct walk *walk, const struct ronde_point 
 static const struct ronde_route *find_route(const struct ronde_platform *platform, uint32_t src,
                                             uint32_t dst)
 {
-    const struct ronde_point *point = point_at(platform, src);
+    const struct ronde_netpoint *point = point_at(platform, src);
     uint32_t low = point->first_route;
     uint32_t high = low + point->route_count;
     while (low < high) {
@@ -134,7 +134,8 @@ static enum ronde_status ring_route(struct walk *walk, const struct ronde_zone *
 
 /* First axis first. The router of a torus has no links of its own: what enters there is already inside. */
 static enum ronde_status torus_route(struct walk *walk, const struct ronde_zone *zone,
-                                     const struct ronde_point *src, const struct ronde_point *dst)
+                                     const struct ronde_netpoint *src,
+                                     const struct ronde_netpoint *dst)
 {
     enum ronde_status status = RONDE_OK;
     if (!src->is_host || !dst->is_host)
@@ -203,7 +204,7 @@ static enum ronde_status route_in_zone(struct walk *walk, const uint32_t *childr
                                        uint32_t to)
 {
     const struct ronde_platform *platform = walk->platform;
-    const struct ronde_point *src = point_at(platform, children[0]);
+    const struct ronde_netpoint *src = point_at(platform, children[0]);
     const struct ronde_zone *zone = zone_at(platform, src->zone);
     switch (zone->kind) {
     case RONDE_ZONE_STAR:

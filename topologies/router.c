@@ -5,9 +5,9 @@
  */
 #include "router.h"
 
-static const struct ronde_point *point_at(const struct ronde_router *router, uint32_t index)
+static const struct ronde_netpoint *point_at(const struct ronde_router *router, uint32_t index)
 {
-    return RONDE_AT(router->platform->points, struct ronde_point, index);
+    return RONDE_AT(router->platform->points, struct ronde_netpoint, index);
 }
 
 /* Longest route that starts in each zone: open points never differ by more, so as many buckets and one are enough. */
@@ -156,7 +156,7 @@ void ronde_router_search(struct ronde_router *router, uint32_t src, uint32_t dst
     const struct ronde_visit *end = &router->visits[dst];
     while (search->open > 0 && !(end->search == search->number && end->is_done)) {
         const uint32_t point = take_cheapest(router, search);
-        const struct ronde_point *from = point_at(router, point);
+        const struct ronde_netpoint *from = point_at(router, point);
         for (uint32_t i = 0; i < from->route_count; i++)
             offer(router, search, from->first_route + i);
     }

@@ -3,7 +3,7 @@
  * what that search found. route.c walks through the zones, router.c searches inside one.
  *
  * Labels carry the number of the search that wrote them, so a new search clears nothing: a question costs what it
- * visits, not what the zone holds. A search is kept until another source is asked for: the routes of one source to many
+ * visits, not what the zone holds. A search is kept until another source is requested: the routes of one source to many
  * destinations cost one search.
  */
 #ifndef RONDE_TOPOLOGIES_ROUTER_H

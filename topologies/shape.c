@@ -38,8 +38,8 @@ static uint32_t vertex_at(struct making *making, uint32_t element)
         meet->solid[root] != RONDE_NONE ? meet->solid[root] : meet->zone_point[root];
     *vertex = (struct ronde_vertex){.name = "", .host = RONDE_NONE};
     if (point != RONDE_NONE) {
-        const struct ronde_point *named =
-            RONDE_AT(meet->platform->points, struct ronde_point, point);
+        const struct ronde_netpoint *named =
+            RONDE_AT(meet->platform->points, struct ronde_netpoint, point);
         vertex->name = named->name;
         vertex->is_opaque = named->inner != RONDE_NONE &&
                             RONDE_AT(meet->platform->zones, struct ronde_zone, named->inner)->kind ==
@@ -49,7 +49,7 @@ static uint32_t vertex_at(struct making *making, uint32_t element)
     return making->vertex_of[root];
 }
 
-/* Smaller vertex first; false when there is no memory. A wire from a place to itself says nothing. */
+/* Smaller vertex first; false when there is no memory. A wire from a place to itself is dropped. */
 static bool push_edge(struct making *making, uint32_t from, uint32_t to, struct ronde_edge edge)
 {
     struct ronde_shape *shape = making->shape;
@@ -80,7 +80,7 @@ static bool add_link(struct making *making, uint32_t index)
 {
     const struct ronde_platform *platform = making->meet.platform;
     const struct ronde_link *link = RONDE_AT(platform->links, struct ronde_link, index);
-    const uint32_t twin = *RONDE_AT(platform->twins, uint32_t, index);
+    const uint32_t reverse = *RONDE_AT(platform->reverses, uint32_t, index);
     const uint32_t tail = ronde_meet_tail(&making->meet, index);
     if (making->meet.is_bus[index]) {
         const uint32_t vertex = vertex_at(making, tail);
@@ -94,8 +94,8 @@ static bool add_link(struct making *making, uint32_t index)
     struct ronde_edge edge = {.rate_GBps = link->rate_GBps,
                               .latency_ns = link->latency_ns,
                               .is_fatpipe = link->is_fatpipe};
-    if (twin != index)
-        edge.back_GBps = RONDE_AT(platform->links, struct ronde_link, twin)->rate_GBps;
+    if (reverse != index)
+        edge.back_GBps = RONDE_AT(platform->links, struct ronde_link, reverse)->rate_GBps;
     return push_edge(making, tail, ronde_meet_head(&making->meet, index), edge);
 }
 
@@ -103,9 +103,9 @@ static bool add_links(struct making *making)
 {
     const struct ronde_platform *platform = making->meet.platform;
     for (uint32_t i = 0; i < platform->links.count; i++) {
-        const uint32_t twin = *RONDE_AT(platform->twins, uint32_t, i);
-        const bool is_used = making->meet.is_used[i] || making->meet.is_used[twin];
-        if (twin >= i && is_used && !add_link(making, i))
+        const uint32_t reverse = *RONDE_AT(platform->reverses, uint32_t, i);
+        const bool is_used = making->meet.is_used[i] || making->meet.is_used[reverse];
+        if (reverse >= i && is_used && !add_link(making, i))
             return false;
     }
     for (uint32_t i = 0; i < making->meet.touches.count; i++) {
@@ -142,7 +142,9 @@ static int compare_edges(const void *left, const void *right)
     return (a_GBps < b_GBps) - (a_GBps > b_GBps);
 }
 
-/* Two one-way links that run against each other are one wire; a touch beside a wire says nothing new. */
+/*
+ * Two one-way links that run against each other are one wire; a touch beside a wire adds nothing.
+ */
 static bool absorb(struct ronde_edge *edge, const struct ronde_edge *next)
 {
     if (edge->a != next->a || edge->b != next->b)

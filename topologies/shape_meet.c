@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ronde_point *point_at(const struct ronde_platform *platform, uint32_t index)
+static const struct ronde_netpoint *point_at(const struct ronde_platform *platform, uint32_t index)
 {
-    return RONDE_AT(platform->points, struct ronde_point, index);
+    return RONDE_AT(platform->points, struct ronde_netpoint, index);
 }
 
-static uint32_t twin_of(const struct ronde_platform *platform, uint32_t link)
+static uint32_t reverse_of(const struct ronde_platform *platform, uint32_t link)
 {
-    return *RONDE_AT(platform->twins, uint32_t, link);
+    return *RONDE_AT(platform->reverses, uint32_t, link);
 }
 
 /* The second half of a cable runs between the ends of the first. */
 static uint32_t end_of(const struct ronde_meet *meet, uint32_t link, bool is_head)
 {
-    const uint32_t twin = twin_of(meet->platform, link);
-    const bool is_second = twin < link;
-    return meet->platform->points.count + 2 * (is_second ? twin : link) + (is_head != is_second);
+    const uint32_t reverse = reverse_of(meet->platform, link);
+    const bool is_second = reverse < link;
+    return meet->platform->points.count + 2 * (is_second ? reverse : link) + (is_head != is_second);
 }
 
 uint32_t ronde_meet_tail(const struct ronde_meet *meet, uint32_t link)
@@ -44,7 +44,7 @@ static uint32_t lone_link(const struct ronde_meet *meet, uint32_t element)
     if (element < meet->platform->points.count)
         return RONDE_NONE;
     const uint32_t link = (element - meet->platform->points.count) / 2;
-    return twin_of(meet->platform, link) == link ? link : RONDE_NONE;
+    return reverse_of(meet->platform, link) == link ? link : RONDE_NONE;
 }
 
 static bool push_pair(struct ronde_list *list, const struct ronde_mem *mem, uint32_t a, uint32_t b)
@@ -77,14 +77,16 @@ static bool add_chain(struct ronde_meet *meet, uint32_t from, struct ronde_hops 
     return add_meeting(meet, at, to);
 }
 
-/* Hosts of a star lead to its centre, those of a zone only SimGrid knows to the zone as a whole. */
+/*
+ * Hosts of a star lead to its centre, those of a zone only SimGrid routes to the zone as a whole.
+ */
 static bool add_members(struct ronde_meet *meet, uint32_t index)
 {
     const struct ronde_platform *platform = meet->platform;
     const struct ronde_zone *zone = RONDE_AT(platform->zones, struct ronde_zone, index);
     for (uint32_t i = 0; i < zone->member_count; i++) {
         const uint32_t member = *RONDE_AT(platform->members, uint32_t, zone->first_member + i);
-        const struct ronde_point *point = point_at(platform, member);
+        const struct ronde_netpoint *point = point_at(platform, member);
         if (zone->kind == RONDE_ZONE_STAR && !(add_chain(meet, member, point->up, zone->point) &&
                                                add_chain(meet, zone->point, point->down, member)))
             return false;
@@ -157,8 +159,8 @@ static bool is_of(const struct ronde_meet *meet, uint32_t index, uint32_t elemen
 }
 
 /*
- * A link without another direction whose ends meet the same neighbour is crossed both ways, or by all: a bus. The lists
- * are as long as the ports of a bus, so the square is small but for a bus, where the first pair decides.
+ * A link without another direction both of whose ends touch the same element is crossed both ways, or by all: a bus.
+ * The lists are as long as the ports of a bus, so the square is small but for a bus, where the first pair decides.
  */
 static bool is_bus(const struct ronde_meet *meet, uint32_t link)
 {
@@ -266,7 +268,7 @@ static bool find_classes(struct ronde_meet *meet)
     sort_meetings(&meet->meetings);
     for (uint32_t link = 0; link < meet->platform->links.count; link++)
         meet->is_bus[link] =
-            meet->is_used[link] && twin_of(meet->platform, link) == link && is_bus(meet, link);
+            meet->is_used[link] && reverse_of(meet->platform, link) == link && is_bus(meet, link);
     for (uint32_t link = 0; link < meet->platform->links.count; link++)
         if (meet->is_bus[link] &&
             !join(meet, ronde_meet_tail(meet, link), ronde_meet_head(meet, link)))

@@ -1,5 +1,5 @@
 /**
- * Where links meet: the first half of finding a shape.
+ * Which ends of links are one place: the first half of finding a shape.
  *
  * Elements are the points of the platform and the two ends of every link; both directions of a cable share their ends.
  * Elements that are one place end up in one class (union-find). A class has at most one host or router: where a route

@@ -52,7 +52,10 @@ static bool is_held(const struct contender *contender, int rank)
     return contender->holds_all || rank == contender->rank;
 }
 
-/* ---- Buffers: known values, so that results can be told right from wrong. Sums are exact in float32. ------------- */
+/*
+ * ---- Buffers: known values, so that wrong results are found. Sums are exact in float32.
+ * -------------
+ */
 
 static float value_of(int rank, size_t element)
 {
@@ -107,7 +110,7 @@ static void release(struct session *session)
     }
 }
 
-/* Whole pages: transports that map or copy pages of another process have no reason to complain. */
+/* Whole pages: as transports that map or copy pages of another process need. */
 static float *new_buffer(const struct contender *contender, size_t elements)
 {
     void *memory = NULL;
@@ -116,7 +119,7 @@ static float *new_buffer(const struct contender *contender, size_t elements)
     return posix_memalign(&memory, 4096, elements * sizeof(float)) == 0 ? memory : NULL;
 }
 
-/* One rank's buffers, touched by whoever runs it. */
+/* One rank's buffers, touched by the process that runs it. */
 static bool allocate_rank(struct session *session, int rank)
 {
     struct contender_point *point = &session->point;
@@ -188,7 +191,7 @@ static bool run_in_a_row(struct session *session, long runs, double *out_total_n
     return is_ok;
 }
 
-/* Nobody is ahead: the ranks meet before each run, which is timed alone. */
+/* No rank is ahead: the ranks synchronise before each run, which is timed alone. */
 static bool run_apart(struct session *session, long runs, double *out_total_ns)
 {
     struct contender *contender = session->contender;

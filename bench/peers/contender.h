@@ -2,15 +2,15 @@
  * What all contenders of the bench share: they read points to measure, and answer with a time.
  *
  * A contender is one process, or one per rank. Each of its processes reads the same lines from a FIFO of its own and
- * sleeps in that read while others measure: nobody polls on another's time. A line is a point,
+ * sleeps in that read while others measure: no process polls on another's time. A line is a point,
  *
  *     all_reduce BYTES WARMUPS ITERATIONS row|apart
  *
  * where BYTES is nccl-tests' size: of a rank's larger buffer. Runs follow one another in a row, or apart: all ranks
- * meet before each, untimed. Rank 0 answers "TIME_NS WRONG COUNT ALGORITHM PROTOCOL": the mean of ITERATIONS runs on
- * the slowest rank, wrong elements (looked for when a point is new; the worst process's), elements of a block.
- * Elements are float32, all_reduce sums. Input and output are separate, but for broadcast, where MPI and Gloo know
- * no other form than in place.
+ * synchronise before each, untimed. Rank 0 answers "TIME_NS WRONG COUNT ALGORITHM PROTOCOL": the mean of ITERATIONS
+ * runs on the slowest rank, wrong elements (looked for when a point is new; the worst process's), elements of a block.
+ * Elements are float32, all_reduce sums. Input and output are separate, but for broadcast, where MPI and Gloo have no
+ * other form than in place.
  */
 #ifndef BENCH_CONTENDER_H
 #define BENCH_CONTENDER_H
@@ -47,7 +47,7 @@ struct contender {
     int rank;       /**< of this process; 0 where it holds all ranks */
     int ranks;      /**< of the contender */
     bool holds_all; /**< ranks are threads of this process */
-    void *self;     /**< handed to the functions */
+    void *self;     /**< passed to the functions */
     /** Gets ready for a point whose buffers are new; untimed. Returns "ALGORITHM PROTOCOL", NULL for a failure. */
     const char *(*prepare)(void *self, const struct contender_point *point);
     /** Runs once. False for a failure, which it has reported on stderr. */
@@ -65,7 +65,7 @@ struct contender {
 /** Serves points until the FIFO ends: folder/in.RANK, folder/out. Returns what main returns. */
 int contender_serve(struct contender *contender, const char *folder);
 
-/** Keeps this process to the processor of its rank, if every rank can have one of its own. */
+/** Binds this process to the processor of its rank, if every rank can have one of its own. */
 void contender_pin(int rank, int ranks);
 
 /** Name of a collective. */

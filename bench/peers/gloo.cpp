@@ -84,15 +84,18 @@ double max(void *self, double value)
     return largest;
 }
 
-/* Nobody has the sum before all have come; it is quicker than Gloo's barrier. */
+/* No rank has the sum before all have called; it is quicker than Gloo's barrier. */
 bool meet(void *self)
 {
     max(self, 0.0);
     return true;
 }
 
-/* Ranks meet through files of the folder. They are not kept to processors, as the others are: Gloo's thread for the
- * network would be kept to the same one, and that makes it up to five times slower. */
+/*
+ * Ranks rendezvous through files of the folder. They are not bound to processors, as the others
+ * are: Gloo's thread for the network would be bound to the same one, and that makes it up to five
+ * times slower.
+ */
 Context join(int rank, int ranks, const std::string &folder)
 {
     gloo::transport::tcp::attr attributes;

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define MAX_THREADS 64
-/* Looks at the others' signs so often before it goes to sleep: some hundred microseconds. */
+/* Polls before a thread sleeps: some hundred microseconds. */
 #define SPINS 20000
 
 /* A kernel and its kind of stores. */
@@ -29,7 +29,7 @@ struct form {
 };
 
 /* All threads; the caller is number 0. */
-struct crew {
+struct pool {
     int threads;
     int ranks;
     struct form form;
@@ -41,13 +41,13 @@ struct crew {
     bool is_over;      /* rounds end the threads */
     atomic_uint round; /* counts up when there is work */
     atomic_int left;   /* threads that have not finished it */
-    struct seat {
-        struct crew *crew;
+    struct worker {
+        struct pool *pool;
         pthread_t thread;
         int index;
         atomic_bool sleeps;
         sem_t wake;
-    } seats[MAX_THREADS];
+    } workers[MAX_THREADS];
     char label[64];
 };
 
@@ -59,88 +59,91 @@ static void pause_once(void)
 }
 
 /* Elements of a thread: whole lines of memory, but for the last one's end. */
-static void share_of(const struct crew *crew, int index, size_t count, size_t *begin, size_t *end)
+static void share_of(const struct pool *pool, int index, size_t count, size_t *begin, size_t *end)
 {
     const size_t line = 64 / sizeof(float), lines = (count + line - 1) / line;
-    const size_t threads = (size_t)crew->threads, at = (size_t)index;
+    const size_t threads = (size_t)pool->threads, at = (size_t)index;
     *begin = lines * at / threads * line;
     *end = lines * (at + 1) / threads * line;
     *end = *end < count ? *end : count;
     *begin = *begin < *end ? *begin : *end;
 }
 
-static void work(const struct crew *crew, int index)
+static void work(const struct pool *pool, int index)
 {
     size_t begin = 0, end = 0;
-    share_of(crew, index, crew->count, &begin, &end);
-    for (size_t i = 0; i < crew->job_count; i++)
-        crew->form.kernel->fuse(&crew->jobs[i], begin, end, crew->form.streams);
+    share_of(pool, index, pool->count, &begin, &end);
+    for (size_t i = 0; i < pool->job_count; i++)
+        pool->form.kernel->fuse(&pool->jobs[i], begin, end, pool->form.streams);
 }
 
 /* The collective as jobs: one, but for all_gather, which has one per block. */
-static void lay_out(struct crew *crew, const struct contender_point *point)
+static void lay_out(struct pool *pool, const struct contender_point *point)
 {
     const bool gathers = point->collective == CONTENDER_ALL_GATHER;
-    const size_t ranks = (size_t)crew->ranks;
+    const size_t ranks = (size_t)pool->ranks;
     for (size_t rank = 0; rank < ranks; rank++)
-        crew->in[rank] = point->in[rank];
-    crew->count = point->count;
-    crew->job_count = gathers ? ranks : 1;
-    for (size_t block = 0; block < crew->job_count; block++) {
-        float **out = crew->out + block * ranks;
+        pool->in[rank] = point->in[rank];
+    pool->count = point->count;
+    pool->job_count = gathers ? ranks : 1;
+    for (size_t block = 0; block < pool->job_count; block++) {
+        float **out = pool->out + block * ranks;
         for (size_t rank = 0; rank < ranks; rank++)
             out[rank] = (float *)point->out[rank] + block * point->count;
-        crew->jobs[block] = (struct fuse_job){crew->in + block, gathers ? 1 : ranks, out, ranks};
+        pool->jobs[block] = (struct fuse_job){pool->in + block, gathers ? 1 : ranks, out, ranks};
     }
     if (point->collective == CONTENDER_BROADCAST)
-        crew->jobs[0] = (struct fuse_job){crew->in, 1, crew->out + 1, ranks - 1};
+        pool->jobs[0] = (struct fuse_job){pool->in, 1, pool->out + 1, ranks - 1};
 }
 
-/* Waits for the next round: awake for a while, then asleep. */
-static void await_round(struct seat *seat, unsigned seen)
+/* Waits for the next round: polls for a while, then sleeps. */
+static void await_round(struct worker *worker, unsigned seen)
 {
     for (int spin = 0; spin < SPINS; spin++) {
-        if (atomic_load_explicit(&seat->crew->round, memory_order_acquire) != seen)
+        if (atomic_load_explicit(&worker->pool->round, memory_order_acquire) != seen)
             return;
         pause_once();
     }
-    atomic_store(&seat->sleeps, true);
-    /* Work that came meanwhile: whoever takes the mark back decides whether a wake-up is under way. */
-    if (atomic_load(&seat->crew->round) != seen && atomic_exchange(&seat->sleeps, false))
+    atomic_store(&worker->sleeps, true);
+    /*
+     * Work that came meanwhile: the thread that clears the flag decides whether a wake-up is under
+     * way.
+     */
+    if (atomic_load(&worker->pool->round) != seen && atomic_exchange(&worker->sleeps, false))
         return;
-    while (sem_wait(&seat->wake) != 0)
+    while (sem_wait(&worker->wake) != 0)
         continue;
 }
 
-static void *sit(void *self)
+static void *run_worker(void *self)
 {
-    struct seat *seat = self;
+    struct worker *worker = self;
     unsigned seen = 0;
-    contender_pin(seat->index, seat->crew->threads);
+    contender_pin(worker->index, worker->pool->threads);
     for (;;) {
-        await_round(seat, seen);
-        seen = atomic_load(&seat->crew->round);
-        if (seat->crew->is_over)
+        await_round(worker, seen);
+        seen = atomic_load(&worker->pool->round);
+        if (worker->pool->is_over)
             return NULL;
-        work(seat->crew, seat->index);
-        atomic_fetch_sub_explicit(&seat->crew->left, 1, memory_order_release);
+        work(worker->pool, worker->index);
+        atomic_fetch_sub_explicit(&worker->pool->left, 1, memory_order_release);
     }
 }
 
-static void begin_round(struct crew *crew)
+static void begin_round(struct pool *pool)
 {
-    atomic_store(&crew->left, crew->threads - 1);
-    atomic_fetch_add(&crew->round, 1);
-    for (int i = 1; i < crew->threads; i++)
-        if (atomic_exchange(&crew->seats[i].sleeps, false))
-            sem_post(&crew->seats[i].wake);
+    atomic_store(&pool->left, pool->threads - 1);
+    atomic_fetch_add(&pool->round, 1);
+    for (int i = 1; i < pool->threads; i++)
+        if (atomic_exchange(&pool->workers[i].sleeps, false))
+            sem_post(&pool->workers[i].wake);
 }
 
-static void run_round(struct crew *crew)
+static void run_round(struct pool *pool)
 {
-    begin_round(crew);
-    work(crew, 0);
-    while (atomic_load_explicit(&crew->left, memory_order_acquire) > 0)
+    begin_round(pool);
+    work(pool, 0);
+    while (atomic_load_explicit(&pool->left, memory_order_acquire) > 0)
         pause_once();
 }
 
@@ -157,7 +160,7 @@ static double max(void *self, double value)
     return value;
 }
 
-/* One process is always together. */
+/* One process needs no barrier. */
 static bool meet(void *self)
 {
     (void)self;
@@ -165,74 +168,75 @@ static bool meet(void *self)
 }
 
 /* Mean of some milliseconds of runs, after one that does not count. */
-static double time_form(struct crew *crew)
+static double time_form(struct pool *pool)
 {
     double runs = 0.0;
-    run_round(crew);
+    run_round(pool);
     const double start_ns = contender_clock_ns();
     do
-        run_round(crew);
+        run_round(pool);
     while (++runs < 100 && contender_clock_ns() - start_ns < 3e6);
     return (contender_clock_ns() - start_ns) / runs;
 }
 
 /* Which stores and which vectors are faster depends on what the caches hold: the fastest form is the limit. */
-static double choose_form(struct crew *crew)
+static double choose_form(struct pool *pool)
 {
     struct form best = {0};
     double best_ns = 0.0;
     size_t count = 0;
     const struct fuse_kernel *kernels = fuse_kernels(&count);
     for (size_t i = 0; i < 2 * count; i++) {
-        crew->form = (struct form){&kernels[i / 2], i % 2 != 0};
-        const double took_ns = time_form(crew);
+        pool->form = (struct form){&kernels[i / 2], i % 2 != 0};
+        const double took_ns = time_form(pool);
         if (!best.kernel || took_ns < best_ns) {
-            best = crew->form;
+            best = pool->form;
             best_ns = took_ns;
         }
     }
-    crew->form = best;
-    snprintf(crew->label, sizeof crew->label, "%s%s", best.kernel->name,
+    pool->form = best;
+    snprintf(pool->label, sizeof pool->label, "%s%s", best.kernel->name,
              best.streams ? "_streaming" : "");
     return best_ns;
 }
 
 static const char *prepare(void *self, const struct contender_point *point)
 {
-    static char label[sizeof((struct crew *)0)->label + 8];
-    struct crew *crew = self;
-    lay_out(crew, point);
-    choose_form(crew);
-    snprintf(label, sizeof label, "fused %s", crew->label);
+    static char label[sizeof((struct pool *)0)->label + 8];
+    struct pool *pool = self;
+    lay_out(pool, point);
+    choose_form(pool);
+    snprintf(label, sizeof label, "fused %s", pool->label);
     return label;
 }
 
 /* One thread on each processor this process may use. */
-static bool open_crew(struct crew *crew)
+static bool open_pool(struct pool *pool)
 {
     cpu_set_t mine;
     const bool is_known = sched_getaffinity(0, sizeof mine, &mine) == 0;
-    crew->threads = is_known ? CPU_COUNT(&mine) : 1;
-    if (crew->threads > MAX_THREADS)
-        crew->threads = MAX_THREADS;
-    for (int i = 1; i < crew->threads; i++) {
-        struct seat *seat = &crew->seats[i];
-        seat->crew = crew;
-        seat->index = i;
-        if (sem_init(&seat->wake, 0, 0) != 0 || pthread_create(&seat->thread, NULL, sit, seat) != 0)
+    pool->threads = is_known ? CPU_COUNT(&mine) : 1;
+    if (pool->threads > MAX_THREADS)
+        pool->threads = MAX_THREADS;
+    for (int i = 1; i < pool->threads; i++) {
+        struct worker *worker = &pool->workers[i];
+        worker->pool = pool;
+        worker->index = i;
+        if (sem_init(&worker->wake, 0, 0) != 0 ||
+            pthread_create(&worker->thread, NULL, run_worker, worker) != 0)
             return false;
     }
-    contender_pin(0, crew->threads);
+    contender_pin(0, pool->threads);
     return true;
 }
 
-static void close_crew(struct crew *crew)
+static void close_pool(struct pool *pool)
 {
-    crew->is_over = true;
-    begin_round(crew);
-    for (int i = 1; i < crew->threads; i++) {
-        pthread_join(crew->seats[i].thread, NULL);
-        sem_destroy(&crew->seats[i].wake);
+    pool->is_over = true;
+    begin_round(pool);
+    for (int i = 1; i < pool->threads; i++) {
+        pthread_join(pool->workers[i].thread, NULL);
+        sem_destroy(&pool->workers[i].wake);
     }
 }
 
@@ -241,7 +245,7 @@ static void close_crew(struct crew *crew)
 /* 128 MiB an operand: past every cache of this kind of machine, or a good part of it. */
 #define KERNEL_ELEMENTS ((size_t)32 << 20)
 
-static int print_kernels(struct crew *crew)
+static int print_kernels(struct pool *pool)
 {
     static const struct {
         const char *name;
@@ -254,16 +258,16 @@ static int print_kernels(struct crew *crew)
             return 4;
         memset(operands[i], 0, KERNEL_ELEMENTS * sizeof(float));
     }
-    crew->in[0] = operands[0];
-    crew->in[1] = operands[1];
-    crew->count = KERNEL_ELEMENTS;
-    crew->job_count = 1;
+    pool->in[0] = operands[0];
+    pool->in[1] = operands[1];
+    pool->count = KERNEL_ELEMENTS;
+    pool->job_count = 1;
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         const double bytes = (double)((kernels[i].ins + kernels[i].outs) * KERNEL_ELEMENTS * 4);
-        crew->jobs[0] = (struct fuse_job){crew->in, kernels[i].ins, operands + 2, kernels[i].outs};
-        const double took_ns = choose_form(crew);
+        pool->jobs[0] = (struct fuse_job){pool->in, kernels[i].ins, operands + 2, kernels[i].outs};
+        const double took_ns = choose_form(pool);
         printf("%s %.0f us %.1f GB/s %s\n", kernels[i].name, took_ns / 1e3, bytes / took_ns,
-               crew->label);
+               pool->label);
     }
     for (int i = 0; i < 4; i++)
         free(operands[i]);
@@ -324,9 +328,9 @@ static int check_kernels(void)
 
 int main(int argc, char **argv)
 {
-    static struct crew crew;
+    static struct pool pool;
     struct contender contender = {
-        .holds_all = true, .self = &crew, .prepare = prepare, .run = run, .max = max, .meet = meet};
+        .holds_all = true, .self = &pool, .prepare = prepare, .run = run, .max = max, .meet = meet};
     if (argc == 2 && strcmp(argv[1], "check") == 0)
         return check_kernels();
     const bool is_serving = argc == 3;
@@ -334,13 +338,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FOLDER RANKS | kernels | check\n", argv[0]);
         return 2;
     }
-    crew.ranks = is_serving ? atoi(argv[2]) : 2;
-    contender.ranks = crew.ranks;
-    if (!open_crew(&crew)) {
+    pool.ranks = is_serving ? atoi(argv[2]) : 2;
+    contender.ranks = pool.ranks;
+    if (!open_pool(&pool)) {
         perror("threads");
         return 4;
     }
-    const int status = is_serving ? contender_serve(&contender, argv[1]) : print_kernels(&crew);
-    close_crew(&crew);
+    const int status = is_serving ? contender_serve(&contender, argv[1]) : print_kernels(&pool);
+    close_pool(&pool);
     return status;
 }

@@ -40,7 +40,7 @@ static double max(void *self, double value)
     double largest = value;
     (void)self;
     MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    /* Whoever is still sending when it goes to sleep would leave others waiting. */
+    /* A rank that is still sending when it goes to sleep would delay the others. */
     MPI_Barrier(MPI_COMM_WORLD);
     return largest;
 }

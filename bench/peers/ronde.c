@@ -14,26 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a heat a candidate runs for about so long, or at least once. */
-#define HEAT_NS 3e6
-#define HEAT_RUNS 2000u
+/* Time that a candidate runs in a round, at least one run. */
+#define ROUND_NS 3e6
+#define ROUND_RUNS 2000u
 /*
- * With more ranks than cores the same steps take up to twice as long from one moment to the next, with whose turn comes
- * when. So whoever is not much slower than the fastest in the first heat runs in all of them, in turns, and medians count;
- * but for points so long that a run is its own mean. All who run in turns stay loaded: to load a program ranks wait asleep
- * for each other, and wake up wherever the system likes.
+ * With more ranks than cores the same steps take up to twice as long from one moment to the next, with the order in
+ * which ranks are scheduled. So candidates not much slower than the fastest in the first round run in all of them, in
+ * turns, and medians count; but for points so long that a run is its own mean. All that run in turns stay loaded: to
+ * load a program ranks sleep until all have come, and wake up on any core.
  */
-#define HEATS 7u
+#define ROUNDS 7u
 #define CLOSE 1.6
 #define LONG_NS 2e7
 /*
- * Before its first heat a candidate runs for so long without counting: pages that are new cost more than a run, and ranks
- * that have just woken need some milliseconds to spread over the cores. It is so many runs at most until all ranks say how
- * long they took.
+ * Before its first round a candidate runs for so long without counting: pages that are new cost more than a run, and ranks
+ * that have just woken need some milliseconds to spread over the cores. It is so many runs at most until all ranks
+ * compare how long they took.
  */
 #define WARM_NS 5e6
 #define WARM_RUNS 256u
-/* Who comes later in the registry has to win by more than noise: with few ranks many algorithms are the same steps. */
+/*
+ * An algorithm later in the registry has to win by more than noise: with few ranks many algorithms are the same steps.
+ */
 #define CLEARLY 0.97
 /* A run that takes so long has failed. */
 #define TIMEOUT_NS 60000000000u
@@ -50,7 +52,7 @@ struct side {
     void *opened;            /* the backend's; the communicator of processes */
     struct ronde_comm *comm; /* of processes, or NULL */
     uint32_t ranks;
-    const char *only;             /* the algorithm that was asked for, or NULL */
+    const char *only;             /* the algorithm that was requested, or NULL */
     struct ronde_launch launch;   /* of the point */
     struct loaded chosen;         /* for the point */
     struct loaded barrier;        /* of processes, */
@@ -81,7 +83,7 @@ static void unload(const struct side *side, struct loaded *loaded)
 }
 
 /* Loads an algorithm for a launch; `why_not` where it cannot serve it. */
-static bool load(struct side *side, const struct ronde_request *request,
+static bool load(struct side *side, const struct ronde_compile_request *request,
                  const struct ronde_launch *launch, struct loaded *out, struct ronde_error *why_not)
 {
     *out = (struct loaded){0};
@@ -93,13 +95,13 @@ static bool load(struct side *side, const struct ronde_request *request,
     return false;
 }
 
-/* Loads an algorithm for the point; false without a word where it cannot serve it. */
+/* Loads an algorithm for the point; false without a message where it cannot serve it. */
 static bool load_for_point(struct side *side, const struct contender_point *point,
                            const char *algorithm, struct loaded *out)
 {
-    const struct ronde_request request = {.collective = collective_of(point->collective),
-                                          .algorithm = algorithm,
-                                          .ranks = side->ranks};
+    const struct ronde_compile_request request = {.collective = collective_of(point->collective),
+                                                  .algorithm = algorithm,
+                                                  .ranks = side->ranks};
     struct ronde_error why_not = {0};
     return load(side, &request, &side->launch, out, &why_not);
 }
@@ -146,7 +148,7 @@ static bool meet(void *self)
     return !side->comm || run_program(side, side->barrier.program, &launch, &unused);
 }
 
-/* As MPI's ranks do, by an all_reduce: they go on without having slept. */
+/* By an all_reduce, as MPI's ranks do: they go on without having slept. */
 static double max(void *self, double value)
 {
     struct side *side = self;
@@ -158,7 +160,7 @@ static double max(void *self, double value)
     in[ronde_comm_rank(side->comm)] = &value;
     out[ronde_comm_rank(side->comm)] = &highest;
     const struct ronde_launch launch = helper_launch(1, in, out);
-    /* A rank that fails ends the communicator, and so the next run of all: it need not be told here. */
+    /* A rank that fails ends the communicator, and so the next run of all: it need not be reported here. */
     (void)run_program(side, side->highest.program, &launch, &unused);
     return highest;
 }
@@ -169,8 +171,8 @@ static double max(void *self, double value)
 struct candidate {
     const char *name;
     struct loaded loaded; /* while it is in the race */
-    uint32_t heats;
-    double took_ns[HEATS]; /* in order of time */
+    uint32_t rounds;
+    double took_ns[ROUNDS]; /* in order of time */
 };
 
 /* Most algorithms of a collective. */
@@ -195,7 +197,7 @@ static uint32_t runs_in(double time_ns, double run_ns, uint32_t most)
     return runs < 1.0 ? 1 : runs < most ? (uint32_t)runs : most;
 }
 
-/* Brings memory and ranks up, and says about how long a run takes. */
+/* Touches memory, spreads ranks over cores, and estimates how long a run takes. */
 static bool warm_up(struct side *side, const struct candidate *candidate, double *io_ns)
 {
     for (double left_ns = WARM_NS; left_ns > 0.0;) {
@@ -207,34 +209,34 @@ static bool warm_up(struct side *side, const struct candidate *candidate, double
     return true;
 }
 
-/* One more heat of so many runs that it takes its time. False for a failure. */
-static bool run_heat(struct side *side, struct candidate *candidate)
+/* One more round of so many runs that it takes its time. False for a failure. */
+static bool run_round(struct side *side, struct candidate *candidate)
 {
-    const uint32_t runs = runs_in(HEAT_NS, candidate->took_ns[0], HEAT_RUNS);
+    const uint32_t runs = runs_in(ROUND_NS, candidate->took_ns[0], ROUND_RUNS);
     double took_ns = 0.0;
-    uint32_t at = candidate->heats;
+    uint32_t at = candidate->rounds;
     if (!time_runs(side, candidate, runs, &took_ns))
         return false;
     for (; at > 0 && candidate->took_ns[at - 1] > took_ns; at--)
         candidate->took_ns[at] = candidate->took_ns[at - 1];
     candidate->took_ns[at] = took_ns;
-    candidate->heats++;
+    candidate->rounds++;
     return true;
 }
 
-/* The fastest of those that have run in so many heats, by their medians; NULL where there is none. */
+/* The fastest of those that have run in so many rounds, by their medians; NULL where there is none. */
 static const struct candidate *fastest(const struct candidate *candidates, uint32_t count,
-                                       uint32_t heats)
+                                       uint32_t rounds)
 {
     const struct candidate *best = NULL;
     for (uint32_t i = 0; i < count; i++)
-        if (candidates[i].heats == heats &&
-            (!best || candidates[i].took_ns[heats / 2] < CLEARLY * best->took_ns[heats / 2]))
+        if (candidates[i].rounds == rounds &&
+            (!best || candidates[i].took_ns[rounds / 2] < CLEARLY * best->took_ns[rounds / 2]))
             best = &candidates[i];
     return best;
 }
 
-/* The first heat; long runs are one after a first that was cold. False for a failure. */
+/* The first round; long runs are one after a first that was cold. False for a failure. */
 static bool qualify(struct side *side, const struct contender_point *point,
                     struct candidate *candidate)
 {
@@ -243,19 +245,19 @@ static bool qualify(struct side *side, const struct contender_point *point,
         return true;
     if (!time_runs(side, candidate, 1, took_ns) || !time_runs(side, candidate, 1, took_ns))
         return false;
-    if (*took_ns <= HEAT_NS)
-        return warm_up(side, candidate, took_ns) && run_heat(side, candidate);
-    candidate->heats = 1;
+    if (*took_ns <= ROUND_NS)
+        return warm_up(side, candidate, took_ns) && run_round(side, candidate);
+    candidate->rounds = 1;
     return true;
 }
 
-/* Those who are out of the race leave. */
+/* Unloads those that are out of the race. */
 static void dismiss(struct side *side, struct candidate *candidates, uint32_t count, double limit_ns)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (candidates[i].heats == 0 || candidates[i].took_ns[0] > limit_ns) {
+        if (candidates[i].rounds == 0 || candidates[i].took_ns[0] > limit_ns) {
             unload(side, &candidates[i].loaded);
-            candidates[i].heats = 0;
+            candidates[i].rounds = 0;
         }
 }
 
@@ -264,11 +266,11 @@ static uint32_t begin_race(struct side *side, const struct contender_point *poin
                            struct candidate candidates[CANDIDATES])
 {
     uint32_t total = 0, count = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
     for (uint32_t i = 0; i < total && count < CANDIDATES; i++) {
-        if (all[i].collective != collective_of(point->collective))
+        if (all[i]->collective != collective_of(point->collective))
             continue;
-        candidates[count] = (struct candidate){.name = all[i].name};
+        candidates[count] = (struct candidate){.name = all[i]->name};
         if (!qualify(side, point, &candidates[count++]))
             return 0;
         const struct candidate *best = fastest(candidates, count, 1);
@@ -283,12 +285,12 @@ static const char *choose(struct side *side, const struct contender_point *point
     struct candidate candidates[CANDIDATES];
     const uint32_t count = begin_race(side, point, candidates);
     const struct candidate *best = fastest(candidates, count, 1);
-    const uint32_t heats = best && best->took_ns[0] <= LONG_NS ? HEATS : 1;
-    for (uint32_t heat = 1; heat < heats; heat++)
+    const uint32_t rounds = best && best->took_ns[0] <= LONG_NS ? ROUNDS : 1;
+    for (uint32_t round = 1; round < rounds; round++)
         for (uint32_t i = 0; i < count; i++)
-            if (candidates[i].heats == heat && !run_heat(side, &candidates[i]))
+            if (candidates[i].rounds == round && !run_round(side, &candidates[i]))
                 return NULL;
-    best = fastest(candidates, count, heats);
+    best = fastest(candidates, count, rounds);
     for (uint32_t i = 0; best && i < count; i++) {
         if (&candidates[i] == best)
             side->chosen = candidates[i].loaded;
@@ -298,7 +300,7 @@ static const char *choose(struct side *side, const struct contender_point *point
     return best ? best->name : NULL;
 }
 
-/* Records call staged what NCCL does: simple. */
+/* Records name staged as NCCL does: simple. */
 static const char *prepare(void *self, const struct contender_point *point)
 {
     struct side *side = self;
@@ -340,18 +342,18 @@ static bool open_threads(struct side *side)
 static bool open_processes(struct side *side, uint32_t rank, const char *token)
 {
     const struct ronde_join join = {.token = token, .rank = rank, .ranks = side->ranks};
-    const struct ronde_comm_options options = {.transport = RONDE_TRANSPORT_PROC};
+    const struct ronde_comm_options options = {.transport = RONDE_TRANSPORT_SHM};
     struct ronde_error error = {0};
     if (ronde_comm_join(&join, &options, ronde_mem_default(), &side->comm, &error) != RONDE_OK)
         return complain(&error);
     side->backend = &ronde_backend_comm;
     side->opened = side->comm;
-    const struct ronde_request barrier = {.collective = RONDE_BARRIER,
-                                          .algorithm = "dissemination",
-                                          .ranks = side->ranks};
-    const struct ronde_request highest = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "recursive_doubling",
-                                          .ranks = side->ranks};
+    const struct ronde_compile_request barrier = {.collective = RONDE_BARRIER,
+                                                  .algorithm = "dissemination",
+                                                  .ranks = side->ranks};
+    const struct ronde_compile_request highest = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "recursive_doubling",
+                                                  .ranks = side->ranks};
     void *const none[CONTENDER_RANKS] = {0};
     const struct ronde_launch nothing = helper_launch(0, none, none);
     return (load(side, &barrier, &nothing, &side->barrier, &error) &&

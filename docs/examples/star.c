@@ -4,7 +4,7 @@
 
 static enum ronde_status star(struct ronde_schedule **schedule, struct ronde_error *error)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "star", .ranks = 4};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "star", .ranks = 4};
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1), out = ronde_chunks(RONDE_OUT, 0, 1);
     struct ronde_builder *builder;
     if (ronde_builder_create(&request, ronde_mem_default(), &builder, error) != RONDE_OK)

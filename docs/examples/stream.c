@@ -33,7 +33,7 @@ static cudaError_t replay(void *program, struct ronde_error *error)
 
 int main(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = RANKS};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = RANKS};
     const struct ronde_backend *cuda = &ronde_backend_cuda;
     const uint32_t device = 0;
     struct ronde_schedule *schedule = NULL;

@@ -1,6 +1,8 @@
-/* Making, dividing and leaving communicators. See ronde/comm.h. */
+/* Making, splitting and destroying communicators. See ronde/comm.h. */
 #include "hw/comm/comm.h"
-#include "hw/comm/socket.h"
+#include "hw/bootstrap/socket.h"
+#include "hw/p2p/path.h"
+#include "ronde/attach.h"
 #include "ronde/hw.h"
 
 #include <stdio.h>
@@ -9,8 +11,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* How a new star is found: what rank 0 of it tells the others. */
-struct invitation {
+/* Address record of a new communicator: what its rank 0 sends the others. */
+struct address {
     uint32_t color;
     uint32_t key;
     uint16_t port;
@@ -19,7 +21,7 @@ struct invitation {
     char token[RONDE_TOKEN_BYTES];
 };
 
-_Static_assert(sizeof(struct invitation) <= 512, "ronde_bootstrap's callback is promised no more");
+_Static_assert(sizeof(struct address) <= 512, "ronde_bootstrap's callback is promised no more");
 
 static enum ronde_status check_options(const struct ronde_comm_options *options,
                                        struct ronde_error *error)
@@ -60,11 +62,13 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
     }
     comm->rank = join->rank;
     comm->ranks = join->ranks;
-    status = ronde_star_create(join, options, mem, &comm->star, error);
+    status = ronde_control_create(join, options, mem, &comm->control, error);
     if (status == RONDE_OK) {
-        ronde_star_set_account(comm->star, ronde_comm_account, comm);
-        status = ronde_comm_find_sites(comm, error);
+        ronde_control_set_describe(comm->control, ronde_comm_describe_run, comm);
+        status = ronde_comm_find_locality(comm, error);
     }
+    if (status == RONDE_OK)
+        status = ronde_p2p_open(comm, error);
     if (status == RONDE_OK)
         status = comm->wire->open(comm, error);
     if (status != RONDE_OK) {
@@ -85,16 +89,16 @@ enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES], struct ronde_e
     return RONDE_OK;
 }
 
-/* The join of a rank of a new star, as its first rank has invited to it. A listener is the caller's until it is used. */
-static struct ronde_join join_of(const struct invitation *invitation, int listener, uint32_t rank,
+/* The join of a rank of a new communicator, from its first rank's address. A listener is the caller's until it is used. */
+static struct ronde_join join_of(const struct address *address, int listener, uint32_t rank,
                                  uint32_t ranks)
 {
-    return (struct ronde_join){
-        invitation->host, invitation->port, listener, invitation->token, rank, ranks};
+    return (struct ronde_join){address->host, address->port, listener, address->token, rank, ranks};
 }
 
-/* Opens a door at all of this machine's addresses and writes an invitation to it. */
-static enum ronde_status invite(struct invitation *out, int *out_listener, struct ronde_error *error)
+/* Opens a listener at all of this machine's addresses and fills in its port and token. */
+static enum ronde_status open_address(struct address *out, int *out_listener,
+                                      struct ronde_error *error)
 {
     enum ronde_status status = ronde_token_draw(out->token, error);
     if (status == RONDE_OK)
@@ -104,24 +108,26 @@ static enum ronde_status invite(struct invitation *out, int *out_listener, struc
     return status;
 }
 
-enum ronde_status ronde_comm_meet(const struct ronde_herald *herald,
-                                  const struct ronde_comm_options *options,
-                                  const struct ronde_mem *mem, struct ronde_comm **out_comm,
-                                  struct ronde_error *error)
+enum ronde_status ronde_comm_bootstrap(const struct ronde_root_broadcast *root_broadcast,
+                                       const struct ronde_comm_options *options,
+                                       const struct ronde_mem *mem, struct ronde_comm **out_comm,
+                                       struct ronde_error *error)
 {
-    struct invitation mine;
+    struct address mine;
     int listener = 0;
     *out_comm = NULL;
     memset(&mine, 0, sizeof mine);
-    enum ronde_status status = herald->rank == 0 ? invite(&mine, &listener, error) : RONDE_OK;
-    /* All names and addresses of the machine: nothing is known about which of them the others reach. */
+    enum ronde_status status =
+        root_broadcast->rank == 0 ? open_address(&mine, &listener, error) : RONDE_OK;
+    /* All names and addresses of the machine: which of them the others reach is not known. */
     ronde_socket_own_hosts(mine.host);
     ronde_comm_name_network(mine.network);
-    struct invitation first = mine;
-    /* Also after a failure: the others are waiting, and an invitation without a port tells them. */
-    const enum ronde_status told = herald->tell(herald->self, &first, sizeof first, error);
+    struct address first = mine;
+    /* Also after a failure: the others are in the broadcast, and port 0 makes them fail too. */
+    const enum ronde_status announced =
+        root_broadcast->announce(root_broadcast->self, &first, sizeof first, error);
     if (status == RONDE_OK)
-        status = told;
+        status = announced;
     if (status == RONDE_OK && first.port == 0)
         status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
     if (status != RONDE_OK) {
@@ -129,31 +135,32 @@ enum ronde_status ronde_comm_meet(const struct ronde_herald *herald,
             close(listener);
         return status;
     }
-    /* Machines may bear each other's name, and name spaces of one kernel do. */
+    /* Machines may have the same name, and network namespaces of one kernel do. */
     if (strcmp(mine.network, first.network) == 0 && strcmp(mine.host, first.host) == 0)
         snprintf(first.host, sizeof first.host, "127.0.0.1");
-    const struct ronde_join join = join_of(&first, listener, herald->rank, herald->ranks);
+    const struct ronde_join join =
+        join_of(&first, listener, root_broadcast->rank, root_broadcast->ranks);
     return ronde_comm_join(&join, options, mem, out_comm, error);
 }
 
-/* A herald that gathers from all what only rank 0 has to say. */
-struct gatherer {
+/* A broadcast made of an allgather, of which only rank 0's part is used. */
+struct allgatherer {
     const struct ronde_bootstrap *bootstrap;
     const struct ronde_mem *mem;
 };
 
-static enum ronde_status tell_by_gathering(void *self, void *data, size_t bytes,
-                                           struct ronde_error *error)
+static enum ronde_status broadcast_by_allgather(void *self, void *data, size_t bytes,
+                                                struct ronde_error *error)
 {
-    const struct gatherer *gatherer = self;
-    const struct ronde_bootstrap *bootstrap = gatherer->bootstrap;
-    char *all = ronde_mem_new(gatherer->mem, bootstrap->ranks, bytes);
+    const struct allgatherer *allgatherer = self;
+    const struct ronde_bootstrap *bootstrap = allgatherer->bootstrap;
+    char *all = ronde_mem_new(allgatherer->mem, bootstrap->ranks, bytes);
     if (!all)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", bootstrap->ranks);
     const enum ronde_status status = bootstrap->allgather(bootstrap->self, data, bytes, all, error);
     if (status == RONDE_OK)
         memcpy(data, all, bytes);
-    ronde_mem_free(gatherer->mem, all, bootstrap->ranks, bytes);
+    ronde_mem_free(allgatherer->mem, all, bootstrap->ranks, bytes);
     return status;
 }
 
@@ -162,51 +169,51 @@ enum ronde_status ronde_comm_create(const struct ronde_bootstrap *bootstrap,
                                     const struct ronde_mem *mem, struct ronde_comm **out_comm,
                                     struct ronde_error *error)
 {
-    struct gatherer gatherer = {bootstrap, mem};
-    const struct ronde_herald herald = {&gatherer, bootstrap->rank, bootstrap->ranks,
-                                        tell_by_gathering};
+    struct allgatherer allgatherer = {bootstrap, mem};
+    const struct ronde_root_broadcast root_broadcast = {&allgatherer, bootstrap->rank,
+                                                        bootstrap->ranks, broadcast_by_allgather};
     *out_comm = NULL;
     if (bootstrap->ranks == 0 || bootstrap->rank >= bootstrap->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
                           bootstrap->rank, bootstrap->ranks);
-    return ronde_comm_meet(&herald, options, mem, out_comm, error);
+    return ronde_comm_bootstrap(&root_broadcast, options, mem, out_comm, error);
 }
 
 /* Whether a rank of the same color comes before another in the new communicator. */
-static bool is_before(const struct invitation *all, uint32_t left, uint32_t right)
+static bool is_before(const struct address *all, uint32_t left, uint32_t right)
 {
     return all[left].key != all[right].key ? all[left].key < all[right].key : left < right;
 }
 
 /*
- * Whose connection to rank 0 is the loopback's sits on rank 0's machine: the others reach it where they reach rank 0.
- * Where rank 0 itself knows no other address, all ranks are there.
+ * A rank connected to rank 0 through the loopback is on rank 0's machine: the others reach it at rank 0's address.
+ * Where rank 0 itself has only the loopback's, all ranks are there.
  */
-static void replace_loopbacks(struct invitation *all, uint32_t ranks)
+static void replace_loopbacks(struct address *all, uint32_t ranks)
 {
     for (uint32_t rank = 1; rank < ranks; rank++)
         if (ronde_socket_is_loopback(all[rank].host))
             memcpy(all[rank].host, all[0].host, sizeof all[0].host);
 }
 
-/* This rank's place among those of its color. */
-static struct ronde_join find_place(const struct ronde_comm *comm, const struct invitation *all,
-                                    int listener)
+/* This rank's position among those of its color. */
+static struct ronde_join find_position(const struct ronde_comm *comm, const struct address *all,
+                                       int listener)
 {
     uint32_t first = comm->rank;
-    uint32_t place = 0;
+    uint32_t position = 0;
     uint32_t count = 0;
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         if (all[rank].color != all[comm->rank].color)
             continue;
         count++;
-        place += is_before(all, rank, comm->rank);
+        position += is_before(all, rank, comm->rank);
         first = is_before(all, rank, first) ? rank : first;
     }
-    return join_of(&all[first], first == comm->rank ? listener : 0, place, count);
+    return join_of(&all[first], first == comm->rank ? listener : 0, position, count);
 }
 
-/* Whoever does not come to a part of a communicator may be lost, and the whole has heard of it. */
+/* Joins a part. A missing rank may be lost, which the whole communicator's channel then reports: that error comes first. */
 static enum ronde_status join_part(struct ronde_comm *comm, const struct ronde_join *join,
                                    struct ronde_comm **out_comm, struct ronde_error *error)
 {
@@ -215,31 +222,31 @@ static enum ronde_status join_part(struct ronde_comm *comm, const struct ronde_j
         ronde_comm_join(join, &comm->options, comm->mem, out_comm, &why);
     if (status == RONDE_OK)
         return RONDE_OK;
-    const enum ronde_status news = ronde_star_check(comm->star, error);
-    return news == RONDE_OK ? ronde_fail(error, status, "%s", why.message) : news;
+    const enum ronde_status notices = ronde_control_check(comm->control, error);
+    return notices == RONDE_OK ? ronde_fail(error, status, "%s", why.message) : notices;
 }
 
-enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
-                                   struct ronde_comm **out_comm, struct ronde_error *error)
+static enum ronde_status split(struct ronde_comm *comm, uint32_t color, uint32_t key,
+                               struct ronde_comm **out_comm, struct ronde_error *error)
 {
     *out_comm = NULL;
-    struct invitation mine;
+    struct address mine;
     int listener = 0;
     memset(&mine, 0, sizeof mine);
-    struct invitation *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    struct address *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
     enum ronde_status status =
-        all ? invite(&mine, &listener, error)
+        all ? open_address(&mine, &listener, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u invitations", comm->ranks);
-    /* Every rank invites: who leads its color is known only afterwards. */
+    /* Every rank opens a listener: which is first of its color is known only afterwards. */
     mine.color = color;
     mine.key = key;
-    ronde_star_host(comm->star, mine.host, sizeof mine.host);
+    ronde_control_host(comm->control, mine.host, sizeof mine.host);
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK)
-        status = ronde_star_allgather(comm->star, &mine, sizeof mine, all, error);
+        status = ronde_control_allgather(comm->control, &mine, sizeof mine, all, error);
     if (status == RONDE_OK && color != RONDE_NONE) {
         replace_loopbacks(all, comm->ranks);
-        const struct ronde_join join = find_place(comm, all, listener);
+        const struct ronde_join join = find_position(comm, all, listener);
         if (join.listener > 0)
             listener = 0;
         status = join_part(comm, &join, out_comm, error);
@@ -250,19 +257,33 @@ enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint
     return status;
 }
 
+enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
+                                   struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    ronde_comm_enter(comm);
+    const enum ronde_status status = split(comm, color, key, out_comm, error);
+    ronde_comm_leave(comm);
+    return status;
+}
+
 void ronde_comm_destroy(struct ronde_comm *comm)
 {
-    /* A child forked since would say farewell in its parent's name. */
+    /* A child forked since would send LEAVE on its parent's connections. */
     if (!comm || comm->process != (int32_t)getpid())
         return;
+    struct ronde_attachment *attachment = ronde_comm_attachment(comm);
+    if (attachment)
+        attachment->close(attachment);
+    ronde_p2p_leave(comm);
     if (comm->wire)
         comm->wire->close(comm);
+    ronde_p2p_close(comm);
     ronde_mem_free(comm->mem, comm->leaders, comm->ranks, sizeof *comm->leaders);
-    /* What has come meanwhile rank 0 still passes on: to the others it would be rank 0 that has left them. */
-    struct ronde_error passed = {0};
-    if (comm->star)
-        (void)ronde_star_check(comm->star, &passed);
-    ronde_star_destroy(comm->star);
+    /* Rank 0 still forwards alarms that have arrived meanwhile: to the others it would look as if rank 0 had left. */
+    struct ronde_error ignored = {0};
+    if (comm->control)
+        (void)ronde_control_check(comm->control, &ignored);
+    ronde_control_destroy(comm->control);
     ronde_mem_free(comm->mem, comm, 1, sizeof *comm);
 }
 
@@ -299,13 +320,17 @@ const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm)
 enum ronde_status ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes,
                                        void *out_all, struct ronde_error *error)
 {
-    return ronde_star_allgather(comm->star, mine, bytes, out_all, error);
+    ronde_comm_enter(comm);
+    const enum ronde_status status =
+        ronde_control_allgather(comm->control, mine, bytes, out_all, error);
+    ronde_comm_leave(comm);
+    return status;
 }
 
 enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status status,
                                    struct ronde_error *error)
 {
-    /* A rank's error travels whole, so that all ranks say the same. */
+    /* A rank's error is sent whole, so that all ranks return the same text. */
     struct ronde_error mine = {.status = status};
     if (status == RONDE_OK && comm->ranks == 1)
         return RONDE_OK;
@@ -313,10 +338,11 @@ enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status st
         snprintf(mine.message, sizeof mine.message, "%s", error ? error->message : "it failed");
     struct ronde_error *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
     if (!all) {
-        ronde_star_abort(comm->star);
+        ronde_control_abort(comm->control);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     }
-    enum ronde_status verdict = ronde_star_allgather(comm->star, &mine, sizeof mine, all, error);
+    enum ronde_status verdict =
+        ronde_control_allgather(comm->control, &mine, sizeof mine, all, error);
     for (uint32_t rank = 0; rank < comm->ranks && verdict == RONDE_OK; rank++)
         if (all[rank].status != RONDE_OK)
             verdict =
@@ -328,7 +354,7 @@ enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status st
 void ronde_comm_abort(struct ronde_comm *comm)
 {
     if (comm)
-        ronde_star_abort(comm->star);
+        ronde_control_abort(comm->control);
 }
 
 bool ronde_transport_available(enum ronde_transport transport, const char **out_reason)

@@ -1,104 +1,110 @@
 /*
- * Both transports at once: connections inside a host lie in its shared memory, those between hosts are UCX's. Each of the
- * two leaves alone what is the other's (ronde_comm_is_near), so here they only take turns.
+ * Both transports at once: connections inside a host are in its shared memory, those between hosts are UCX's. Each of
+ * the two skips the other's connections (ronde_comm_is_near), so here each call only goes to one after the other.
  */
-#include "hw/comm/bells.h"
 #include "hw/comm/comm.h"
+#include "hw/shm/doorbell.h"
 
 #include <poll.h>
 
 static enum ronde_status hybrid_open(struct ronde_comm *comm, struct ronde_error *error)
 {
-    enum ronde_status status = ronde_bells_open(comm, error);
+    enum ronde_status status = ronde_doorbells_open(comm, error);
     if (status == RONDE_OK)
-        status = ronde_wire_proc.open(comm, error);
+        status = ronde_wire_shm.open(comm, error);
     return status == RONDE_OK ? ronde_wire_ucx.open(comm, error) : status;
 }
 
 static void hybrid_close(struct ronde_comm *comm)
 {
     ronde_wire_ucx.close(comm);
-    ronde_wire_proc.close(comm);
-    ronde_bells_close(comm);
+    ronde_wire_shm.close(comm);
+    ronde_doorbells_close(comm);
 }
 
 static uint64_t hybrid_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
 {
-    const uint64_t near_bytes = ronde_wire_proc.default_slot_bytes(schedule, depth);
-    const uint64_t far_bytes = ronde_wire_ucx.default_slot_bytes(schedule, depth);
-    return near_bytes < far_bytes ? near_bytes : far_bytes;
+    const uint64_t shm_bytes = ronde_wire_shm.default_slot_bytes(schedule, depth);
+    const uint64_t ucx_bytes = ronde_wire_ucx.default_slot_bytes(schedule, depth);
+    return shm_bytes < ucx_bytes ? shm_bytes : ucx_bytes;
 }
 
 static enum ronde_status hybrid_load(struct ronde_comm_program *program, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_wire_proc.load(program, error);
+    const enum ronde_status status = ronde_wire_shm.load(program, error);
     return status == RONDE_OK ? ronde_wire_ucx.load(program, error) : status;
 }
 
 static void hybrid_unload(struct ronde_comm_program *program)
 {
     ronde_wire_ucx.unload(program);
-    ronde_wire_proc.unload(program);
+    ronde_wire_shm.unload(program);
 }
 
-static void hybrid_tell(struct ronde_comm_program *program, const struct ronde_card *card)
+static void hybrid_announce(struct ronde_comm_program *program,
+                            const struct ronde_handshake *handshake)
 {
-    ronde_wire_proc.tell(program, card);
-    ronde_wire_ucx.tell(program, card);
+    ronde_wire_shm.announce(program, handshake);
+    ronde_wire_ucx.announce(program, handshake);
 }
 
 static enum ronde_status hybrid_poll(struct ronde_comm_program *program, bool *io_moved,
                                      bool *out_is_quiet, struct ronde_error *error)
 {
-    bool is_near_quiet = false;
-    const enum ronde_status status = ronde_wire_proc.poll(program, io_moved, &is_near_quiet, error);
+    bool is_shm_quiet = false;
+    const enum ronde_status status = ronde_wire_shm.poll(program, io_moved, &is_shm_quiet, error);
     if (status != RONDE_OK)
         return status;
-    const enum ronde_status far_status = ronde_wire_ucx.poll(program, io_moved, out_is_quiet, error);
-    *out_is_quiet &= is_near_quiet;
-    return far_status;
+    const enum ronde_status ucx_status = ronde_wire_ucx.poll(program, io_moved, out_is_quiet, error);
+    *out_is_quiet &= is_shm_quiet;
+    return ucx_status;
 }
 
-static void hybrid_spread(const struct ronde_comm *comm, double now_ns)
+static void hybrid_cpu_balance(const struct ronde_comm *comm, double now_ns)
 {
-    ronde_wire_proc.spread(comm, now_ns);
+    ronde_wire_shm.cpu_balance(comm, now_ns);
 }
 
-static void hybrid_rest(struct ronde_comm_program *program, uint32_t idle)
+static bool hybrid_sleep_begin(struct ronde_comm *comm)
 {
-    if (ronde_comm_spin(program->comm, idle))
-        return;
-    struct pollfd bells[2] = {{ronde_wire_proc.doze(program), POLLIN, 0}, {-1, POLLIN, 0}};
-    if (bells[0].fd >= 0)
-        bells[1].fd = ronde_wire_ucx.doze(program);
-    if (bells[0].fd < 0 || bells[1].fd < 0)
-        return;
-    if (poll(bells, 2, RONDE_NAP_MS) > 0 && bells[0].revents != 0)
-        ronde_bells_hush(program->comm->bells);
+    return ronde_wire_shm.sleep_begin(comm) && ronde_wire_ucx.sleep_begin(comm);
 }
 
-/* What is offered, is offered inside the host: lanes copy what they send beyond it (ronde_end.is_copied). */
+static void hybrid_sleep(struct ronde_comm *comm)
+{
+    struct pollfd doorbells[2] = {{ronde_doorbells_fd(comm->doorbells), POLLIN, 0},
+                                  {ronde_wire_ucx.descriptor(comm), POLLIN, 0}};
+    if (poll(doorbells, 2, RONDE_SLEEP_MS) > 0 && doorbells[0].revents != 0)
+        ronde_doorbells_clear(comm->doorbells);
+}
+
+static void hybrid_wake(struct ronde_comm *comm)
+{
+    ronde_wire_shm.wake(comm);
+}
+
+/* Offers are made inside the host only: lanes copy what they send to other hosts (ronde_end.is_copied). */
 static bool hybrid_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
                                const struct ronde_launch *launch, struct ronde_habits *io_habits)
 {
-    return ronde_wire_proc.is_readable(comm, schedule, launch, io_habits);
+    return ronde_wire_shm.is_readable(comm, schedule, launch, io_habits);
 }
 
 static const unsigned char *hybrid_find(const struct ronde_comm *comm, uint32_t rank,
                                         const struct ronde_offer *offer, unsigned char *place,
                                         struct ronde_error *error)
 {
-    return ronde_wire_proc.find(comm, rank, offer, place, error);
+    return ronde_wire_shm.find(comm, rank, offer, place, error);
 }
 
 static void hybrid_withdraw(const struct ronde_comm *comm)
 {
-    ronde_wire_proc.withdraw(comm);
+    ronde_wire_shm.withdraw(comm);
 }
 
 static bool hybrid_has_withdrawn(const struct ronde_comm *comm, uint32_t rank)
 {
-    return ronde_wire_proc.has_withdrawn(comm, rank);
+    return ronde_wire_shm.has_withdrawn(comm, rank);
 }
 
 static bool hybrid_reaches_devices(const struct ronde_comm *comm)
@@ -108,7 +114,7 @@ static bool hybrid_reaches_devices(const struct ronde_comm *comm)
 
 static const struct ronde_mem *hybrid_memory(struct ronde_comm *comm)
 {
-    return ronde_wire_proc.memory(comm);
+    return ronde_wire_shm.memory(comm);
 }
 
 const struct ronde_wire ronde_wire_hybrid = {
@@ -117,10 +123,13 @@ const struct ronde_wire ronde_wire_hybrid = {
     .default_slot_bytes = hybrid_default_slot_bytes,
     .load = hybrid_load,
     .unload = hybrid_unload,
-    .tell = hybrid_tell,
+    .announce = hybrid_announce,
     .poll = hybrid_poll,
-    .spread = hybrid_spread,
-    .rest = hybrid_rest,
+    .cpu_balance = hybrid_cpu_balance,
+    .spin = ronde_comm_spin,
+    .sleep_begin = hybrid_sleep_begin,
+    .sleep = hybrid_sleep,
+    .wake = hybrid_wake,
     .is_readable = hybrid_is_readable,
     .find = hybrid_find,
     .withdraw = hybrid_withdraw,

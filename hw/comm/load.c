@@ -1,29 +1,29 @@
 /*
  * Loading schedules on a communicator. See ronde/comm.h.
  *
- * All ranks take part in every step, also where one of them cannot go on: it tells the others, and all fail alike.
+ * All ranks take part in every step, also where one of them has failed: the status is allgathered, and all fail alike.
  */
 #include "hw/comm/comm.h"
 
 #include <unistd.h>
 
-/* What a rank loads, for comparison. */
+/* Compares what the ranks load. */
 static enum ronde_status check_loads(struct ronde_comm_program *program,
                                      const struct ronde_schedule *schedule,
                                      struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
-    ronde_card_fill(&program->card, schedule);
-    program->card.slot_bytes = program->slot_bytes;
-    program->card.depth = program->depth;
-    struct ronde_card *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    ronde_handshake_fill(&program->handshake, schedule);
+    program->handshake.slot_bytes = program->slot_bytes;
+    program->handshake.depth = program->depth;
+    struct ronde_handshake *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
     if (!all)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
-    enum ronde_status status =
-        ronde_star_allgather(comm->star, &program->card, sizeof program->card, all, error);
+    enum ronde_status status = ronde_control_allgather(comm->control, &program->handshake,
+                                                       sizeof program->handshake, all, error);
     for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
-        if (!ronde_card_is_same(&all[0], &all[rank]))
-            status = ronde_card_refuse(0, &all[0], rank, &all[rank], error);
+        if (!ronde_handshake_is_same(&all[0], &all[rank]))
+            status = ronde_handshake_refuse(0, &all[0], rank, &all[rank], error);
     ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
     return status;
 }
@@ -35,38 +35,35 @@ static enum ronde_status list_neighbours(struct ronde_comm_program *program,
     const struct ronde_loaded *loaded = program->loaded;
     const struct ronde_mem *mem = program->comm->mem;
     const uint32_t ranks = program->comm->ranks;
-    uint32_t *places = ronde_mem_new(mem, ranks, sizeof *places);
+    uint32_t *positions = ronde_mem_new(mem, ranks, sizeof *positions);
     program->neighbours = ronde_mem_new(mem, ranks, sizeof *program->neighbours);
     program->neighbour_of = ronde_mem_new(mem, loaded->end_count, sizeof(*program->neighbour_of));
-    const bool is_done = places && program->neighbours && program->neighbour_of;
+    const bool is_done = positions && program->neighbours && program->neighbour_of;
     if (is_done) {
         for (uint64_t e = 0; e < loaded->end_count; e++) {
             const struct ronde_port *port = &loaded->ports[e];
             if (port->peer == RONDE_NONE || port->peer == program->comm->rank)
                 continue;
-            if (places[port->peer] == 0)
-                places[port->peer] = ++program->neighbour_count;
-            struct ronde_neighbour *at = &program->neighbours[places[port->peer] - 1];
+            if (positions[port->peer] == 0)
+                positions[port->peer] = ++program->neighbour_count;
+            struct ronde_neighbour *at = &program->neighbours[positions[port->peer] - 1];
             at->rank = port->peer;
             at->is_source |= !port->is_send;
             program->neighbour_of[e] = at;
         }
     }
-    ronde_mem_free(mem, places, ranks, sizeof *places);
+    ronde_mem_free(mem, positions, ranks, sizeof *positions);
     return is_done ? RONDE_OK
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u neighbours", ranks);
 }
 
-void ronde_comm_unload(struct ronde_comm_program *program)
+static void unload(struct ronde_comm_program *program)
 {
-    /* What a forked child would release is its parent's. */
-    if (!program || program->comm->process != (int32_t)getpid())
-        return;
     struct ronde_comm *comm = program->comm;
     ronde_comm_abandon(program);
-    ronde_agreement_drop(program);
+    ronde_run_handshake_drop(program);
     comm->wire->unload(program);
-    ronde_keep_close(program);
+    ronde_send_copies_close(program);
     if (program->loaded) {
         ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
                        sizeof *program->lanes);
@@ -78,7 +75,18 @@ void ronde_comm_unload(struct ronde_comm_program *program)
     ronde_mem_free(comm->mem, program, 1, sizeof *program);
 }
 
-/* The rank's own part, without the others. */
+void ronde_comm_unload(struct ronde_comm_program *program)
+{
+    /* A forked child must not release what is its parent's. */
+    if (!program || program->comm->process != (int32_t)getpid())
+        return;
+    struct ronde_comm *comm = program->comm;
+    ronde_comm_enter(comm);
+    unload(program);
+    ronde_comm_leave(comm);
+}
+
+/* The rank's own part; not collective. */
 static enum ronde_status load_part(struct ronde_comm_program *program,
                                    const struct ronde_schedule *schedule, struct ronde_error *error)
 {
@@ -113,7 +121,7 @@ static enum ronde_status check_plan(const struct ronde_comm *comm,
     return RONDE_OK;
 }
 
-/* The steps of loading, in which all ranks take part even where one of them cannot go on. */
+/* The steps of loading, in which all ranks take part even where one of them has failed. */
 static enum ronde_status load_steps(struct ronde_comm_program *program,
                                     const struct ronde_schedule *schedule,
                                     const struct ronde_comm_plan *plan, struct ronde_error *error)
@@ -147,13 +155,14 @@ enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_sc
     if (!program)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     program->comm = comm;
+    ronde_comm_enter(comm);
     status = load_steps(program, schedule, plan, error);
-    if (status != RONDE_OK) {
-        ronde_comm_unload(program);
-        return status;
-    }
-    *out_program = program;
-    return RONDE_OK;
+    if (status != RONDE_OK)
+        unload(program);
+    else
+        *out_program = program;
+    ronde_comm_leave(comm);
+    return status;
 }
 
 uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program)

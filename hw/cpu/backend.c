@@ -3,13 +3,13 @@
  *
  * With at most as many ranks as cores every rank has a thread. With more, each core's thread takes a block of
  * neighbouring ranks and polls their lanes in turn, so that a rank never waits for the scheduler to run another. The
- * calling thread is worker 0: its share moves on while it is in wait or test, and small launches of few ranks are its
- * share as a whole. Workers are started by load and parked between runs. Slots are allocated by the first run that needs
- * so many; a run that needs no more allocates nothing.
+ * calling thread is worker 0: it polls its share while it is in wait or test, and runs small launches of few ranks alone.
+ * Workers are started by load and parked between runs. Slots are allocated by the first run that needs so many; a run that
+ * needs no more allocates nothing.
  */
-#include "engine/loaded.h"
-#include "hw/cpu/gang.h"
-#include "hw/cpu/seats.h"
+#include "engine/execute/loaded.h"
+#include "hw/cpu/affinity.h"
+#include "hw/cpu/thread_pool.h"
 #include "hw/streams.h"
 #include "ronde/hw.h"
 
@@ -33,17 +33,14 @@
 #define ALONE_BYTES ((uint64_t)1 << 19)
 #define ALONE_RANKS 8u
 
-/* Steps of one lane in a row: enough to use a message while it is in the cache, few enough that no rank waits long. */
-#define BURST_STEPS 8u
-
 /* The clock is read once in so many sweeps: a sweep may be as short as a clock reading. */
 #define SWEEPS_PER_CLOCK 64u
 
 /* Why a run ends early; the first reason stands. */
 enum stop {
     STOP_NOT,    /* the run goes on */
-    STOP_ABORT,  /* somebody called abort */
-    STOP_TIMEOUT /* the launch's limit is over */
+    STOP_ABORT,  /* abort was called */
+    STOP_TIMEOUT /* the launch's time limit has passed */
 };
 
 /* The open backend. */
@@ -52,7 +49,7 @@ struct cpu {
     uint32_t cores;
     uint64_t alone_bytes;
     struct ronde_bind bind; /* without processors where threads are left to the system */
-    bool is_guest;          /* the list of processors is the caller's */
+    bool is_incoming;       /* the list of processors is the caller's */
 };
 
 /* The lanes of one worker. */
@@ -74,11 +71,11 @@ struct program {
     const struct cpu *cpu;
     struct ronde_loaded *loaded;
     struct ronde_habits habits;
-    struct ronde_gang *gang;
+    struct ronde_thread_pool *pool;
     uint32_t worker_count;
     struct share *shares;
     uint32_t *lanes; /* backing of the shares' lists */
-    bool is_alone;   /* the last launch: the others may sleep on */
+    bool is_alone;   /* the last launch ran on worker 0 alone: the others are not woken */
     bool is_running;
     double start_ns;
     double deadline_ns; /* 0 = none */
@@ -109,12 +106,12 @@ static enum ronde_status cpu_open(const struct ronde_machine *machine, const str
     cpu->mem = mem;
     cpu->cores = machine->cores > 0 ? machine->cores : 1;
     cpu->alone_bytes = machine->alone_bytes;
-    cpu->is_guest = machine->bind != NULL && !machine->is_unbound;
-    if (cpu->is_guest)
+    cpu->is_incoming = machine->bind != NULL && !machine->is_unbound;
+    if (cpu->is_incoming)
         cpu->bind = *machine->bind;
     cpu->bind.mem = mem;
     const enum ronde_status status =
-        cpu->is_guest || machine->is_unbound ? RONDE_OK : ronde_bind_open(mem, &cpu->bind, error);
+        cpu->is_incoming || machine->is_unbound ? RONDE_OK : ronde_bind_open(mem, &cpu->bind, error);
     if (status != RONDE_OK) {
         ronde_mem_free(mem, cpu, 1, sizeof *cpu);
         return status;
@@ -144,25 +141,14 @@ static void request_stop(struct program *program, enum stop reason)
                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* Lets a lane go on while it can, but not for ever. */
-static enum ronde_poll poll_burst(struct ronde_lane *lane, bool *has_progressed)
-{
-    enum ronde_poll poll = RONDE_POLL_PROGRESSED;
-    for (uint32_t k = 0; k < BURST_STEPS && poll == RONDE_POLL_PROGRESSED; k++) {
-        poll = ronde_lane_poll(lane);
-        *has_progressed |= poll == RONDE_POLL_PROGRESSED;
-    }
-    return poll;
-}
-
-/* Polls every lane of a share once; those that are done leave, the others keep their order. */
-static void sweep(struct program *program, struct share *share)
+/* Polls every lane of a share once; those that are done are removed, the others keep their order. */
+static void poll_lanes(struct program *program, struct share *share)
 {
     bool has_progressed = false;
     uint32_t kept = 0;
     for (uint32_t k = 0; k < share->lane_count; k++) {
         const uint32_t lane = share->lanes[k];
-        if (poll_burst(&program->loaded->lanes[lane], &has_progressed) != RONDE_POLL_DONE)
+        if (ronde_lane_burst(&program->loaded->lanes[lane], &has_progressed) != RONDE_POLL_DONE)
             share->lanes[kept++] = lane;
     }
     share->lane_count = kept;
@@ -177,13 +163,13 @@ static void work(void *self, uint32_t worker)
     struct program *program = self;
     struct share *share = &program->shares[worker];
     while (share->lane_count > 0 && stop_reason(program) == STOP_NOT) {
-        sweep(program, share);
+        poll_lanes(program, share);
         if (share->idle > 0 && share->lane_count > 0)
-            ronde_gang_relax(share->idle);
+            ronde_thread_pool_relax(share->idle);
     }
 }
 
-/* The caller keeps the time for all. */
+/* The caller checks the time limit for all workers. */
 static void check_clock(struct program *program)
 {
     struct share *share = &program->shares[0];
@@ -193,15 +179,15 @@ static void check_clock(struct program *program)
         request_stop(program, STOP_TIMEOUT);
 }
 
-/* The calling thread's turn: one sweep of its share, and a look at the others. Returns whether the run is over. */
-static bool take_turn(struct program *program)
+/* The calling thread's part: polls its share once and reads whether the others are done. Returns whether the run is over. */
+static bool poll_once(struct program *program)
 {
     struct share *share = &program->shares[0];
     check_clock(program);
     const bool has_stopped = stop_reason(program) != STOP_NOT;
     if (share->lane_count > 0 && !has_stopped)
-        sweep(program, share);
-    return (share->lane_count == 0 || has_stopped) && ronde_gang_is_over(program->gang);
+        poll_lanes(program, share);
+    return (share->lane_count == 0 || has_stopped) && ronde_thread_pool_is_done(program->pool);
 }
 
 static void cpu_unload(void *self)
@@ -210,7 +196,7 @@ static void cpu_unload(void *self)
     if (!program)
         return;
     const struct ronde_mem *mem = program->cpu->mem;
-    ronde_gang_destroy(program->gang);
+    ronde_thread_pool_destroy(program->pool);
     if (program->loaded)
         ronde_mem_free(mem, program->lanes, program->loaded->lane_count, sizeof *program->lanes);
     ronde_mem_free(mem, program->shares, program->worker_count, sizeof *program->shares);
@@ -219,7 +205,7 @@ static void cpu_unload(void *self)
 }
 
 /* Neighbouring ranks share a worker: most messages of most algorithms then stay within one core. */
-static void deal_lanes(struct program *program)
+static void assign_lanes(struct program *program)
 {
     const struct ronde_loaded *loaded = program->loaded;
     const uint64_t ranks = loaded->schedule->ranks;
@@ -233,7 +219,7 @@ static void deal_lanes(struct program *program)
     }
 }
 
-/* What depends on the schedule and the processor; slots that nobody uses cost no memory, but room for it. */
+/* What depends on the schedule and the processor; slots that are never used cost no memory, only addresses. */
 static void choose_habits(struct program *program)
 {
     const struct ronde_launch open = {0};
@@ -263,10 +249,10 @@ static enum ronde_status load_parts(struct program *program, const struct ronde_
     program->shares = ronde_mem_new(mem, program->worker_count, sizeof *program->shares);
     if (!program->lanes || !program->shares)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
-    deal_lanes(program);
+    assign_lanes(program);
     choose_habits(program);
-    return ronde_gang_create(program->worker_count, work, program, &program->cpu->bind,
-                             &program->gang, error);
+    return ronde_thread_pool_create(program->worker_count, work, program, &program->cpu->bind,
+                                    &program->pool, error);
 }
 
 static enum ronde_status cpu_load(void *self, const struct ronde_schedule *schedule,
@@ -287,7 +273,7 @@ static enum ronde_status cpu_load(void *self, const struct ronde_schedule *sched
     return RONDE_OK;
 }
 
-/* Deals all lanes out again, to worker 0 or to everybody: the last run has used the lists up. */
+/* Assigns all lanes again, to worker 0 or to all workers: the last run has emptied the lists. */
 static void start_shares(struct program *program, bool is_alone)
 {
     for (uint32_t w = 0; w < program->worker_count; w++) {
@@ -303,7 +289,7 @@ static void start_shares(struct program *program, bool is_alone)
     }
 }
 
-/* Whether the others may sleep on. */
+/* Whether worker 0 runs a launch alone, and the others are not woken. */
 static bool runs_alone(const struct program *program, const struct ronde_launch *launch)
 {
     return program->loaded->schedule->ranks <= ALONE_RANKS &&
@@ -311,7 +297,7 @@ static bool runs_alone(const struct program *program, const struct ronde_launch 
                program->cpu->alone_bytes / program->worker_count;
 }
 
-/* Gets a launch ready; that of the last one again takes longer than a short run, and is spared. */
+/* Prepares a launch. Preparing takes longer than a short run, so it is skipped for a repetition of the last launch. */
 static enum ronde_status prepare(struct program *program, const struct ronde_launch *launch,
                                  struct ronde_error *error)
 {
@@ -350,17 +336,17 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
     program->deadline_ns =
         launch->timeout_ns > 0 ? program->start_ns + (double)launch->timeout_ns : 0;
     if (!program->is_alone)
-        ronde_gang_start(program->gang);
+        ronde_thread_pool_start(program->pool);
     *out_run = program;
     return RONDE_OK;
 }
 
-/* Moves the caller's ranks on by one sweep; errors are for wait to tell. */
+/* Polls the caller's lanes once; errors are returned by wait. */
 static enum ronde_status cpu_test(void *self, bool *out_done, struct ronde_error *error)
 {
     struct program *program = self;
     (void)error;
-    *out_done = take_turn(program);
+    *out_done = poll_once(program);
     return RONDE_OK;
 }
 
@@ -381,12 +367,12 @@ static enum ronde_status cpu_wait(void *self, struct ronde_result *out_result,
 {
     struct program *program = self;
     uint32_t idle = 0;
-    while (!take_turn(program)) {
+    while (!poll_once(program)) {
         /* Once its own share is done the caller is idle until the others are. */
         const struct share *share = &program->shares[0];
         idle = share->lane_count == 0 ? idle + 1 : share->idle;
         if (idle > 0)
-            ronde_gang_relax(idle);
+            ronde_thread_pool_relax(idle);
     }
     program->is_running = false;
     const struct ronde_lane *blocked = ronde_loaded_blocked(program->loaded);
@@ -414,7 +400,7 @@ static void cpu_close(void *self)
     struct cpu *cpu = self;
     if (!cpu)
         return;
-    if (!cpu->is_guest)
+    if (!cpu->is_incoming)
         ronde_bind_close(&cpu->bind);
     ronde_mem_free(cpu->mem, cpu, 1, sizeof *cpu);
 }

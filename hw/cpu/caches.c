@@ -11,9 +11,9 @@
  */
 #include "ronde/caches.h"
 
-#include "engine/kernels.h"
-#include "hw/cpu/gang.h"
-#include "hw/cpu/seats.h"
+#include "engine/execute/kernels.h"
+#include "hw/cpu/affinity.h"
+#include "hw/cpu/thread_pool.h"
 #include "hw/streams.h"
 #include "ronde/hw.h"
 
@@ -41,7 +41,7 @@ static const uint64_t walk_bytes[RONDE_MAX_CURVE] = {16u << 10,  32u << 10, 48u 
 #define LEAST_SAMPLES 4u
 #define WINDOW_NS 2e7
 
-/* Each curve is measured so often, whole, and each point is what it was in the middle: others may work here too. */
+/* Each curve is measured so often, whole, and each point is the median: other processes may be running. */
 #define ROUNDS 3u
 
 /* Data is timed in amounts of which the clock is no part. */
@@ -72,7 +72,7 @@ struct bench {
 /* What both ends of a connection see. */
 struct counter {
     uint64_t value;
-    double at_ns; /* clock of whoever changed it */
+    double at_ns; /* clock of the worker that changed it */
     unsigned char padding[112];
 };
 
@@ -81,7 +81,7 @@ struct caches {
     const struct ronde_mem *mem;
     struct ronde_bind bind;
     ronde_combine_kernel add; /* of float32 */
-    struct ronde_gang *gang;
+    struct ronde_thread_pool *pool;
     struct bench *benches;
     uint32_t workers;
     bool is_crossing; /* else the workers walk */
@@ -145,7 +145,7 @@ static void walk_on(const struct caches *caches, struct bench *bench)
 static void await(const struct counter *counter, uint64_t value)
 {
     for (uint32_t idle = 1; __atomic_load_n(&counter->value, __ATOMIC_ACQUIRE) < value; idle++)
-        ronde_gang_relax(idle);
+        ronde_thread_pool_relax(idle);
 }
 
 static void advance(struct counter *counter, uint64_t value)
@@ -204,10 +204,10 @@ static void work(void *self, uint32_t worker)
 /* A round of all workers. */
 static void run(struct caches *caches)
 {
-    ronde_gang_start(caches->gang);
+    ronde_thread_pool_start(caches->pool);
     work(caches, 0);
-    for (uint32_t idle = 1; !ronde_gang_is_over(caches->gang); idle++)
-        ronde_gang_relax(idle);
+    for (uint32_t idle = 1; !ronde_thread_pool_is_done(caches->pool); idle++)
+        ronde_thread_pool_relax(idle);
 }
 
 /* What a clock reading takes: it is in every sample of a message. */
@@ -347,14 +347,14 @@ static enum ronde_status prepare(struct caches *caches, struct ronde_error *erro
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to measure caches on %u processors",
                           caches->workers);
     const enum ronde_status status = ronde_bind_open(caches->mem, &caches->bind, error);
-    return status == RONDE_OK ? ronde_gang_create(caches->workers, work, caches, &caches->bind,
-                                                  &caches->gang, error)
+    return status == RONDE_OK ? ronde_thread_pool_create(caches->workers, work, caches,
+                                                         &caches->bind, &caches->pool, error)
                               : status;
 }
 
 static void release(struct caches *caches)
 {
-    ronde_gang_destroy(caches->gang);
+    ronde_thread_pool_destroy(caches->pool);
     ronde_bind_close(&caches->bind);
     for (uint32_t w = 0; caches->benches && w < caches->workers; w++) {
         struct bench *bench = &caches->benches[w];

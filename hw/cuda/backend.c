@@ -1,8 +1,8 @@
 /*
- * The cuda backend: ranks on the GPUs of this process, neighbours on the same one where there are more ranks than GPUs; a
- * block per lane while they fit, else several lanes per block.
+ * The cuda backend: ranks on the GPUs of this process, consecutive ranks on the same one where there are more ranks than
+ * GPUs; a block per lane while they fit, else several lanes per block.
  *
- * This file knows no CUDA: gpu.h is all it sees of devices. Buffers of the host are copied to the device for the run;
+ * This file calls no CUDA: it uses devices through gpu.h alone. Buffers of the host are copied to the device for the run;
  * with buffers of the device nothing is copied, and ronde/cuda.h enqueues runs in the caller's streams.
  */
 #include "hw/cuda/backend.h"
@@ -19,13 +19,13 @@ struct cuda {
     const struct ronde_mem *mem;
     const struct ronde_gpu **gpus;
     uint32_t gpu_count;
-    struct ronde_comm *comm;  /* of the processes that ranks are in, or NULL */
-    struct ronde_crew *crews; /* what each of these brings */
-    bool *strangers; /* per pair of devices: the first does not reach the second's memory */
+    struct ronde_comm *comm;            /* of the processes that ranks are in, or NULL */
+    struct ronde_process_share *shares; /* ranks and devices of each of these */
+    bool *unreachable; /* per pair of devices: the first cannot access the second's memory */
     struct ronde_cuda_place place;
 };
 
-/* Every device may write to every other, but for those that a bridge may join. */
+/* Enables peer access between all devices; pairs without it are allowed where host staging is. */
 static enum ronde_status join_all(const struct cuda *cuda, struct ronde_error *error)
 {
     for (uint32_t a = 0; a < cuda->gpu_count; a++)
@@ -35,22 +35,22 @@ static enum ronde_status join_all(const struct cuda *cuda, struct ronde_error *e
                 continue;
             const enum ronde_status status =
                 cuda->gpus[a]->join(cuda->gpus[a]->self, cuda->gpus[b]->self, &why);
-            cuda->strangers[a * cuda->gpu_count + b] = status != RONDE_OK;
-            if (status != RONDE_OK && (status != RONDE_UNAVAILABLE || !cuda->place.may_bridge))
+            cuda->unreachable[a * cuda->gpu_count + b] = status != RONDE_OK;
+            if (status != RONDE_OK && (status != RONDE_UNAVAILABLE || !cuda->place.may_stage_in_host))
                 return ronde_fail(error, status, "%s", why.message);
         }
     return RONDE_OK;
 }
 
-/* Every process hears what the others bring, and whether they could open their devices. */
-static enum ronde_status gather_crews(const struct cuda *cuda, enum ronde_status status,
-                                      struct ronde_error *error)
+/* Exchanges ranks and devices per process, and whether each could open its devices. */
+static enum ronde_status exchange_shares(const struct cuda *cuda, enum ronde_status status,
+                                         struct ronde_error *error)
 {
-    const struct ronde_crew own = {cuda->place.ranks ? cuda->place.ranks : cuda->gpu_count,
-                                   cuda->gpu_count};
+    const struct ronde_process_share own = {cuda->place.ranks ? cuda->place.ranks : cuda->gpu_count,
+                                            cuda->gpu_count};
     status = ronde_comm_agree(cuda->comm, status, error);
     return status == RONDE_OK
-               ? ronde_star_allgather(cuda->comm->star, &own, sizeof own, cuda->crews, error)
+               ? ronde_control_allgather(cuda->comm->control, &own, sizeof own, cuda->shares, error)
                : status;
 }
 
@@ -60,9 +60,10 @@ void ronde_cuda_close_on(void *self)
     if (!cuda)
         return;
     ronde_mem_free(cuda->mem, cuda->gpus, cuda->gpu_count, sizeof *cuda->gpus);
-    ronde_mem_free(cuda->mem, cuda->strangers, (size_t)cuda->gpu_count * cuda->gpu_count,
-                   sizeof *cuda->strangers);
-    ronde_mem_free(cuda->mem, cuda->crews, cuda->comm ? cuda->comm->ranks : 1, sizeof *cuda->crews);
+    ronde_mem_free(cuda->mem, cuda->unreachable, (size_t)cuda->gpu_count * cuda->gpu_count,
+                   sizeof *cuda->unreachable);
+    ronde_mem_free(cuda->mem, cuda->shares, cuda->comm ? cuda->comm->ranks : 1,
+                   sizeof *cuda->shares);
     ronde_mem_free(cuda->mem, cuda, 1, sizeof *cuda);
 }
 
@@ -71,14 +72,15 @@ static enum ronde_status make_tables(struct cuda *cuda, struct ronde_error *erro
 {
     const uint32_t count = cuda->gpu_count;
     cuda->gpus = ronde_mem_new(cuda->mem, count, sizeof *cuda->gpus);
-    cuda->strangers = ronde_mem_new(cuda->mem, (size_t)count * count, sizeof *cuda->strangers);
-    cuda->crews = ronde_mem_new(cuda->mem, cuda->comm ? cuda->comm->ranks : 1, sizeof *cuda->crews);
-    if (!cuda->gpus || !cuda->strangers || !cuda->crews)
+    cuda->unreachable = ronde_mem_new(cuda->mem, (size_t)count * count, sizeof *cuda->unreachable);
+    cuda->shares =
+        ronde_mem_new(cuda->mem, cuda->comm ? cuda->comm->ranks : 1, sizeof *cuda->shares);
+    if (!cuda->gpus || !cuda->unreachable || !cuda->shares)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", count);
     memcpy(cuda->gpus, cuda->place.gpus, count * sizeof *cuda->gpus);
     cuda->place.gpus = cuda->gpus;
-    cuda->place.strangers = cuda->strangers;
-    cuda->place.crews = cuda->crews;
+    cuda->place.unreachable = cuda->unreachable;
+    cuda->place.shares = cuda->shares;
     return RONDE_OK;
 }
 
@@ -88,9 +90,9 @@ enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, vo
     *out_self = NULL;
     struct cuda *cuda = ronde_mem_new(place->mem, 1, sizeof *cuda);
     if (!cuda) {
-        /* The others wait for what this process cannot say. */
+        /* The others wait in the exchange, which this process cannot enter. */
         if (place->comm)
-            ronde_star_abort(place->comm->star);
+            ronde_control_abort(place->comm->control);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the cuda backend");
     }
     cuda->mem = place->mem;
@@ -101,7 +103,7 @@ enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, vo
     if (status == RONDE_OK)
         status = join_all(cuda, error);
     if (cuda->comm)
-        status = gather_crews(cuda, status, error);
+        status = exchange_shares(cuda, status, error);
     if (status != RONDE_OK) {
         ronde_cuda_close_on(cuda);
         return status;
@@ -133,7 +135,7 @@ const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t index)
     return gpu ? gpu->buffers : NULL;
 }
 
-/* Of a process's own launch, where ranks are in several: so many ranks from the first on; else of all ranks'. */
+/* Where ranks are in several processes, checks this one's: `count` ranks from `first` on; else checks all ranks. */
 static enum ronde_status check_launch(bool is_part, uint32_t first, uint32_t count,
                                       const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch, struct ronde_error *error)
@@ -150,19 +152,19 @@ static enum ronde_status check_launch(bool is_part, uint32_t first, uint32_t cou
 static enum ronde_status check_run(const struct ronde_cuda_program *program,
                                    const struct ronde_launch *launch, struct ronde_error *error)
 {
-    const uint32_t *firsts = program->roster.firsts + program->roster.own;
+    const uint32_t *firsts = program->rank_map.firsts + program->rank_map.own;
     return check_launch(program->peers.comm != NULL, firsts[0],
                         firsts[program->part_count] - firsts[0], program->schedule, launch, error);
 }
 
 /* This process's first rank, and how many it has. */
-static struct ronde_crew find_own(const struct cuda *cuda, uint32_t *out_first)
+static struct ronde_process_share find_own(const struct cuda *cuda, uint32_t *out_first)
 {
     const uint32_t process = cuda->comm ? cuda->comm->rank : 0;
     *out_first = 0;
     for (uint32_t p = 0; p < process; p++)
-        *out_first += cuda->crews[p].ranks;
-    return cuda->crews[process];
+        *out_first += cuda->shares[p].ranks;
+    return cuda->shares[process];
 }
 
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
@@ -170,7 +172,7 @@ enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *s
 {
     const struct cuda *cuda = self;
     uint32_t first;
-    const struct ronde_crew own = find_own(cuda, &first);
+    const struct ronde_process_share own = find_own(cuda, &first);
     if (cuda->comm && (uint64_t)first + own.ranks > schedule->ranks)
         return ronde_fail(why_not, RONDE_BAD_ARGUMENT,
                           "the schedule is for %u ranks, this process has the %u from rank %u on",
@@ -286,7 +288,7 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
                        "stream need",
                        (unsigned long long)ronde_cuda_program_staged_bytes(program));
     }
-    /* What was sent must be there before any stream starts. */
+    /* The tables must be on the device before any stream starts. */
     if (status == RONDE_OK)
         status = ronde_cuda_program_finish(program, NULL, error);
     return status == RONDE_OK ? ronde_cuda_program_expect_streams(program, launch, error) : status;
@@ -297,11 +299,11 @@ uint32_t ronde_cuda_parts(const void *program)
     return ((const struct ronde_cuda_program *)program)->part_count;
 }
 
-uint32_t ronde_cuda_part_of(const void *program, uint32_t rank)
+uint32_t ronde_device_program_of(const void *program, uint32_t rank)
 {
-    const struct ronde_roster *roster = &((const struct ronde_cuda_program *)program)->roster;
-    const uint32_t site = ronde_roster_site_of(roster, rank);
-    return ronde_roster_is_here(roster, site) ? site - roster->own : RONDE_NONE;
+    const struct ronde_rank_map *rank_map = &((const struct ronde_cuda_program *)program)->rank_map;
+    const uint32_t device = ronde_rank_map_device_of(rank_map, rank);
+    return ronde_rank_map_is_here(rank_map, device) ? device - rank_map->own : RONDE_NONE;
 }
 
 enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
@@ -314,7 +316,7 @@ enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ro
 
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_cuda_program_listen(self, error);
+    const enum ronde_status status = ronde_cuda_program_poll_peers(self, error);
     return status == RONDE_OK ? ronde_cuda_program_outcome(self, error) : status;
 }
 
@@ -355,7 +357,7 @@ static enum ronde_status check_devices(const uint32_t *devices, uint32_t count,
     return status;
 }
 
-/* What cannot be opened is told to the other processes, who wait to hear of it. */
+/* A failure to open is sent to the other processes, which wait for this one's status. */
 static enum ronde_status open_chosen(const struct ronde_cuda_choices *choices, uint32_t count,
                                      enum ronde_status status, const struct ronde_mem *mem,
                                      void **out_self, struct ronde_error *error)
@@ -371,7 +373,8 @@ static enum ronde_status open_chosen(const struct ronde_cuda_choices *choices, u
                                            .comm = choices->comm,
                                            .ranks = choices->ranks,
                                            .sharing = choices->sharing,
-                                           .may_bridge = choices->may_bridge};
+                                           .may_stage_in_host = choices->may_stage_in_host,
+                                           .gpu_direct = choices->gpu_direct};
     if (status == RONDE_OK)
         status = ronde_cuda_open_place(&place, out_self, error);
     if (status != RONDE_OK)
@@ -416,7 +419,7 @@ enum ronde_status ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device,
     return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
-/* Probe has said what there is; devices are opened again, since they belong to the open backend. */
+/* Probing kept no device open: devices are opened here, since they belong to the open backend. */
 static enum ronde_status cuda_open(const struct ronde_machine *machine, const struct ronde_mem *mem,
                                    void **out_self, struct ronde_error *error)
 {

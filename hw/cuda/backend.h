@@ -5,9 +5,9 @@
 #define RONDE_HW_CUDA_BACKEND_H
 
 #include "hw/cuda/gpu.h"
-#include "hw/cuda/roster.h"
+#include "hw/cuda/rank_map.h"
 
-/** Where messages stop to travel in lines, and start to be read where they lie. */
+/** Sizes up to which messages travel in lines, and from which they are read in place. */
 #define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
 #define RONDE_CUDA_PULL_FROM_BYTES 65536u
 
@@ -17,7 +17,7 @@
  */
 #define RONDE_CUDA_SLOT_BYTES 262144u
 
-/** What the backend is opened on: what outlives it, but for the tables. */
+/** What the backend is opened on. All of it must outlive the backend, except for the tables. */
 struct ronde_cuda_place {
     const struct ronde_mem *mem;
     const struct ronde_gpu *const *gpus; /**< of this process */
@@ -25,23 +25,25 @@ struct ronde_cuda_place {
     struct ronde_comm *comm;             /**< of the processes that ranks are in, or NULL */
     uint32_t ranks;             /**< with a communicator: in this process; 0 = as many as devices */
     enum ronde_sharing sharing; /**< with a communicator */
-    bool may_bridge;            /**< between devices that do not reach each other */
-    const struct ronde_crew *crews; /**< of all processes, with a communicator; filled in by opening, */
-    const bool *strangers; /**< and so: per pair of devices, the first does not reach the second's; NULL = all do */
+    bool may_stage_in_host;     /**< of messages between devices without peer access */
+    enum ronde_gpu_direct gpu_direct; /**< with a communicator over several machines */
+    const struct ronde_process_share
+        *shares; /**< of all processes, with a communicator; filled in by opening, */
+    const bool *unreachable; /**< likewise, per pair of devices: the first cannot access the second; NULL = all can */
 };
 
 /**
  * Opens the backend. With a communicator collective: it succeeds in all processes or fails in all.
- * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices that do not reach each other, where there
- * may be no bridge; DEVICE; the communicator's.
+ * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices without peer access, where host
+ * staging is not allowed; DEVICE; the communicator's.
  */
 enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, void **out_self,
                                         struct ronde_error *error);
 
 /**
- * Opens the backend on devices that all reach each other's memory; they must outlive it, the array need not. With a
+ * Opens the backend on devices that all have peer access to each other; they must outlive it, the array need not. With a
  * communicator, which must outlive it too, its rank here is on the one device given.
- * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices that do not; DEVICE.
+ * Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE naming two devices that have not; DEVICE.
  */
 enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32_t gpu_count,
                                      struct ronde_comm *comm, const struct ronde_mem *mem,

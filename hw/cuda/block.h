@@ -1,13 +1,13 @@
 /**
  * A block of a GPU as a driver of the step interpreter: one thread polls lanes, all others move the data.
  *
- * The deciding thread runs engine/interp.h. Whenever a step copies or combines, it writes a command and issues it: the
- * movers do it together, each with every so-many-th element, and the interpreter goes on when they are through. Waiting
- * costs nothing but the deciding thread, since movers stand at a barrier. Polling never blocks, so a block may take care
- * of any lanes in any order and never waits for itself.
+ * The deciding thread runs engine/execute/interp.h. Whenever a step copies or combines, it writes a command and issues it:
+ * the movers execute it together, each every so-many-th element, and the interpreter continues when they are done. Waiting
+ * occupies only the deciding thread, since movers wait at a barrier. Polling never blocks, so a block may run any lanes
+ * in any order and never waits for itself.
  *
  * Compiled twice: into the CUDA kernels (device.h), and as C for the CPU, where tests run, sanitise and fuzz the same
- * source. Whoever includes this defines first, through its port:
+ * source. The including file defines first, through its port:
  *
  *   RONDE_INTERP                 what stands before every function
  *   RONDE_PORT_ISSUE(block)      all movers execute block->command, once; what was written before is visible to them
@@ -19,7 +19,8 @@
  *   RONDE_PORT_POKE(pointer, v)  writes such bytes
  *   RONDE_PORT_LOAD_LINE(address), RONDE_PORT_STORE_LINE(address, line)   16 bytes, each half of them at once
  *   RONDE_PORT_LOAD(address), RONDE_PORT_STORE(address, vector)           16 aligned bytes
- *   RONDE_BYTES(to, from, bytes)  memcpy of a constant length; RONDE_UNROLL  before a loop of constant length
+ *   RONDE_BYTES(to, from, bytes)  memcpy of a constant length; RONDE_UNROLL  before a loop of constant length,
+ *   RONDE_ROLLED  before one whose body is to be compiled once
  */
 #ifndef RONDE_HW_CUDA_BLOCK_H
 #define RONDE_HW_CUDA_BLOCK_H
@@ -27,14 +28,14 @@
 #define RONDE_INTERP_APART RONDE_INTERP
 #define RONDE_ACQUIRE(frame, pointer) RONDE_PORT_ACQUIRE(pointer)
 #define RONDE_SETTLE(task) ronde_block_settle(task)
-/* A lane knows nothing of the memory of other ranks, and stores do not fill caches that others need. */
+/* A lane has no addresses of other ranks' buffers, and its stores do not displace what other ranks have cached. */
 #define RONDE_PUSHES(frame) ((void)(frame), false)
 #define RONDE_STREAMS(frame) ((void)(frame), false)
 #define RONDE_STREAM(frame, to, from, bytes) RONDE_COPY((frame), (to), (from), (bytes))
 #define RONDE_RELEASE(frame, pointer, value) RONDE_PORT_SET((pointer), (value))
 #define RONDE_POSTED(frame, end) ronde_block_posted((frame), (end))
 #define RONDE_LENGTH(frame, end) ronde_block_length((frame), (end))
-#define RONDE_TELL_LENGTH(frame, end, length) ronde_block_tell_length((frame), (end), (length))
+#define RONDE_TELL_LENGTH(frame, end, length) ronde_block_write_length((frame), (end), (length))
 #define RONDE_ITEM_STRIDE(frame, bytes) ronde_block_stride((frame), (bytes))
 #define RONDE_USE(frame, from, to) ronde_block_use((frame), (from), (to))
 #define RONDE_COPY(frame, to, from, bytes)                                                         \
@@ -42,7 +43,7 @@
                       0)
 #define RONDE_COMBINE(frame, to, local, received, elements, is_final)                              \
     ronde_block_issue((frame), ronde_block_operator((frame), (is_final)), (to), (local),           \
-                      (received), (elements), 0)
+                      (received), (elements), (uint64_t)(frame)->op)
 #define RONDE_SCALE(frame, to, raw, factor, elements)                                              \
     ronde_block_issue((frame), RONDE_MOVE_SCALE, (to), (raw), 0, (elements), *(factor))
 #define RONDE_SCALE_SUM(frame, to, raw, other, factor, elements)                                   \
@@ -65,11 +66,12 @@ enum ronde_move {
     RONDE_MOVE_SCALE,        /**< x * factor */
     RONDE_MOVE_SCALE_SUM,    /**< (x * factor) + y */
     RONDE_MOVE_QUOTIENT,     /**< x / ranks */
-    RONDE_MOVE_END           /**< nothing: the movers are dismissed */
+    RONDE_MOVE_BITS,         /**< x & y, x | y or x ^ y, selected by `factor` */
+    RONDE_MOVE_END           /**< nothing: the movers end */
 };
 
 /** What the movers do next. */
-struct ronde_command {
+struct ronde_block_command {
     enum ronde_move move;   /**< with each element */
     uint32_t ranks;         /**< what quotients divide by */
     uint32_t flags[2];      /**< of lines that are read, written */
@@ -77,7 +79,7 @@ struct ronde_command {
     const unsigned char *a; /**< first operand */
     const unsigned char *b; /**< second operand, or NULL */
     uint64_t elements;      /**< of each */
-    uint64_t factor;        /**< its bytes */
+    uint64_t factor;        /**< its bytes; of RONDE_MOVE_BITS the operator, an enum ronde_op */
 };
 
 /** One of the threads that move. */
@@ -91,17 +93,17 @@ struct ronde_vector {
     uint32_t word[4]; /**< of any element type */
 };
 
-/** Lines of each operand a mover looks at together: 4 KiB of data are 512 lines, a mover and a bit more. */
+/** Lines of each operand a mover loads before it waits for one: 4 KiB of data are 512 lines, a mover and a bit more. */
 #define RONDE_LINES_AT_ONCE 2u
 
-/** A block at work. */
+/** A running block. */
 struct ronde_block {
-    struct ronde_frame frame; /**< must stand first: the interpreter knows its block by it */
-    struct ronde_command command;
+    struct ronde_frame frame; /**< must stand first: ronde_block_of finds the block by it */
+    struct ronde_block_command command;
     const struct ronde_job *job;
-    struct ronde_seat *seats; /**< those it polls, in shared memory if they fit */
-    uint32_t first;           /**< of its seats among all */
-    uint32_t seat_count;
+    struct ronde_lane_slot *lane_slots; /**< those it polls, in shared memory if they fit */
+    uint32_t first;                     /**< its first lane slot among all */
+    uint32_t lane_slot_count;
     uint64_t deadline_ns; /**< 0 = none */
     uint32_t turns;       /**< since it began */
     uint32_t room_used;   /**< bytes of shared memory that hold something */
@@ -109,13 +111,10 @@ struct ronde_block {
     unsigned char *room;  /**< shared memory, aligned to 16 bytes */
 };
 
-/** Turns after which a block looks whether it has to stop: the flag lies in the host's memory, a microsecond away. */
-#define RONDE_TURNS_PER_LOOK 1024u
+/** Turns between two checks whether a block has to stop: the flag lies in the host's memory, a microsecond away. */
+#define RONDE_TURNS_PER_CHECK 1024u
 
-/** Steps of one lane in a row while others wait. */
-#define RONDE_BLOCK_BURST 8u
-
-/** A word of four bytes of data and the flag that says whose they are, twice. */
+/** A word of four bytes of data and the flag that identifies its message, twice. */
 struct ronde_line {
     uint32_t data[2]; /**< where the message has ended: 0 */
     uint32_t flag[2]; /**< of each word: they may arrive one by one */
@@ -127,7 +126,7 @@ RONDE_INTERP struct ronde_block *ronde_block_of(const struct ronde_frame *frame)
     return (struct ronde_block *)(void *)(uintptr_t)frame;
 }
 
-/** Whether the run has to end early, for whatever reason; others learn of it. */
+/** Whether the run has to end early, for any reason; sets job->stop for the other blocks. */
 RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
 {
     const struct ronde_job *job = block->job;
@@ -143,7 +142,7 @@ RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
 }
 
 /** The block whose movers execute a command. */
-RONDE_INTERP const struct ronde_block *ronde_command_block(const struct ronde_command *command)
+RONDE_INTERP const struct ronde_block *ronde_command_block(const struct ronde_block_command *command)
 {
     const unsigned char *const at = (const unsigned char *)(const void *)command;
     return (const struct ronde_block *)(const void *)(at - offsetof(struct ronde_block, command));
@@ -185,7 +184,7 @@ RONDE_INTERP void ronde_block_settle(const struct ronde_task *task)
         RONDE_PORT_FENCE();
 }
 
-/** Messages that have arrived: with lines, the head of the next one says so. */
+/** Number of messages that have arrived: with lines, found by polling the head line of the next one. */
 RONDE_INTERP uint64_t ronde_block_posted(const struct ronde_frame *frame,
                                          const struct ronde_end *end)
 {
@@ -206,9 +205,9 @@ RONDE_INTERP uint64_t ronde_block_length(const struct ronde_frame *frame,
     return (uint64_t)line.data[1] << 32 | line.data[0];
 }
 
-/** Says how long the message is; with lines, this is what posts it. */
-RONDE_INTERP void ronde_block_tell_length(const struct ronde_frame *frame,
-                                          const struct ronde_end *end, uint64_t length)
+/** Writes the message's length; with lines, this posts the message. */
+RONDE_INTERP void ronde_block_write_length(const struct ronde_frame *frame,
+                                           const struct ronde_end *end, uint64_t length)
 {
     if (!frame->has_lines) {
         end->lengths[end->slot] = length;
@@ -226,11 +225,11 @@ RONDE_INTERP uint64_t ronde_block_stride(const struct ronde_frame *frame, uint64
     return frame->has_lines ? lines * RONDE_LINE_DATA_BYTES : bytes;
 }
 
-/** Remembers which flags the lines of this step carry. */
+/** Sets the flags that the lines of this step are read and written with. */
 RONDE_INTERP void ronde_block_use(const struct ronde_frame *frame, const struct ronde_end *from,
                                   const struct ronde_end *to)
 {
-    struct ronde_command *command = &ronde_block_of(frame)->command;
+    struct ronde_block_command *command = &ronde_block_of(frame)->command;
     command->flags[0] = from ? ronde_line_flag(from->count) : 0;
     command->flags[1] = to ? ronde_line_flag(to->count) : 0;
 }
@@ -247,6 +246,10 @@ RONDE_INTERP enum ronde_move ronde_block_operator(const struct ronde_frame *fram
         return RONDE_MOVE_MIN;
     case RONDE_MAX:
         return RONDE_MOVE_MAX;
+    case RONDE_BAND:
+    case RONDE_BOR:
+    case RONDE_BXOR:
+        return RONDE_MOVE_BITS;
     case RONDE_SUM:
     case RONDE_AVG:
     case RONDE_PREMUL_SUM:
@@ -256,7 +259,7 @@ RONDE_INTERP enum ronde_move ronde_block_operator(const struct ronde_frame *fram
     return RONDE_MOVE_SUM;
 }
 
-/** Has all movers do something, and waits for them. */
+/** Issues a command to all movers, and waits until they have executed it. */
 RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_move move,
                                     unsigned char *to, const unsigned char *a,
                                     const unsigned char *b, uint64_t elements, uint64_t factor)
@@ -272,7 +275,7 @@ RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_
     RONDE_PORT_ISSUE(block);
 }
 
-#include "engine/interp.h"
+#include "engine/execute/interp.h"
 
 /** Copies words of 8 bytes, which all structs here consist of. */
 RONDE_INTERP void ronde_block_copy_words(void *to, const void *from, uint64_t bytes)
@@ -281,8 +284,8 @@ RONDE_INTERP void ronde_block_copy_words(void *to, const void *from, uint64_t by
         ((uint64_t *)to)[k] = ((const uint64_t *)from)[k];
 }
 
-/** A copy in shared memory of something that is polled often, or the thing itself where there is no room. */
-RONDE_INTERP void *ronde_block_keep(struct ronde_block *block, void *from, uint64_t bytes)
+/** A copy in shared memory of something that is polled often, or the original where there is no room. */
+RONDE_INTERP void *ronde_block_to_shared(struct ronde_block *block, void *from, uint64_t bytes)
 {
     if (bytes > block->room_bytes - block->room_used)
         return from;
@@ -293,13 +296,14 @@ RONDE_INTERP void *ronde_block_keep(struct ronde_block *block, void *from, uint6
 }
 
 /**
- * A lane starts over: the same launch may run again and again without the host. What outlives runs are the counters,
- * and they tell all the rest.
+ * Resets a lane to its first step: the same launch may run any number of times without the host. Only counters
+ * outlive a run; all other state is derived from them.
  */
-RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde_seat *seat)
+RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block,
+                                         struct ronde_lane_slot *lane_slot)
 {
-    struct ronde_lane *lane = &seat->lane;
-    struct ronde_task *task = &seat->task;
+    struct ronde_lane *lane = &lane_slot->lane;
+    struct ronde_task *task = &lane_slot->task;
     const uint64_t steps = lane->end - lane->first;
     lane->task = task;
     task->frame = &block->frame;
@@ -314,8 +318,8 @@ RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde
         if (end->lane != lane->index || !end->mine)
             continue;
         /*
-         * What was sent in an earlier run may still lie unread on another device, whose run need not be over. Messages
-         * that have come already are looked for when they are needed.
+         * Messages of an earlier run may still be unread on another device, whose run need not be over. Messages that
+         * have arrived already are polled for when they are needed.
          */
         const uint64_t theirs = RONDE_PORT_ACQUIRE(end->theirs);
         end->count = *end->mine;
@@ -325,25 +329,25 @@ RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block, struct ronde
 }
 
 /**
- * Brings as much as possible of what a lane polls close. A seat that stays in device memory is the next run's too, and must
- * not lead to what will be another block's shared memory by then.
+ * Copies as much as possible of what a lane polls into shared memory. A lane slot that stays in device memory serves the
+ * next run too, and must not point into shared memory, which will be another block's by then.
  */
-RONDE_INTERP void ronde_block_take_seat(struct ronde_block *block, struct ronde_seat *seat)
+RONDE_INTERP void ronde_block_take_lane_slot(struct ronde_block *block,
+                                             struct ronde_lane_slot *lane_slot)
 {
-    struct ronde_view *view = &seat->task.view;
+    struct ronde_view *view = &lane_slot->task.view;
     const struct ronde_program *program = view->program;
-    if (block->seats != block->job->seats + block->first)
-        seat->task.ends = (struct ronde_end *)ronde_block_keep(block, seat->task.ends,
-                                                               program->connection_count *
-                                                                   sizeof(struct ronde_end));
-    ronde_block_start_lane(block, seat);
+    if (block->lane_slots != block->job->lane_slots + block->first)
+        lane_slot->task.ends = (struct ronde_end *)ronde_block_to_shared(
+            block, lane_slot->task.ends, program->connection_count * sizeof(struct ronde_end));
+    ronde_block_start_lane(block, lane_slot);
 }
 
 /** Begins a run: block `index` of the job's. */
 RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde_job *job,
                                    uint32_t index, unsigned char *room, uint32_t room_bytes)
 {
-    /* Asked for early: what follows takes as long as the answer from the host's memory. */
+    /* Loaded early: what follows overlaps the latency of the host's memory. */
     const uint32_t stop = RONDE_PORT_PEEK(job->stop);
     ronde_block_copy_words(&block->frame, job->frame, sizeof block->frame);
     block->job = job;
@@ -351,44 +355,35 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->room_bytes = room_bytes;
     block->room_used = 0;
     block->turns = 0;
-    block->first = (uint32_t)((uint64_t)index * job->seat_count / job->block_count);
-    const uint64_t end = ((uint64_t)index + 1) * job->seat_count / job->block_count;
-    block->seat_count = (uint32_t)end - block->first;
-    block->seats = (struct ronde_seat *)ronde_block_keep(block, job->seats + block->first,
-                                                         block->seat_count * sizeof *block->seats);
-    /* Runs queued behind one that was stopped send nothing: peers still in that one would take it for its messages. */
+    block->first = (uint32_t)((uint64_t)index * job->lane_slot_count / job->block_count);
+    const uint64_t end = ((uint64_t)index + 1) * job->lane_slot_count / job->block_count;
+    block->lane_slot_count = (uint32_t)end - block->first;
+    block->lane_slots = (struct ronde_lane_slot *)ronde_block_to_shared(
+        block, job->lane_slots + block->first, block->lane_slot_count * sizeof *block->lane_slots);
+    /* Runs queued behind a stopped one send nothing: peers still in that run would read the messages as that run's. */
     if (stop != RONDE_STOP_NOT)
-        block->seat_count = 0;
-    for (uint32_t k = 0; k < block->seat_count; k++)
-        ronde_block_take_seat(block, &block->seats[k]);
+        block->lane_slot_count = 0;
+    for (uint32_t k = 0; k < block->lane_slot_count; k++)
+        ronde_block_take_lane_slot(block, &block->lane_slots[k]);
     block->deadline_ns = job->timeout_ns > 0 ? RONDE_PORT_NOW(block) + job->timeout_ns : 0;
-}
-
-/** Lets a lane go on while it can, but not for ever; whether it is done. */
-RONDE_INTERP bool ronde_block_poll(struct ronde_lane *lane)
-{
-    enum ronde_poll poll = RONDE_POLL_PROGRESSED;
-    for (uint32_t k = 0; k < RONDE_BLOCK_BURST && poll == RONDE_POLL_PROGRESSED; k++)
-        poll = ronde_lane_poll(lane);
-    return poll == RONDE_POLL_DONE;
 }
 
 /** Polls every lane once. Returns whether the block's part of the run is over. */
 RONDE_INTERP bool ronde_block_turn(struct ronde_block *block)
 {
-    bool is_over = true;
-    for (uint32_t k = 0; k < block->seat_count; k++)
-        is_over = ronde_block_poll(&block->seats[k].lane) && is_over;
+    bool is_over = true, has_moved = false;
+    for (uint32_t k = 0; k < block->lane_slot_count; k++)
+        is_over &= ronde_lane_burst(&block->lane_slots[k].lane, &has_moved) == RONDE_POLL_DONE;
     block->turns++;
-    return is_over || (block->turns % RONDE_TURNS_PER_LOOK == 0 && ronde_block_must_stop(block));
+    return is_over || (block->turns % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block));
 }
 
-/** Ends the block's part of a run: the host learns how far each lane got and what it waits for. */
+/** Ends the block's part of a run: writes back, for the host, how far each lane got and what it waits for. */
 RONDE_INTERP void ronde_block_close(struct ronde_block *block)
 {
-    for (uint32_t k = 0; k < block->seat_count; k++) {
-        const struct ronde_lane *lane = &block->seats[k].lane;
-        struct ronde_lane *back = &block->job->seats[block->first + k].lane;
+    for (uint32_t k = 0; k < block->lane_slot_count; k++) {
+        const struct ronde_lane *lane = &block->lane_slots[k].lane;
+        struct ronde_lane *back = &block->job->lane_slots[block->first + k].lane;
         back->step = lane->step;
         back->piece = lane->piece;
         back->reason = lane->reason;

@@ -1,7 +1,7 @@
 /**
- * The port of block.h to CUDA: how a GPU reads and writes what other blocks, other GPUs and the host write too.
+ * The port of block.h to CUDA: how a GPU reads and writes memory that other blocks, other GPUs and the host also write.
  *
- * The memory model's pattern for handing data over (PTX ISA, "Memory Consistency Model"): all threads store, barrier,
+ * The memory model's pattern for publishing data (PTX ISA, "Memory Consistency Model"): all threads store, barrier,
  * one thread fences and sets the counter; at the other end one thread acquires the counter, barrier, all threads load.
  * The barrier carries the other threads' accesses. Scope is the system: the other end may be another GPU or the host.
  * Data is read with plain loads, never through the read-only path, since it was written during the kernel.
@@ -14,6 +14,7 @@
 
 #define RONDE_INTERP static __device__ __forceinline__
 #define RONDE_UNROLL _Pragma("unroll")
+#define RONDE_ROLLED _Pragma("unroll 1")
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
 #define RONDE_PORT_ISSUE(block) ((void)(block), ronde_port_barrier(), ronde_port_barrier())
 #define RONDE_PORT_NOW(block) ronde_port_now()
@@ -31,7 +32,7 @@ struct ronde_line;
 RONDE_INTERP struct ronde_line ronde_port_load_line(const unsigned char *address);
 RONDE_INTERP void ronde_port_store_line(unsigned char *address, struct ronde_line line);
 
-/** All threads of the block that have not left; they come from different places in the program. */
+/** Barrier of all threads of the block that have not exited; they arrive from different places in the program. */
 RONDE_INTERP void ronde_port_barrier(void)
 {
     asm volatile("barrier.sync 0;" ::: "memory");

@@ -3,7 +3,7 @@
 
 #include "hw/cuda/library.h"
 
-/* The driver's package brings it under this name, whatever its version. */
+/* The driver's package installs it under this name in every version. */
 static const struct ronde_library_call calls[] = {
 #define CALL_PLACE(symbol, name, arguments) {symbol, offsetof(struct ronde_driver, name)},
     RONDE_DRIVER_CALLS(CALL_PLACE)

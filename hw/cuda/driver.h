@@ -1,8 +1,8 @@
 /**
- * The calls of NVIDIA's driver that memory by handles takes, found when they are needed.
+ * The calls of NVIDIA's driver that memory by handles needs, looked up at run time.
  *
- * Declared here, so that a machine without the toolkit compiles what uses them and tests it on a driver made for tests;
- * runtime_memory.c, which has NVIDIA's header, holds the two against each other. None of these calls has a second
+ * Declared here, so that a machine without the toolkit compiles what uses them and tests it on a fake driver;
+ * runtime_memory.c, which has NVIDIA's header, asserts that the two agree. None of these calls has a second
  * version under a suffixed name, so a symbol means one thing in every driver.
  */
 #ifndef RONDE_HW_CUDA_DRIVER_H
@@ -22,7 +22,7 @@ enum {
     RONDE_DRIVER_NOT_SUPPORTED = 801
 };
 
-/** What devices are asked (cuda.h: CUdevice_attribute). */
+/** Attributes of devices (cuda.h: CUdevice_attribute). */
 enum {
     RONDE_DRIVER_HAS_MAPPING = 102,
     RONDE_DRIVER_HAS_DESCRIPTORS = 103,
@@ -30,7 +30,7 @@ enum {
     RONDE_DRIVER_HAS_FABRIC = 128
 };
 
-/** What pointers are asked (cuda.h: CUpointer_attribute). */
+/** Attributes of pointers (cuda.h: CUpointer_attribute). */
 enum {
     RONDE_DRIVER_ALLOWED_HANDLES = 14,
     RONDE_DRIVER_MAPPING_BYTES = 18,
@@ -49,13 +49,13 @@ enum {
     RONDE_DRIVER_FABRIC_BYTES = 64 /**< of a CUmemFabricHandle */
 };
 
-/** Where memory is, or who uses it (cuda.h: CUmemLocation). */
+/** Where memory is, or which device uses it (cuda.h: CUmemLocation). */
 struct ronde_driver_location {
     int type;
     int id;
 };
 
-/** What memory is made (cuda.h: CUmemAllocationProp). */
+/** Properties of an allocation (cuda.h: CUmemAllocationProp). */
 struct ronde_driver_kind {
     int type;
     int handles;
@@ -67,7 +67,7 @@ struct ronde_driver_kind {
     unsigned char reserved[4];
 };
 
-/** Who may do what (cuda.h: CUmemAccessDesc). */
+/** Access rights of a location (cuda.h: CUmemAccessDesc). */
 struct ronde_driver_access {
     struct ronde_driver_location location;
     int flags;
@@ -111,10 +111,10 @@ struct ronde_driver {
 #undef RONDE_DRIVER_CALL
 };
 
-/** Finds the driver. The caller closes it also on failure. Errors: UNAVAILABLE naming the library or the missing call. */
+/** Loads the driver. The caller closes it also on failure. Errors: UNAVAILABLE naming the library or the missing call. */
 enum ronde_status ronde_driver_open(struct ronde_driver *driver, struct ronde_error *why_not);
 
-/** Forgets it. */
+/** Unloads it. */
 void ronde_driver_close(struct ronde_driver *driver);
 
 /** Turns a result into an error: "cuda: WHAT: the driver's words". Errors: NO_MEMORY, DEVICE. */

@@ -129,16 +129,16 @@ bool ronde_flatten_launch(const struct ronde_loaded *loaded, const struct ronde_
                           struct ronde_image *image)
 {
     for (uint32_t l = 0; l < loaded->lane_count; l++) {
-        launch->seats[l].lane = loaded->lanes[l];
-        launch->seats[l].task = *loaded->lanes[l].task;
+        launch->lane_slots[l].lane = loaded->lanes[l];
+        launch->lane_slots[l].task = *loaded->lanes[l].task;
     }
     launch->job.frame = &loaded->frame;
-    launch->job.seats = launch->seats;
-    launch->job.seat_count = loaded->lane_count;
+    launch->job.lane_slots = launch->lane_slots;
+    launch->job.lane_slot_count = loaded->lane_count;
     ronde_image_begin(image, mem, program);
     ronde_image_add(image, &launch->job, 1, sizeof launch->job);
     ronde_image_add(image, &loaded->frame, 1, sizeof loaded->frame);
-    ronde_image_add(image, launch->seats, loaded->lane_count, sizeof *launch->seats);
+    ronde_image_add(image, launch->lane_slots, loaded->lane_count, sizeof *launch->lane_slots);
     ronde_image_add(image, launch->sorted, 2 * launch->sorted_per_list * loaded->lane_count,
                     sizeof *launch->sorted);
     ronde_image_add(image, loaded->ends, loaded->end_count, sizeof *loaded->ends);
@@ -163,7 +163,7 @@ static void translate_blocks(struct ronde_image *image, const struct ronde_block
     copy->pointers = ronde_image_address(image, blocks->pointers);
 }
 
-/* The frame stays untranslated: the block that takes the seat sets it. */
+/* The frame stays untranslated: the block that runs the lane slot sets it. */
 static void translate_task(struct ronde_image *image, struct ronde_task *copy)
 {
     TRANSLATE(image, copy->view.schedule);
@@ -178,11 +178,11 @@ static void translate_task(struct ronde_image *image, struct ronde_task *copy)
     TRANSLATE(image, copy->blocks[RONDE_OUT]);
 }
 
-/* Lane, task and lists of a seat. */
-static void translate_seat(const struct ronde_flat_launch *launch, struct ronde_image *image,
-                           uint64_t index)
+/* Lane, task and lists of a lane slot. */
+static void translate_lane_slot(const struct ronde_flat_launch *launch, struct ronde_image *image,
+                                uint64_t index)
 {
-    struct ronde_seat *copy = ronde_image_copy(image, &launch->seats[index]);
+    struct ronde_lane_slot *copy = ronde_image_copy(image, &launch->lane_slots[index]);
     translate_task(image, &copy->task);
     for (uint64_t k = 0; k < 2 && launch->sorted_per_list > 0; k++)
         copy->lane.sorted[k] =
@@ -194,9 +194,9 @@ void ronde_flatten_launch_pointers(const struct ronde_loaded *loaded,
 {
     struct ronde_job *job = ronde_image_copy(image, &launch->job);
     TRANSLATE(image, job->frame);
-    TRANSLATE(image, job->seats);
+    TRANSLATE(image, job->lane_slots);
     for (uint64_t l = 0; l < loaded->lane_count; l++)
-        translate_seat(launch, image, l);
+        translate_lane_slot(launch, image, l);
     for (uint32_t t = 0; t < loaded->task_count; t += loaded->schedule->channel_count)
         for (int buffer = RONDE_IN; buffer <= RONDE_OUT; buffer++)
             translate_blocks(image, loaded->tasks[t].blocks[buffer]);

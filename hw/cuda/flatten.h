@@ -5,7 +5,7 @@
 #ifndef RONDE_HW_CUDA_FLATTEN_H
 #define RONDE_HW_CUDA_FLATTEN_H
 
-#include "engine/loaded.h"
+#include "engine/execute/loaded.h"
 #include "hw/cuda/image.h"
 #include "hw/cuda/job.h"
 
@@ -23,9 +23,9 @@ void ronde_flatten_program_pointers(const struct ronde_loaded *loaded, struct ro
 struct ronde_flat_launch {
     struct ronde_job
         job; /**< pointers of the host; block_count, timeout_ns, abort and stop are set by the caller */
-    struct ronde_seat *seats; /**< a seat per lane, filled by flatten */
-    uint32_t *sorted;         /**< room for lists of chunks, two per lane */
-    uint64_t sorted_per_list; /**< entries of a list; 0 = no lists */
+    struct ronde_lane_slot *lane_slots; /**< one per lane, filled by flatten */
+    uint32_t *sorted;                   /**< room for lists of chunks, two per lane */
+    uint64_t sorted_per_list;           /**< entries of a list; 0 = no lists */
 };
 
 /** Begins the image of a run that ronde_loaded_prepare has set up. False when there is no memory. */

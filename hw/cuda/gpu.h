@@ -1,8 +1,8 @@
 /**
- * What the cuda backend asks of a device: memory, an ordered queue of work, and kernels.
+ * What the cuda backend needs of a device: memory, an ordered queue of work, and kernels.
  *
  * Two implement it: runtime.c with the CUDA runtime, and the tests with memory of the host and blocks that are driven
- * one after another, so that everything above this line runs without a GPU.
+ * one after another, so that everything above this interface runs without a GPU.
  */
 #ifndef RONDE_HW_CUDA_GPU_H
 #define RONDE_HW_CUDA_GPU_H
@@ -11,49 +11,49 @@
 
 struct ronde_job;
 
-/** How another process of the machine finds memory of a device; sent as bytes. */
+/** Handle by which another process of the machine maps memory of a device; sent as bytes. */
 struct ronde_share {
     enum ronde_sharing sharing; /**< never AUTO */
-    int32_t descriptor; /**< of the process that looks at it: another's has to be passed (door.h); -1 = it takes none */
-    uint64_t words[8]; /**< of the device's own making */
+    int32_t descriptor; /**< valid in this process: another's has to be passed (fd_passing.h); -1 = none is needed */
+    uint64_t words[8]; /**< the handle, opaque */
 };
 
 /** A device. Calls that take a queue act in its order. */
 struct ronde_gpu {
     /** Memory of the device; the host never touches its content. */
     const struct ronde_mem *memory;
-    /** Memory for the caller's buffers: for this device, those joined with it, and what else can be let into it. */
+    /** Memory for the caller's buffers: for this device, those joined with it, and network adapters where possible. */
     const struct ronde_mem *buffers;
-    /** Handed to what takes no queue. */
+    /** First argument of the calls that take no queue. */
     void *self;
-    /** Writes where it is on PCIe ("0000:65:00.0"); nothing where it has no place there. */
+    /** Writes its PCIe address ("0000:65:00.0"); nothing where it has none. */
     void (*where)(void *self, char *out_bus, size_t bytes);
-    /** Lets kernels here use all memory of another device of this process; twice is once. Errors: UNAVAILABLE, DEVICE. */
+    /** Lets kernels here use all memory of another device of this process; idempotent. Errors: UNAVAILABLE, DEVICE. */
     enum ronde_status (*join)(void *self, void *other_self, struct ronde_error *error);
     /**
-     * Memory that other processes can be let into, for kernels here and on devices of this process that were joined with
-     * this one. Given back with its length; out_share->descriptor, if it is one, is the caller's to close.
-     * Errors: NO_MEMORY; DEVICE; UNAVAILABLE for a way to share that is not there.
+     * Allocates memory that other processes can map, for kernels here and on devices of this process that were joined with
+     * this one. Freed with its length; out_share->descriptor, if not -1, is the caller's to close.
+     * Errors: NO_MEMORY; DEVICE; UNAVAILABLE for a way to share that the device lacks.
      */
     enum ronde_status (*share)(void *self, enum ronde_sharing sharing, uint64_t bytes,
                                void **out_block, struct ronde_share *out_share,
                                struct ronde_error *error);
-    /** Frees it, after all others are out of it. `sharing`: as the share says. */
+    /** Frees it, after all other processes have unmapped it. `sharing`: of the share. */
     void (*unshare)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
-    /** Maps what another process has shared, for kernels here. Errors: NO_MEMORY, DEVICE. */
+    /** Maps memory that another process has shared, for kernels here. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*attach)(void *self, const struct ronde_share *share, uint64_t bytes,
                                 void **out_block, struct ronde_error *error);
-    /** Leaves it. */
+    /** Unmaps it. */
     void (*detach)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
-    /** Lets kernels here use memory of the host, under its address. Errors: DEVICE. */
+    /** Pins memory of the host, which kernels here then access under its address. Errors: DEVICE. */
     enum ronde_status (*pin)(void *self, void *memory, uint64_t bytes, struct ronde_error *error);
     /** Ends that. */
     void (*unpin)(void *self, void *memory, uint64_t bytes);
-    /** Whether others, such as network cards, may write to its memory while a kernel runs, which then sees it. */
+    /** Whether kernels see what other devices, such as network adapters, write to its memory while they run. */
     bool (*is_exposed)(void *self);
-    /** Makes what others have written to its memory until now visible to kernels. */
+    /** Makes what other devices have written to its memory until now visible to kernels. */
     void (*settle)(void *self);
-    /** Makes it the device that libraries find current in this thread; returns what to leave with. */
+    /** Makes it this thread's current device, which libraries look up; returns the argument of leave. */
     int (*enter)(void *self);
     /** Ends that. */
     void (*leave)(void *self, int before);
@@ -61,9 +61,9 @@ struct ronde_gpu {
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */
     void (*close_queue)(void *queue);
-    /** Whether the device can use memory of the caller's as it is. */
+    /** Whether the device can access memory of the caller's as it is. */
     bool (*reaches)(void *self, const void *start, uint64_t bytes);
-    /** Blocks of the kernel of an element type that are sure to run at the same time. Errors: DEVICE. */
+    /** Blocks of the kernel of an element type that are guaranteed to run at the same time. Errors: DEVICE. */
     enum ronde_status (*resident_blocks)(void *self, enum ronde_dtype dtype, uint32_t *out_blocks,
                                          struct ronde_error *error);
     /** Copies to the device; `from` may change when this returns. Errors: DEVICE. */
@@ -74,7 +74,7 @@ struct ronde_gpu {
                               struct ronde_error *error);
     /** Fills with zeros. Errors: DEVICE. */
     enum ronde_status (*clear)(void *queue, void *to, uint64_t bytes, struct ronde_error *error);
-    /** Words that the host and all devices reach under one address: job->abort and job->stop. */
+    /** Words that the host and all devices access under one address: job->abort and job->stop. */
     uint32_t *(*words)(void *queue);
     /**
      * Starts a kernel, in the caller's stream if one is given, else in the queue's own.
@@ -83,16 +83,16 @@ struct ronde_gpu {
     enum ronde_status (*start)(void *queue, void *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error);
-    /** Has the stream, or the queue, call a function of the host in its turn; it uses no device. Errors: DEVICE. */
+    /** Enqueues a call of a host function in the stream, or the queue; the function uses no device. Errors: DEVICE. */
     enum ronde_status (*call)(void *queue, void *stream, void (*function)(void *self), void *self,
                               struct ronde_error *error);
     /** Whether the kernel is over; never blocks. Errors: DEVICE. */
     enum ronde_status (*is_over)(void *queue, bool *out_over, struct ronde_error *error);
-    /** Waits for all work of the queue; the kernel's time, where it is wanted. Errors: DEVICE. */
+    /** Waits for all work of the queue; the kernel's time, unless out_elapsed_ns is NULL. Errors: DEVICE. */
     enum ronde_status (*finish)(void *queue, double *out_elapsed_ns, struct ronde_error *error);
 };
 
-/** What there is. Errors: UNAVAILABLE with what is missing: the build, the driver or the device. */
+/** Describes the devices. Errors: UNAVAILABLE with what is missing: the build, the driver or the device. */
 RONDE_API enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine,
                                             struct ronde_error *why_not);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What any of the structs needs, and what a cache line pair is. */
+/* A pair of cache lines; enough for all structs here. */
 #define ALIGNMENT UINT64_C(128)
 
 void ronde_image_begin(struct ronde_image *image, const struct ronde_mem *mem,
@@ -68,7 +68,7 @@ static void merge_entries(struct ronde_image *image)
     image->count = kept;
 }
 
-/* Things keep their place within a line, so that what is aligned alike on the host is so on the device. */
+/* Entries keep their offset within a line, so that what is aligned alike on the host is so on the device. */
 static void place_entries(struct ronde_image *image)
 {
     image->bytes = 0;
@@ -101,7 +101,7 @@ bool ronde_image_settle(struct ronde_image *image)
     return true;
 }
 
-/* The entry that holds a place of the host's memory, or NULL. */
+/* The entry that contains an address of the host, or NULL. */
 static const struct ronde_image_entry *find(const struct ronde_image *image,
                                             const unsigned char *host)
 {

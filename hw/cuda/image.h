@@ -1,9 +1,9 @@
 /**
- * An image: things of the host's memory laid out for a device, in one block, with the pointers between them translated.
+ * An image: objects of the host's memory laid out for a device, in one block, with the pointers between them translated.
  *
  * Add everything first, settle the image on an address of the device, translate pointers in the copies, and send the
- * block. What a pointer meant on the host is looked up by the address it held; what is not in the image may be in the
- * one it leans on.
+ * block. A pointer is translated by looking up the object at the host address it holds; objects that are not in the image
+ * may be in the one it leans on.
  */
 #ifndef RONDE_HW_CUDA_IMAGE_H
 #define RONDE_HW_CUDA_IMAGE_H
@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** One thing. */
+/** One object. */
 struct ronde_image_entry {
     const unsigned char *host; /**< where it is on the host */
     uint64_t bytes;            /**< its length */
     uint64_t at;    /**< place in the block, or an address of the device if it is mapped */
-    bool is_mapped; /**< it has no content here: the device has it elsewhere */
+    bool is_mapped; /**< not copied: it is at another address of the device */
 };
 
 /** An image. Zero it before the first begin. */
@@ -43,7 +43,7 @@ void ronde_image_begin(struct ronde_image *image, const struct ronde_mem *mem,
 void ronde_image_add(struct ronde_image *image, const void *host, uint64_t count,
                      uint64_t element_bytes);
 
-/** Says where the device has what the host has here. */
+/** Adds an object of the host that is at another address of the device, without copying it. */
 void ronde_image_map(struct ronde_image *image, const void *host, uint64_t bytes, void *device);
 
 /** Ends adding: makes the copies. What overlaps on the host does so in the block. False when there is no memory. */

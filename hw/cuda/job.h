@@ -6,7 +6,7 @@
 #ifndef RONDE_HW_CUDA_JOB_H
 #define RONDE_HW_CUDA_JOB_H
 
-#include "engine/machine.h"
+#include "engine/execute/machine.h"
 
 /** Threads of a block that move data: with the deciding warp 16 warps, 4 per scheduler, so that each has 128 registers. */
 #define RONDE_MOVER_THREADS 480u
@@ -14,8 +14,8 @@
 /** Threads of a block: the movers, and before them a warp whose first thread decides what is moved. */
 #define RONDE_BLOCK_THREADS (32u + RONDE_MOVER_THREADS)
 
-/** Loads of each operand a mover has under way: 480 movers * 4 * 16 bytes are 30 KiB, what a multiprocessor's share of the
- * memory has to have in flight. */
+/** Loads of each operand a mover has under way: 480 movers * 4 * 16 bytes are 30 KiB, what a multiprocessor has to have in
+ * flight for its share of the memory's rate. */
 #define RONDE_VECTORS_AT_ONCE 4u
 
 /** Shared memory of a block in which it keeps what it polls; what does not fit stays in device memory. */
@@ -24,24 +24,25 @@
 /** Why blocks leave a run early; the first reason stands. */
 enum ronde_stop {
     RONDE_STOP_NOT,    /**< the run goes on */
-    RONDE_STOP_ABORT,  /**< somebody called abort */
+    RONDE_STOP_ABORT,  /**< abort was called */
     RONDE_STOP_TIMEOUT /**< the launch's limit is over */
 };
 
-/** A lane with a task of its own, so that the block that polls it may write both. */
-struct ronde_seat {
-    struct ronde_lane lane; /**< comes back with the step the lane has reached and what it waits for */
+/** A lane with its own copy of the task, so that the block that polls it may write both. */
+struct ronde_lane_slot {
+    struct ronde_lane lane; /**< written back with the step the lane has reached and what it waits for */
     struct ronde_task task; /**< its frame is the block's copy */
 };
 
-/** A run on one device. Block b of B polls the seats floor(b*S/B) .. floor((b+1)*S/B)-1 in turn. */
+/** A run on one device. Block b of B polls the lane slots floor(b*S/B) .. floor((b+1)*S/B)-1 in turn. */
 struct ronde_job {
-    const struct ronde_frame *frame; /**< of the run, but for first_piece, which the counters tell */
-    struct ronde_seat *seats;        /**< one per lane */
-    uint32_t seat_count;             /**< S */
-    uint32_t block_count;            /**< B */
-    uint64_t timeout_ns;             /**< 0 = no limit */
-    const uint32_t *abort;           /**< in memory of the host: not 0 when the run has to end */
+    const struct ronde_frame
+        *frame; /**< of the run, but for first_piece, which is derived from the counters */
+    struct ronde_lane_slot *lane_slots; /**< one per lane */
+    uint32_t lane_slot_count;           /**< S */
+    uint32_t block_count;               /**< B */
+    uint64_t timeout_ns;                /**< 0 = no limit */
+    const uint32_t *abort;              /**< in memory of the host: not 0 when the run has to end */
     uint32_t *stop; /**< in memory of the host: enum ronde_stop, written by the first block that stops */
 };
 

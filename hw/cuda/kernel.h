@@ -1,16 +1,20 @@
 /*
- * The persistent kernel for one element type: included by kernel_<type>.cu with RONDE_MOVE_TYPE defined. One block per
- * seat or several; warp 0 decides, the others move. No include guard: the file is a template.
+ * The persistent kernel for the element types of one width: included by kernel_<bytes>.cu with RONDE_MOVE_BYTES and
+ * RONDE_MOVE_WORD defined (move_width.h). One block per lane or for several; warp 0 decides, the others move. The deciding
+ * thread does not depend on the type and needs more registers than movers do: one kernel for all types of a width takes
+ * no more of a multiprocessor than one per type, and compiles the interpreter four times instead of once per type.
+ * No include guard: the file is a template.
  */
 #include "hw/cuda/device.h"
 
-#include "engine/elements.h"
-#include "hw/cuda/move.h"
+#include "hw/cuda/move_types.h"
 
-#define RONDE_KERNEL_PASTE(prefix, type) prefix##type
-#define RONDE_KERNEL_NAME(prefix, type) RONDE_KERNEL_PASTE(prefix, type)
+#include "hw/cuda/move_width.h"
 
-/* The deciding thread: polls the block's seats until the run is over. */
+#define RONDE_KERNEL_PASTE(prefix, bytes) prefix##bytes
+#define RONDE_KERNEL_NAME(prefix, bytes) RONDE_KERNEL_PASTE(prefix, bytes)
+
+/* The deciding thread: polls the block's lane slots until the run is over. */
 RONDE_INTERP void decide(struct ronde_block *block, const struct ronde_job *job, unsigned char *room)
 {
     ronde_block_open(block, job, blockIdx.x, room, RONDE_ROOM_BYTES);
@@ -20,32 +24,33 @@ RONDE_INTERP void decide(struct ronde_block *block, const struct ronde_job *job,
     ronde_port_barrier();
 }
 
-/* A moving thread: does its part of every command until it is dismissed. */
-RONDE_INTERP void move_along(const struct ronde_block *block, struct ronde_mover mover)
+/* A moving thread: executes its part of every command until RONDE_MOVE_END. */
+RONDE_INTERP void run_mover(const struct ronde_block *block, struct ronde_mover mover)
 {
     ronde_port_barrier();
     while (block->command.move != RONDE_MOVE_END) {
-        RONDE_KERNEL_NAME(ronde_move_, RONDE_MOVE_TYPE)(&block->command, mover);
+        RONDE_KERNEL_NAME(ronde_movers_, RONDE_MOVE_BYTES)
+        (&block->command, block->frame.dtype, mover);
         ronde_port_barrier();
         ronde_port_barrier();
     }
 }
 
-/* The rest of the deciding warp leaves at once: a barrier counts only threads that are still there. */
+/* The rest of the deciding warp exits at once: a barrier counts only threads that have not exited. */
 extern "C" __global__ void __launch_bounds__(RONDE_BLOCK_THREADS, 1)
-    RONDE_KERNEL_NAME(ronde_kernel_, RONDE_MOVE_TYPE)(const struct ronde_job *job)
+    RONDE_KERNEL_NAME(ronde_kernel_, RONDE_MOVE_BYTES)(const struct ronde_job *job)
 {
     __shared__ struct ronde_block block;
     __shared__ __align__(16) unsigned char room[RONDE_ROOM_BYTES];
     if (threadIdx.x == 0)
         decide(&block, job, room);
     else if (threadIdx.x >= RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS)
-        move_along(&block,
-                   {threadIdx.x - (RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS), RONDE_MOVER_THREADS});
+        run_mover(&block,
+                  {threadIdx.x - (RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS), RONDE_MOVER_THREADS});
 }
 
-/* The kernel as the runtime's C interface wants it. */
-extern "C" const void *RONDE_KERNEL_NAME(ronde_cuda_kernel_, RONDE_MOVE_TYPE)(void)
+/* The kernel as the runtime's C interface takes it. */
+extern "C" const void *RONDE_KERNEL_NAME(ronde_cuda_kernel_, RONDE_MOVE_BYTES)(void)
 {
-    return (const void *)RONDE_KERNEL_NAME(ronde_kernel_, RONDE_MOVE_TYPE);
+    return (const void *)RONDE_KERNEL_NAME(ronde_kernel_, RONDE_MOVE_BYTES);
 }

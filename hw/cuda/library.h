@@ -1,5 +1,5 @@
 /**
- * Libraries of NVIDIA's driver, which are looked for when they are needed: a build has none of them.
+ * Libraries of NVIDIA's driver, loaded at run time when they are needed: a build links none of them.
  */
 #ifndef RONDE_HW_CUDA_LIBRARY_H
 #define RONDE_HW_CUDA_LIBRARY_H

@@ -1,8 +1,8 @@
 /* Memory of connections between devices. See links.h. */
 #include "hw/cuda/links.h"
 
-/* What a box begins at: a pair of cache lines. */
-#define BOX_ALIGNMENT UINT64_C(128)
+/* Alignment of a connection's region: a pair of cache lines. */
+#define REGION_ALIGNMENT UINT64_C(128)
 
 static uint64_t total_connections(const struct ronde_schedule *schedule)
 {
@@ -32,7 +32,7 @@ static void fill_places(struct ronde_numbering *numbering)
     }
 }
 
-/* What the last connection of a program comes to, with itself. */
+/* Connections that a program receives: the count up to its last connection, included. */
 static uint64_t count_received(const struct ronde_numbering *numbering,
                                const struct ronde_program *program)
 {
@@ -100,31 +100,32 @@ static uint64_t number_of(const struct ronde_numbering *numbering, const struct 
            numbering->places[entry];
 }
 
-uint64_t ronde_box_length(const struct ronde_frame *frame)
+uint64_t ronde_shm_region_length(const struct ronde_frame *frame)
 {
     const uint64_t lengths = ronde_lengths_stride(frame->depth) * sizeof(uint64_t);
     const uint64_t slots = frame->slot_stride * frame->depth;
     const uint64_t bytes = frame->has_lines ? 2 * slots : lengths + slots;
-    return (bytes + BOX_ALIGNMENT - 1) / BOX_ALIGNMENT * BOX_ALIGNMENT;
+    return (bytes + REGION_ALIGNMENT - 1) / REGION_ALIGNMENT * REGION_ALIGNMENT;
 }
 
-/* Lines stand for a message of data and flags and are addressed in halves (machine.h), the head of a message first. */
-static void place_lines(struct ronde_end *end, const unsigned char *box)
+/* Lines hold data and flags and are addressed in halves (machine.h), the head line of a message first. */
+static void place_lines(struct ronde_end *end, const unsigned char *region)
 {
-    const uint64_t first = (uint64_t)(uintptr_t)box / 2 + RONDE_LINE_DATA_BYTES;
+    const uint64_t first = (uint64_t)(uintptr_t)region / 2 + RONDE_LINE_DATA_BYTES;
     end->slots = (unsigned char *)(uintptr_t)(RONDE_LINES_BIT | first);
     end->lengths = NULL;
 }
 
-static void place_slots(struct ronde_end *end, unsigned char *box, uint32_t depth)
+static void place_slots(struct ronde_end *end, unsigned char *region, uint32_t depth)
 {
-    end->lengths = (uint64_t *)(void *)box;
+    end->lengths = (uint64_t *)(void *)region;
     end->slots = (unsigned char *)(end->lengths + ronde_lengths_stride(depth));
 }
 
 /* The counter of a connection that its receiver polls, on one device, and the one its sender does, on another. */
-static void place_counters(struct ronde_end *end, bool is_send, const struct ronde_depot *receiver,
-                           const struct ronde_depot *sender, uint64_t number)
+static void place_counters(struct ronde_end *end, bool is_send,
+                           const struct ronde_remote_fifos *receiver,
+                           const struct ronde_remote_fifos *sender, uint64_t number)
 {
     struct ronde_fifo *const here = (struct ronde_fifo *)(void *)receiver->counters + number;
     struct ronde_fifo *const there = (struct ronde_fifo *)(void *)sender->counters + number;
@@ -135,43 +136,43 @@ static void place_counters(struct ronde_end *end, bool is_send, const struct ron
 /* The end of a port that a rank of the part has. */
 static void place_end(const struct ronde_frame *frame, const struct ronde_port *port, uint32_t rank,
                       const struct ronde_numbering *numbering, struct ronde_end *end,
-                      const struct ronde_depot *const depots[2])
+                      const struct ronde_remote_fifos *const fifos[2])
 {
-    const struct ronde_depot *const receiver = depots[port->is_send];
+    const struct ronde_remote_fifos *const receiver = fifos[port->is_send];
     const uint64_t number = number_of(numbering, port, port->is_send ? port->peer : rank);
-    const uint64_t box = (number - receiver->first) * ronde_box_length(frame);
-    place_counters(end, port->is_send, receiver, depots[!port->is_send], number);
+    const uint64_t region = (number - receiver->first) * ronde_shm_region_length(frame);
+    place_counters(end, port->is_send, receiver, fifos[!port->is_send], number);
     if (frame->has_lines)
-        place_lines(end, receiver->lines + box);
+        place_lines(end, receiver->lines + region);
     else
-        place_slots(end, receiver->slots + box, frame->depth);
+        place_slots(end, receiver->slots + region, frame->depth);
 }
 
-/* The depots of this rank and of the other end; both ends of a bridged connection lie with its receiver's bridge. */
-static void find_depots(const struct ronde_links *links, const struct ronde_port *port,
-                        uint32_t rank, const struct ronde_depot *out_pair[2])
+/* The memory of this rank and of the other end; both ends of a host-staged connection are in its receiver's staging. */
+static void find_fifos(const struct ronde_device_links *links, const struct ronde_port *port,
+                       uint32_t rank, const struct ronde_remote_fifos *out_pair[2])
 {
-    const uint32_t here = ronde_roster_site_of(links->roster, rank);
-    const uint32_t there = ronde_roster_site_of(links->roster, port->peer);
-    out_pair[0] = &links->depots[here];
-    out_pair[1] = &links->depots[there];
-    if (links->bridges && ronde_roster_is_here(links->roster, there) &&
-        links->is_bridged[there - links->roster->own])
+    const uint32_t here = ronde_rank_map_device_of(links->rank_map, rank);
+    const uint32_t there = ronde_rank_map_device_of(links->rank_map, port->peer);
+    out_pair[0] = &links->fifos[here];
+    out_pair[1] = &links->fifos[there];
+    if (links->stagings && ronde_rank_map_is_here(links->rank_map, there) &&
+        links->is_host_staged[there - links->rank_map->own])
         out_pair[0] = out_pair[1] =
-            &links->bridges[(port->is_send ? there : here) - links->roster->own];
+            &links->stagings[(port->is_send ? there : here) - links->rank_map->own];
 }
 
 void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering *numbering,
-                       const struct ronde_links *links)
+                       const struct ronde_device_links *links)
 {
     for (uint32_t t = 0; t < loaded->task_count; t++) {
         const struct ronde_task *task = &loaded->tasks[t];
         const struct ronde_port *ports = loaded->ports + (task->ends - loaded->ends);
         for (uint32_t c = 0; c < task->view.program->connection_count; c++) {
             const uint32_t rank = task->view.rank;
-            const struct ronde_depot *pair[2];
-            find_depots(links, &ports[c], rank, pair);
-            /* Memory that is not shared: such connections lie elsewhere. */
+            const struct ronde_remote_fifos *pair[2];
+            find_fifos(links, &ports[c], rank, pair);
+            /* Memory that is not shared: such connections lie in the host's (proxy.h). */
             if (!pair[1]->counters)
                 continue;
             place_end(&loaded->frame, &ports[c], rank, numbering, &task->ends[c], pair);

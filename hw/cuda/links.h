@@ -1,15 +1,15 @@
 /**
  * Where connections have their memory when their ranks are on several devices.
  *
- * What is polled lies with whoever polls it: slots, lengths and the count of posted messages on the receiver's device,
- * the count of freed slots on the sender's. So waiting never crosses a link, and a message is pushed once. All holders of
- * memory number connections alike, receiver after receiver, so that each finds its place in the memory of another.
+ * What is polled lies on the device that polls it: slots, lengths and the count of posted messages on the receiver's, the
+ * count of freed slots on the sender's. So polling never crosses a link, and a message is written across it once. All
+ * processes number connections alike, receiver after receiver, so that each computes its addresses in another's memory.
  */
 #ifndef RONDE_HW_CUDA_LINKS_H
 #define RONDE_HW_CUDA_LINKS_H
 
-#include "engine/loaded.h"
-#include "hw/cuda/roster.h"
+#include "engine/execute/loaded.h"
+#include "hw/cuda/rank_map.h"
 
 /** The numbers of a schedule's connections. Zero it before the first init. */
 struct ronde_numbering {
@@ -31,31 +31,31 @@ void ronde_numbering_fini(struct ronde_numbering *numbering);
 /** Number of the first connection that a rank receives; rank = ranks gives how many there are. */
 uint64_t ronde_numbering_first(const struct ronde_numbering *numbering, uint32_t rank);
 
-/** The memory for connections on one device, at addresses of the process that looks at it. */
-struct ronde_depot {
-    unsigned char *counters; /**< a struct ronde_fifo for every connection of the schedule, by number; those of which
-                                it has no end stay unused */
-    unsigned char *slots; /**< boxes of lengths and slots, for the connections received here */
-    unsigned char *lines; /**< boxes of slots made of lines, for the same */
+/** The memory for connections on one device, at addresses of this process. */
+struct ronde_remote_fifos {
+    unsigned char *counters; /**< a struct ronde_fifo for every connection of the schedule, by number; those
+                                without an end here stay unused */
+    unsigned char *slots; /**< regions of lengths and slots, for the connections received here */
+    unsigned char *lines; /**< regions of slots made of lines, for the same */
     uint64_t first;       /**< number of the first of these */
 };
 
-/** Bytes of a connection's box under a frame: lengths and slots, or lines. */
-uint64_t ronde_box_length(const struct ronde_frame *frame);
+/** Bytes of a connection's region with a frame: lengths and slots, or lines. */
+uint64_t ronde_shm_region_length(const struct ronde_frame *frame);
 
-/** Where a part's connections lie, all tables by site (roster.h). */
-struct ronde_links {
-    const struct ronde_roster *roster;
-    const struct ronde_depot
-        *depots; /**< as the part reaches them; what leads to one without memory is left alone */
-    const struct ronde_depot
-        *bridges; /**< of this process's sites, where it has any bridge, else NULL: memory of the
-                                          host for what comes from devices that do not reach this one */
-    const bool *is_bridged; /**< of this process's sites: those the part's device does not exchange memory with */
+/** Where a part's connections lie, all tables by global device number (rank_map.h). */
+struct ronde_device_links {
+    const struct ronde_rank_map *rank_map;
+    const struct ronde_remote_fifos *
+        fifos; /**< at addresses of the part's device; connections with one that has no memory are not placed */
+    const struct ronde_remote_fifos
+        *stagings; /**< of this process's devices, NULL where nothing is host-staged: memory of
+                                          the host for connections between devices without peer access */
+    const bool *is_host_staged; /**< of this process's devices: those without peer access to the part's */
 };
 
-/** Gives the ends of a part their memory, as the frame of the run that was prepared has it. */
+/** Sets the addresses of a part's ends, with the frame of the run that was prepared. */
 void ronde_links_place(struct ronde_loaded *loaded, const struct ronde_numbering *numbering,
-                       const struct ronde_links *links);
+                       const struct ronde_device_links *links);
 
 #endif

@@ -25,7 +25,7 @@ note() {
     [ "$status" = 0 ] || [ "$status" = - ] || failed=1
 }
 
-# Runs a part with a limit in seconds; goes on after a failure, since the other parts tell something of their own.
+# Runs a part with a limit in seconds; goes on after a failure, since the other parts give results of their own.
 part() {
     local name=$1 limit=$(($2 * ${RONDE_PATIENCE:-1}))
     shift 2
@@ -41,7 +41,7 @@ part() {
     note "$status" "$((SECONDS - start))" "$name"
 }
 
-# The same where a tool or a component may be missing, which is said and is no failure.
+# The same where a tool or a component may be missing, which is reported and is no failure.
 part_if() {
     local condition=$1
     shift

@@ -1,4 +1,4 @@
-/* A rank per process: shared device memory and agreement. See peers.h. */
+/* Ranks in several processes: shared device memory and handshakes. See peers.h. */
 #include "hw/cuda/peers.h"
 
 #include "hw/cuda/backend.h"
@@ -7,74 +7,74 @@
 
 #include <string.h>
 
-/* Between two looks at the star. */
+/* Interval of checks of the control channel. */
 #define CHECK_NS 1e6
 
-/* What a process says of itself: how a step of its own went, and what it is about to do. */
-struct statement {
+/* What a process sends to the others: the status of its last step, and what it is about to run. */
+struct report {
     struct ronde_error error;
-    struct ronde_card card;
+    struct ronde_handshake handshake;
 };
 
-/* Every process hears all others; the verdict is the first failure of one, or the first disagreement. */
-static enum ronde_status exchange(const struct ronde_cuda_peers *peers, const struct statement *mine,
-                                  struct statement *all, struct ronde_error *error)
+/* Exchanges reports among all; the result is the first failure of one, or the first disagreement. */
+static enum ronde_status exchange(const struct ronde_cuda_peers *peers, const struct report *mine,
+                                  struct report *all, struct ronde_error *error)
 {
     const struct ronde_comm *comm = peers->comm;
-    enum ronde_status status = ronde_star_allgather(comm->star, mine, sizeof *mine, all, error);
+    enum ronde_status status =
+        ronde_control_allgather(comm->control, mine, sizeof *mine, all, error);
     for (uint32_t rank = 0; rank < comm->ranks && status == RONDE_OK; rank++)
         if (all[rank].error.status != RONDE_OK)
             status = ronde_fail(error, all[rank].error.status, "rank %u: %.480s", rank,
                                 all[rank].error.message);
     for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
-        if (!ronde_card_is_same(&all[0].card, &all[rank].card))
-            status = ronde_card_refuse(0, &all[0].card, rank, &all[rank].card, error);
+        if (!ronde_handshake_is_same(&all[0].handshake, &all[rank].handshake))
+            status = ronde_handshake_refuse(0, &all[0].handshake, rank, &all[rank].handshake, error);
     return status;
 }
 
-/* How a step went goes to the others; this process's own failure stays its own. */
-static enum ronde_status tell(const struct ronde_cuda_peers *peers, struct statement *mine,
-                              struct statement *all, enum ronde_status status,
-                              struct ronde_error *error)
+/* Sends a step's status to the others. A failure of this process's own is returned before one of theirs. */
+static enum ronde_status share_status(const struct ronde_cuda_peers *peers, struct report *mine,
+                                      struct report *all, enum ronde_status status,
+                                      struct ronde_error *error)
 {
     struct ronde_error verdict = {0};
     mine->error.status = status;
     if (status != RONDE_OK && error)
         memcpy(mine->error.message, error->message, sizeof mine->error.message);
-    const enum ronde_status heard = exchange(peers, mine, all, &verdict);
-    if (status != RONDE_OK || heard == RONDE_OK)
+    const enum ronde_status received = exchange(peers, mine, all, &verdict);
+    if (status != RONDE_OK || received == RONDE_OK)
         return status;
-    return ronde_fail(error, heard, "%s", verdict.message);
+    return ronde_fail(error, received, "%s", verdict.message);
 }
 
-static struct statement *new_statements(const struct ronde_cuda_peers *peers,
-                                        struct ronde_error *error)
+static struct report *new_reports(const struct ronde_cuda_peers *peers, struct ronde_error *error)
 {
     struct ronde_comm *comm = peers->comm;
-    struct statement *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
+    struct report *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
     if (all)
         return all;
-    /* The others wait for what this process cannot say. */
-    ronde_star_abort(comm->star);
+    /* The others wait in the exchange, which this process cannot enter. */
+    ronde_control_abort(comm->control);
     (void)ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     return NULL;
 }
 
-static struct statement state(const struct ronde_schedule *schedule,
-                              const struct ronde_launch *launch)
+static struct report make_report(const struct ronde_schedule *schedule,
+                                 const struct ronde_launch *launch)
 {
-    struct statement mine;
+    struct report mine;
     memset(&mine, 0, sizeof mine);
-    ronde_card_fill(&mine.card, schedule);
-    mine.card.slot_bytes = launch->slot_bytes;
-    mine.card.depth = launch->depth;
-    mine.card.count = launch->count;
-    mine.card.dtype = launch->dtype;
-    mine.card.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
+    ronde_handshake_fill(&mine.handshake, schedule);
+    mine.handshake.slot_bytes = launch->slot_bytes;
+    mine.handshake.depth = launch->depth;
+    mine.handshake.count = launch->count;
+    mine.handshake.dtype = launch->dtype;
+    mine.handshake.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
     return mine;
 }
 
-/* Tables of the others, and what may be launched. */
+/* Tables of the other processes' blocks, and the limits of launches. */
 static enum ronde_status prepare_tables(struct ronde_cuda_peers *peers,
                                         const struct ronde_schedule *schedule,
                                         struct ronde_error *error)
@@ -82,53 +82,53 @@ static enum ronde_status prepare_tables(struct ronde_cuda_peers *peers,
     struct ronde_comm *comm = peers->comm;
     const struct ronde_comm_plan *plan = &comm->options.plan;
     const struct ronde_launch none = {.depth = plan->depth};
-    const struct ronde_roster *roster = peers->roster;
+    const struct ronde_rank_map *rank_map = peers->rank_map;
     peers->slot_bytes = plan->slot_bytes ? plan->slot_bytes : RONDE_CUDA_SLOT_BYTES;
     peers->depth = ronde_launch_depth(schedule, &none);
-    peers->own = ronde_mem_new(comm->mem, roster->own_count, sizeof *peers->own);
-    peers->others =
-        ronde_mem_new(comm->mem, (size_t)roster->own_count * roster->count, sizeof *peers->others);
+    peers->own = ronde_mem_new(comm->mem, rank_map->own_count, sizeof *peers->own);
+    peers->others = ronde_mem_new(comm->mem, (size_t)rank_map->own_count * rank_map->count,
+                                  sizeof *peers->others);
     return peers->own && peers->others
                ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", roster->count);
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", rank_map->count);
 }
 
-/* Every process says what it is about to load; has shared its memory; is in the others' and has cleared its own. */
-enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers,
-                                        const struct ronde_numbering *numbering,
-                                        struct ronde_depot *depots, enum ronde_status status,
-                                        struct ronde_error *error)
+/* Two exchanges: what each process is about to load; then that its memory is cleared and shared, and others' mapped. */
+enum ronde_status ronde_cuda_peers_connect(struct ronde_cuda_peers *peers,
+                                           const struct ronde_numbering *numbering,
+                                           struct ronde_remote_fifos *fifos,
+                                           enum ronde_status status, struct ronde_error *error)
 {
     struct ronde_comm *comm = peers->comm;
-    struct statement *all = new_statements(peers, error);
+    struct report *all = new_reports(peers, error);
     if (!all)
         return RONDE_NO_MEMORY;
     const enum ronde_status prepared = prepare_tables(peers, numbering->schedule, error);
     status = status == RONDE_OK ? prepared : status;
     const struct ronde_launch plan = {.slot_bytes = peers->slot_bytes, .depth = peers->depth};
-    struct statement mine = state(numbering->schedule, &plan);
-    status = tell(peers, &mine, all, status, error);
+    struct report mine = make_report(numbering->schedule, &plan);
+    status = share_status(peers, &mine, all, status, error);
     if (status == RONDE_OK)
-        status =
-            tell(peers, &mine, all, ronde_share_exchange(peers, numbering, depots, error), error);
+        status = share_status(peers, &mine, all,
+                              ronde_share_exchange(peers, numbering, fifos, error), error);
     ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
     return status;
 }
 
-void ronde_cuda_peers_leave(struct ronde_cuda_peers *peers)
+void ronde_cuda_peers_disconnect(struct ronde_cuda_peers *peers)
 {
     const struct ronde_comm *comm = peers->comm;
-    const struct ronde_roster *roster = peers->roster;
-    const bool is_met = peers->own && peers->others;
+    const struct ronde_rank_map *rank_map = peers->rank_map;
+    const bool has_tables = peers->own && peers->others;
     struct ronde_error ignored = {0};
-    if (is_met)
-        ronde_share_leave_others(peers);
-    /* Memory may go only after the others are out of it. Where the communicator has failed, nobody waits. */
-    (void)ronde_star_allgather(comm->star, NULL, 0, NULL, &ignored);
-    if (is_met)
+    if (has_tables)
+        ronde_share_unmap_others(peers);
+    /* Memory is freed only after the others have unmapped it. Where the communicator has failed, this returns at once. */
+    (void)ronde_control_allgather(comm->control, NULL, 0, NULL, &ignored);
+    if (has_tables)
         ronde_share_free_own(peers);
-    ronde_mem_free(comm->mem, peers->own, roster->own_count, sizeof *peers->own);
-    ronde_mem_free(comm->mem, peers->others, (size_t)roster->own_count * roster->count,
+    ronde_mem_free(comm->mem, peers->own, rank_map->own_count, sizeof *peers->own);
+    ronde_mem_free(comm->mem, peers->others, (size_t)rank_map->own_count * rank_map->count,
                    sizeof *peers->others);
 }
 
@@ -154,11 +154,11 @@ enum ronde_status ronde_cuda_peers_agree(struct ronde_cuda_peers *peers,
                                          const struct ronde_launch *launch,
                                          enum ronde_status status, struct ronde_error *error)
 {
-    struct statement *all = new_statements(peers, error);
-    struct statement mine = state(schedule, launch);
+    struct report *all = new_reports(peers, error);
+    struct report mine = make_report(schedule, launch);
     if (!all)
         return RONDE_NO_MEMORY;
-    status = tell(peers, &mine, all, status, error);
+    status = share_status(peers, &mine, all, status, error);
     ronde_mem_free(peers->comm->mem, all, peers->comm->ranks, sizeof *all);
     return status;
 }
@@ -169,10 +169,10 @@ enum ronde_status ronde_cuda_peers_check(struct ronde_cuda_peers *peers, struct 
     if (now_ns - peers->checked_ns < CHECK_NS)
         return RONDE_OK;
     peers->checked_ns = now_ns;
-    return ronde_star_check(peers->comm->star, error);
+    return ronde_control_check(peers->comm->control, error);
 }
 
 void ronde_cuda_peers_alarm(struct ronde_cuda_peers *peers, const struct ronde_error *why)
 {
-    ronde_star_alarm(peers->comm->star, why);
+    ronde_control_alarm(peers->comm->control, why);
 }

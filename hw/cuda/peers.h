@@ -1,68 +1,69 @@
 /**
  * The other processes of a program whose ranks are in several, on devices of their own.
  *
- * Every process lets the others of its host into one block of each of its devices' memory, which holds the connections
- * that ranks there receive and the counters they poll (share.c). What they say to each other, at loading and before every new launch, travels on the
- * communicator's star; a process that is lost is noticed there, and kernels are told to end.
+ * Every process shares, with the others of its host, one block of each of its devices' memory, which holds the connections
+ * that ranks there receive and the counters they poll (share.c). Handshakes, at loading and before every new launch, go
+ * over the communicator's control channel; a lost process is detected there, and kernels are then stopped.
  */
 #ifndef RONDE_HW_CUDA_PEERS_H
 #define RONDE_HW_CUDA_PEERS_H
 
 #include "hw/comm/comm.h"
-#include "hw/cuda/part.h"
-#include "hw/cuda/roster.h"
+#include "hw/cuda/device_program.h"
+#include "hw/cuda/rank_map.h"
 
 /** Memory of a device that several processes use. */
 struct ronde_shared_block {
-    void *start; /**< as this process sees it; NULL = it is not there, or this process was not let in */
+    void *start; /**< at this process's address; NULL = there is none, or it is not mapped here */
     uint64_t bytes;
     enum ronde_sharing sharing;
 };
 
-/** What a process knows of the others. */
+/** A process's state about the others. */
 struct ronde_cuda_peers {
     struct ronde_comm *comm;    /**< NULL = there are none: all ranks are in this process */
     enum ronde_sharing sharing; /**< the caller's choice */
-    const struct ronde_roster *roster;
-    struct ronde_cuda_part *parts;  /**< of this process, one per site here */
-    struct ronde_shared_block *own; /**< one per site here */
-    struct ronde_shared_block *others; /**< per site here, one per site: those it has connections with */
-    uint64_t slot_bytes;               /**< the longest slot of any launch */
-    uint32_t depth;                    /**< the most slots of any launch */
-    double checked_ns;                 /**< when the star was last looked at */
+    const struct ronde_rank_map *rank_map;
+    struct ronde_device_program *parts; /**< of this process, one per device here */
+    struct ronde_shared_block *own;     /**< one per device here */
+    struct ronde_shared_block
+        *others; /**< per device here, one per global device: those it has connections with */
+    uint64_t slot_bytes; /**< the longest slot of any launch */
+    uint32_t depth;      /**< the most slots of any launch */
+    double checked_ns;   /**< when the control channel was last checked */
 };
 
 /**
- * Shares memory with the processes this one has connections with, and fills `depots`: per site here, one per site.
- * comm, sharing, roster and parts have been set. `status`: how loading the parts went, with its error. Collective: it
- * succeeds in all or fails in all. On failure the caller calls leave all the same. Errors: NO_MEMORY; REJECTED naming two
- * processes that load different things; DEVICE; UNAVAILABLE; the communicator's.
+ * Shares memory with the processes this one has connections with, and fills `fifos`: per device here, one per global
+ * device. comm, sharing, rank_map and parts have been set. `status`: how loading the parts went, with its error.
+ * Collective: it succeeds in all or fails in all. On failure the caller calls disconnect all the same. Errors: NO_MEMORY;
+ * REJECTED naming two processes that load different things; DEVICE; UNAVAILABLE; the communicator's.
  */
-enum ronde_status ronde_cuda_peers_meet(struct ronde_cuda_peers *peers,
-                                        const struct ronde_numbering *numbering,
-                                        struct ronde_depot *depots, enum ronde_status status,
-                                        struct ronde_error *error);
+enum ronde_status ronde_cuda_peers_connect(struct ronde_cuda_peers *peers,
+                                           const struct ronde_numbering *numbering,
+                                           struct ronde_remote_fifos *fifos,
+                                           enum ronde_status status, struct ronde_error *error);
 
-/** Goes out of the others' memory, and waits until they are out of this one's. Collective. */
-void ronde_cuda_peers_leave(struct ronde_cuda_peers *peers);
+/** Unmaps the other processes' memory, then waits until all of them have unmapped this one's. Collective. */
+void ronde_cuda_peers_disconnect(struct ronde_cuda_peers *peers);
 
 /** Fills in what a launch leaves open. Errors: BAD_ARGUMENT for more than was loaded; UNSUPPORTED. */
 enum ronde_status ronde_cuda_peers_settle(const struct ronde_cuda_peers *peers,
                                           struct ronde_launch *launch, struct ronde_error *error);
 
 /**
- * Says that this process is ready for a launch, or why not, and hears the others. Collective. Errors: this process's, or
- * another's; REJECTED naming two ranks that disagree and in what; the communicator's.
+ * Handshake before a launch: sends that this process is ready, or its error, and receives the others'. Collective. Errors:
+ * this process's, or another's; REJECTED naming two ranks that disagree and in what; the communicator's.
  */
 enum ronde_status ronde_cuda_peers_agree(struct ronde_cuda_peers *peers,
                                          const struct ronde_schedule *schedule,
                                          const struct ronde_launch *launch,
                                          enum ronde_status status, struct ronde_error *error);
 
-/** Looks for bad news, now and then. Never blocks. Errors: the communicator's. */
+/** Polls the control channel for failures, at most once a millisecond. Never blocks. Errors: the communicator's. */
 enum ronde_status ronde_cuda_peers_check(struct ronde_cuda_peers *peers, struct ronde_error *error);
 
-/** Tells the others that a run has failed here, and why. */
+/** Sends the others a failure of a run here. */
 void ronde_cuda_peers_alarm(struct ronde_cuda_peers *peers, const struct ronde_error *why);
 
 #endif

@@ -1,4 +1,4 @@
-/* Programs on devices: preparing, starting, and what became of a run. See program.h. */
+/* Programs on devices: preparing, starting, and the outcome of a run. See program.h. */
 #include "hw/cuda/program.h"
 
 #include "hw/cuda/backend.h"
@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
-/* Between devices a message is pushed: stores cross a link without waiting, loads wait for the way there and back. */
+/* Between devices a message is pushed: stores cross a link without waiting, loads wait for a round trip. */
 static const struct ronde_habits habits_of_one = {.slot_bytes = RONDE_CUDA_SLOT_BYTES,
                                                   .pull_from_bytes = {RONDE_CUDA_PULL_FROM_BYTES,
                                                                       RONDE_CUDA_PULL_FROM_BYTES},
@@ -25,49 +25,49 @@ uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
     return program->parts[0].gpu->words(program->parts[0].queue);
 }
 
-/* Whether some ranks are processes that do not reach each other's devices. */
+/* Whether some ranks are processes that cannot map each other's device memory. */
 static bool has_proxy(const struct ronde_cuda_program *program)
 {
-    return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_PROC;
+    return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_SHM;
 }
 
-/* Whether some ranks are processes that do. */
+/* Whether some ranks are processes that can. */
 static bool has_peers(const struct ronde_cuda_program *program)
 {
     return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_UCX;
 }
 
-/* A part's view of all sites' memory. */
-static struct ronde_depot *depots_of(const struct ronde_cuda_program *program, uint32_t part)
+/* All devices' memory, at addresses of a part's device. */
+static struct ronde_remote_fifos *fifos_of(const struct ronde_cuda_program *program, uint32_t part)
 {
-    return program->depots + (size_t)part * program->roster.count;
+    return program->fifos + (size_t)part * program->rank_map.count;
 }
 
 static enum ronde_status init_part(struct ronde_cuda_program *program, uint32_t p,
                                    const struct ronde_gpu *gpu, struct ronde_error *error)
 {
-    const uint32_t *firsts = program->roster.firsts + program->roster.own;
+    const uint32_t *firsts = program->rank_map.firsts + program->rank_map.own;
     const struct ronde_staging ranks = {.first_rank = firsts[p],
                                         .rank_count = firsts[p + 1] - firsts[p]};
-    return ronde_cuda_part_init(&program->parts[p], gpu, program->mem, &program->numbering, ranks,
-                                error);
+    return ronde_device_program_init(&program->parts[p], gpu, program->mem, &program->numbering,
+                                     ranks, error);
 }
 
 /* Tables of parts and connections. */
 static enum ronde_status init_tables(struct ronde_cuda_program *program,
                                      const struct ronde_cuda_place *place, struct ronde_error *error)
 {
-    const uint32_t parts = program->roster.own_count;
+    const uint32_t parts = program->rank_map.own_count;
     program->part_count = parts;
     program->parts = ronde_mem_new(program->mem, parts, sizeof *program->parts);
-    program->depots =
-        ronde_mem_new(program->mem, (size_t)parts * program->roster.count, sizeof *program->depots);
-    if (!program->parts || !program->depots)
+    program->fifos = ronde_mem_new(program->mem, (size_t)parts * program->rank_map.count,
+                                   sizeof *program->fifos);
+    if (!program->parts || !program->fifos)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule on %u devices",
                           parts);
     const enum ronde_status status =
-        ronde_bridges_init(&program->bridges, place->strangers, place->gpu_count, parts,
-                           program->mem, place->gpus[0], error);
+        ronde_host_stagings_init(&program->stagings, place->unreachable, place->gpu_count, parts,
+                                 program->mem, place->gpus[0], error);
     return status == RONDE_OK
                ? ronde_numbering_init(&program->numbering, program->schedule, program->mem, error)
                : status;
@@ -79,26 +79,28 @@ static enum ronde_status init_parts(struct ronde_cuda_program *program,
     enum ronde_status status = init_tables(program, place, error);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = init_part(program, p, place->gpus[p], error);
-    /* No kernel may find a counter of another device that is not cleared yet. */
+    /* No kernel may read a counter of another device before it is cleared. */
     return status == RONDE_OK ? ronde_cuda_program_finish(program, NULL, error) : status;
 }
 
-/* Who has which ranks. A communicator's program stands for one rank per process (proxy.h). */
-static enum ronde_status fill_roster(struct ronde_cuda_program *program,
-                                     const struct ronde_cuda_place *place, struct ronde_error *error)
+/* Fills the rank map. A communicator's program is one rank per process (proxy.h). */
+static enum ronde_status fill_rank_map(struct ronde_cuda_program *program,
+                                       const struct ronde_cuda_place *place,
+                                       struct ronde_error *error)
 {
     const struct ronde_comm *comm = place->comm;
     const uint32_t ranks = program->schedule->ranks;
-    const struct ronde_crew alone = {ranks, place->gpu_count};
-    program->roster.mem = program->mem;
+    const struct ronde_process_share alone = {ranks, place->gpu_count};
+    program->rank_map.mem = program->mem;
     if (!comm)
-        return ronde_roster_fill(&program->roster, &alone, 1, 0, ranks, error);
+        return ronde_rank_map_fill(&program->rank_map, &alone, 1, 0, ranks, error);
     if (has_proxy(program) && ranks > comm->ranks)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%u ranks in %u processes on several hosts: a process has several ranks "
                           "only where all are on one host",
                           ranks, comm->ranks);
-    return ronde_roster_fill(&program->roster, place->crews, comm->ranks, comm->rank, ranks, error);
+    return ronde_rank_map_fill(&program->rank_map, place->shares, comm->ranks, comm->rank, ranks,
+                               error);
 }
 
 enum ronde_status
@@ -110,59 +112,59 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
     program->numbering.schedule = schedule;
     program->peers.comm = place->comm;
     program->peers.sharing = place->sharing;
-    program->peers.roster = &program->roster;
-    enum ronde_status status = fill_roster(program, place, error);
+    program->peers.rank_map = &program->rank_map;
+    enum ronde_status status = fill_rank_map(program, place, error);
     if (status == RONDE_OK)
         status = init_parts(program, place, error);
     program->peers.parts = program->parts;
-    program->has_met = has_peers(program);
+    program->must_disconnect = has_peers(program);
     if (has_peers(program))
-        status = ronde_cuda_peers_meet(&program->peers, &program->numbering, program->depots,
-                                       status, error);
-    return has_proxy(program)
-               ? ronde_cuda_proxy_load(&program->proxy, place->comm, program->parts, status, error)
-               : status;
+        status = ronde_cuda_peers_connect(&program->peers, &program->numbering, program->fifos,
+                                          status, error);
+    return has_proxy(program) ? ronde_cuda_proxy_load(&program->proxy, place->comm, program->parts,
+                                                      place->gpu_direct, status, error)
+                              : status;
 }
 
 void ronde_cuda_program_fini(struct ronde_cuda_program *program)
 {
-    ronde_cuda_courier_close(program->courier);
+    ronde_cuda_progress_close(program->progress);
     if (has_proxy(program))
         ronde_cuda_proxy_unload(&program->proxy);
-    if (program->has_met)
-        ronde_cuda_peers_leave(&program->peers);
+    if (program->must_disconnect)
+        ronde_cuda_peers_disconnect(&program->peers);
     for (uint32_t p = 0; program->parts && p < program->part_count; p++)
-        ronde_cuda_part_fini(&program->parts[p]);
-    ronde_bridges_fini(&program->bridges);
+        ronde_device_program_fini(&program->parts[p]);
+    ronde_host_stagings_fini(&program->stagings);
     ronde_numbering_fini(&program->numbering);
     ronde_mem_free(program->mem, program->parts, program->part_count, sizeof *program->parts);
-    ronde_mem_free(program->mem, program->depots,
-                   (size_t)program->part_count * program->roster.count, sizeof *program->depots);
-    ronde_roster_free(&program->roster);
+    ronde_mem_free(program->mem, program->fifos,
+                   (size_t)program->part_count * program->rank_map.count, sizeof *program->fifos);
+    ronde_rank_map_free(&program->rank_map);
 }
 
 /* Prepares every part by itself, its buffers staged. */
 static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
                                        const struct ronde_launch *launch, struct ronde_error *error)
 {
-    struct ronde_habits habits = program->roster.count == 1 ? habits_of_one : habits_of_several;
+    struct ronde_habits habits = program->rank_map.count == 1 ? habits_of_one : habits_of_several;
     enum ronde_status status = RONDE_OK;
     if (program->peers.comm)
         habits.slot_bytes = program->peers.slot_bytes;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
-        struct ronde_cuda_part *part = &program->parts[p];
+        struct ronde_device_program *part = &program->parts[p];
         struct ronde_launch staged;
         const bool was_dirty = part->loaded->is_dirty;
         status = ronde_staging_enter(&part->staging, launch, part->queue, &staged, error);
         if (status == RONDE_OK)
             status = ronde_loaded_prepare(part->loaded, &staged, &habits, error);
         if (status == RONDE_OK && was_dirty)
-            status = ronde_cuda_part_clear_counters(part, error);
+            status = ronde_device_program_clear_counters(part, error);
     }
     return status;
 }
 
-/* Whether all parts read messages where they lie, or none does: each knows its own buffers only. */
+/* Whether all parts read messages in place, or none does: each decides by its own buffers only. */
 static bool agree(const struct ronde_cuda_program *program)
 {
     const struct ronde_frame *first = &program->parts[0].loaded->frame;
@@ -172,7 +174,7 @@ static bool agree(const struct ronde_cuda_program *program)
     return true;
 }
 
-/* Whether a block of the caller's that its own device uses as it is can be read by all the others. */
+/* Whether a block of the caller's that its own device accesses without a shadow can be read by all the others. */
 static bool is_open_to_all(const struct ronde_cuda_program *program, uint32_t owner,
                            struct ronde_stretch block)
 {
@@ -187,12 +189,12 @@ static bool is_open_to_all(const struct ronde_cuda_program *program, uint32_t ow
     return true;
 }
 
-/* Whether every device may read the buffers of ranks on every other. Shadows are open to all. */
+/* Whether every device may read the buffers of ranks on every other. Shadows are readable by all. */
 static bool are_buffers_open(const struct ronde_cuda_program *program,
                              const struct ronde_launch *launch)
 {
     const struct ronde_schedule *schedule = program->schedule;
-    const uint32_t *firsts = program->roster.firsts + program->roster.own;
+    const uint32_t *firsts = program->rank_map.firsts + program->rank_map.own;
     bool is_open = true;
     for (uint32_t p = 0; p < program->part_count; p++)
         for (uint32_t rank = firsts[p]; rank < firsts[p + 1]; rank++)
@@ -208,32 +210,32 @@ static bool are_buffers_open(const struct ronde_cuda_program *program,
     return is_open;
 }
 
-/* Every part makes room for what it receives. */
+/* Every part allocates memory for what it receives. */
 static enum ronde_status reserve_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
-        struct ronde_cuda_part *part = &program->parts[p];
-        status = ronde_cuda_part_reserve(part, &part->loaded->frame, error);
+        struct ronde_device_program *part = &program->parts[p];
+        status = ronde_device_program_reserve(part, &part->loaded->frame, error);
         for (uint32_t q = 0; q < program->part_count; q++)
-            depots_of(program, q)[program->roster.own + p] = ronde_cuda_part_depot(part);
+            fifos_of(program, q)[program->rank_map.own + p] = ronde_device_program_fifos(part);
     }
     return status;
 }
 
-/* All ends learn where their connections are. */
+/* Sets the addresses of all ends' connections. */
 static enum ronde_status connect_parts(struct ronde_cuda_program *program, struct ronde_error *error)
 {
-    const struct ronde_bridges *bridges = &program->bridges;
-    struct ronde_links links = {.roster = &program->roster, .bridges = bridges->depots};
-    /* Processes have done so when they met. */
+    const struct ronde_host_stagings *stagings = &program->stagings;
+    struct ronde_device_links links = {.rank_map = &program->rank_map, .stagings = stagings->fifos};
+    /* Processes have allocated them while connecting. */
     enum ronde_status status = program->peers.comm ? RONDE_OK : reserve_parts(program, error);
     if (status == RONDE_OK)
-        status = ronde_bridges_prepare(&program->bridges, program->parts, error);
+        status = ronde_host_stagings_prepare(&program->stagings, program->parts, error);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
-        links.depots = depots_of(program, p);
-        if (bridges->depots)
-            links.is_bridged = bridges->is_bridged + (size_t)p * bridges->count;
+        links.fifos = fifos_of(program, p);
+        if (stagings->fifos)
+            links.is_host_staged = stagings->is_host_staged + (size_t)p * stagings->count;
         ronde_links_place(program->parts[p].loaded, &program->numbering, &links);
     }
     if (has_proxy(program))
@@ -241,7 +243,7 @@ static enum ronde_status connect_parts(struct ronde_cuda_program *program, struc
     return status;
 }
 
-/* Sends what was prepared; where there are several devices, no kernel may start before all is there. */
+/* Sends what was prepared; with several devices, no kernel may start before all of it has arrived. */
 static enum ronde_status send_parts(struct ronde_cuda_program *program, uint64_t timeout_ns,
                                     struct ronde_error *error)
 {
@@ -250,8 +252,8 @@ static enum ronde_status send_parts(struct ronde_cuda_program *program, uint64_t
     __atomic_store_n(&words[0], 0, __ATOMIC_RELAXED);
     __atomic_store_n(&words[1], RONDE_STOP_NOT, __ATOMIC_RELAXED);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = ronde_cuda_part_send(&program->parts[p], words, timeout_ns, error);
-    return status == RONDE_OK && program->roster.count > 1
+        status = ronde_device_program_send(&program->parts[p], words, timeout_ns, error);
+    return status == RONDE_OK && program->rank_map.count > 1
                ? ronde_cuda_program_finish(program, NULL, error)
                : status;
 }
@@ -260,7 +262,7 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
                                  const struct ronde_launch *launch, struct ronde_error *error)
 {
     struct ronde_launch staged = *launch;
-    if (ronde_bridges_exist(&program->bridges) && launch->protocol > RONDE_PROTOCOL_STAGED)
+    if (ronde_host_stagings_exist(&program->stagings) && launch->protocol > RONDE_PROTOCOL_STAGED)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "launch: protocol %s, devices behind a bridge share slots, not buffers",
                           ronde_protocol_text(launch->protocol));
@@ -276,24 +278,24 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
 }
 
 enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
-                                             const struct ronde_launch *given,
+                                             const struct ronde_launch *requested,
                                              struct ronde_error *error)
 {
-    struct ronde_launch launch = *given;
+    struct ronde_launch launch = *requested;
     struct ronde_cuda_peers *peers = &program->peers;
     enum ronde_status status = RONDE_OK;
     program->is_prepared = false;
-    ronde_cuda_courier_close(program->courier);
-    program->courier = NULL;
+    ronde_cuda_progress_close(program->progress);
+    program->progress = NULL;
     if (has_proxy(program)) {
-        launch = ronde_cuda_proxy_settle(&program->proxy, given);
+        launch = ronde_cuda_proxy_settle(&program->proxy, requested);
         program->proxy.words = ronde_cuda_program_words(program);
     }
     if (has_peers(program))
         status = ronde_cuda_peers_settle(peers, &launch, error);
     if (status == RONDE_OK)
         status = prepare(program, &launch, error);
-    /* Also after a failure: the others wait to hear of it. Without shared memory a communicator's run sees to that. */
+    /* Also after a failure: the others wait for this rank's status. Without shared memory a communicator's run sends it. */
     if (has_peers(program))
         status = ronde_cuda_peers_agree(peers, program->schedule, &launch, status, error);
     program->is_prepared = status == RONDE_OK;
@@ -313,38 +315,38 @@ enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *p
                                                     struct ronde_error *error)
 {
     program->proxy.failure = (struct ronde_error){.status = RONDE_OK};
-    return has_proxy(program) ? ronde_cuda_courier_open(&program->proxy, launch, program->mem,
-                                                        &program->courier, error)
+    return has_proxy(program) ? ronde_cuda_progress_open(&program->proxy, launch, program->mem,
+                                                         &program->progress, error)
                               : RONDE_OK;
 }
 
-/* A run in a stream, between the calls that tell the courier of it. A communicator has one rank here: one part. */
+/* A run in a stream, between the calls that notify the progress thread. A communicator has one rank here: one part. */
 static enum ronde_status enqueue(struct ronde_cuda_program *program, void *stream,
                                  struct ronde_error *error)
 {
-    struct ronde_cuda_part *part = &program->parts[0];
+    struct ronde_device_program *part = &program->parts[0];
     const struct ronde_gpu *gpu = part->gpu;
-    void *const courier = program->courier;
+    void *const progress = program->progress;
     enum ronde_status status =
-        gpu->call(part->queue, stream, ronde_cuda_courier_begin, courier, error);
+        gpu->call(part->queue, stream, ronde_cuda_progress_begin, progress, error);
     if (status == RONDE_OK)
-        status = ronde_cuda_part_start(part, stream, error);
+        status = ronde_device_program_start(part, stream, error);
     return status == RONDE_OK
-               ? gpu->call(part->queue, stream, ronde_cuda_courier_end, courier, error)
+               ? gpu->call(part->queue, stream, ronde_cuda_progress_end, progress, error)
                : status;
 }
 
-/* A kernel whose peers could not start is told to stop, or it would wait for them. */
+/* A kernel whose peers could not start is stopped, or it would wait for them. */
 enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *const *streams,
                                            struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    if (program->courier && streams)
+    if (program->progress && streams)
         return enqueue(program, streams[0], error);
     if (has_proxy(program))
         return ronde_cuda_proxy_run(&program->proxy, &program->launch, error);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = ronde_cuda_part_start(&program->parts[p], streams ? streams[p] : NULL, error);
+        status = ronde_device_program_start(&program->parts[p], streams ? streams[p] : NULL, error);
     if (status == RONDE_OK || program->part_count == 1)
         return status;
     __atomic_store_n(&ronde_cuda_program_words(program)[0], 1, __ATOMIC_RELEASE);
@@ -357,19 +359,19 @@ void ronde_cuda_program_abandon(struct ronde_cuda_program *program)
 {
     for (uint32_t p = 0; p < program->part_count; p++)
         ronde_loaded_finish(program->parts[p].loaded, false);
-    program->bridges.is_abandoned = true;
+    program->stagings.is_abandoned = true;
     program->is_prepared = false;
 }
 
-/* Bad news of other processes end the kernels here; what has become of them is seen when they are over. */
-enum ronde_status ronde_cuda_program_listen(struct ronde_cuda_program *program,
-                                            struct ronde_error *error)
+/* A failure in another process stops the kernels here; their outcome is read when they are over. */
+enum ronde_status ronde_cuda_program_poll_peers(struct ronde_cuda_program *program,
+                                                struct ronde_error *error)
 {
     if (!program->peers.comm)
         return RONDE_OK;
-    /* Meanwhile the communicator is the courier's, who listens. */
-    if (program->courier) {
-        ronde_cuda_courier_await(program->courier);
+    /* The communicator is in use by the progress thread, which detects failures itself. */
+    if (program->progress) {
+        ronde_cuda_progress_await(program->progress);
         return RONDE_OK;
     }
     const enum ronde_status status = ronde_cuda_peers_check(&program->peers, error);
@@ -384,22 +386,22 @@ enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program,
     enum ronde_status status = RONDE_OK;
     struct ronde_error later = {0};
     *out_over = true;
-    if (program->courier) {
-        const struct ronde_cuda_part *part = program->parts;
+    if (program->progress) {
+        const struct ronde_device_program *part = program->parts;
         status = part->gpu->is_over(part->queue, out_over, error);
-        *out_over = *out_over && ronde_cuda_courier_is_idle(program->courier);
+        *out_over = *out_over && ronde_cuda_progress_is_idle(program->progress);
         return status;
     }
     if (has_proxy(program))
         return ronde_cuda_proxy_test(&program->proxy, out_over, error);
-    /* Wait says what the news are. */
-    (void)ronde_cuda_program_listen(program, &later);
+    /* Wait returns the error. */
+    (void)ronde_cuda_program_poll_peers(program, &later);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_over; p++)
         status = program->parts[p].gpu->is_over(program->parts[p].queue, out_over, error);
     return status;
 }
 
-/* Other processes may be lost at any time, so nothing may block here that does not hear of it. */
+/* Other processes may be lost at any time, so this polls the control channel too instead of blocking. */
 static void await(struct ronde_cuda_program *program)
 {
     bool is_over = false;
@@ -418,7 +420,7 @@ enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
     for (uint32_t p = 0; p < program->part_count; p++) {
         double elapsed_ns = 0;
         struct ronde_error why = {0};
-        const struct ronde_cuda_part *part = &program->parts[p];
+        const struct ronde_device_program *part = &program->parts[p];
         /* Also after a failure: nothing may be under way when this returns. */
         const enum ronde_status ended =
             part->gpu->finish(part->queue, out_elapsed_ns ? &elapsed_ns : NULL, &why);
@@ -431,7 +433,7 @@ enum ronde_status ronde_cuda_program_finish(struct ronde_cuda_program *program,
     return status;
 }
 
-/* A lane that can say what it waits for, of any part. */
+/* A lane of any part, preferably one whose wait reason is known. */
 static const struct ronde_lane *find_blocked(const struct ronde_cuda_program *program)
 {
     const struct ronde_lane *found = NULL;
@@ -449,7 +451,7 @@ static enum ronde_status fail_stopped(struct ronde_cuda_program *program, uint32
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = ronde_cuda_part_read_lanes(&program->parts[p], error);
+        status = ronde_device_program_read_lanes(&program->parts[p], error);
     if (status != RONDE_OK)
         return status;
     char text[RONDE_LANE_TEXT_BYTES] = "all lanes were done";
@@ -480,7 +482,7 @@ enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
 {
     const struct ronde_error *failure = &program->proxy.failure;
     struct ronde_error own = {0};
-    struct ronde_error news = {0};
+    struct ronde_error received_error = {0};
     if (failure->status != RONDE_OK) {
         ronde_cuda_program_abandon(program);
         return ronde_fail(error, failure->status, "%s", failure->message);
@@ -489,11 +491,12 @@ enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
     if (status == RONDE_OK)
         return RONDE_OK;
     if (program->peers.comm) {
-        /* What another process has said comes first: this one may have ended because of it. */
+        /* An error received from another process comes first: it may be why this one ended. */
         ronde_cuda_peers_alarm(&program->peers, &own);
-        const enum ronde_status heard = ronde_star_check(program->peers.comm->star, &news);
-        if (heard != RONDE_OK)
-            return ronde_fail(error, heard, "%s", news.message);
+        const enum ronde_status received =
+            ronde_control_check(program->peers.comm->control, &received_error);
+        if (received != RONDE_OK)
+            return ronde_fail(error, received, "%s", received_error.message);
     }
     return ronde_fail(error, status, "%s", own.message);
 }
@@ -503,7 +506,7 @@ enum ronde_status ronde_cuda_program_unstage(struct ronde_cuda_program *program,
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
-        struct ronde_cuda_part *part = &program->parts[p];
+        struct ronde_device_program *part = &program->parts[p];
         status = ronde_staging_leave(&part->staging, &program->launch, part->queue, error);
     }
     return status;

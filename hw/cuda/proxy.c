@@ -3,44 +3,45 @@
 
 #include "hw/cuda/job.h"
 
-/* Whether a connection is the proxy's: kernels of one host reach each other without it. */
+/* Whether the proxy moves a connection's messages: kernels of one host access each other's memory without it. */
 static bool is_mine(const struct ronde_comm_program *host, uint64_t end)
 {
     return host->loaded->ends[end].is_copied != 0;
 }
 
-/* Where those connections' memory begins and ends; they are laid out by the transport, in one piece. */
+/* Finds those connections' memory; the transport lays them out in one piece. */
 static void find_memory(struct ronde_cuda_proxy *proxy)
 {
     const struct ronde_comm_program *host = proxy->host;
     const struct ronde_loaded *loaded = host->loaded;
-    const uint64_t box_bytes = ronde_box_bytes(loaded->schedule, host->slot_bytes, host->depth);
+    const uint64_t region_bytes =
+        ronde_shm_region_bytes(loaded->schedule, host->slot_bytes, host->depth);
     uintptr_t first = UINTPTR_MAX;
     uintptr_t last = 0;
     for (uint64_t e = 0; e < loaded->end_count; e++) {
         if (!is_mine(host, e))
             continue;
-        /* A box begins with the counters, those of the lengths lie behind them. */
-        const uintptr_t box = (uintptr_t)loaded->ends[e].lengths - sizeof(struct ronde_fifo);
-        first = box < first ? box : first;
-        last = box > last ? box : last;
+        /* A region begins with the counters; the lengths follow. */
+        const uintptr_t region = (uintptr_t)loaded->ends[e].lengths - sizeof(struct ronde_fifo);
+        first = region < first ? region : first;
+        last = region > last ? region : last;
     }
     proxy->memory = last > 0 ? (unsigned char *)first : NULL;
-    proxy->memory_bytes = last > 0 ? last - first + box_bytes : 0;
+    proxy->memory_bytes = last > 0 ? last - first + region_bytes : 0;
 }
 
 /* Whether the run's kernel is over. */
-static enum ronde_status look(const struct ronde_cuda_proxy *proxy, bool *out_over,
-                              struct ronde_error *error)
+static enum ronde_status poll_kernel(const struct ronde_cuda_proxy *proxy, bool *out_over,
+                                     struct ronde_error *error)
 {
-    const struct ronde_cuda_part *part = proxy->part;
+    const struct ronde_device_program *part = proxy->part;
     if (!proxy->ended)
         return part->gpu->is_over(part->queue, out_over, error);
     *out_over = __atomic_load_n(proxy->ended, __ATOMIC_ACQUIRE) >= proxy->awaited;
     return RONDE_OK;
 }
 
-/* A transport that is given memory of the device has libraries of its own that look for the current device. */
+/* A transport that is given device memory calls CUDA itself, which uses the thread's current device. */
 static int enter(const struct ronde_cuda_proxy *proxy)
 {
     const struct ronde_gpu *gpu = proxy->part->gpu;
@@ -54,7 +55,7 @@ static void leave(const struct ronde_cuda_proxy *proxy, int before)
         gpu->leave(gpu->self, before);
 }
 
-/* What a turn of the communicator does instead of polling lanes. */
+/* Called by the communicator's progress loop instead of polling lanes. */
 static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
                                struct ronde_error *error)
 {
@@ -64,9 +65,9 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
     if (!proxy->is_started) {
         proxy->is_started = true;
         *io_moved = true;
-        return ronde_cuda_part_start(proxy->part, NULL, error);
+        return ronde_device_program_start(proxy->part, NULL, error);
     }
-    const enum ronde_status status = look(proxy, &is_over, error);
+    const enum ronde_status status = poll_kernel(proxy, &is_over, error);
     for (uint64_t e = 0; e < loaded->end_count && status == RONDE_OK; e++) {
         struct ronde_end *end = &loaded->ends[e];
         if (!is_mine(host, e))
@@ -85,7 +86,8 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
 }
 
 enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct ronde_comm *comm,
-                                        struct ronde_cuda_part *part, enum ronde_status status,
+                                        struct ronde_device_program *part,
+                                        enum ronde_gpu_direct wish, enum ronde_status status,
                                         struct ronde_error *error)
 {
     proxy->part = part;
@@ -105,8 +107,8 @@ enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct r
             proxy->memory = memory;
     }
     if (status == RONDE_OK)
-        status = ronde_cuda_near_find(part->gpu, comm->mem, &proxy->near, error);
-    status = ronde_cuda_direct_open(&proxy->direct, proxy->host, part->gpu, status, error);
+        status = ronde_cuda_numa_find(part->gpu, comm->mem, &proxy->numa, error);
+    status = ronde_cuda_direct_open(&proxy->direct, proxy->host, part->gpu, wish, status, error);
     return ronde_comm_agree(comm, status, error);
 }
 
@@ -115,7 +117,7 @@ void ronde_cuda_proxy_unload(struct ronde_cuda_proxy *proxy)
     const struct ronde_gpu *gpu = proxy->part ? proxy->part->gpu : NULL;
     if (proxy->memory)
         gpu->unpin(gpu->self, proxy->memory, proxy->memory_bytes);
-    ronde_cuda_near_forget(&proxy->near);
+    ronde_cuda_numa_free(&proxy->numa);
     ronde_comm_unload(proxy->host);
     ronde_cuda_direct_close(&proxy->direct);
 }
@@ -126,7 +128,7 @@ struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy
     struct ronde_launch settled = *launch;
     settled.slot_bytes = launch->slot_bytes ? launch->slot_bytes : proxy->host->slot_bytes;
     settled.depth = launch->depth ? launch->depth : proxy->host->depth;
-    /* Kernels of several processes do not read each other's buffers, whatever the host could. */
+    /* Kernels of several processes do not read each other's buffers, even where the host could. */
     if (launch->protocol == RONDE_PROTOCOL_AUTO)
         settled.protocol = RONDE_PROTOCOL_STAGED;
     return settled;
@@ -167,7 +169,7 @@ enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
     return begin(proxy, launch, NULL, error);
 }
 
-/* Who waits for the stream hears of a failure afterwards; the kernel hears of it now. */
+/* A failure is returned by ronde_cuda_check later; the kernel is stopped now. */
 enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
                                           const struct ronde_launch *launch, const uint64_t *ended,
                                           uint64_t awaited)
@@ -182,7 +184,7 @@ enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
 enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *out_done,
                                         struct ronde_error *error)
 {
-    const struct ronde_cuda_part *part = proxy->part;
+    const struct ronde_device_program *part = proxy->part;
     *out_done = true;
     if (!proxy->is_running)
         return RONDE_OK;
@@ -193,7 +195,7 @@ enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *ou
     if (status == RONDE_OK)
         return RONDE_OK;
     if (proxy->is_started) {
-        /* Nobody moves its messages any more. */
+        /* Its messages are no longer moved, so the kernel is stopped. */
         __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
         if (!proxy->ended)
             (void)part->gpu->finish(part->queue, NULL, NULL);

@@ -1,4 +1,4 @@
-/* GPUs as the CUDA runtime shows them: CUDA_VISIBLE_DEVICES says which those are. See gpu.h. */
+/* GPUs through the CUDA runtime, as selected by CUDA_VISIBLE_DEVICES. See gpu.h. */
 #include "hw/cuda/runtime.h"
 #include "hw/cuda/backend.h"
 #include "hw/cuda/job.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A queue: a stream, two events around the kernel, and the words that both sides reach. */
+/* A queue: a stream, two events around the kernel, and the words that host and device access. */
 struct queue {
     const struct ronde_device *device;
     cudaStream_t stream;
@@ -28,7 +28,7 @@ enum ronde_status ronde_device_check(cudaError_t result, const char *what, struc
     return ronde_fail(error, status, "cuda: %s: %s", what, cudaGetErrorString(result));
 }
 
-/* Why there is no device, in words that say what to install. */
+/* Why there is no device, naming what to install. */
 static enum ronde_status refuse(cudaError_t result, int driver, struct ronde_error *why_not)
 {
     (void)cudaGetLastError();
@@ -104,7 +104,7 @@ static int attribute(const struct ronde_device *device, enum cudaDeviceAttr whic
     return value;
 }
 
-/* What a network card has written may be seen by a kernel only after a flush, unless the device keeps all in order. */
+/* A network adapter's writes may be visible to a kernel only after a flush, unless the device orders them. */
 static bool is_exposed(void *self)
 {
     const struct ronde_device *device = self;
@@ -115,7 +115,7 @@ static bool is_exposed(void *self)
             (flushes & cudaFlushGPUDirectRDMAWritesOptionHost) != 0);
 }
 
-/* Does nothing where the device keeps all in order. */
+/* Does nothing where the device orders all writes. */
 static void settle(void *self)
 {
     const struct ronde_device *device = self;
@@ -154,7 +154,7 @@ static void close_queue(void *self)
     ronde_mem_free(queue->device->mem, queue, 1, sizeof *queue);
 }
 
-/* The words lie in pinned memory, which all devices reach under the host's address. */
+/* The words lie in pinned memory, which all devices access under the host's address. */
 static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_error *error)
 {
     const struct ronde_device *device = self;
@@ -292,7 +292,7 @@ static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde
     return ronde_device_check(result, "running the kernel", error);
 }
 
-/* Without cooperative launches nothing would keep a run from hanging. */
+/* Without cooperative launches a run could hang: not all blocks need be resident. */
 static enum ronde_status check_device(struct ronde_device *device, struct ronde_error *error)
 {
     struct cudaDeviceProp properties;

@@ -1,5 +1,5 @@
 /**
- * What the files that know CUDA's runtime share: runtime.c and runtime_memory.c.
+ * What the files that call CUDA's runtime share: runtime.c and runtime_memory.c.
  */
 #ifndef RONDE_HW_CUDA_RUNTIME_H
 #define RONDE_HW_CUDA_RUNTIME_H
@@ -20,7 +20,7 @@ struct ronde_device {
     struct ronde_error why_not; /**< then */
 };
 
-/** A thread's current device is the caller's business: it is set for a call, */
+/** A thread's current device belongs to the caller: it is set for a call, */
 static inline int ronde_device_enter(const struct ronde_device *device)
 {
     int before = device->number;
@@ -37,7 +37,7 @@ static inline void ronde_device_leave(const struct ronde_device *device, int bef
         (void)cudaSetDevice(before);
 }
 
-/** Turns a failure of the runtime into an error. The runtime remembers some failures, which are forgotten here. */
+/** Turns a failure of the runtime into an error. The runtime keeps some failures, which are cleared here. */
 enum ronde_status ronde_device_check(cudaError_t result, const char *what,
                                      struct ronde_error *error);
 

@@ -1,4 +1,4 @@
-/* The GPU of a build without CUDA: there is none, and this says why. */
+/* The GPU of a build without CUDA: every call is refused with the reason. */
 #include "hw/cuda/gpu.h"
 #include "ronde/gpus.h"
 

@@ -6,7 +6,7 @@
 #include <cuda.h>
 #include <string.h>
 
-/* driver.h says again what NVIDIA's header says. */
+/* driver.h repeats declarations of NVIDIA's header: these assert that both agree. */
 #define SAME_SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
 #define SAME_PLACE(ours, our_field, theirs, their_field)                                           \
     _Static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field), #our_field)
@@ -81,7 +81,7 @@ static void *buffer_resize(void *self, void *old, size_t old_bytes, size_t new_b
     return block;
 }
 
-/* Peer access is there, or is enabled now. */
+/* Enables peer access, unless it is enabled already. */
 static enum ronde_status join(void *self, void *other_self, struct ronde_error *error)
 {
     const struct ronde_device *device = self;
@@ -101,7 +101,7 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
         result = cudaSuccess;
     }
     ronde_device_leave(device, before);
-    /* What is mapped by handles has to be told whom it is for. */
+    /* Access to memory mapped by handles is granted per device. */
     if (result == cudaSuccess && other->vmm)
         ronde_vmm_admit(other->vmm, device->number);
     return ronde_device_check(result, "letting a GPU use the memory of another", error);
@@ -241,9 +241,9 @@ static void unpin(void *self, void *memory, uint64_t bytes)
 }
 
 /*
- * Memory of a device, managed memory and pinned memory are reached; anything else is the host's alone. All devices in use
- * have been joined, which opens what cudaMalloc gave; what was mapped by handles, as allocators do that grow in place, is
- * open to whom its maker chose.
+ * Memory of a device, managed memory and pinned memory are accessible; anything else only to the host. All devices in use
+ * have been joined, which covers what cudaMalloc gave; memory mapped by handles, as allocators do that grow in place, is
+ * accessible to the devices that its allocator granted access.
  */
 static bool reaches(void *self, const void *start, uint64_t bytes)
 {
@@ -265,7 +265,7 @@ enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct r
     device->why_not = (struct ronde_error){.status = RONDE_OK};
     const enum ronde_status status =
         ronde_vmm_open(device->mem, device->number, &device->vmm, &device->why_not);
-    /* A device without does for whoever does not ask for it. */
+    /* A device without memory by handles still serves callers that do not need it. */
     if (status != RONDE_OK && status != RONDE_UNAVAILABLE)
         return ronde_fail(error, status, "%s", device->why_not.message);
     device->memory = (struct ronde_mem){device_resize, device};

@@ -175,7 +175,7 @@ enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
         for (uint32_t rank = first; rank < end; rank++, pointers += side.block_count)
             translate_rank(staging, &side, is_out != 0, rank, pointers);
     }
-    /* The caller's array of outputs may go before the run is over. */
+    /* Copied: the caller's array of outputs may be freed before the run is over. */
     if (launch->out)
         memcpy(staging->buffers + 2 * (size_t)ranks, launch->out, ranks * sizeof *launch->out);
     *out_launch = *launch;

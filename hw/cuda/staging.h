@@ -1,7 +1,7 @@
 /**
- * Buffers of the caller's that the device cannot use as they are: they get a shadow in its memory for the run.
+ * Buffers of the caller's that the device cannot access: they get a shadow in its memory for the run.
  *
- * What overlaps or is aligned alike on the host is so in the shadow, so that in-place launches stay what they are.
+ * What overlaps or is aligned alike on the host is so in the shadow, so that in-place launches stay in place.
  */
 #ifndef RONDE_HW_CUDA_STAGING_H
 #define RONDE_HW_CUDA_STAGING_H
@@ -32,14 +32,14 @@ enum ronde_status ronde_staging_init(struct ronde_staging *staging,
                                      struct ronde_error *error);
 
 /**
- * Turns a launch into one whose pointers the device can use, and sends what lies in the shadows. *out_launch is valid
+ * Turns a launch into one whose pointers the device can use, and copies inputs into the shadows. *out_launch is valid
  * until the next call. Errors: NO_MEMORY, DEVICE.
  */
 enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
                                       const struct ronde_launch *launch, void *queue,
                                       struct ronde_launch *out_launch, struct ronde_error *error);
 
-/** Brings the outputs of the launch back to the caller. Errors: DEVICE. */
+/** Copies the outputs of the launch back to the caller. Errors: DEVICE. */
 enum ronde_status ronde_staging_leave(struct ronde_staging *staging,
                                       const struct ronde_launch *launch, void *queue,
                                       struct ronde_error *error);

@@ -8,7 +8,7 @@
 /* Devices of a process, at most: bits of a word. */
 #define DEVICES_MAX 64
 
-/* What a device needs of the driver. */
+/* The driver as one device uses it. */
 struct ronde_vmm {
     const struct ronde_mem *mem;
     struct ronde_driver driver;
@@ -16,11 +16,11 @@ struct ronde_vmm {
     uint64_t admitted; /* devices whose kernels may use its memory, its own included; bit by number */
     bool has_descriptors; /* the device makes handles of this kind */
     bool has_fabric;      /* and of this */
-    bool has_rdma;        /* adapters may be let into mapped memory */
+    bool has_rdma;        /* network adapters may access mapped memory */
 };
 
-/* A yes or no of a device's; an attribute that an old driver does not know is a no. */
-static bool ask(const struct ronde_vmm *vmm, int device, int attribute)
+/* A boolean attribute of a device; false where an old driver does not have it. */
+static bool has_attribute(const struct ronde_vmm *vmm, int device, int attribute)
 {
     int value = 0;
     return vmm->driver.attribute(&value, attribute, device) == RONDE_DRIVER_OK && value != 0;
@@ -35,12 +35,12 @@ static enum ronde_status look(struct ronde_vmm *vmm, struct ronde_error *why_not
                                     "looking for the device", why_not);
     if (status != RONDE_OK)
         return status;
-    if (!ask(vmm, device, RONDE_DRIVER_HAS_MAPPING))
+    if (!has_attribute(vmm, device, RONDE_DRIVER_HAS_MAPPING))
         return ronde_fail(why_not, RONDE_UNAVAILABLE, "GPU %d has no memory by handles",
                           vmm->number);
-    vmm->has_descriptors = ask(vmm, device, RONDE_DRIVER_HAS_DESCRIPTORS);
-    vmm->has_fabric = ask(vmm, device, RONDE_DRIVER_HAS_FABRIC);
-    vmm->has_rdma = ask(vmm, device, RONDE_DRIVER_HAS_RDMA);
+    vmm->has_descriptors = has_attribute(vmm, device, RONDE_DRIVER_HAS_DESCRIPTORS);
+    vmm->has_fabric = has_attribute(vmm, device, RONDE_DRIVER_HAS_FABRIC);
+    vmm->has_rdma = has_attribute(vmm, device, RONDE_DRIVER_HAS_RDMA);
     return RONDE_OK;
 }
 
@@ -118,7 +118,7 @@ static struct ronde_driver_kind kind_of(const struct ronde_vmm *vmm, enum ronde_
     return kind;
 }
 
-/* Whole grains, which both kinds of handles have alike, so that a length alone tells how much is mapped. */
+/* Rounds up to the granularity, which both kinds of handles share, so that a length alone gives how much is mapped. */
 static enum ronde_status whole(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                uint64_t bytes, size_t *out_whole, struct ronde_error *error)
 {
@@ -132,7 +132,7 @@ static enum ronde_status whole(const struct ronde_vmm *vmm, enum ronde_sharing s
     return ronde_driver_check(&vmm->driver, result, "asking for the grain of memory", error);
 }
 
-/* All devices that were admitted read and write. */
+/* Grants all admitted devices read and write access. */
 static int allow_all(const struct ronde_vmm *vmm, uint64_t start, size_t bytes)
 {
     struct ronde_driver_access whom[DEVICES_MAX];
@@ -144,7 +144,7 @@ static int allow_all(const struct ronde_vmm *vmm, uint64_t start, size_t bytes)
     return vmm->driver.allow(start, bytes, whom, count);
 }
 
-/* Gives a handle's memory an address; what was done of it is undone on failure. */
+/* Maps a handle's memory at a new address; undone on failure. */
 static enum ronde_status map(struct ronde_vmm *vmm, uint64_t handle, size_t bytes, void **out_block,
                              struct ronde_error *error)
 {
@@ -195,7 +195,7 @@ enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sha
                                       : "making memory with a handle",
                                   error);
     status = map(vmm, handle, length, out_block, error);
-    /* The mapping holds the memory: without the handle nobody has to remember one. */
+    /* The mapping keeps the memory alive, so the handle need not be stored. */
     (void)vmm->driver.release(handle);
     return status;
 }
@@ -221,7 +221,7 @@ enum ronde_status ronde_vmm_find(const struct ronde_vmm *vmm, enum ronde_sharing
     return ronde_driver_check(driver, result, "asking for the bounds of memory", error);
 }
 
-/* The rights of one mapping; *pointer goes on behind it. */
+/* The rights of one mapping; advances *pointer to its end. */
 static bool may_use_mapping(const struct ronde_vmm *vmm, uint64_t *pointer)
 {
     const struct ronde_driver *driver = &vmm->driver;
@@ -247,7 +247,7 @@ bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t 
     while (is_allowed && (pointer == first || pointer - first < bytes)) {
         uint64_t handle = 0;
         const int result = vmm->driver.retain(&handle, (void *)(uintptr_t)pointer);
-        /* What begins without a handle is other memory; behind one that is where the mappings end. */
+        /* Memory without a handle at the start is not the driver's; after a mapping it means that the mappings end. */
         if (result != RONDE_DRIVER_OK)
             return pointer == first;
         (void)vmm->driver.release(handle);
@@ -289,7 +289,7 @@ enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_sha
     enum ronde_status status = whole(vmm, sharing, bytes, &length, error);
     if (status != RONDE_OK)
         return status;
-    /* The call takes a descriptor where it takes a pointer. */
+    /* The call takes a descriptor in the place of a pointer. */
     void *const shared =
         sharing == RONDE_SHARING_FABRIC ? (void *)words : (void *)(intptr_t)share->descriptor;
     const int result = driver->import_handle(&handle, shared, handle_kind(sharing));

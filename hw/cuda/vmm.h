@@ -1,10 +1,10 @@
 /**
- * Memory of a device by handles of the driver's: made, handed to other processes, mapped from them.
+ * Memory of a device by handles of the driver's: made, shared with other processes, mapped from them.
  *
- * Handles are descriptors of files, which a process passes to another over a socket, or bytes, which devices of one NVLink
- * fabric understand on several machines. Unlike what cudaMalloc gives they need no common IPC name space, and a mapping
- * outlives the process that made the memory. It is also what allocators that grow in place are made of, as PyTorch's
- * expandable segments: one range of addresses, mapped from many handles.
+ * Handles are descriptors of files, which a process passes to another over a socket, or bytes, which are valid on all
+ * machines of one NVLink fabric. Unlike what cudaMalloc gives they need no common IPC name space, and a mapping outlives
+ * the process that made the memory. Allocators that grow in place, as PyTorch's expandable segments, use it too:
+ * one range of addresses, mapped from many handles.
  */
 #ifndef RONDE_HW_CUDA_VMM_H
 #define RONDE_HW_CUDA_VMM_H
@@ -14,39 +14,39 @@
 struct ronde_vmm;
 
 /** Prepares a device, by its number among the visible. Owner: the caller closes. Errors: NO_MEMORY; UNAVAILABLE: no driver,
- * an old one, or a device that maps nothing. */
+ * an old one, or a device that cannot map memory. */
 RONDE_API enum ronde_status ronde_vmm_open(const struct ronde_mem *mem, int number,
                                            struct ronde_vmm **out_vmm, struct ronde_error *why_not);
 
-/** Closes, after all its memory was given back; NULL is allowed. */
+/** Closes, after all its memory was released; NULL is allowed. */
 RONDE_API void ronde_vmm_close(struct ronde_vmm *vmm);
 
-/** Lets another device of this process use what is created or imported from now on. */
+/** Grants another device of this process access to what is created or imported from now on. */
 RONDE_API void ronde_vmm_admit(struct ronde_vmm *vmm, int number);
 
-/** Whether memory can be shared so. Errors: UNAVAILABLE with the reason. */
+/** Whether memory can be shared in a way. Errors: UNAVAILABLE with the reason. */
 RONDE_API enum ronde_status ronde_vmm_supports(const struct ronde_vmm *vmm,
                                                enum ronde_sharing sharing,
                                                struct ronde_error *why_not);
 
 /**
- * Memory that can be shared as said, mapped for the device and those admitted. Owner: the caller gives it back with its
- * length. Errors: NO_MEMORY; UNAVAILABLE as supports; DEVICE.
+ * Allocates memory that can be shared in this way, mapped for the device and those admitted. Owner: the caller releases
+ * it with its length. Errors: NO_MEMORY; UNAVAILABLE as supports; DEVICE.
  */
 RONDE_API enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                              uint64_t bytes, void **out_block,
                                              struct ronde_error *error);
 
 /**
- * What is mapped around an address in one piece, by create or by whoever else uses the driver so. Errors: UNSUPPORTED for
- * memory that has no handle to be shared as said; DEVICE.
+ * The mapping that contains an address, made by create or by other users of the driver. Errors: UNSUPPORTED for memory
+ * without a handle that can be shared in this way; DEVICE.
  */
 RONDE_API enum ronde_status ronde_vmm_find(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                            const void *address, void **out_start,
                                            uint64_t *out_bytes, struct ronde_error *error);
 
 /**
- * The handle of what find finds. Owner: the caller closes out_share->descriptor, if it is one. Errors: as find.
+ * Exports the handle of what find finds. Owner: the caller closes out_share->descriptor, if not -1. Errors: as find.
  */
 RONDE_API enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                              const void *address, struct ronde_share *out_share,
@@ -54,19 +54,19 @@ RONDE_API enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum r
 
 /**
  * Maps memory that another process has exported, `bytes` of it, whose descriptor stays the caller's. Owner: the caller
- * gives it back with its length. Errors: NO_MEMORY; DEVICE.
+ * releases it with its length. Errors: NO_MEMORY; DEVICE.
  */
 RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *share,
                                              uint64_t bytes, void **out_block,
                                              struct ronde_error *error);
 
 /**
- * Whether kernels of the device may read and write memory, as far as the driver's rights go: those of memory by handles are
- * given device by device, mapping by mapping; other memory has none.
+ * Whether kernels of the device may read and write memory, as far as the driver's rights go: for memory by handles they
+ * are granted device by device, mapping by mapping; other memory has none.
  */
 RONDE_API bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t bytes);
 
-/** Gives back what create or import gave. */
+/** Unmaps and frees what create or import gave. */
 RONDE_API void ronde_vmm_release(struct ronde_vmm *vmm, void *block, uint64_t bytes);
 
 #endif

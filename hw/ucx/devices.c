@@ -1,4 +1,4 @@
-/* UCX and the memory of GPUs. See devices.h. */
+/* UCX and GPU memory. See devices.h. */
 #include "hw/ucx/devices.h"
 
 #include <ucp/api/ucp.h>

@@ -5,24 +5,24 @@
 
 #include <string.h>
 
-/* The connection ends begin where counters want to: a pair of cache lines. */
-#define BOX_ALIGNMENT 128u
+/* Connection ends are aligned to a pair of cache lines, for their counters. */
+#define REGION_ALIGNMENT 128u
 
 /* How long loading waits for endpoints to be connected. */
 #define SETTLE_NS 1e9
 
 /* Which connection ends are UCX's. */
-static enum ronde_status list_ends(struct ronde_links *links, struct ronde_error *error)
+static enum ronde_status list_ends(struct ronde_ucx_links *links, struct ronde_error *error)
 {
     const struct ronde_comm *comm = links->program->comm;
     const struct ronde_loaded *loaded = links->program->loaded;
-    const size_t most = (size_t)loaded->end_count;
-    links->link_count = most;
+    const size_t capacity = (size_t)loaded->end_count;
+    links->link_count = capacity;
     links->depth = links->program->depth;
-    links->ends = ronde_mem_new(comm->mem, most, sizeof *links->ends);
-    links->links = ronde_mem_new(comm->mem, most, sizeof *links->links);
+    links->ends = ronde_mem_new(comm->mem, capacity, sizeof *links->ends);
+    links->links = ronde_mem_new(comm->mem, capacity, sizeof *links->links);
     if (!links->ends || !links->links)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu connections", most);
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu connections", capacity);
     for (uint64_t e = 0; e < loaded->end_count; e++)
         if (loaded->ports[e].peer != RONDE_NONE && !ronde_comm_is_near(comm, loaded->ports[e].peer))
             links->ends[links->end_count++] = e;
@@ -30,40 +30,42 @@ static enum ronde_status list_ends(struct ronde_links *links, struct ronde_error
 }
 
 /* Memory for those connections. */
-static enum ronde_status make_links(struct ronde_links *links, struct ronde_error *error)
+static enum ronde_status make_links(struct ronde_ucx_links *links, struct ronde_error *error)
 {
     const struct ronde_comm_program *program = links->program;
     const struct ronde_mem *mem = program->comm->mem;
     struct ronde_loaded *loaded = program->loaded;
     const uint64_t ends = links->end_count;
-    const uint64_t box_bytes =
-        (ronde_box_bytes(loaded->schedule, program->slot_bytes, program->depth) + BOX_ALIGNMENT - 1) /
-        BOX_ALIGNMENT * BOX_ALIGNMENT;
-    if (ends > 0 && box_bytes > (SIZE_MAX - BOX_ALIGNMENT) / ends)
+    const uint64_t region_bytes =
+        (ronde_shm_region_bytes(loaded->schedule, program->slot_bytes, program->depth) +
+         REGION_ALIGNMENT - 1) /
+        REGION_ALIGNMENT * REGION_ALIGNMENT;
+    if (ends > 0 && region_bytes > (SIZE_MAX - REGION_ALIGNMENT) / ends)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
                           (unsigned long long)ends);
-    links->boxes_bytes = (size_t)(ends * box_bytes) + BOX_ALIGNMENT;
-    links->boxes = ronde_mem_new(mem, links->boxes_bytes, 1);
-    links->places = ronde_mem_new(mem, (size_t)ends * program->depth, sizeof *links->places);
-    if (!links->boxes || !links->places)
+    links->layout_bytes = (size_t)(ends * region_bytes) + REGION_ALIGNMENT;
+    links->layout = ronde_mem_new(mem, links->layout_bytes, 1);
+    links->slots = ronde_mem_new(mem, (size_t)ends * program->depth, sizeof *links->slots);
+    if (!links->layout || !links->slots)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connections",
                           (unsigned long long)ends);
-    unsigned char *box =
-        links->boxes + (BOX_ALIGNMENT - (uintptr_t)links->boxes % BOX_ALIGNMENT) % BOX_ALIGNMENT;
-    for (uint64_t k = 0; k < ends; k++, box += box_bytes) {
-        struct ronde_link *link = &links->links[links->ends[k]];
+    unsigned char *region =
+        links->layout +
+        (REGION_ALIGNMENT - (uintptr_t)links->layout % REGION_ALIGNMENT) % REGION_ALIGNMENT;
+    for (uint64_t k = 0; k < ends; k++, region += region_bytes) {
+        struct ronde_ucx_link *link = &links->links[links->ends[k]];
         link->links = links;
         link->end = links->ends[k];
-        link->places = links->places + k * program->depth;
+        link->slots = links->slots + k * program->depth;
         for (uint32_t slot = 0; slot < program->depth; slot++)
-            link->places[slot].link = link;
-        ronde_loaded_place(loaded, link->end, box, program->depth);
+            link->slots[slot].link = link;
+        ronde_loaded_place(loaded, link->end, region, program->depth);
         loaded->ends[link->end].is_copied = true;
     }
     return RONDE_OK;
 }
 
-bool ronde_links_flush(struct ronde_links *links)
+bool ronde_links_flush(struct ronde_ucx_links *links)
 {
     ucp_request_param_t params;
     if (links->pending > 0)
@@ -85,11 +87,11 @@ bool ronde_links_flush(struct ronde_links *links)
 }
 
 /*
- * Lets new endpoints find their other sides, for a while: UCX 1.13 aborts the process when a worker ends whose
- * endpoints are still shaking hands, and a run may fail at once. What takes longer goes on during the first run. Who is
- * through answers the others' from the star, where it waits for them.
+ * Lets new endpoints connect, for at most SETTLE_NS: UCX 1.13 aborts the process when a worker is destroyed whose
+ * endpoints are still in their handshake, and a run may fail at once. What takes longer continues during the first run.
+ * A rank that is done progresses its peers' handshakes from its wait on the control channel (progress hook).
  */
-static void settle_endpoints(struct ronde_links *links)
+static void settle_endpoints(struct ronde_ucx_links *links)
 {
     const double until_ns = ronde_clock_ns() + SETTLE_NS;
     links->is_flushed = false;
@@ -101,7 +103,7 @@ enum ronde_status ronde_links_load(struct ronde_comm_program *program, struct ro
 {
     struct ronde_comm *comm = program->comm;
     struct ronde_net *net = comm->net_self;
-    struct ronde_links *links = ronde_mem_new(comm->mem, 1, sizeof *links);
+    struct ronde_ucx_links *links = ronde_mem_new(comm->mem, 1, sizeof *links);
     enum ronde_status status =
         links ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
     if (links) {
@@ -122,12 +124,12 @@ enum ronde_status ronde_links_load(struct ronde_comm_program *program, struct ro
             status = ronde_net_connect(net, program->neighbours[n].rank, error);
     if (status == RONDE_OK)
         settle_endpoints(links);
-    /* Nobody sends before all can receive. */
+    /* No rank sends before all can receive. */
     return ronde_comm_agree(comm, status, error);
 }
 
-/* After a failed run UCX may still hold parts of this program's memory: it is made to let go. */
-static void let_go(struct ronde_links *links)
+/* After a failed run UCX may still use this program's memory: closing endpoints by force cancels that. */
+static void cancel_pending(struct ronde_ucx_links *links)
 {
     struct ronde_net *net = links->net;
     for (uint32_t rank = 0; links->pending > 0 && rank < net->comm->ranks; rank++) {
@@ -151,26 +153,25 @@ static void let_go(struct ronde_links *links)
         ucp_request_free(links->flush);
 }
 
-static void free_links(const struct ronde_mem *mem, struct ronde_links *links)
+static void free_links(const struct ronde_mem *mem, struct ronde_ucx_links *links)
 {
-    const size_t most = (size_t)links->link_count;
-    ronde_mem_free(mem, links->boxes, links->boxes_bytes, 1);
-    ronde_mem_free(mem, links->places, (size_t)links->end_count * links->depth,
-                   sizeof *links->places);
-    ronde_mem_free(mem, links->links, most, sizeof *links->links);
-    ronde_mem_free(mem, links->ends, most, sizeof *links->ends);
+    const size_t capacity = (size_t)links->link_count;
+    ronde_mem_free(mem, links->layout, links->layout_bytes, 1);
+    ronde_mem_free(mem, links->slots, (size_t)links->end_count * links->depth, sizeof *links->slots);
+    ronde_mem_free(mem, links->links, capacity, sizeof *links->links);
+    ronde_mem_free(mem, links->ends, capacity, sizeof *links->ends);
     ronde_mem_free(mem, links, 1, sizeof *links);
 }
 
-/* UCX 1.13 keeps what it was fetching from a lost rank until its worker ends: that must find its memory until then. */
+/* UCX 1.13 does not cancel a fetch from a lost rank until its worker is destroyed: the target memory must last until then. */
 void ronde_links_unload(struct ronde_comm_program *program)
 {
-    struct ronde_links *links = program->net_self;
+    struct ronde_ucx_links *links = program->net_self;
     if (!links)
         return;
-    let_go(links);
+    cancel_pending(links);
     struct ronde_net *net = links->net;
-    struct ronde_links **at = &net->programs;
+    struct ronde_ucx_links **at = &net->programs;
     while (*at && *at != links)
         at = &(*at)->next;
     if (*at)
@@ -187,10 +188,10 @@ void ronde_links_unload(struct ronde_comm_program *program)
     net->orphans = links;
 }
 
-void ronde_links_bury(struct ronde_net *net)
+void ronde_links_free_orphans(struct ronde_net *net)
 {
     while (net->orphans) {
-        struct ronde_links *links = net->orphans;
+        struct ronde_ucx_links *links = net->orphans;
         net->orphans = links->next;
         free_links(net->comm->mem, links);
     }

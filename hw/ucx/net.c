@@ -1,4 +1,5 @@
 /* A communicator's UCX worker and its endpoints. See net.h. */
+#include "hw/p2p/state.h"
 #include "hw/ucx/devices.h"
 #include "hw/ucx/links.h"
 
@@ -11,10 +12,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Leaving, a rank waits this long for what it has sent to be gone. */
-#define FAREWELL_NS 2e9
+/* Limit of closing endpoints, in which sent messages are flushed. */
+#define CLOSE_NS 2e9
 
-/* Files that a worker opens over TCP and shared memory, and some more for other devices. */
+/* Descriptors that a worker opens over TCP and shared memory, and some more for other devices. */
 #define WORKER_FILES 32u
 
 /* The longest sleep of a step: some of UCX's transports have timers only. */
@@ -42,8 +43,8 @@ void ronde_net_lose(struct ronde_remote *remote, ucs_status_t status)
 }
 
 /*
- * The other side has gone, well or not; what it had sent has come before. Whether anybody misses it is seen when a lane
- * waits for it.
+ * The peer has closed or failed; what it had sent has arrived before. It only is an error once a lane waits for that
+ * peer.
  */
 static void on_endpoint_error(void *self, ucp_ep_h endpoint, ucs_status_t status)
 {
@@ -51,25 +52,25 @@ static void on_endpoint_error(void *self, ucp_ep_h endpoint, ucs_status_t status
     ronde_net_lose(self, status);
 }
 
-static ucs_status_t on_card(void *self, const void *head, size_t head_bytes, void *data,
-                            size_t bytes, const ucp_am_recv_param_t *param)
+static ucs_status_t on_handshake(void *self, const void *head, size_t head_bytes, void *data,
+                                 size_t bytes, const ucp_am_recv_param_t *param)
 {
     const struct ronde_net *net = self;
-    struct ronde_card_head shown;
+    struct ronde_handshake_head message;
     (void)data;
     (void)bytes;
     (void)param;
-    if (head_bytes != sizeof shown)
+    if (head_bytes != sizeof message)
         return UCS_OK;
-    memcpy(&shown, head, sizeof shown);
-    if (shown.rank < net->comm->ranks)
-        ronde_card_put(
-            &net->comm->far_cards[shown.rank * RONDE_CARDS + shown.card.sequence % RONDE_CARDS],
-            &shown.card);
+    memcpy(&message, head, sizeof message);
+    if (message.rank < net->comm->ranks)
+        ronde_handshake_put(&net->comm->far_handshakes[message.rank * RONDE_HANDSHAKES +
+                                                       message.handshake.sequence % RONDE_HANDSHAKES],
+                            &message.handshake);
     return UCS_OK;
 }
 
-/* Asks the system for as many files as a worker needs at first: UCX ends a process that may not have them. */
+/* Checks that the descriptors a worker needs at first can be opened: UCX aborts the process if they cannot. */
 static enum ronde_status check_files(struct ronde_error *error)
 {
     int files[WORKER_FILES];
@@ -86,8 +87,8 @@ static enum ronde_status check_files(struct ronde_error *error)
 }
 
 /*
- * Connections are made without waiting for them, unless the user says otherwise: where a peer dies just then, UCX 1.13
- * (uct_tcp_ep_connect) gives up an endpoint that it hands out all the same, and aborts the process. To 1.14 options of
+ * Non-blocking connects, unless the user sets otherwise: where a peer dies during a blocking one, UCX 1.13
+ * (uct_tcp_ep_connect) frees an endpoint that it still returns, and aborts the process. Up to 1.14 options of
  * transports are named without the transport (github.com/openucx/ucx/issues/8649); a later UCX would warn of this name.
  */
 static void connect_without_waiting(ucp_config_t *config)
@@ -109,7 +110,7 @@ static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     params.estimated_num_eps = ranks;
     params.name = "ronde";
-    /* Already this starts a thread that must have files. */
+    /* Creating the context already starts a thread that needs descriptors. */
     const enum ronde_status checked = check_files(error);
     if (checked != RONDE_OK)
         return checked;
@@ -154,7 +155,7 @@ static ucs_status_t set_handler(struct ronde_net *net, enum ronde_net_kind kind,
 static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *error)
 {
     ucp_worker_params_t params;
-    /* Of what was there before, the context has taken some. */
+    /* The context has taken some of the free descriptors. */
     const enum ronde_status checked = check_files(error);
     if (checked != RONDE_OK)
         return checked;
@@ -167,7 +168,11 @@ static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *
     if (status == UCS_OK)
         status = set_handler(net, RONDE_NET_CREDIT, ronde_net_on_credit);
     if (status == UCS_OK)
-        status = set_handler(net, RONDE_NET_CARD, on_card);
+        status = set_handler(net, RONDE_NET_HANDSHAKE, on_handshake);
+    if (status == UCS_OK)
+        status = set_handler(net, RONDE_NET_P2P, ronde_p2p_net_on_message);
+    if (status == UCS_OK)
+        status = set_handler(net, RONDE_NET_P2P_CREDIT, ronde_p2p_net_on_credit);
     if (status == UCS_OK)
         status = ucp_worker_get_efd(net->worker, &net->event_fd);
     if (status == UCS_ERR_NO_MEMORY)
@@ -178,7 +183,7 @@ static enum ronde_status open_worker(struct ronde_net *net, struct ronde_error *
     return status == UCS_OK ? RONDE_OK : fail_ucx(status, "making a worker", error);
 }
 
-/* Everything a rank can do alone; comm->net_self is set as soon as there is something to release. */
+/* The local part; comm->net_self is set as soon as there is something to release. */
 static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error *error)
 {
     struct ronde_net *net = ronde_mem_new(comm->mem, 1, sizeof *net);
@@ -187,9 +192,9 @@ static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error 
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
     net->comm = comm;
     net->remotes = ronde_mem_new(comm->mem, comm->ranks, sizeof *net->remotes);
-    comm->far_cards =
-        ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_CARDS, sizeof *comm->far_cards);
-    if (!net->remotes || !comm->far_cards)
+    comm->far_handshakes = ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_HANDSHAKES,
+                                         sizeof *comm->far_handshakes);
+    if (!net->remotes || !comm->far_handshakes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         net->remotes[rank].net = net;
@@ -203,14 +208,14 @@ static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error 
 }
 
 /* Addresses differ in length: first their lengths, then all of them padded to the longest. */
-static enum ronde_status gather_padded(struct ronde_net *net, const ucp_address_t *mine,
-                                       uint64_t bytes, struct ronde_error *error)
+static enum ronde_status allgather_padded(struct ronde_net *net, const ucp_address_t *mine,
+                                          uint64_t bytes, struct ronde_error *error)
 {
     struct ronde_comm *comm = net->comm;
     uint64_t *lengths = ronde_mem_new(comm->mem, comm->ranks, sizeof *lengths);
     unsigned char *padded = NULL;
     enum ronde_status status =
-        lengths ? ronde_star_allgather(comm->star, &bytes, sizeof bytes, lengths, error)
+        lengths ? ronde_control_allgather(comm->control, &bytes, sizeof bytes, lengths, error)
                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u addresses", comm->ranks);
     for (uint32_t rank = 0; rank < comm->ranks && status == RONDE_OK; rank++)
         net->address_bytes =
@@ -223,25 +228,27 @@ static enum ronde_status gather_padded(struct ronde_net *net, const ucp_address_
     }
     if (status == RONDE_OK) {
         memcpy(padded, mine, (size_t)bytes);
-        status = ronde_star_allgather(comm->star, padded, net->address_bytes, net->addresses, error);
+        status = ronde_control_allgather(comm->control, padded, net->address_bytes, net->addresses,
+                                         error);
     }
     ronde_mem_free(comm->mem, padded, net->address_bytes, 1);
     ronde_mem_free(comm->mem, lengths, comm->ranks, sizeof *lengths);
     return status;
 }
 
-/* A rank that waits elsewhere must still answer those who shake hands with it, or they wait for it. */
-static int tend(void *self)
+/* While a rank waits on the control channel it must still reply to peers' endpoint handshakes, or these stall. */
+static int progress_hook(void *self)
 {
     const struct ronde_net *net = self;
     while (ucp_worker_progress(net->worker) > 0)
         ;
-    return ronde_net_doze(net);
+    const int wanted = ronde_p2p_progress_hook(net->comm);
+    return wanted == RONDE_CONTROL_SOON ? wanted : ronde_net_wait_fd(net);
 }
 
-int ronde_net_doze(const struct ronde_net *net)
+int ronde_net_wait_fd(const struct ronde_net *net)
 {
-    /* Refused while something is left to be seen. */
+    /* Refused while events are pending. */
     return ucp_worker_arm(net->worker) == UCS_OK ? net->event_fd : -1;
 }
 
@@ -250,7 +257,7 @@ void ronde_net_step(const struct ronde_net *net)
     struct pollfd event = {-1, POLLIN, 0};
     if (ucp_worker_progress(net->worker) > 0)
         return;
-    event.fd = ronde_net_doze(net);
+    event.fd = ronde_net_wait_fd(net);
     if (event.fd >= 0)
         (void)poll(&event, 1, STEP_MS);
 }
@@ -268,11 +275,11 @@ enum ronde_status ronde_net_open(struct ronde_comm *comm, struct ronde_error *er
     }
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK)
-        status = gather_padded(net, mine, bytes, error);
+        status = allgather_padded(net, mine, bytes, error);
     if (mine)
         ucp_worker_release_address(net->worker, mine);
     if (status == RONDE_OK)
-        ronde_star_set_tend(comm->star, tend, net);
+        ronde_control_set_progress_hook(comm->control, progress_hook, net);
     return status;
 }
 
@@ -294,15 +301,16 @@ enum ronde_status ronde_net_connect(struct ronde_net *net, uint32_t rank, struct
     if (status == UCS_OK)
         return RONDE_OK;
     remote->endpoint = NULL;
-    /* It may have heard of another's end before this rank has, and left. */
-    const enum ronde_status news = ronde_star_linger(net->comm->star, RONDE_STAR_GRACE_NS, error);
-    if (news != RONDE_OK)
-        return news;
+    /* The peer may have received an alarm before this rank, and left. */
+    const enum ronde_status notices =
+        ronde_control_linger(net->comm->control, RONDE_CONTROL_GRACE_NS, error);
+    if (notices != RONDE_OK)
+        return notices;
     return ronde_fail(error, RONDE_DEVICE, "ucx: no way to rank %u: %s", rank,
                       ucs_status_string(status));
 }
 
-/* Lets go of an endpoint; what has been sent on it leaves first, unless it leads nowhere any more. */
+/* Closes an endpoint, flushing what was sent on it, unless its peer is gone. */
 static void disconnect(struct ronde_net *net, struct ronde_remote *remote, double deadline_ns)
 {
     ucp_request_param_t params;
@@ -325,20 +333,20 @@ void ronde_net_close(struct ronde_comm *comm)
     struct ronde_net *net = comm->net_self;
     if (!net)
         return;
-    const double deadline_ns = ronde_clock_ns() + FAREWELL_NS;
-    ronde_star_set_tend(comm->star, NULL, NULL);
+    const double deadline_ns = ronde_clock_ns() + CLOSE_NS;
+    ronde_control_set_progress_hook(comm->control, NULL, NULL);
     for (uint32_t rank = 0; net->remotes && rank < comm->ranks; rank++)
         disconnect(net, &net->remotes[rank], deadline_ns);
     if (net->worker)
         ucp_worker_destroy(net->worker);
-    ronde_links_bury(net);
+    ronde_links_free_orphans(net);
     if (net->context)
         ucp_cleanup(net->context);
     ronde_mem_free(comm->mem, net->addresses, comm->ranks, net->address_bytes);
-    ronde_mem_free(comm->mem, comm->far_cards, (size_t)comm->ranks * RONDE_CARDS,
-                   sizeof *comm->far_cards);
+    ronde_mem_free(comm->mem, comm->far_handshakes, (size_t)comm->ranks * RONDE_HANDSHAKES,
+                   sizeof *comm->far_handshakes);
     ronde_mem_free(comm->mem, net->remotes, comm->ranks, sizeof *net->remotes);
     ronde_mem_free(comm->mem, net, 1, sizeof *net);
-    comm->far_cards = NULL;
+    comm->far_handshakes = NULL;
     comm->net_self = NULL;
 }

@@ -14,22 +14,23 @@
 
 static uint64_t *theirs_of(const struct ronde_end *end)
 {
-    /* What a lane reads as the other side's counter is the transport's to write. */
+    /* The counter that a lane reads as the peer's is written by the transport. */
     return (uint64_t *)(uintptr_t)end->theirs;
 }
 
-static struct ronde_links *find_links(const struct ronde_net *net, uint64_t id)
+static struct ronde_ucx_links *find_links(const struct ronde_net *net, uint64_t id)
 {
-    struct ronde_links *at = net->programs;
+    struct ronde_ucx_links *at = net->programs;
     while (at && at->program->id != id)
         at = at->next;
     return at;
 }
 
 /* The link a message is for; NULL for one of a program that has been unloaded. */
-static struct ronde_link *find_link(const struct ronde_net *net, const struct ronde_data_head *head)
+static struct ronde_ucx_link *find_link(const struct ronde_net *net,
+                                        const struct ronde_data_head *head)
 {
-    struct ronde_links *links = find_links(net, head->program);
+    struct ronde_ucx_links *links = find_links(net, head->program);
     if (!links || head->channel >= links->program->loaded->task_count)
         return NULL;
     const struct ronde_loaded *loaded = links->program->loaded;
@@ -37,18 +38,18 @@ static struct ronde_link *find_link(const struct ronde_net *net, const struct ro
     if (head->number >= task->view.program->connection_count)
         return NULL;
     const uint64_t end = (uint64_t)(task->ends - loaded->ends) + head->number;
-    /* What is not UCX's has no places. */
-    return loaded->ports[end].is_send || !links->links[end].places ? NULL : &links->links[end];
+    /* A connection that is not UCX's has no slots. */
+    return loaded->ports[end].is_send || !links->links[end].slots ? NULL : &links->links[end];
 }
 
 /* Whether messages lie in the memory of a device. */
-static bool are_on_device(const struct ronde_links *links)
+static bool are_on_device(const struct ronde_ucx_links *links)
 {
     return links->program->device && links->program->device->is_used;
 }
 
-/* Tells UCX what memory it is given, which it would otherwise have to find out. */
-static void describe_memory(const struct ronde_links *links, ucp_request_param_t *params)
+/* Passes UCX the memory type, which it would otherwise have to detect. */
+static void describe_memory(const struct ronde_ucx_links *links, ucp_request_param_t *params)
 {
     if (!are_on_device(links))
         return;
@@ -56,26 +57,26 @@ static void describe_memory(const struct ronde_links *links, ucp_request_param_t
     params->memory_type = (ucs_memory_type_t)links->net->device_memory;
 }
 
-/* Shows the lanes what has come without a gap. */
-static void publish(struct ronde_link *link)
+/* Publishes to the lanes what has arrived without a gap. */
+static void publish(struct ronde_ucx_link *link)
 {
     const struct ronde_comm_program *program = link->links->program;
     const uint32_t depth = program->loaded->frame.depth;
     uint64_t *posted = theirs_of(&program->loaded->ends[link->end]);
     uint64_t count = *posted;
-    struct ronde_link_slot *place = &link->places[(count - link->base) % depth];
-    while (place->has_arrived) {
-        place->has_arrived = false;
+    struct ronde_link_slot *slot_state = &link->slots[(count - link->base) % depth];
+    while (slot_state->has_arrived) {
+        slot_state->has_arrived = false;
         count++;
-        place = &link->places[(count - link->base) % depth];
+        slot_state = &link->slots[(count - link->base) % depth];
     }
     if (count != *posted && are_on_device(link->links))
         program->device->settle(program->device->self);
     RONDE_RELEASE(&program->loaded->frame, posted, count);
 }
 
-/* Takes a request back; false if its program has gone, and only what UCX held of it is left. */
-static bool take_back(struct ronde_links *links, void *request)
+/* Completes a request; false if its program was unloaded, and only the memory UCX used is left. */
+static bool complete_request(struct ronde_ucx_links *links, void *request)
 {
     links->pending--;
     ucp_request_free(request);
@@ -85,55 +86,56 @@ static bool take_back(struct ronde_links *links, void *request)
 /* A long message has been fetched. */
 static void on_fetched(void *request, ucs_status_t status, size_t bytes, void *self)
 {
-    struct ronde_link_slot *place = self;
-    struct ronde_links *links = place->link->links;
+    struct ronde_link_slot *slot_state = self;
+    struct ronde_ucx_links *links = slot_state->link->links;
     (void)bytes;
-    if (!take_back(links, request))
+    if (!complete_request(links, request))
         return;
     if (status == UCS_OK) {
-        place->has_arrived = true;
-        publish(place->link);
+        slot_state->has_arrived = true;
+        publish(slot_state->link);
     } else {
-        ronde_net_fail(links->net, links->program->loaded->ports[place->link->end].peer, status);
+        ronde_net_fail(links->net, links->program->loaded->ports[slot_state->link->end].peer,
+                       status);
     }
 }
 
-/* Fetches a long message, whose head alone has come. */
-static ucs_status_t fetch(struct ronde_net *net, struct ronde_link_slot *place, void *handle,
+/* Fetches a long message, of which only the head has arrived (UCX rendezvous). */
+static ucs_status_t fetch(struct ronde_net *net, struct ronde_link_slot *slot_state, void *handle,
                           unsigned char *slot, size_t bytes)
 {
     ucp_request_param_t params;
     memset(&params, 0, sizeof params);
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.cb.recv_am = on_fetched;
-    params.user_data = place;
-    describe_memory(place->link->links, &params);
+    params.user_data = slot_state;
+    describe_memory(slot_state->link->links, &params);
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(net->worker, handle, slot, bytes, &params);
     if (UCS_PTR_IS_ERR(request))
         return UCS_PTR_STATUS(request);
     if (request) {
-        place->link->links->pending++;
+        slot_state->link->links->pending++;
         return UCS_INPROGRESS;
     }
-    place->has_arrived = true;
-    publish(place->link);
+    slot_state->has_arrived = true;
+    publish(slot_state->link);
     return UCS_OK;
 }
 
-ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes, void *data,
+ucs_status_t ronde_net_on_data(void *self, const void *header, size_t head_bytes, void *data,
                                size_t bytes, const ucp_am_recv_param_t *param)
 {
     struct ronde_net *net = self;
     struct ronde_data_head head;
     if (head_bytes != sizeof head)
         return UCS_OK;
-    memcpy(&head, given, sizeof head);
-    struct ronde_link *link = find_link(net, &head);
+    memcpy(&head, header, sizeof head);
+    struct ronde_ucx_link *link = find_link(net, &head);
     if (!link)
         return UCS_OK;
     const struct ronde_frame *frame = &link->links->program->loaded->frame;
     const struct ronde_end *end = &link->links->program->loaded->ends[link->end];
-    /* What does not fit was not sent by a rank that runs the same. */
+    /* A message that does not fit is not of a rank that runs the same. */
     if (bytes != head.bytes || bytes > frame->slot_stride || head.sequence < link->base ||
         head.sequence - *theirs_of(end) >= frame->depth) {
         ronde_net_fail(net, link->links->program->loaded->ports[link->end].peer,
@@ -141,7 +143,7 @@ ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes,
         return UCS_OK;
     }
     const uint64_t slot = (head.sequence - link->base) % frame->depth;
-    struct ronde_link_slot *place = &link->places[slot];
+    struct ronde_link_slot *slot_state = &link->slots[slot];
     link->sender = head.end;
     end->lengths[slot] = bytes;
     const bool is_fetched = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
@@ -152,23 +154,23 @@ ucs_status_t ronde_net_on_data(void *self, const void *given, size_t head_bytes,
         return UCS_OK;
     }
     if (is_fetched)
-        return fetch(net, place, data, end->slots + slot * frame->slot_stride, bytes);
+        return fetch(net, slot_state, data, end->slots + slot * frame->slot_stride, bytes);
     if (bytes > 0)
         memcpy(end->slots + slot * frame->slot_stride, data, bytes);
-    place->has_arrived = true;
+    slot_state->has_arrived = true;
     publish(link);
     return UCS_OK;
 }
 
 /* Slots are free once they are consumed and UCX is done with them. */
-static void free_slots(struct ronde_link *link)
+static void free_slots(struct ronde_ucx_link *link)
 {
     const struct ronde_end *end = &link->links->program->loaded->ends[link->end];
     const uint64_t freed = link->credited < link->left ? link->credited : link->left;
     RONDE_RELEASE(&link->links->program->loaded->frame, theirs_of(end), freed);
 }
 
-ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_bytes, void *data,
+ucs_status_t ronde_net_on_credit(void *self, const void *header, size_t head_bytes, void *data,
                                  size_t bytes, const ucp_am_recv_param_t *param)
 {
     struct ronde_credit_head head;
@@ -177,11 +179,11 @@ ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_byte
     (void)param;
     if (head_bytes != sizeof head)
         return UCS_OK;
-    memcpy(&head, given, sizeof head);
-    struct ronde_links *links = find_links(self, head.program);
-    if (!links || head.end >= links->program->loaded->end_count || !links->links[head.end].places)
+    memcpy(&head, header, sizeof head);
+    struct ronde_ucx_links *links = find_links(self, head.program);
+    if (!links || head.end >= links->program->loaded->end_count || !links->links[head.end].slots)
         return UCS_OK;
-    struct ronde_link *link = &links->links[head.end];
+    struct ronde_ucx_link *link = &links->links[head.end];
     if (head.consumed > link->credited && head.consumed <= link->sent) {
         link->credited = head.consumed;
         free_slots(link);
@@ -189,33 +191,33 @@ ucs_status_t ronde_net_on_credit(void *self, const void *given, size_t head_byte
     return UCS_OK;
 }
 
-/* A send is over, at once or later; a failed one is the endpoint's failure, which its handler has noted. */
+/* A send has completed, at once or later; a failed one is the endpoint's failure, which its handler has recorded. */
 static void on_data_sent(void *request, ucs_status_t status, void *self)
 {
-    struct ronde_link_slot *place = self;
+    struct ronde_link_slot *slot_state = self;
     (void)status;
-    if (!take_back(place->link->links, request))
+    if (!complete_request(slot_state->link->links, request))
         return;
-    place->link->left++;
-    free_slots(place->link);
+    slot_state->link->left++;
+    free_slots(slot_state->link);
 }
 
 static void on_credit_sent(void *request, ucs_status_t status, void *self)
 {
-    struct ronde_link *link = self;
+    struct ronde_ucx_link *link = self;
     (void)status;
-    if (take_back(link->links, request))
-        link->is_telling = false;
+    if (complete_request(link->links, request))
+        link->is_credit_in_flight = false;
 }
 
-static void on_card_sent(void *request, ucs_status_t status, void *self)
+static void on_handshake_sent(void *request, ucs_status_t status, void *self)
 {
     (void)status;
-    (void)take_back(self, request);
+    (void)complete_request(self, request);
 }
 
-/* What is sent: kind, head, data and who is told of the end. */
-struct parcel {
+/* An active message to send: kind, head, data and completion callback. */
+struct message {
     enum ronde_net_kind kind;
     const void *head;
     size_t head_bytes;
@@ -225,8 +227,8 @@ struct parcel {
     void *self;
 };
 
-/* Hands a parcel to UCX; true if it has left at once. */
-static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parcel *parcel)
+/* Posts a message to UCX; true if it completed at once. */
+static bool post_message(struct ronde_ucx_links *links, uint32_t rank, const struct message *message)
 {
     struct ronde_remote *remote = &links->net->remotes[rank];
     ucp_request_param_t params;
@@ -234,18 +236,18 @@ static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parc
         return true;
     memset(&params, 0, sizeof params);
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    params.cb.send = parcel->on_sent;
-    params.user_data = parcel->self;
-    if (parcel->kind == RONDE_NET_DATA && parcel->bytes > 0 && are_on_device(links)) {
-        /* The other side's memory is a device's too: it has to say where the data is to go. */
+    params.cb.send = message->on_sent;
+    params.user_data = message->self;
+    if (message->kind == RONDE_NET_DATA && message->bytes > 0 && are_on_device(links)) {
+        /* The receiver's memory is a device's too: with rendezvous the receiver chooses the target. */
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
         params.flags = UCP_AM_SEND_FLAG_RNDV;
         describe_memory(links, &params);
     }
     links->is_flushed = false;
     ucs_status_ptr_t request =
-        ucp_am_send_nbx(remote->endpoint, (unsigned)parcel->kind, parcel->head, parcel->head_bytes,
-                        parcel->data, parcel->bytes, &params);
+        ucp_am_send_nbx(remote->endpoint, (unsigned)message->kind, message->head,
+                        message->head_bytes, message->data, message->bytes, &params);
     if (UCS_PTR_IS_ERR(request))
         ronde_net_lose(remote, UCS_PTR_STATUS(request));
     if (!UCS_PTR_IS_PTR(request))
@@ -255,37 +257,37 @@ static bool dispatch(struct ronde_links *links, uint32_t rank, const struct parc
 }
 
 /* Sends the next message that the lanes have posted on a link; false if there is none. */
-static bool send_next(struct ronde_link *link)
+static bool send_next(struct ronde_ucx_link *link)
 {
-    struct ronde_links *links = link->links;
+    struct ronde_ucx_links *links = link->links;
     const struct ronde_loaded *loaded = links->program->loaded;
     const struct ronde_end *end = &loaded->ends[link->end];
     const struct ronde_port *port = &loaded->ports[link->end];
     if (link->sent >= end->count)
         return false;
     const uint64_t slot = (link->sent - link->base) % loaded->frame.depth;
-    struct ronde_link_slot *place = &link->places[slot];
+    struct ronde_link_slot *slot_state = &link->slots[slot];
     const uint64_t bytes = end->lengths[slot];
-    place->head =
+    slot_state->head =
         (struct ronde_data_head){links->program->id, link->sent,          port->channel,
                                  port->number,       (uint32_t)link->end, (uint32_t)bytes};
-    const struct parcel parcel = {RONDE_NET_DATA,
-                                  &place->head,
-                                  sizeof place->head,
-                                  end->slots + slot * loaded->frame.slot_stride,
-                                  bytes,
-                                  on_data_sent,
-                                  place};
+    const struct message message = {RONDE_NET_DATA,
+                                    &slot_state->head,
+                                    sizeof slot_state->head,
+                                    end->slots + slot * loaded->frame.slot_stride,
+                                    bytes,
+                                    on_data_sent,
+                                    slot_state};
     link->sent++;
-    if (dispatch(links, port->peer, &parcel)) {
+    if (post_message(links, port->peer, &message)) {
         link->left++;
         free_slots(link);
     }
     return true;
 }
 
-/* Sends all that is posted, connections in turns: what one has posted ahead does not hold up the others. */
-static bool send_posted(struct ronde_links *links)
+/* Sends all that is posted, connections in turn: many messages of one do not delay the others. */
+static bool send_posted(struct ronde_ucx_links *links)
 {
     const struct ronde_loaded *loaded = links->program->loaded;
     bool has_sent = false;
@@ -298,24 +300,24 @@ static bool send_posted(struct ronde_links *links)
     return has_sent;
 }
 
-/* Tells the sender what was consumed: in halves of the slots while all goes well, everything when nothing moves. */
-static void tell_consumed(struct ronde_link *link, bool has_moved)
+/* Sends credit: per half of the slots while messages move, for everything consumed when nothing moves. */
+static void send_credit(struct ronde_ucx_link *link, bool has_moved)
 {
-    struct ronde_links *links = link->links;
+    struct ronde_ucx_links *links = link->links;
     const struct ronde_loaded *loaded = links->program->loaded;
     const uint64_t consumed = loaded->ends[link->end].count;
-    const uint64_t news = consumed - link->told;
-    if (link->is_telling || news == 0 || (has_moved && news * 2 < loaded->frame.depth))
+    const uint64_t unsent = consumed - link->credit_sent;
+    if (link->is_credit_in_flight || unsent == 0 || (has_moved && unsent * 2 < loaded->frame.depth))
         return;
     link->credit = (struct ronde_credit_head){links->program->id, consumed, link->sender, 0};
-    const struct parcel parcel = {RONDE_NET_CREDIT, &link->credit, sizeof link->credit, NULL, 0,
-                                  on_credit_sent,   link};
-    link->told = consumed;
-    link->is_telling = !dispatch(links, loaded->ports[link->end].peer, &parcel);
+    const struct message message = {RONDE_NET_CREDIT, &link->credit, sizeof link->credit, NULL, 0,
+                                    on_credit_sent,   link};
+    link->credit_sent = consumed;
+    link->is_credit_in_flight = !post_message(links, loaded->ports[link->end].peer, &message);
 }
 
-/* A rank that has gone and that this one waits for; NULL if there is none. */
-static const struct ronde_remote *find_missed(const struct ronde_links *links)
+/* A rank that is gone and that this one waits for; NULL if there is none. */
+static const struct ronde_remote *find_missed(const struct ronde_ucx_links *links)
 {
     const struct ronde_comm_program *program = links->program;
     const struct ronde_loaded *loaded = program->loaded;
@@ -334,8 +336,8 @@ static const struct ronde_remote *find_missed(const struct ronde_links *links)
     return NULL;
 }
 
-/* Who has gone may have said why: only if nobody knows better for a while is UCX's word taken. */
-static void look_for_losses(struct ronde_links *links)
+/* An alarm may explain a lost rank: UCX's error is used only if none arrives within RONDE_CONTROL_GRACE_NS. */
+static void check_losses(struct ronde_ucx_links *links)
 {
     const struct ronde_remote *missed = find_missed(links);
     const double now_ns = ronde_clock_ns();
@@ -343,9 +345,9 @@ static void look_for_losses(struct ronde_links *links)
         links->missed_ns = 0;
     else if (links->missed_ns == 0)
         links->missed_ns = now_ns;
-    /* The star must have been asked since: UCX may spend all that time in one call. */
-    else if (now_ns - links->missed_ns > RONDE_STAR_GRACE_NS &&
-             links->program->comm->checked_ns - links->missed_ns > RONDE_STAR_GRACE_NS / 2)
+    /* The control channel must have been polled since: UCX may spend all that time in one call. */
+    else if (now_ns - links->missed_ns > RONDE_CONTROL_GRACE_NS &&
+             links->program->comm->checked_ns - links->missed_ns > RONDE_CONTROL_GRACE_NS / 2)
         (void)ronde_fail(&links->net->failure, RONDE_DEVICE, "ucx: rank %u was lost: %s",
                          missed->rank, missed->reason);
 }
@@ -353,56 +355,68 @@ static void look_for_losses(struct ronde_links *links)
 static enum ronde_status ucx_poll(struct ronde_comm_program *program, bool *io_moved,
                                   bool *out_is_quiet, struct ronde_error *error)
 {
-    struct ronde_links *links = program->net_self;
+    struct ronde_ucx_links *links = program->net_self;
     struct ronde_net *net = links->net;
     const struct ronde_loaded *loaded = program->loaded;
     *io_moved |= send_posted(links);
     for (uint64_t k = 0; k < links->end_count; k++)
         if (!loaded->ports[links->ends[k]].is_send)
-            tell_consumed(&links->links[links->ends[k]], *io_moved);
+            send_credit(&links->links[links->ends[k]], *io_moved);
     for (uint32_t k = 0; k < PROGRESS_CALLS && ucp_worker_progress(net->worker) > 0; k++)
         *io_moved = true;
     *out_is_quiet = program->lane_count == 0 && ronde_links_flush(links);
     if (net->has_losses && !*io_moved)
-        look_for_losses(links);
+        check_losses(links);
     if (net->failure.status == RONDE_OK)
         return RONDE_OK;
     return ronde_fail(error, net->failure.status, "%s", net->failure.message);
 }
 
-static void ucx_tell(struct ronde_comm_program *program, const struct ronde_card *card)
+static void ucx_announce(struct ronde_comm_program *program, const struct ronde_handshake *handshake)
 {
-    struct ronde_links *links = program->net_self;
+    struct ronde_ucx_links *links = program->net_self;
     const struct ronde_loaded *loaded = program->loaded;
-    /* All connections are empty, and begin again at the slot their ends have: each side for itself. */
+    /* All connections are empty, and restart at their ends' current slot, on each side independently. */
     for (uint64_t k = 0; program->is_rearranged && k < links->end_count; k++) {
         const struct ronde_end *end = &loaded->ends[links->ends[k]];
         links->links[links->ends[k]].base = end->count - end->slot;
     }
-    links->card.rank = program->comm->rank;
-    links->card.card = *card;
+    links->handshake.rank = program->comm->rank;
+    links->handshake.handshake = *handshake;
     for (uint32_t n = 0; n < program->neighbour_count; n++) {
-        const struct parcel parcel = {RONDE_NET_CARD, &links->card, sizeof links->card, NULL, 0,
-                                      on_card_sent,   links};
+        const struct message message = {RONDE_NET_HANDSHAKE,
+                                        &links->handshake,
+                                        sizeof links->handshake,
+                                        NULL,
+                                        0,
+                                        on_handshake_sent,
+                                        links};
         if (!ronde_comm_is_near(program->comm, program->neighbours[n].rank))
-            (void)dispatch(links, program->neighbours[n].rank, &parcel);
+            (void)post_message(links, program->neighbours[n].rank, &message);
     }
 }
 
-static int ucx_doze(struct ronde_comm_program *program)
+static bool ucx_sleep_begin(struct ronde_comm *comm)
 {
-    const struct ronde_links *links = program->net_self;
-    return ronde_net_doze(links->net);
+    return ronde_net_wait_fd(comm->net_self) >= 0;
 }
 
-static void ucx_rest(struct ronde_comm_program *program, uint32_t idle)
+static int ucx_descriptor(const struct ronde_comm *comm)
 {
-    struct pollfd event = {-1, POLLIN, 0};
-    if (ronde_comm_spin(program->comm, idle))
-        return;
-    event.fd = ucx_doze(program);
-    if (event.fd >= 0)
-        (void)poll(&event, 1, RONDE_NAP_MS);
+    const struct ronde_net *net = comm->net_self;
+    return net->event_fd;
+}
+
+static void ucx_sleep(struct ronde_comm *comm)
+{
+    struct pollfd event = {ucx_descriptor(comm), POLLIN, 0};
+    (void)poll(&event, 1, RONDE_SLEEP_MS);
+}
+
+static void ucx_wake(struct ronde_comm *comm)
+{
+    const struct ronde_net *net = comm->net_self;
+    (void)ucp_worker_signal(net->worker);
 }
 
 static uint64_t ucx_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
@@ -424,9 +438,12 @@ const struct ronde_wire ronde_wire_ucx = {
     .default_slot_bytes = ucx_default_slot_bytes,
     .load = ronde_links_load,
     .unload = ronde_links_unload,
-    .tell = ucx_tell,
+    .announce = ucx_announce,
     .poll = ucx_poll,
-    .rest = ucx_rest,
-    .doze = ucx_doze,
+    .spin = ronde_comm_spin,
+    .sleep_begin = ucx_sleep_begin,
+    .sleep = ucx_sleep,
+    .wake = ucx_wake,
+    .descriptor = ucx_descriptor,
     .reaches_devices = ucx_reaches_devices,
 };

@@ -33,10 +33,11 @@ static void absent_unload(struct ronde_comm_program *program)
     (void)program;
 }
 
-static void absent_tell(struct ronde_comm_program *program, const struct ronde_card *card)
+static void absent_announce(struct ronde_comm_program *program,
+                            const struct ronde_handshake *handshake)
 {
     (void)program;
-    (void)card;
+    (void)handshake;
 }
 
 static enum ronde_status absent_poll(struct ronde_comm_program *program, bool *io_moved,
@@ -48,15 +49,20 @@ static enum ronde_status absent_poll(struct ronde_comm_program *program, bool *i
     return ronde_fail(error, RONDE_UNAVAILABLE, "%s", ronde_wire_ucx_missing);
 }
 
-static void absent_rest(struct ronde_comm_program *program, uint32_t idle)
+static bool absent_sleep_begin(struct ronde_comm *comm)
 {
-    (void)program;
-    (void)idle;
+    (void)comm;
+    return false;
 }
 
-static int absent_doze(struct ronde_comm_program *program)
+static void absent_sleep(struct ronde_comm *comm)
 {
-    (void)program;
+    (void)comm;
+}
+
+static int absent_descriptor(const struct ronde_comm *comm)
+{
+    (void)comm;
     return -1;
 }
 
@@ -77,9 +83,12 @@ const struct ronde_wire ronde_wire_ucx = {
     .default_slot_bytes = absent_slot,
     .load = absent_load,
     .unload = absent_unload,
-    .tell = absent_tell,
+    .announce = absent_announce,
     .poll = absent_poll,
-    .rest = absent_rest,
-    .doze = absent_doze,
+    .spin = ronde_comm_spin,
+    .sleep_begin = absent_sleep_begin,
+    .sleep = absent_sleep,
+    .wake = absent_sleep,
+    .descriptor = absent_descriptor,
     .reaches_devices = absent_reaches_devices,
 };

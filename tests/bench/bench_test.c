@@ -37,7 +37,7 @@ static bool has_shell(void)
 {
     if (system("command -v bash awk >/dev/null 2>&1") == 0)
         return true;
-    suite_skip("no bash or no awk here");
+    suite_skip("no bash or no awk here (apt: bash, mawk)");
     return false;
 }
 

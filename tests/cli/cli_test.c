@@ -4,6 +4,7 @@
 #include "support/built_with.h"
 
 #include "ronde/collective.h"
+#include "ronde/executors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,11 @@ static void one_rank_works(void)
 {
     expect("check all_reduce -a ring -N 1", 0, "proved");
     expect("run all_reduce -a ring -N 1 --backend host -b 64 -e 64 -n 1 -w 0", 0, "OK");
+    expect("run all_reduce -a ring -N 2 --backend host -b 64 -e 64 -n 1 -w 3", 0,
+           "# 3 warm-ups, 1 ");
+    expect("run all_reduce -a ring -N 2 --backend host -b 64 -e 64 -n 1", 0,
+           "# warm-up until stable, 5 to 1000 runs, 1 iterations");
+    expect("run all_reduce -a ring -N 2 --backend host -b 64 -e 64 -n 1", 0, "# Warm-up runs  ");
 }
 
 static void as_many_runs_are_measured_as_are_asked_for(void)
@@ -251,6 +257,33 @@ static void unreadable_schedules_name_file_and_line(void)
     expect_refusal(arguments, 2, "cli_empty.ronde");
 }
 
+static void null_is_measured_and_nothing_is_checked(void)
+{
+    expect("run all_reduce -N 3 --backend null -b 300 -e 300 -n 1 -w 0", 0,
+           "# Not checked (no data is moved)");
+    expect("run all_reduce -N 3 -a ring --backend null -b 300 -e 300 -n 1 -w 0", 0,
+           "checked against nothing: no data is moved");
+    expect_refusal("demo --backend null", 2, "there is no result to show");
+    /* A build without SimGrid or libxml2 refuses the file before. */
+    if (RONDE_ALL_COMPONENTS)
+        expect_refusal("validate all_reduce -a ring -N 2 --backend null --topo crossbar-64", 2,
+                       "its times say nothing about a machine");
+}
+
+/* All rows of the registry, so that a new one is listed and named wherever people look. */
+static void every_executor_is_listed_and_named_by_help(void)
+{
+    uint32_t count;
+    const struct ronde_executor *executors = ronde_executors(&count);
+    for (uint32_t e = 0; e < count; e++) {
+        char line[64];
+        snprintf(line, sizeof line, "\n  %-24s ", executors[e].name);
+        expect("list", 0, line);
+        expect("run --help", 0, executors[e].name);
+        expect_refusal("run all_reduce -N 2 --backend abacus", 2, executors[e].name);
+    }
+}
+
 /* Every type with every operator, on host against the definition and on the real thing against host. */
 static void every_type_and_operator_comes_out_right(void)
 {
@@ -263,8 +296,16 @@ static void every_type_and_operator_comes_out_right(void)
                          "run all_reduce -N 3 -d %s -o %s --backend %s -b 300 -e 300 -n 1 -w 0",
                          ronde_dtype_text((enum ronde_dtype)d), ronde_op_text((enum ronde_op)o),
                          backends[b]);
-                expect(arguments, 0, "# Out of bounds values : 0 OK");
+                const char *refusal = ronde_op_refusal((enum ronde_op)o, (enum ronde_dtype)d);
+                if (refusal)
+                    expect_refusal(arguments, 2, refusal);
+                else
+                    expect(arguments, 0, "# Out of bounds values : 0 OK");
             }
+    expect_refusal("run all_reduce -N 3 -d zzzzzzzzzzzz", 2, "float8_e5m2, bool, int16, uint16");
+    expect_refusal("run all_reduce -N 3 -o qqqqqqqqqqqq", 2, "premul_sum, band, bor, bxor");
+    expect("run all_gather -N 3 -d bool --backend host -b 300 -e 300 -n 1 -w 0", 0, "0 OK");
+    expect("run all_reduce -N 3 -d short -o product --backend host -e 8 -n 1 -w 0", 0, "int16");
     expect_refusal("run broadcast -N 3 -o avg --backend host -e 8", 2, "broadcast reduces nothing");
 }
 
@@ -381,6 +422,26 @@ static void a_plot_without_gnuplot_is_a_missing_component(void)
     CU_ASSERT(strstr(list.text, "gnuplot-nox") != NULL);
 }
 
+/* A stored run is summed up and drawn again: the same points, and no measurement. */
+static void validate_draws_an_earlier_run_again(void)
+{
+    char path[512], arguments[1024];
+    CU_ASSERT_TRUE_FATAL(suite_source(path, sizeof path, "results/cpu-validate.jsonl"));
+    snprintf(arguments, sizeof arguments, "validate all_reduce --from %s", path);
+    if (run(arguments).code == 3) {
+        suite_skip("no JSON is read here");
+        return;
+    }
+    expect(arguments, 0, "96 points: median  15.1%  p95  39.4%  worst  49.6% (double_tree, 4 ranks");
+    snprintf(arguments, sizeof arguments, "validate --from %s", path);
+    expect_refusal(arguments, 2, "of which collective");
+    snprintf(arguments, sizeof arguments, "validate barrier --from %s", path);
+    expect_refusal(arguments, 2, "no times of barrier");
+    snprintf(arguments, sizeof arguments, "validate all_reduce --json --from %s", path);
+    expect_refusal(arguments, 2, "prints no records");
+    expect_refusal("validate all_reduce --from /nowhere.jsonl", 2, "cannot be read");
+}
+
 static void validate_sums_up_what_it_measured(void)
 {
     char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
@@ -433,6 +494,8 @@ int main(void)
         {"a_wrong_schedule_is_rejected_with_exit_1", a_wrong_schedule_is_rejected_with_exit_1},
         {"unreadable_schedules_name_file_and_line", unreadable_schedules_name_file_and_line},
         {"run_checks_against_host", run_checks_against_host},
+        {"null_is_measured_and_nothing_is_checked", null_is_measured_and_nothing_is_checked},
+        {"every_executor_is_listed_and_named_by_help", every_executor_is_listed_and_named_by_help},
         {"every_type_and_operator_comes_out_right", every_type_and_operator_comes_out_right},
         {"collectives_without_a_form_in_place_run_out_of_place",
          collectives_without_a_form_in_place_run_out_of_place},
@@ -443,6 +506,7 @@ int main(void)
         {"csv_has_one_header", csv_has_one_header},
         {"a_plot_without_gnuplot_is_a_missing_component",
          a_plot_without_gnuplot_is_a_missing_component},
+        {"validate_draws_an_earlier_run_again", validate_draws_an_earlier_run_again},
         {"validate_sums_up_what_it_measured", validate_sums_up_what_it_measured},
         {"outputs_that_cannot_be_written_are_refused", outputs_that_cannot_be_written_are_refused},
     };

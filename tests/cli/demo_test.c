@@ -118,17 +118,17 @@ static void both_backends_show_the_same(void)
 static void every_algorithm_is_in_the_tour(void)
 {
     uint32_t total = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
     for (uint32_t i = 0; i < total; i++) {
         char arguments[128], name[64];
         snprintf(arguments, sizeof arguments, "--operation %s --world-size 4 --backend host",
-                 ronde_collective_text(all[i].collective));
+                 ronde_collective_text(all[i]->collective));
         char *said = run(arguments, 0);
         char *line = strstr(said, CHECKED);
         CU_ASSERT_PTR_NOT_NULL_FATAL(line);
         /* Blanks around, so that `tree` is not found in `double_tree`. */
         *strchr(line, '\n') = ' ';
-        snprintf(name, sizeof name, " %s ", all[i].name);
+        snprintf(name, sizeof name, " %s ", all[i]->name);
         CU_ASSERT_PTR_NOT_NULL(strstr(line, name));
         CU_ASSERT_PTR_NULL(strstr(line, "WRONG"));
         free(said);
@@ -207,6 +207,52 @@ static void wrong_operations_are_refused(void)
     free(said);
 }
 
+/* Whole and real: what it measured is this machine's business, what it says of that is not. */
+static void the_demo_is_a_page_and_a_half(void)
+{
+    static const char *const parts[] = {"== 1. ",
+                                        "\n  all_reduce ",
+                                        "== 2. ",
+                                        "== 3. ",
+                                        " 8 ranks",
+                                        "time over that of ring",
+                                        "faster below",
+                                        "== 4. ",
+                                        "names the faster one",
+                                        "== 5. ",
+                                        "run all_reduce -N 4"};
+    char folder[] = "/tmp/ronde-demo-test-XXXXXX", command[512], *said = NULL;
+    if (suite_is_sample()) {
+        suite_skip("a sample will do here, and there is none of a demo");
+        return;
+    }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(command, sizeof command, "NO_COLOR=1 COLUMNS=100 \"%s\" demo --output %s 2>&1",
+             suite_ronde(), folder);
+    const int code = files_command(command, &said);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CU_ASSERT_EQUAL(system(command), 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    if (code == 3) {
+        suite_skip("%.200s", said);
+        free(said);
+        return;
+    }
+    CU_ASSERT_EQUAL(code, 0);
+    uint32_t lines = 0;
+    for (const char *line = said; *line; line = strchr(line, '\n') + 1, lines++)
+        CU_ASSERT(strcspn(line, "\n") <= 100 && strchr(line, '\n') != NULL);
+    CU_ASSERT(lines < 110);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        CU_ASSERT_PTR_NOT_NULL(strstr(said, parts[i]));
+        if (!strstr(said, parts[i]))
+            suite_note("missing: %s", parts[i]);
+    }
+    CU_ASSERT_PTR_NULL(strstr(said, "WRONG"));
+    CU_ASSERT_PTR_NULL(strchr(said, '\033'));
+    free(said);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -217,6 +263,7 @@ int main(void)
         {"every_collective_has_an_example", every_collective_has_an_example},
         {"wrong_results_are_counted", wrong_results_are_counted},
         {"wrong_operations_are_refused", wrong_operations_are_refused},
+        {"the_demo_is_a_page_and_a_half", the_demo_is_a_page_and_a_half},
     };
     return suite_run("demo", cases, sizeof cases / sizeof cases[0]);
 }

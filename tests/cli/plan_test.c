@@ -2,7 +2,7 @@
  * Choosing an algorithm as a user meets it: `ronde plan`, commands without -a, races, and who is said to have decided.
  * On the crossbar (1 us, 50 GB/s, no cost of a step) figures can be worked out by hand.
  */
-#include "gnuplot.h"
+#include "cli/draw/gnuplot.h"
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
@@ -24,7 +24,7 @@ static bool has_everything(void)
 {
     if (RONDE_ALL_COMPONENTS)
         return true;
-    suite_skip("needs libxml2 and jansson");
+    suite_skip("built without libxml2 or jansson (apt: libxml2-dev, libjansson-dev)");
     return false;
 }
 
@@ -58,9 +58,9 @@ static int count_lines(const char *arguments, const char *part)
 static uint32_t count_algorithms(enum ronde_collective collective)
 {
     uint32_t total = 0, count = 0;
-    const struct ronde_algorithm *all = ronde_algorithms(&total);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
     for (uint32_t i = 0; i < total; i++)
-        count += all[i].collective == collective;
+        count += all[i]->collective == collective;
     return count;
 }
 

@@ -89,6 +89,7 @@ static void ranks_that_were_told_different_things_say_so(void)
     expect_quarrel("-b 64 -e 64 -n 3", "-b 64 -e 64 -n 5",
                    "rank 0 was started with -n 3, rank 1 with -n 5: give all ranks the same");
     expect_quarrel("-b 64 -e 64 -c 0", "-b 64 -e 64", "-c 0, rank 1 with -c 1");
+    expect_quarrel("-b 64 -e 64 -w 5", "-b 64 -e 64", "-w 5, rank 1 with no -w");
     expect_quarrel("-b 64 -e 64", "-b 64 -e 128", "-e 64, rank 1 with -e 128");
     expect_quarrel("-b 64 -e 64 -d int32", "-b 64 -e 64", "disagree about the element type");
     expect_quarrel("-b 64 -e 64 -a tree", "-b 64 -e 64 -a ring", "disagree about the schedule");
@@ -254,7 +255,7 @@ static void mpi_launchers_start_ranks(void)
     const bool has_open = launch_with("mpirun.openmpi", "--allow-run-as-root --oversubscribe");
     const bool has_mpich = launch_with("mpiexec.hydra", "");
     if (!has_open && !has_mpich)
-        suite_skip("neither Open MPI nor MPICH is installed");
+        suite_skip("neither Open MPI nor MPICH is installed (apt: openmpi-bin, mpich)");
 }
 
 /* torchrun says where its own store is; the ranks meet beside it. */

@@ -3,7 +3,7 @@
 #include "support/files.h"
 #include "support/suite.h"
 
-#include "gnuplot.h"
+#include "cli/draw/gnuplot.h"
 #include "pool.h"
 
 #include <signal.h>
@@ -59,7 +59,8 @@ static bool is_possible(void)
 #if RONDE_ALL_COMPONENTS
     return true;
 #else
-    suite_skip("needs libxml2, jansson and SimGrid");
+    suite_skip("built without libxml2, jansson or SimGrid (apt: libxml2-dev, libjansson-dev, "
+               "libsimgrid-dev)");
     return false;
 #endif
 }

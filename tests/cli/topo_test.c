@@ -11,6 +11,7 @@
 
 #define SVG RONDE_SCRATCH_DIR "/topo-show.svg"
 #define XML RONDE_SCRATCH_DIR "/topo-show.xml"
+#define RING RONDE_SCRATCH_DIR "/topo-ring.ronde"
 
 /* Runs `ronde ARGUMENTS`, its complaints with what it says; free the text. */
 static char *run(const char *arguments, int code)
@@ -47,7 +48,8 @@ static bool can_read(void)
 #if RONDE_ALL_COMPONENTS
     return true;
 #else
-    suite_skip("this build lacks a component");
+    suite_skip("this build lacks a component (apt: libsimgrid-dev, libxml2-dev, libhwloc-dev, "
+               "libjansson-dev)");
     return false;
 #endif
 }
@@ -333,6 +335,28 @@ static void orders_found_on_a_rail_pod_use_every_network_card(void)
     free(said);
 }
 
+/* A ring of one's own, under a name of one's own, is laid through the machine as ours is. */
+static void a_users_own_ring_is_laid_too(void)
+{
+    static const char ours[] = "algorithm ring\n", theirs[] = "algorithm mine\n";
+    if (!generate("rail --nodes 4"))
+        return;
+    free(run("compile all_reduce -a ring -N 32 --channels 8 -o \"" RING "\"", 0));
+    char *text = files_read(RING);
+    char *name = text ? strstr(text, ours) : NULL;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+    memcpy(name, theirs, sizeof theirs - 1);
+    CU_ASSERT_FATAL(files_write(RING, text));
+    free(text);
+    char *said = run("sim \"" RING "\" --topo \"" XML "\" -b 256M -e 256M --engine simgrid "
+                     "--placement packed,auto",
+                     0);
+    const double packed = time_of(said, "packed"), found = time_of(said, "auto: snake");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "all_reduce mine, 32 ranks"));
+    CU_ASSERT(packed > 7.9 * found && packed < 8.1 * found);
+    free(said);
+}
+
 static void placement_refuses_unknown_names(void)
 {
     if (!can_read())
@@ -360,6 +384,7 @@ static const struct suite_case cases[] = {
      scattering_a_ring_over_an_oversubscribed_tree_costs_double},
     {"orders_found_on_a_rail_pod_use_every_network_card",
      orders_found_on_a_rail_pod_use_every_network_card},
+    {"a_users_own_ring_is_laid_too", a_users_own_ring_is_laid_too},
     {"placement_refuses_unknown_names", placement_refuses_unknown_names},
 };
 

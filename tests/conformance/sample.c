@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Draws of which the one with the most new pairs is taken: random alone leaves the last few pairs to luck. */
-#define CANDIDATES 4u
+#define CANDIDATES 8u
 
 /* Which pairs have been met; indices are axis, value, axis, value. */
 static bool met[SAMPLE_AXIS_COUNT][SAMPLE_COUNT_VALUES][SAMPLE_AXIS_COUNT][SAMPLE_COUNT_VALUES];
@@ -26,13 +26,21 @@ uint32_t sample_values(enum sample_axis axis)
     return values[axis];
 }
 
+/* Whether two values go together: not every type has every operator. */
+static bool is_possible(int a, uint32_t i, int b, uint32_t j)
+{
+    return a != SAMPLE_DTYPE || b != SAMPLE_OP ||
+           reference_is_defined((enum ronde_dtype)i, (enum ronde_op)j);
+}
+
 /* Pairs of a sample that no sample which ran has met. */
 static uint32_t count_new(const struct sample *sample)
 {
     uint32_t count = 0;
     for (int a = 0; a < SAMPLE_AXIS_COUNT; a++)
         for (int b = a + 1; b < SAMPLE_AXIS_COUNT; b++)
-            count += !met[a][sample->at[a]][b][sample->at[b]];
+            count += !met[a][sample->at[a]][b][sample->at[b]] &&
+                     is_possible(a, sample->at[a], b, sample->at[b]);
     return count;
 }
 
@@ -85,8 +93,8 @@ uint32_t sample_pairs(uint32_t *out_missing)
         for (int b = a + 1; b < SAMPLE_AXIS_COUNT; b++)
             for (uint32_t i = 0; i < sample_values((enum sample_axis)a); i++)
                 for (uint32_t j = 0; j < sample_values((enum sample_axis)b); j++) {
-                    pairs++;
-                    *out_missing += !met[a][i][b][j];
+                    pairs += is_possible(a, i, b, j);
+                    *out_missing += is_possible(a, i, b, j) && !met[a][i][b][j];
                 }
     return pairs;
 }

@@ -48,7 +48,7 @@ uint64_t sample_count(const struct sample *sample, const struct ronde_schedule *
 /** Notes that a sample ran. */
 void sample_met(const struct sample *sample);
 
-/** Pairs of values of different axes, and how many of them no sample that ran has met. */
+/** Pairs of values of different axes that go together, and how many of them no sample that ran has met. */
 uint32_t sample_pairs(uint32_t *out_missing);
 
 #endif

@@ -30,7 +30,8 @@ static char *run(uint32_t devices, const char *arguments)
 static bool can_print_json(void)
 {
     if (!RONDE_ALL_COMPONENTS)
-        suite_skip("this build lacks a component");
+        suite_skip("this build lacks a component (apt: libsimgrid-dev, libxml2-dev, libhwloc-dev, "
+                   "libjansson-dev)");
     return RONDE_ALL_COMPONENTS;
 }
 
@@ -44,7 +45,7 @@ static void run_checks_results_on_any_number_of_devices(void)
     }
 }
 
-/* More ranks than devices share some: their times say nothing about links. */
+/* More ranks than devices share some: their times do not measure links. */
 static void shared_devices_are_labelled(void)
 {
     static const char arguments[] =

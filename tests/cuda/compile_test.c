@@ -1,8 +1,8 @@
 /*
  * What the compiler made of the kernels, for which no GPU is needed: no local memory, registers within the occupancy
  * that is planned, and 16 bytes per load and store in the loops that move data. Every kernel of the library that was
- * built is looked at, for every kind of GPU: they lie in it as ELF files (cubins). The machine code is read as it is: of
- * an instruction (16 bytes, sm_80 to sm_100) the low 12 bits say what it does, bits 73 to 75 how much it moves.
+ * built is examined, for every kind of GPU: they lie in it as ELF files (cubins). The machine code is decoded: of an
+ * instruction (16 bytes, sm_80 to sm_100) the low 12 bits are the operation, bits 73 to 75 the access size.
  */
 #include "hw/cuda/job.h"
 #include "support/built_with.h"
@@ -36,7 +36,7 @@ enum { INFO_REGISTERS = 0x2f04, INFO_FRAME = 0x1104 };
 #define CODE_PREFIX ".text."
 #define KERNEL_PREFIX CODE_PREFIX "ronde_kernel_"
 
-/* What a kernel consists of, as far as anybody asks. */
+/* Facts of a kernel that are checked. */
 struct content {
     char name[64];
     unsigned architecture;
@@ -46,7 +46,7 @@ struct content {
     unsigned vector_stores;
     unsigned local;
     unsigned instructions;
-    unsigned loads_together; /* the most vectors that are loaded without a store or a branch in between */
+    unsigned loads_in_a_row; /* the most vectors that are loaded without a store or a branch in between */
 };
 
 static void count_instructions(const unsigned char *code, size_t bytes, struct content *content)
@@ -63,8 +63,8 @@ static void count_instructions(const unsigned char *code, size_t bytes, struct c
         content->vector_loads += loads;
         content->vector_stores += stores;
         together = stores || operation == BRANCH ? 0 : together + loads;
-        if (together > content->loads_together)
-            content->loads_together = together;
+        if (together > content->loads_in_a_row)
+            content->loads_in_a_row = together;
         content->local += operation == LOAD_LOCAL || operation == STORE_LOCAL;
     }
 }
@@ -150,15 +150,28 @@ static unsigned char *read_bytes(const char *path, size_t *out_bytes)
     return bytes;
 }
 
+/* Element types of the width at the end of a kernel's name; bool, which has bitwise operators alone, is not counted. */
+static unsigned types_of(const struct content *kernel)
+{
+    const unsigned width = (unsigned)atoi(kernel->name + strlen(KERNEL_PREFIX));
+    unsigned types = 0;
+    for (unsigned dtype = 0; dtype < RONDE_DTYPE_COUNT; dtype++)
+        types += dtype != RONDE_BOOL && ronde_dtype_bytes((enum ronde_dtype)dtype) == width;
+    return types;
+}
+
 static void check_kernel(const struct content *kernel)
 {
+    const unsigned types = types_of(kernel);
+    CU_ASSERT(types > 0);
     CU_ASSERT(kernel->registers > 0 && kernel->registers <= REGISTERS_MOST);
     CU_ASSERT_EQUAL(kernel->stack_bytes, 0);
     CU_ASSERT_EQUAL(kernel->local, 0);
-    /* Nine kinds of moves; unrolled ones have at least RONDE_VECTORS_AT_ONCE of each operand. */
-    CU_ASSERT(kernel->vector_loads >= 9 * 4);
-    CU_ASSERT(kernel->vector_stores >= 9 * 4);
-    CU_ASSERT(kernel->loads_together >= 2 * RONDE_VECTORS_AT_ONCE);
+    /* Every type has four kinds of moves of its own at least, with RONDE_VECTORS_AT_ONCE loads of each operand, all but
+     * the quotient of two, and as many again for the last vectors. The narrowest store by halves, and these one by one. */
+    CU_ASSERT(kernel->vector_loads >= types * 7 * RONDE_VECTORS_AT_ONCE * 2);
+    CU_ASSERT(kernel->vector_stores >= types * 4 * (RONDE_VECTORS_AT_ONCE / 2 + 1));
+    CU_ASSERT(kernel->loads_in_a_row >= 2 * RONDE_VECTORS_AT_ONCE);
     suite_note("%s sm_%u: %u registers, %u loads and %u stores of 16 bytes, %u instructions",
                kernel->name + strlen(KERNEL_PREFIX), kernel->architecture, kernel->registers,
                kernel->vector_loads, kernel->vector_stores, kernel->instructions);
@@ -174,10 +187,10 @@ static void kernels_use_registers_and_vectors_only(void)
 {
     struct content content;
     size_t bytes;
-    unsigned types = 0, kernels = 0;
+    unsigned widths = 0, kernels = 0;
     if (!has_compiler())
         return;
-    files_walk("hw/cuda", ".cu", count_file, &types);
+    files_walk("hw/cuda", ".cu", count_file, &widths);
     unsigned char *library = read_bytes(RONDE_CUDA_LIBRARY, &bytes);
     for (size_t at = 0; at < bytes; at++)
         if (library[at] == ELFMAG0 && read_cubin(library + at, bytes - at, &content) &&
@@ -186,8 +199,8 @@ static void kernels_use_registers_and_vectors_only(void)
             kernels++;
         }
     free(library);
-    /* Each type for each kind of GPU; none would be found if nvcc began to compress them. */
-    CU_ASSERT(kernels >= types && kernels % types == 0);
+    /* Each width for each kind of GPU; none would be found if nvcc began to compress them. */
+    CU_ASSERT(kernels >= widths && kernels % widths == 0);
 }
 
 /* The number before a phrase, as in "104 registers"; UINT64_MAX if it is not there. */
@@ -223,7 +236,7 @@ static void a_bad_kernel_is_found_out(void)
     unsigned char *read = read_bytes(cubin, &bytes);
     CU_ASSERT_FATAL(read_cubin(read, bytes, &content));
     free(read);
-    /* What is read here is what the compiler says. */
+    /* What is decoded here must be what the compiler reports. */
     CU_ASSERT_EQUAL(content.architecture, 90);
     CU_ASSERT_EQUAL(content.registers, number_before(said, " registers"));
     CU_ASSERT_EQUAL(content.stack_bytes, number_before(said, " bytes stack frame"));

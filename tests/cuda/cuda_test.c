@@ -2,7 +2,7 @@
  * The cuda backend on an emulated GPU: what conformance, which compares results, does not show. Limits of time, aborts,
  * folding, lines, streams, memory that only the device may touch.
  */
-#include "engine/seal.h"
+#include "engine/ir/finish.h"
 #include "hw/cuda/backend.h"
 #include "support/emulated_block.h"
 #include "support/emulated_gpu.h"
@@ -78,17 +78,17 @@ static void close_bench(void)
 
 static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks, uint32_t channels)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = algorithm,
-                                          .channels = channels,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = algorithm,
+                                                  .channels = channels,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &bench.error) ==
                     RONDE_OK);
     return schedule;
 }
 
-/* A ring that can deadlock: it claims to need no more than one slot, and may forget everybody's first message. */
+/* A ring that can deadlock: it claims to need no more than one slot, and may drop every rank's first message. */
 static struct ronde_schedule *unproved_ring(uint32_t ranks, bool drops_message)
 {
     struct ronde_schedule *ring = compile("ring", ranks, 1);
@@ -102,7 +102,7 @@ static struct ronde_schedule *unproved_ring(uint32_t ranks, bool drops_message)
         first->send = RONDE_NONE;
         first->chunk_count = 0;
     }
-    CU_ASSERT_FATAL(ronde_seal_unproved(raw, 1, &bench.error) == RONDE_OK);
+    CU_ASSERT_FATAL(ronde_finish_unproved(raw, 1, &bench.error) == RONDE_OK);
     return raw;
 }
 
@@ -167,7 +167,7 @@ static void the_host_never_touches_memory_of_the_device(void)
     close_bench();
 }
 
-/* Each device's memory is a crash for the others until they have joined it. */
+/* Access to a device's memory crashes the others until they have joined it. */
 static void devices_touch_only_memory_of_devices_they_joined(void)
 {
     const struct emulated_options options = {.movers = 2, .room_bytes = 4096, .is_guarded = true};
@@ -180,13 +180,13 @@ static void devices_touch_only_memory_of_devices_they_joined(void)
     }
 }
 
-/* What a child does whose devices have not joined: its first message is to be its end. */
+/* Run in a child whose devices have not joined: its first message must crash it. */
 static void run_unjoined(void)
 {
     const struct emulated_options options = {.movers = 2,
                                              .room_bytes = 4096,
                                              .is_guarded = true,
-                                             .forgets_to_join = true};
+                                             .join_does_nothing = true};
     open_devices(&options, 2, ronde_mem_default());
     load(compile("ring", 4, 1));
     const struct ronde_launch launch = launch_of(100);
@@ -217,16 +217,16 @@ static void ranks_that_are_neighbours_share_a_device(void)
     load(compile("ring", 10, 1));
     CU_ASSERT_EQUAL(ronde_cuda_parts(bench.program), 3);
     for (uint32_t rank = 0; rank < 10; rank++)
-        CU_ASSERT_EQUAL(ronde_cuda_part_of(bench.program, rank), expected[rank]);
+        CU_ASSERT_EQUAL(ronde_device_program_of(bench.program, rank), expected[rank]);
     close_bench();
     open_devices(&options, 4, ronde_mem_default());
     load(compile("ring", 2, 1));
     CU_ASSERT_EQUAL(ronde_cuda_parts(bench.program), 2);
-    CU_ASSERT_EQUAL(ronde_cuda_part_of(bench.program, 1), 1);
+    CU_ASSERT_EQUAL(ronde_device_program_of(bench.program, 1), 1);
     close_bench();
 }
 
-/* A part of which one rank runs in place and another does not reads no message where it lies; nor do the others then. */
+/* A part of which one rank runs in place and another does not reads no message in place; nor do the other parts then. */
 static void parts_agree_how_messages_travel(void)
 {
     const struct emulated_options options = {.movers = 2, .room_bytes = 2000};
@@ -280,7 +280,7 @@ static void small_messages_travel_in_lines(void)
     struct ronde_launch launch = launch_of(1024);
     CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
     CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).lines_launches, 1);
-    /* A slot that the launch chooses is what it asks for. */
+    /* A slot size set by the launch is used as it is. */
     launch.slot_bytes = 4096;
     CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
     CU_ASSERT(is_sum(8, 1024));
@@ -319,7 +319,7 @@ static void a_run_is_right_after_one_that_got_stuck(void)
     open_devices(&options, 2, ronde_mem_default());
     load(unproved_ring(5, false));
     for (uint32_t turn = 0; turn < 6; turn++) {
-        /* Small runs use lines, where flags of the stuck run must not be taken for new ones. */
+        /* Small runs use lines, where flags of the stuck run must not match new messages. */
         struct ronde_launch launch = launch_of(turn % 2 == 0 ? 20 : 20000);
         /* With one slot a ring is stuck in mid-flight; with two it is not. */
         launch.depth = 1;
@@ -402,7 +402,7 @@ static void enqueue_both(void *const programs[2], uint32_t runs)
     }
 }
 
-/* Seats that find no room in shared memory, with ends that would: what one run leaves there is the next one's. */
+/* Lane slots that do not fit shared memory, with ends that would: what one run leaves in them, the next one reads. */
 static void runs_in_a_stream_find_what_they_need_again(void)
 {
     for (uint32_t room_bytes = 0; room_bytes <= 6000; room_bytes += 500) {
@@ -471,7 +471,7 @@ static void add_runs(uint64_t count, uint32_t runs, uint64_t slot_bytes)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-/* Who only sends is soon through with a run: in the next one it must not overwrite what nobody has read yet. */
+/* A rank that only sends finishes a run early: in the next one it must not overwrite slots that are still unread. */
 static void a_device_may_be_a_run_ahead_of_another(void)
 {
     const struct emulated_options options = {.movers = 3,
@@ -480,9 +480,9 @@ static void a_device_may_be_a_run_ahead_of_another(void)
                                              .reaches_host = true};
     static const uint64_t slots[] = {64, 0};
     for (uint32_t k = 0; k < 2; k++) {
-        const struct ronde_request request = {.collective = RONDE_REDUCE,
-                                              .algorithm = "chain",
-                                              .ranks = 3};
+        const struct ronde_compile_request request = {.collective = RONDE_REDUCE,
+                                                      .algorithm = "chain",
+                                                      .ranks = 3};
         struct ronde_schedule *schedule = NULL;
         open_devices(&options, 3, ronde_mem_default());
         CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule,

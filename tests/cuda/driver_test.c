@@ -1,6 +1,6 @@
 /*
- * What the cuda backend answers where it is built and something is missing: a driver, one that is new enough, a GPU, a
- * driver that begins. CUDA's own runtime talks to a driver made for tests; builds without nvcc have no such runtime.
+ * What the cuda backend reports where it is built and something is missing: a driver, one that is new enough, a GPU, a
+ * driver that starts. CUDA's own runtime calls a fake driver; builds without nvcc have no such runtime.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -31,7 +31,7 @@ static bool build_driver(void)
     return true;
 }
 
-/* Runs `ronde` over a driver, or over none; what it says must hold the text. */
+/* Runs `ronde` over a driver, or over none; its output must contain the text. */
 static void expect(const char *driver, const char *arguments, int code, const char *text)
 {
     char command[1024], *said = NULL;
@@ -48,7 +48,7 @@ static void expect(const char *driver, const char *arguments, int code, const ch
     free(said);
 }
 
-static void every_lack_has_its_answer(void)
+static void every_missing_part_is_reported(void)
 {
     static const struct {
         const char *driver;
@@ -68,7 +68,7 @@ static void every_lack_has_its_answer(void)
     }
 }
 
-static void a_toolkit_without_a_driver_says_so(void)
+static void a_toolkit_without_a_driver_is_reported(void)
 {
     char *said = NULL;
     if (!build_driver())
@@ -84,8 +84,8 @@ static void a_toolkit_without_a_driver_says_so(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"every_lack_has_its_answer", every_lack_has_its_answer},
-        {"a_toolkit_without_a_driver_says_so", a_toolkit_without_a_driver_says_so},
+        {"every_missing_part_is_reported", every_missing_part_is_reported},
+        {"a_toolkit_without_a_driver_is_reported", a_toolkit_without_a_driver_is_reported},
     };
     return suite_run("driver", cases, sizeof cases / sizeof cases[0]);
 }

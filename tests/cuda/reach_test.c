@@ -1,6 +1,6 @@
 /*
- * Buffers of the caller's that not every device may use, as an allocator's that maps them for one: they are staged, or
- * messages are copied through slots, and nobody reads what is not open to it.
+ * Buffers of the caller's that not every device may access, as an allocator's that maps them for one: they are staged, or
+ * messages are copied through slots, and no device reads memory it has no access to.
  */
 #include "hw/cuda/backend.h"
 #include "support/emulated_gpu.h"
@@ -29,9 +29,9 @@ static struct bench {
 
 static void open_bench(void)
 {
-    static const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                                 .algorithm = "ring",
-                                                 .ranks = RANKS};
+    static const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                         .algorithm = "ring",
+                                                         .ranks = RANKS};
     const struct emulated_options options = {.movers = 2, .room_bytes = 3000, .reaches_host = true};
     memset(&bench, 0, sizeof bench);
     bench.gpus[0] = emulated_gpu_open(&options);
@@ -63,7 +63,7 @@ static void close_bench(void)
     }
 }
 
-/* A run whose messages are to be read where they lie; how they have travelled. */
+/* A run whose messages are to be read in place; the protocol that was used. */
 static enum ronde_protocol pull(void)
 {
     const struct ronde_launch launch = {.count = COUNT,
@@ -99,7 +99,7 @@ static void what_another_device_may_not_read_is_copied(void)
     close_bench();
 }
 
-/* A shadow is memory of the device's own: that is open to all. */
+/* A shadow is memory of the device's own, which all may access. */
 static void what_its_own_device_may_not_use_has_a_shadow(void)
 {
     open_bench();

@@ -1,6 +1,6 @@
 /*
  * hw/cuda/on-gpu.sh, as far as it can be tested without a GPU: its parts fit the time they have, it is sound bash, and with
- * tools that only play their parts it runs what is there to run, whatever fails.
+ * fake tools it runs what is there to run, whatever fails.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -51,8 +51,8 @@ static void parts_fit_the_time_there_is(void)
 #define STAGE RONDE_SCRATCH_DIR "/on-gpu-stage"
 
 /*
- * Plays cmake: building a target puts a program in its place, unless PLAY_UNBUILT names it. The programs say what they
- * were asked and fail if PLAY_FAILS names them.
+ * A fake cmake: building a target puts a program in its place, unless PLAY_UNBUILT names it. The programs print their
+ * arguments and fail if PLAY_FAILS names them.
  */
 static const char play_cmake[] =
     "#!/bin/sh\n"
@@ -77,7 +77,7 @@ static void write_tool(const char *name, const char *text)
     CU_ASSERT_FATAL(fclose(file) == 0 && chmod(path, 0755) == 0);
 }
 
-/* Plays it all, with a setting of the players'; the summary, to be freed. */
+/* Runs the script with the fake tools, with a setting of theirs; the summary, to be freed. */
 static char *play(const char *setting, int code)
 {
     char command[2048];
@@ -102,7 +102,7 @@ static uint32_t count_text(const char *text, const char *part)
     return count;
 }
 
-/* Whether the summary's line of a part begins with its exit status; how long it took is the machine's business. */
+/* Whether the summary's line of a part begins with its exit status; how long it took is not compared. */
 static void expect_status(const char *summary, const char *part, const char *status)
 {
     char end[64];
@@ -163,12 +163,12 @@ static void the_script_is_sound(void)
     const int has_checker = files_command("command -v shellcheck", &found);
     free(found);
     if (has_checker != 0)
-        suite_skip("no shellcheck here");
+        suite_skip("no shellcheck here (apt: shellcheck)");
     else
         free(run("shellcheck " SCRIPT " 2>&1", 0));
 }
 
-static void a_folder_is_asked_for(void)
+static void a_missing_folder_is_reported(void)
 {
     char *said = run("bash " SCRIPT " --dry-run 2>&1", 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "usage: hw/cuda/on-gpu.sh [--dry-run] FOLDER [MIB]"));
@@ -182,7 +182,7 @@ int main(void)
         {"the_script_is_sound", the_script_is_sound},
         {"all_parts_run_and_leave_records", all_parts_run_and_leave_records},
         {"what_fails_costs_only_itself", what_fails_costs_only_itself},
-        {"a_folder_is_asked_for", a_folder_is_asked_for},
+        {"a_missing_folder_is_reported", a_missing_folder_is_reported},
     };
     return suite_run("script", cases, sizeof cases / sizeof cases[0]);
 }

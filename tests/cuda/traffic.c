@@ -13,7 +13,7 @@ static const uint32_t rank_counts[] = {2, 4, 8};
 
 /*
  * Bytes that a step of one chunk reads and writes for each byte of it, where messages are read in place: what is sent is
- * read by who receives it, unless it has to be kept in a slot.
+ * read by its receiver, unless it has to be kept in a slot.
  */
 static double step_traffic(const struct ronde_step *step)
 {
@@ -90,10 +90,10 @@ double traffic_least(enum ronde_collective collective, uint32_t ranks, uint64_t 
 static bool print_cell(FILE *file, const struct ronde_algorithm *algorithm, uint32_t ranks,
                        double *out_bytes)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks,
-                                          .channels = 1};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks,
+                                                  .channels = 1};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     *out_bytes = 0;
@@ -131,14 +131,14 @@ bool traffic_print(FILE *file, double copy_GBps)
 {
     uint32_t count = 0;
     bool is_good = true;
-    const struct ronde_algorithm *all = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
     fprintf(file,
             "| collective     | algorithm                |    n = 2 |    n = 4 |    n = 8 | "
             "least |     4 |     8 |%s\n",
             copy_GBps > 0 ? " ms, 1 GiB |" : "");
     fprintf(file, "|---|---|---|---|---|---|---|---|%s\n", copy_GBps > 0 ? "---|" : "");
     for (uint32_t a = 0; a < count && is_good; a++)
-        if (traffic_least(all[a].collective, 2, 1) > 0)
-            is_good = print_row(file, &all[a], copy_GBps);
+        if (traffic_least(all[a]->collective, 2, 1) > 0)
+            is_good = print_row(file, all[a], copy_GBps);
     return is_good;
 }

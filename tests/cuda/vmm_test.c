@@ -1,6 +1,5 @@
 /*
- * Memory by handles (hw/cuda/vmm.c) on a driver made for tests: what it asks of the driver, and what it gives back when
- * a call fails.
+ * Memory by handles (hw/cuda/vmm.c) on a fake driver: which calls it makes, and what it releases when one fails.
  */
 #include "hw/cuda/driver.h"
 #include "hw/cuda/vmm.h"
@@ -20,7 +19,7 @@
 
 #define BYTES 5000u
 
-/* What a test says to the fake driver. */
+/* Controls of the fake driver. */
 static struct fake {
     void *library;
     void (*fail)(const char *call, unsigned which);
@@ -36,7 +35,7 @@ static void find(void *out_function, size_t bytes, const char *name)
     memcpy(out_function, &symbol, bytes);
 }
 
-/* A library that is here already is found by its name: the loader asks no further. */
+/* A library that is loaded already is found by its name: the loader searches no further. */
 static bool load_fake(void)
 {
     static const char command[] =
@@ -95,7 +94,7 @@ static void what_is_imported_is_what_was_made(void)
         CU_ASSERT_PTR_NOT_EQUAL(block, other);
         memset(block, 7, BYTES);
         CU_ASSERT_EQUAL(((unsigned char *)other)[BYTES - 1], 7);
-        /* A mapping holds its memory: the maker may go first. */
+        /* A mapping keeps its memory alive: its maker may release it first. */
         ronde_vmm_release(vmm, block, BYTES);
         CU_ASSERT_EQUAL(((unsigned char *)other)[0], 7);
         ronde_vmm_release(vmm, other, BYTES);
@@ -105,7 +104,7 @@ static void what_is_imported_is_what_was_made(void)
     ronde_vmm_close(vmm);
 }
 
-/* A child maps a descriptor that it was left with, writes, and ends: the memory stays. */
+/* A child maps a descriptor that it has inherited, writes, and ends: the memory stays. */
 static void another_process_writes_into_it(void)
 {
     struct ronde_error error = {0};
@@ -179,7 +178,7 @@ static void memory_of_others_is_found_by_its_address(void)
     ronde_vmm_close(vmm);
 }
 
-/* The rights of memory by handles are a device's own; other memory has none. */
+/* Rights of memory by handles are per device; other memory has none. */
 static void a_device_uses_only_what_is_open_to_it(void)
 {
     struct ronde_error error = {0};
@@ -233,7 +232,7 @@ static enum ronde_status go_round(struct ronde_vmm *vmm, enum ronde_sharing shar
     return status;
 }
 
-/* Every call in every place it is made, with what is then said. */
+/* Every call in every place it is made, with the error that follows. */
 static void whatever_call_fails_nothing_is_left(void)
 {
     static const struct {
@@ -273,7 +272,7 @@ static void whatever_call_fails_nothing_is_left(void)
     ronde_vmm_close(vmm);
 }
 
-/* What a device does not have is said before anything is made. */
+/* What a device does not have is reported before anything is made. */
 static void kinds_a_device_lacks_are_refused(void)
 {
     static const struct {

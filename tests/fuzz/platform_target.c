@@ -129,9 +129,9 @@ static void check_network(struct subject *subject, uint32_t ranks)
 /* A small ring on the first hosts takes a time that is a number. */
 static void check_replay(struct subject *subject, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = ranks};
     const struct ronde_load load = {.count = 100, .dtype = RONDE_FLOAT32};
     const struct ronde_time_params *time = &ronde_platform_facts(subject->platform)->time;
     struct ronde_schedule *schedule = NULL;

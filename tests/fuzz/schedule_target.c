@@ -231,7 +231,9 @@ static void run_some(struct subject *subject, void *self)
                                       .in_place = i % 2 == 1,
                                       .data = BUFFERS_SMALL};
         shape.dtype = (enum ronde_dtype)(buffers_draw(random) % RONDE_DTYPE_COUNT);
-        shape.op = (enum ronde_op)(buffers_draw(random) % RONDE_OP_COUNT);
+        do
+            shape.op = (enum ronde_op)(buffers_draw(random) % RONDE_OP_COUNT);
+        while (!reference_is_defined(shape.dtype, shape.op));
         shape.blocks = (enum buffers_blocks)(buffers_draw(random) % BUFFERS_BLOCKS_COUNT);
         shape.seed = buffers_draw(random);
         const uint64_t grain = 16 / ronde_dtype_bytes(shape.dtype);

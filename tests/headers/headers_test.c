@@ -19,10 +19,13 @@ struct language {
 };
 
 static const char includes[] = " -I'" RONDE_SOURCE_DIR "/engine/include'"
+                               " -I'" RONDE_SOURCE_DIR "/tune/include'"
+                               " -I'" RONDE_SOURCE_DIR "/lab/include'"
                                " -I'" RONDE_SOURCE_DIR "/schedules/include'"
                                " -I'" RONDE_SOURCE_DIR "/topologies/include'"
                                " -I'" RONDE_SOURCE_DIR "/sim/include'"
-                               " -I'" RONDE_SOURCE_DIR "/hw/include'";
+                               " -I'" RONDE_SOURCE_DIR "/hw/include'"
+                               " -I'" RONDE_SOURCE_DIR "/api/include'";
 
 /** The compiler's status for an empty source after -include of the header; *out_said is what it printed. */
 static int compile_alone(const struct language *language, const char *header, char **out_said)
@@ -48,7 +51,8 @@ static void check_header(const char *path, void *context)
 
 static void check_folders(struct language language)
 {
-    static const char *const folders[] = {"engine", "schedules", "topologies", "sim", "hw"};
+    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
+                                          "hw",     "tune",      "api",        "lab"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         CU_ASSERT(files_walk(folders[i], ".h", check_header, &language) > 0);
 }
@@ -68,7 +72,7 @@ static void each_header_compiles_alone_as_cxx17(void)
     const int status = files_command(command, &version);
     free(version);
     if (status != 0)
-        suite_skip("no C++ compiler here");
+        suite_skip("no C++ compiler here (apt: g++)");
     else
         /* No -Wshadow: g++ means by it that a struct and a function of one name, legal in both, hide each other. */
         check_folders((struct language){compiler, "-std=c++17 -x c++"});

@@ -21,6 +21,9 @@
 /* What docs/examples/star.c prints. */
 #define STAR_SAYS "10 10 10 10 in"
 
+/* What docs/examples/all_reduce.c prints where it is alone. */
+#define SUM_SAYS "1 ranks add up to 1"
+
 /* Runs a command that must succeed and say something; notes what it said if not. */
 __attribute__((format(printf, 2, 3))) static bool says(const char *expected, const char *format, ...)
 {
@@ -70,12 +73,17 @@ static bool install(const char *build, const char *kind)
            says("", "mv '" SCRATCH "/%s/first' '" SCRATCH "/%s/moved'", kind, kind);
 }
 
-/* The installed command finds its own topologies, not those of the source tree, and reads a schedule by hand. */
+/* The installed command finds its own topologies and measured tables, not those of the sources, and reads a schedule by hand. */
 static void check_command(const char *kind)
 {
     says("", "cd '" SCRATCH "/%s/moved/share/ronde/topologies' && cp crossbar-64.xml of-my-own.xml",
          kind);
     says("of-my-own", "'" SCRATCH "/%s/moved/bin/ronde' list", kind);
+    says(kind,
+         "cd '" SCRATCH "/%s/moved/share/ronde/tune' && sed -i 's/^machine .*/machine %s/' "
+         "cpu.txt && unset RONDE_TUNE_DIR && export XDG_CONFIG_HOME='" SCRATCH "/none' && '" SCRATCH
+         "/%s/moved/bin/ronde' plan broadcast -N 4 -b 8 -e 8",
+         kind, kind, kind);
     says("proved",
          "cd '" SCRATCH "/%s/moved' && bin/ronde check share/doc/ronde/examples/two_nodes.ronde",
          kind);
@@ -102,6 +110,7 @@ static void check_cmake_package(const char *kind)
         return;
     run_consumer(kind, "consumer/consumer_c");
     says(STAR_SAYS, "'" SCRATCH "/%s/consumer/star'", kind);
+    says(SUM_SAYS, "'" SCRATCH "/%s/consumer/all_reduce'", kind);
     if (has("'" SCRATCH "/static/consumer/consumer_cxx'") ||
         has("'" SCRATCH "/shared/consumer/consumer_cxx'"))
         run_consumer(kind, "consumer/consumer_cxx");
@@ -131,6 +140,8 @@ static void check_pkg_config(const char *kind)
     run_consumer(kind, "by_c");
     compile_by_pkg_config(kind, RONDE_CC " -std=c11", "docs/examples/star.c", "by_star");
     says(STAR_SAYS, "'" SCRATCH "/%s/by_star'", kind);
+    compile_by_pkg_config(kind, RONDE_CC " -std=c11", "docs/examples/all_reduce.c", "by_sum");
+    says(SUM_SAYS, "'" SCRATCH "/%s/by_sum'", kind);
     if (RONDE_CXX[0] == '\0') {
         suite_note("built without C++: not compiled as C++17");
         return;

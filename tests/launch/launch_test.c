@@ -16,7 +16,7 @@
 /* A script ends so where what it needs is not here. */
 #define ABSENT 77
 
-/* What ranks do, in a shell, and what rank 0 says when all was right. */
+/* What ranks do, in a shell, and what rank 0 prints when all was right. */
 #define POINT " -b 4K -e 4K -n 3 -w 1"
 #define RIGHT "Out of bounds values : 0 OK"
 
@@ -26,7 +26,7 @@ static void name_folder(char *path, size_t bytes)
     snprintf(path, bytes, "%s/launch-%d", RONDE_SCRATCH_DIR, (int)getpid());
 }
 
-/* Runs words of a shell under a script of this folder; what they say, or NULL after a visible skip. */
+/* Runs words of a shell under a script of this folder; what they print, or NULL after a visible skip. */
 static char *run_under(const char *script, const char *words, int *out_code)
 {
     char folder[400];
@@ -85,7 +85,7 @@ static void srun_starts_ranks_on_one_host(void)
     expect(SLURM, "srun -Q -N 1 -n 4 $RONDE run all_reduce --backend proc" POINT, 0, RIGHT, 1);
 }
 
-/* They are told apart, or one's ranks would wait at another's door. */
+/* They are told apart, or one's ranks would connect to another's rank 0. */
 static void steps_of_one_job_run_side_by_side(void)
 {
     expect(SLURM,
@@ -95,7 +95,7 @@ static void steps_of_one_job_run_side_by_side(void)
            0, RIGHT, 3);
 }
 
-/* Nobody says where rank 0 is but Slurm's list of hosts. */
+/* Rank 0's host follows from Slurm's list of hosts alone. */
 static void srun_starts_ranks_on_several_hosts(void)
 {
     expect(SLURM,
@@ -118,7 +118,7 @@ static void hosts_of_slurm_reach_each_other_by_ucx(void)
            0, RIGHT, 2);
 }
 
-/* A shell of one task is no rank, whatever its environment says. */
+/* A shell of one task is no rank, whatever its environment holds. */
 static void a_shell_of_srun_forks_ranks(void)
 {
     expect(SLURM, "srun -Q -n 1 $RONDE run all_reduce -N 3 --backend proc" POINT, 0, RIGHT, 1);
@@ -141,7 +141,7 @@ static void process_managers_of_srun_join_hosts(void)
 }
 
 /* Slurm writes down where hosts meet; only a manager has them meet elsewhere. */
-static void a_manager_is_asked_before_the_list_of_hosts(void)
+static void a_process_manager_comes_before_the_list_of_hosts(void)
 {
     expect(SLURM,
            NO_LEAKS
@@ -176,7 +176,7 @@ static void launchers_inside_launchers_are_told_apart(void)
            0, RIGHT, 7);
 }
 
-/* Nobody says where rank 0 is but PMIx. */
+/* Rank 0's address comes from PMIx alone. */
 static void mpirun_starts_ranks_on_several_hosts(void)
 {
     const char *reason = NULL;
@@ -216,7 +216,7 @@ static void hosts_of_mpirun_and_hydra_reach_each_other_by_ucx(void)
 }
 
 /* Hydra hangs up on a second command of one launch; its ranks meet by a token then. */
-static void what_was_tried_is_said(void)
+static void the_error_names_what_was_tried(void)
 {
     expect(HOSTS,
            NEEDS("mpiexec.hydra", "mpich") "RUN=\"$RONDE run all_reduce --backend proc" POINT
@@ -280,22 +280,89 @@ static void ranks_of_ssh_end_with_the_command(void)
     expect(SSHD, words, 0, "all over", 1);
 }
 
+/* What docs/examples/all_reduce.c says as rank 0 of so many. */
+#define SUM_OF_3 "3 ranks add up to 6"
+#define SUM_OF_6 "6 ranks add up to 21"
+
+/* A program of the library's user, started by words of a shell. */
+static void expect_example(const char *words, const char *part, unsigned times)
+{
+    char command[2048];
+    char *said = NULL;
+    snprintf(command, sizeof command, "PROGRAM='%s'; { %s } 2>&1", RONDE_EXAMPLE, words);
+    const int code = files_command(command, &said);
+    if (code == ABSENT) {
+        suite_skip("%.*s", (int)strcspn(said, "\n"), said);
+    } else {
+        CU_ASSERT_EQUAL(code, 0);
+        CU_ASSERT_EQUAL(count_of(said, part), times);
+        if (code != 0 || count_of(said, part) != times)
+            suite_note("%s\nexit %d: %s", words, code, said);
+    }
+    free(said);
+}
+
+static void a_program_runs_alone_and_by_hand(void)
+{
+    expect_example("$PROGRAM;", "1 ranks add up to 1", 1);
+    expect_example(
+        "for R in 0 1 2; do RONDE_RANK=$R RONDE_RANKS=3 RONDE_TOKEN=by-hand-$$ $PROGRAM & "
+        "done; wait;",
+        SUM_OF_3, 1);
+}
+
+static void a_program_runs_under_mpirun(void)
+{
+    expect_example(NEEDS("mpirun.openmpi", "openmpi-bin") NO_LEAKS
+                   "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
+                   "mpirun.openmpi --oversubscribe -n 3 $PROGRAM;",
+                   SUM_OF_3, 1);
+}
+
+static void a_program_runs_under_hydra(void)
+{
+    expect_example(NEEDS("mpirun.mpich", "mpich") "mpirun.mpich -n 3 $PROGRAM;", SUM_OF_3, 1);
+}
+
+/* torchrun is its environment, whose port the next one is ronde's. */
+static void a_program_runs_under_torchrun(void)
+{
+    expect_example("export WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 TORCHELASTIC_RUN_ID=run-$$ "
+                   "MASTER_PORT=$((20000 + $$ % 9000)); "
+                   "for R in 0 1 2; do RANK=$R LOCAL_RANK=$R $PROGRAM & done; wait;",
+                   SUM_OF_3, 1);
+}
+
+static void a_program_runs_under_srun(void)
+{
+    expect(SLURM,
+           "srun -Q -N 1 -n 3 " RONDE_EXAMPLE " && srun -Q -N 3 -n 6 " RONDE_EXAMPLE
+           " | sed \"s/" SUM_OF_6 "/" SUM_OF_3 "/\"",
+           0, SUM_OF_3, 2);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"a_program_runs_alone_and_by_hand", a_program_runs_alone_and_by_hand},
+        {"a_program_runs_under_mpirun", a_program_runs_under_mpirun},
+        {"a_program_runs_under_hydra", a_program_runs_under_hydra},
+        {"a_program_runs_under_torchrun", a_program_runs_under_torchrun},
+        {"a_program_runs_under_srun", a_program_runs_under_srun},
         {"srun_starts_ranks_on_one_host", srun_starts_ranks_on_one_host},
         {"steps_of_one_job_run_side_by_side", steps_of_one_job_run_side_by_side},
         {"srun_starts_ranks_on_several_hosts", srun_starts_ranks_on_several_hosts},
         {"hosts_of_slurm_reach_each_other_by_ucx", hosts_of_slurm_reach_each_other_by_ucx},
         {"a_shell_of_srun_forks_ranks", a_shell_of_srun_forks_ranks},
         {"process_managers_of_srun_join_hosts", process_managers_of_srun_join_hosts},
-        {"a_manager_is_asked_before_the_list_of_hosts", a_manager_is_asked_before_the_list_of_hosts},
+        {"a_process_manager_comes_before_the_list_of_hosts",
+         a_process_manager_comes_before_the_list_of_hosts},
         {"launchers_inside_launchers_are_told_apart", launchers_inside_launchers_are_told_apart},
         {"mpirun_starts_ranks_on_several_hosts", mpirun_starts_ranks_on_several_hosts},
         {"hydra_starts_ranks_on_several_hosts", hydra_starts_ranks_on_several_hosts},
         {"hosts_of_mpirun_and_hydra_reach_each_other_by_ucx",
          hosts_of_mpirun_and_hydra_reach_each_other_by_ucx},
-        {"what_was_tried_is_said", what_was_tried_is_said},
+        {"the_error_names_what_was_tried", the_error_names_what_was_tried},
         {"a_task_that_ends_early_is_named", a_task_that_ends_early_is_named},
         {"ssh_starts_ranks_on_hosts", ssh_starts_ranks_on_hosts},
         {"hosts_of_ssh_reach_each_other_by_ucx", hosts_of_ssh_reach_each_other_by_ucx},

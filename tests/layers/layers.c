@@ -45,7 +45,7 @@ static const char *const pmix[] = {"pmix.h", NULL};
 /** One row of the table: who may include whom, and which external headers. */
 static const struct layer {
     const char *folder;
-    const char *const folders[8];
+    const char *const folders[12];
     const char *const *const headers[5];
 } layers[] = {
     {"engine", {"engine"}, {c11}},
@@ -53,11 +53,20 @@ static const struct layer {
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
     {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
-    {"cli", {"cli", "schedules", "sim", "hw", "topologies", "engine"}, {c11, posix, jansson}},
+    {"tune", {"tune", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
+    {"lab", {"lab", "tune", "schedules", "sim", "hw", "topologies", "engine"}, {c11, posix, jansson}},
+    {"bench",
+     {"bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+     {c11, posix}},
+    {"api", {"api", "tune", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
+    {"cli",
+     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+     {c11, posix}},
 };
 
 /** Folders whose headers are reached without naming them. */
-static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw", "cli"};
+static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw",
+                                    "tune",   "lab",       "bench",      "api", "cli"};
 
 static const struct layer *find_layer(const char *folder)
 {
@@ -156,6 +165,7 @@ static const char *const pure[] = {"memchr",
                                    "strstr",
                                    "strtod",
                                    "strtol",
+                                   "strtoll",
                                    "strtoul",
                                    "strtoull",
                                    "qsort",

@@ -214,7 +214,7 @@ static enum ronde_status load_different(const struct team_seat *seat, struct ron
     return status;
 }
 
-static void ranks_that_load_different_schedules_are_told(void)
+static void ranks_that_load_different_schedules_get_an_error(void)
 {
     CU_ASSERT_FATAL(team_run(3, load_different, NULL, results));
     team_expect(results, 3, RONDE_REJECTED);
@@ -534,8 +534,8 @@ int cases_run(const char *name, enum ronde_transport transport)
         {"sixty_four_processes_add_up", sixty_four_processes_add_up},
         {"random_collectives_leave_what_host_leaves", random_collectives_leave_what_host_leaves},
         {"ranks_that_disagree_all_name_both_sides", ranks_that_disagree_all_name_both_sides},
-        {"ranks_that_load_different_schedules_are_told",
-         ranks_that_load_different_schedules_are_told},
+        {"ranks_that_load_different_schedules_get_an_error",
+         ranks_that_load_different_schedules_get_an_error},
         {"survivors_of_a_killed_rank_name_it_and_start_anew",
          survivors_of_a_killed_rank_name_it_and_start_anew},
         {"a_rank_killed_inside_a_collective_is_named", a_rank_killed_inside_a_collective_is_named},

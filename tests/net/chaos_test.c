@@ -31,7 +31,7 @@ static struct team_result results[TEAM_MAX];
 #define PAUSES 6u
 #define LONGEST_PAUSE_MS 20u
 
-/* Who dies, and when. */
+/* Which rank dies, and when. */
 struct fate {
     uint32_t rank;
     uint32_t after_us;
@@ -80,7 +80,7 @@ static enum ronde_status work_until_one_dies(const struct team_seat *seat, struc
 
 /*
  * All survivors end by themselves, with an error. Returns how many of them name the dead: in a group it has another number,
- * and who hears of it there may leave the others before they do.
+ * and a rank that gets the error there may leave the others before they do.
  */
 static uint32_t expect_survivors(const struct fate *fate)
 {
@@ -151,7 +151,7 @@ static enum ronde_status work_with_pauses(const struct team_seat *seat, struct r
     return status;
 }
 
-static void pauses_anywhere_harm_nobody(void)
+static void pauses_anywhere_do_no_harm(void)
 {
     uint64_t random = suite_number("RONDE_TEST_SEED", 5);
     const uint64_t teams = TEAMS * suite_number("RONDE_TEST_SCALE", 100) / 400;
@@ -169,7 +169,7 @@ static void kills_over_ucx(void)
 
 static void pauses_over_ucx(void)
 {
-    team_over_ucx(pauses_anywhere_harm_nobody);
+    team_over_ucx(pauses_anywhere_do_no_harm);
 }
 
 int main(void)
@@ -177,7 +177,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"a_rank_killed_anywhere_ends_the_others_well", a_rank_killed_anywhere_ends_the_others_well},
         {"kills_over_ucx", kills_over_ucx},
-        {"pauses_anywhere_harm_nobody", pauses_anywhere_harm_nobody},
+        {"pauses_anywhere_do_no_harm", pauses_anywhere_do_no_harm},
         {"pauses_over_ucx", pauses_over_ucx},
     };
     return setenv("UCX_TLS", "tcp,self", 1) == 0

@@ -46,8 +46,7 @@ static enum ronde_status open_rank(const struct team_seat *seat, struct ronde_er
     const struct direct_case *given = seat->self;
     const struct emulated_options options = {.room_bytes = 2000,
                                              .is_hidden = given->hidden == seat->join.rank};
-    struct ronde_comm_options choices = team_options(30);
-    choices.gpu_direct = given->wish;
+    const struct ronde_comm_options choices = team_options(30);
     memset(&seated, 0, sizeof seated);
     emulated_network_reach(given->blind != seat->join.rank);
     seated.gpu = emulated_gpu_open(&options);
@@ -55,9 +54,13 @@ static enum ronde_status open_rank(const struct team_seat *seat, struct ronde_er
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
     enum ronde_status status =
         ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &seated.comm, error);
+    const struct ronde_cuda_place place = {.mem = ronde_mem_default(),
+                                           .gpus = &seated.gpu,
+                                           .gpu_count = 1,
+                                           .comm = seated.comm,
+                                           .gpu_direct = given->wish};
     if (status == RONDE_OK)
-        status = ronde_cuda_open_on(&seated.gpu, 1, seated.comm, ronde_mem_default(), &seated.self,
-                                    error);
+        status = ronde_cuda_open_place(&place, &seated.self, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "double_tree", seat->join.ranks, 0, &seated.schedule,
                              error);

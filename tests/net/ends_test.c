@@ -133,7 +133,7 @@ static enum ronde_status end_early(const struct team_seat *seat, struct ronde_er
     return status;
 }
 
-static void what_one_rank_drops_ends_for_all(void)
+static void what_one_rank_unloads_ends_for_all(void)
 {
     for (enum ending ending = 0; ending < ENDING_KINDS; ending++) {
         CU_ASSERT_FATAL(team_run(RANKS, end_early, &ending, results));
@@ -172,7 +172,7 @@ static enum ronde_status gather_alone(const struct team_seat *seat, struct ronde
     return status;
 }
 
-static void why_a_rank_left_a_gathering_is_told_to_those_in_a_run(void)
+static void why_a_rank_left_an_allgather_is_sent_to_those_in_a_run(void)
 {
     CU_ASSERT_FATAL(team_run(RANKS, gather_alone, NULL, results));
     team_expect(results, RANKS, RONDE_TIMEOUT);
@@ -223,7 +223,7 @@ static enum ronde_status leave_after_a_loss(const struct team_seat *seat, struct
     return status;
 }
 
-static void who_leaves_passes_on_what_it_has_not_heard_itself(void)
+static void a_leaving_rank_0_forwards_alarms_it_has_not_read(void)
 {
     CU_ASSERT_FATAL(team_run(RANKS, leave_after_a_loss, NULL, results));
     team_expect(results, RANKS - 1, RONDE_DEVICE);
@@ -260,7 +260,7 @@ static enum ronde_status fork_without_exec(const struct team_seat *seat, struct 
     return status;
 }
 
-static void a_forked_child_harms_nobody(void)
+static void a_forked_child_has_no_effect(void)
 {
     CU_ASSERT_FATAL(team_run(RANKS, fork_without_exec, NULL, results));
     team_expect(results, RANKS, RONDE_OK);
@@ -273,12 +273,12 @@ static void any_order_over_ucx(void)
 
 static void drops_over_ucx(void)
 {
-    team_over_ucx(what_one_rank_drops_ends_for_all);
+    team_over_ucx(what_one_rank_unloads_ends_for_all);
 }
 
 static void forks_over_ucx(void)
 {
-    team_over_ucx(a_forked_child_harms_nobody);
+    team_over_ucx(a_forked_child_has_no_effect);
 }
 
 /* Rank 1 has files for the rendezvous, and hardly any more. */
@@ -319,19 +319,19 @@ static void too_few_files_for_ucx_is_an_error_on_all_ranks(void)
                 strstr(results[rank].message, "more than this process may open"));
         CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: "));
     }
-    team_transport = RONDE_TRANSPORT_PROC;
+    team_transport = RONDE_TRANSPORT_SHM;
 }
 
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"runs_are_tested_and_waited_for_in_any_order", runs_are_tested_and_waited_for_in_any_order},
-        {"what_one_rank_drops_ends_for_all", what_one_rank_drops_ends_for_all},
-        {"why_a_rank_left_a_gathering_is_told_to_those_in_a_run",
-         why_a_rank_left_a_gathering_is_told_to_those_in_a_run},
+        {"what_one_rank_unloads_ends_for_all", what_one_rank_unloads_ends_for_all},
+        {"why_a_rank_left_an_allgather_is_sent_to_those_in_a_run",
+         why_a_rank_left_an_allgather_is_sent_to_those_in_a_run},
         {"who_leaves_passes_on_what_it_has_not_heard_itself",
-         who_leaves_passes_on_what_it_has_not_heard_itself},
-        {"a_forked_child_harms_nobody", a_forked_child_harms_nobody},
+         a_leaving_rank_0_forwards_alarms_it_has_not_read},
+        {"a_forked_child_has_no_effect", a_forked_child_has_no_effect},
         {"any_order_over_ucx", any_order_over_ucx},
         {"drops_over_ucx", drops_over_ucx},
         {"forks_over_ucx", forks_over_ucx},

@@ -29,13 +29,13 @@ struct crew {
     uint32_t devices;
     enum ronde_sharing sharing;
     bool lacks_descriptors;
-    bool is_island;    /* its devices do not reach each other */
+    bool is_isolated;  /* its devices do not reach each other */
     bool reaches_host; /* buffers need no shadow, as runs in streams want it */
 };
 
 /* A team of such processes. */
 struct plan {
-    const struct crew *crews; /* the one of the last process stands for all that follow */
+    const struct crew *shares; /* the one of the last process stands for all that follow */
     uint32_t crew_count;
     uint32_t loads;
 };
@@ -55,7 +55,7 @@ struct member {
 
 static const struct crew *crew_of(const struct plan *plan, uint32_t process)
 {
-    return &plan->crews[process < plan->crew_count ? process : plan->crew_count - 1];
+    return &plan->shares[process < plan->crew_count ? process : plan->crew_count - 1];
 }
 
 static int count_descriptors(void)
@@ -75,7 +75,7 @@ static enum ronde_status open_devices(struct member *member, struct ronde_error 
                                              .has_fabric =
                                                  member->crew.sharing == RONDE_SHARING_FABRIC,
                                              .lacks_descriptors = member->crew.lacks_descriptors,
-                                             .is_island = member->crew.is_island,
+                                             .is_isolated = member->crew.is_isolated,
                                              .reaches_host = member->crew.reaches_host};
     for (uint32_t g = 0; g < member->crew.devices; g++) {
         member->gpus[g] = g == 0 ? emulated_gpu_open(&options)
@@ -108,7 +108,7 @@ static enum ronde_status open_member(struct member *member, const struct team_se
                                            .comm = member->comm,
                                            .ranks = member->crew.ranks,
                                            .sharing = member->crew.sharing,
-                                           .may_bridge = member->crew.is_island};
+                                           .may_stage_in_host = member->crew.is_isolated};
     return ronde_cuda_open_place(&place, &member->self, error);
 }
 
@@ -161,9 +161,9 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
     return status;
 }
 
-static void run_plan(const struct crew *crews, uint32_t crew_count, uint32_t processes)
+static void run_plan(const struct crew *shares, uint32_t crew_count, uint32_t processes)
 {
-    const struct plan plan = {crews, crew_count,
+    const struct plan plan = {shares, crew_count,
                               1 + (uint32_t)(LOADS * suite_number("RONDE_TEST_SCALE", 100) / 100)};
     CU_ASSERT_FATAL(team_run(processes, soak, &plan, results));
     team_expect(results, processes, RONDE_OK);
@@ -182,11 +182,11 @@ static void every_way_to_share_carries_collectives(void)
 /* What a device lacks and its process chooses is its own business: each share says what it is. */
 static void devices_that_share_differently_understand_each_other(void)
 {
-    static const struct crew crews[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false},
-                                        {1, 1, RONDE_SHARING_AUTO, false, false, false},
-                                        {1, 1, RONDE_SHARING_FABRIC, false, false, false},
-                                        {1, 1, RONDE_SHARING_IPC, false, false, false}};
-    run_plan(crews, 4, 4);
+    static const struct crew shares[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false},
+                                         {1, 1, RONDE_SHARING_AUTO, false, false, false},
+                                         {1, 1, RONDE_SHARING_FABRIC, false, false, false},
+                                         {1, 1, RONDE_SHARING_IPC, false, false, false}};
+    run_plan(shares, 4, 4);
     CU_ASSERT_EQUAL(results[0].number, 1u << RONDE_SHARING_IPC);
     CU_ASSERT_EQUAL(results[1].number, 1u << RONDE_SHARING_DESCRIPTOR);
     CU_ASSERT_EQUAL(results[2].number, 1u << RONDE_SHARING_FABRIC);
@@ -196,22 +196,22 @@ static void devices_that_share_differently_understand_each_other(void)
 /* Neighbours on one device, on another of the process, and in other processes. */
 static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 {
-    static const struct crew crews[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false},
-                                        {1, 1, RONDE_SHARING_AUTO, false, false, false},
-                                        {4, 4, RONDE_SHARING_AUTO, false, false, false},
-                                        {2, 1, RONDE_SHARING_AUTO, true, false, false}};
-    run_plan(crews, 4, 4);
-    run_plan(crews, 1, 2);
-    run_plan(crews, 1, 1);
+    static const struct crew shares[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false},
+                                         {1, 1, RONDE_SHARING_AUTO, false, false, false},
+                                         {4, 4, RONDE_SHARING_AUTO, false, false, false},
+                                         {2, 1, RONDE_SHARING_AUTO, true, false, false}};
+    run_plan(shares, 4, 4);
+    run_plan(shares, 1, 2);
+    run_plan(shares, 1, 1);
 }
 
 /* Devices of a process that do not reach each other, beside processes that are let into them. */
-static void bridges_stand_beside_shared_memory(void)
+static void stagings_stand_beside_shared_memory(void)
 {
-    static const struct crew crews[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false},
-                                        {2, 2, RONDE_SHARING_IPC, false, true, false},
-                                        {1, 1, RONDE_SHARING_AUTO, true, false, false}};
-    run_plan(crews, 3, 3);
+    static const struct crew shares[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false},
+                                         {2, 2, RONDE_SHARING_IPC, false, true, false},
+                                         {1, 1, RONDE_SHARING_AUTO, true, false, false}};
+    run_plan(shares, 3, 3);
 }
 
 /* Loads a ring over all ranks. */
@@ -282,9 +282,9 @@ static enum ronde_status load_once(const struct team_seat *seat, struct ronde_er
 
 static void a_way_to_share_that_is_not_there_is_refused(void)
 {
-    static const struct crew crews[] = {{1, 1, RONDE_SHARING_IPC, false, false, false},
-                                        {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false}};
-    const struct plan plan = {crews, 2, 0};
+    static const struct crew shares[] = {{1, 1, RONDE_SHARING_IPC, false, false, false},
+                                         {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false}};
+    const struct plan plan = {shares, 2, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_UNAVAILABLE);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device makes no handles of kind "
@@ -517,7 +517,7 @@ static void several_ranks_on_several_hosts_are_refused(void)
     }
     team_transport = RONDE_TRANSPORT_UCX;
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
-    team_transport = RONDE_TRANSPORT_PROC;
+    team_transport = RONDE_TRANSPORT_SHM;
     team_expect(results, 2, RONDE_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "only where all are on one host"));
 }
@@ -530,7 +530,7 @@ int main(void)
          devices_that_share_differently_understand_each_other},
         {"processes_have_as_many_ranks_and_devices_as_they_like",
          processes_have_as_many_ranks_and_devices_as_they_like},
-        {"bridges_stand_beside_shared_memory", bridges_stand_beside_shared_memory},
+        {"bridges_stand_beside_shared_memory", stagings_stand_beside_shared_memory},
         {"whatever_one_process_lacks_all_are_told_and_nothing_is_left",
          whatever_one_process_lacks_all_are_told_and_nothing_is_left},
         {"a_way_to_share_that_is_not_there_is_refused", a_way_to_share_that_is_not_there_is_refused},

@@ -97,7 +97,7 @@ static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *
     if (rank.gpu && seat->join.ranks > 1) {
         const struct emulated_counts done = emulated_gpu_counts(rank.gpu);
         const enum ronde_transport transport = ronde_comm_transport(rank.comm);
-        (void)team_check(seat, (done.pins > 0) == (transport != RONDE_TRANSPORT_PROC),
+        (void)team_check(seat, (done.pins > 0) == (transport != RONDE_TRANSPORT_SHM),
                          "messages between hosts went another way");
         (void)team_check(seat, (done.attached > 0) == (transport != RONDE_TRANSPORT_UCX),
                          "messages inside a host went another way");
@@ -183,7 +183,7 @@ static enum ronde_status abort_one(const struct team_seat *seat, struct ronde_er
     return status;
 }
 
-static void an_abort_is_heard_by_all(void)
+static void an_abort_is_received_by_all(void)
 {
     CU_ASSERT_FATAL(team_run(3, abort_one, NULL, results));
     team_expect(results, 3, RONDE_TIMEOUT);
@@ -234,7 +234,7 @@ static enum ronde_status refuse_one(const struct team_seat *seat, struct ronde_e
     return status;
 }
 
-static void a_process_without_memory_tells_the_others(void)
+static void a_process_without_memory_announces_the_others(void)
 {
     CU_ASSERT_FATAL(team_run(2, refuse_one, NULL, results));
     team_expect(results, 2, RONDE_NO_MEMORY);
@@ -252,7 +252,7 @@ static void over(enum ronde_transport transport, uint32_t ranks_per_host, void (
     team_transport = transport;
     team_ranks_per_host = ranks_per_host;
     test();
-    team_transport = RONDE_TRANSPORT_PROC;
+    team_transport = RONDE_TRANSPORT_SHM;
     team_ranks_per_host = 0;
 }
 
@@ -267,9 +267,9 @@ static void over_a_network_a_killed_process_ends_the_others(void)
     over(RONDE_TRANSPORT_UCX, 0, a_killed_process_ends_the_kernels_that_wait_for_it);
 }
 
-static void over_a_network_an_abort_is_heard_by_all(void)
+static void over_a_network_an_abort_is_received_by_all(void)
 {
-    over(RONDE_TRANSPORT_UCX, 0, an_abort_is_heard_by_all);
+    over(RONDE_TRANSPORT_UCX, 0, an_abort_is_received_by_all);
 }
 
 /* Devices of one host reach each other, and the hosts do over the network. */
@@ -283,9 +283,9 @@ static void over_both_a_killed_process_ends_the_others(void)
     over(RONDE_TRANSPORT_HYBRID, 2, a_killed_process_ends_the_kernels_that_wait_for_it);
 }
 
-static void over_both_an_abort_is_heard_by_all(void)
+static void over_both_an_abort_is_received_by_all(void)
 {
-    over(RONDE_TRANSPORT_HYBRID, 2, an_abort_is_heard_by_all);
+    over(RONDE_TRANSPORT_HYBRID, 2, an_abort_is_received_by_all);
 }
 
 /* Runs of one launch in a stream. */
@@ -429,9 +429,9 @@ int main(void)
         {"random_collectives_leave_what_host_leaves", random_collectives_leave_what_host_leaves},
         {"a_killed_process_ends_the_kernels_that_wait_for_it",
          a_killed_process_ends_the_kernels_that_wait_for_it},
-        {"an_abort_is_heard_by_all", an_abort_is_heard_by_all},
+        {"an_abort_is_heard_by_all", an_abort_is_received_by_all},
         {"processes_that_disagree_are_told_in_what", processes_that_disagree_are_told_in_what},
-        {"a_process_without_memory_tells_the_others", a_process_without_memory_tells_the_others},
+        {"a_process_without_memory_tells_the_others", a_process_without_memory_announces_the_others},
         {"over_a_network_collectives_leave_what_host_leaves",
          over_a_network_collectives_leave_what_host_leaves},
         {"over_a_network_a_killed_process_ends_the_others",
@@ -447,11 +447,11 @@ int main(void)
          over_both_runs_in_streams_need_nobody_to_wait},
         {"over_both_a_killed_process_ends_runs_in_streams",
          over_both_a_killed_process_ends_runs_in_streams},
-        {"over_a_network_an_abort_is_heard_by_all", over_a_network_an_abort_is_heard_by_all},
+        {"over_a_network_an_abort_is_heard_by_all", over_a_network_an_abort_is_received_by_all},
         {"over_both_collectives_leave_what_host_leaves",
          over_both_collectives_leave_what_host_leaves},
         {"over_both_a_killed_process_ends_the_others", over_both_a_killed_process_ends_the_others},
-        {"over_both_an_abort_is_heard_by_all", over_both_an_abort_is_heard_by_all},
+        {"over_both_an_abort_is_heard_by_all", over_both_an_abort_is_received_by_all},
     };
     return suite_run("gpu", cases, sizeof cases / sizeof cases[0]);
 }

@@ -1,5 +1,5 @@
 /*
- * Communicators whose ranks share memory in twos, and reach each other over UCX beyond.
+ * Communicators whose ranks share memory in twos, and use UCX between these pairs.
  */
 #include "net/cases.h"
 #include "net/team.h"

@@ -1,5 +1,5 @@
 /*
- * Communicators that run out of memory: NO_MEMORY where it happens, nothing leaked, and nobody left waiting.
+ * Communicators that run out of memory: NO_MEMORY where it happens, nothing leaked, and no rank left waiting.
  */
 #include "net/large.h"
 #include "support/heap.h"
@@ -71,7 +71,7 @@ static void one_rank_fails_cleanly_at_every_allocation(void)
     suite_note("%zu allocations", refused - 1);
 }
 
-/* Rank 1's memory ends; rank 0 has plenty, and must hear of it. */
+/* Rank 1 runs out of memory; rank 0 has enough, and must receive the failure. */
 static enum ronde_status use_all_of_two(const struct team_seat *seat, struct ronde_error *error)
 {
     struct heap heap =
@@ -84,7 +84,7 @@ static enum ronde_status use_all_of_two(const struct team_seat *seat, struct ron
     return status;
 }
 
-static void the_other_rank_hears_of_every_failure(void)
+static void the_other_rank_receives_every_failure(void)
 {
     size_t refused = 0;
     for (; refused < MOST_REQUESTS; refused++) {
@@ -103,7 +103,7 @@ static void the_other_rank_hears_of_every_failure(void)
     CU_ASSERT(refused > 10);
 }
 
-/* Leaves this process half a GiB of addresses more than it has: less than its registered memory asks for. */
+/* Leaves this process half a GiB of addresses more than it has: less than its registered memory takes. */
 static bool limit_addresses(void)
 {
     unsigned long pages = 0;
@@ -141,7 +141,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"one_rank_fails_cleanly_at_every_allocation", one_rank_fails_cleanly_at_every_allocation},
-        {"the_other_rank_hears_of_every_failure", the_other_rank_hears_of_every_failure},
+        {"the_other_rank_receives_every_failure", the_other_rank_receives_every_failure},
         {"registered_memory_makes_do_with_few_addresses",
          registered_memory_makes_do_with_few_addresses},
     };

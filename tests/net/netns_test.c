@@ -88,6 +88,10 @@ static bool set_up(struct rig *rig)
         suite_skip("%s", reason);
         return false;
     }
+    if (system("command -v ip >/dev/null") != 0) {
+        suite_skip("ip is not installed (apt: iproute2)");
+        return false;
+    }
     bool is_up = shell("ip netns add ronde-%d-bridge", rig->owner) &&
                  shell("ip -n ronde-%d-bridge link add bridge type bridge", rig->owner) &&
                  shell("ip -n ronde-%d-bridge link set bridge up", rig->owner);

@@ -5,5 +5,5 @@
 
 int main(void)
 {
-    return cases_run("proc", RONDE_TRANSPORT_PROC);
+    return cases_run("proc", RONDE_TRANSPORT_SHM);
 }

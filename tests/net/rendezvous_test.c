@@ -1,12 +1,12 @@
 /*
- * The rendezvous against strangers, wrong members, absent members and taken ports.
+ * The rendezvous against foreign connections, mismatched ranks, absent ranks and taken ports.
  */
 #include "net/team.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 
-#include "hw/comm/socket.h"
-#include "hw/comm/star.h"
+#include "hw/bootstrap/control_channel.h"
+#include "hw/bootstrap/socket.h"
 #include "ronde/hw.h"
 
 #include <stdio.h>
@@ -26,21 +26,21 @@ static enum ronde_status come(const struct team_seat *seat, struct ronde_error *
 {
     /* 64 processes of one machine must be through in 2 s. */
     const struct ronde_comm_options options = team_options(seat->self ? 20 : 2);
-    struct ronde_star *star = NULL;
+    struct ronde_control_channel *control = NULL;
     uint32_t all[TEAM_MAX] = {0};
     enum ronde_status status =
-        ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+        ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
     const uint32_t mine = seat->join.rank * seat->join.rank;
     for (int round = 0; round < 3 && status == RONDE_OK; round++) {
-        status = ronde_star_allgather(star, &mine, sizeof mine, all, error);
+        status = ronde_control_allgather(control, &mine, sizeof mine, all, error);
         for (uint32_t rank = 0; rank < seat->join.ranks && status == RONDE_OK; rank++)
             (void)team_check(seat, all[rank] == rank * rank, "a rank's bytes are wrong");
     }
-    ronde_star_destroy(star);
+    ronde_control_destroy(control);
     return status;
 }
 
-static void sixty_four_ranks_meet_within_two_seconds(void)
+static void sixty_four_ranks_connect_within_two_seconds(void)
 {
     CU_ASSERT_FATAL(team_run(64, come, NULL, results));
     team_expect(results, 64, RONDE_OK);
@@ -68,12 +68,11 @@ static void throw_at(const struct ronde_join *join, const void *data, size_t byt
     close(fd);
 }
 
-/* Rank 1 first plays the stranger, then joins as it should. */
-static enum ronde_status come_after_strangers(const struct team_seat *seat,
-                                              struct ronde_error *error)
+/* Rank 1 first opens foreign connections, then joins as it should. */
+static enum ronde_status join_after_foreign(const struct team_seat *seat, struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(60);
-    struct ronde_star *star = NULL;
+    struct ronde_control_channel *control = NULL;
     uint64_t random = 7;
     options.note = count_note;
     options.note_self = &seat->result->number;
@@ -83,25 +82,25 @@ static enum ronde_status come_after_strangers(const struct team_seat *seat,
         for (size_t b = 0; b < length; b++)
             bytes[b] = (unsigned char)buffers_draw(&random);
         /* Now and then something that begins well. */
-        const uint64_t magic = RONDE_STAR_MAGIC;
+        const uint64_t magic = RONDE_CONTROL_MAGIC;
         if (k % 4 == 0)
             memcpy(bytes, &magic, sizeof magic);
         throw_at(&seat->join, bytes, length, k % 100 == 0);
     }
     const enum ronde_status status =
-        ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
-    ronde_star_destroy(star);
+        ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
+    ronde_control_destroy(control);
     return status;
 }
 
 static void a_thousand_random_streams_do_no_harm(void)
 {
-    CU_ASSERT_FATAL(team_run(2, come_after_strangers, NULL, results));
+    CU_ASSERT_FATAL(team_run(2, join_after_foreign, NULL, results));
     team_expect(results, 2, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].number, STREAMS);
 }
 
-/* Strangers that connect and say nothing, more than are let in at once, while the others come. */
+/* Connections that send nothing, more than rank 0 holds pending at once, while the others join. */
 static enum ronde_status come_among_the_silent(const struct team_seat *seat,
                                                struct ronde_error *error)
 {
@@ -119,7 +118,7 @@ static enum ronde_status come_among_the_silent(const struct team_seat *seat,
     return status;
 }
 
-static void silent_strangers_hold_nobody_up(void)
+static void silent_foreign_connections_delay_no_rank(void)
 {
     const bool is_patient = true;
     CU_ASSERT_FATAL(team_run(4, come_among_the_silent, &is_patient, results));
@@ -127,30 +126,36 @@ static void silent_strangers_hold_nobody_up(void)
 }
 
 /* How rank 1 differs from what it should be. */
-enum mistake { MISTAKE_TOKEN, MISTAKE_RANKS, MISTAKE_TWIN, MISTAKE_NO_SUCH_RANK, MISTAKE_ABSENT };
+enum mistake {
+    MISTAKE_TOKEN,
+    MISTAKE_RANKS,
+    MISTAKE_REMOTE_END,
+    MISTAKE_NO_SUCH_RANK,
+    MISTAKE_ABSENT
+};
 
 static enum ronde_status come_mistaken(const struct team_seat *seat, struct ronde_error *error)
 {
     const enum mistake mistake = *(const enum mistake *)seat->self;
     struct ronde_comm_options options = team_options(1);
     struct ronde_join join = seat->join;
-    struct ronde_star *star = NULL;
+    struct ronde_control_channel *control = NULL;
     if (join.rank == 1 && mistake == MISTAKE_ABSENT)
         return RONDE_OK;
     if (join.rank == 1 && mistake == MISTAKE_TOKEN)
         join.token = "of another job";
     if (join.rank == 1 && mistake == MISTAKE_RANKS)
         join.ranks = 7;
-    if (join.rank == 1 && mistake == MISTAKE_TWIN)
+    if (join.rank == 1 && mistake == MISTAKE_REMOTE_END)
         join.rank = 2;
     if (join.rank == 1 && mistake == MISTAKE_NO_SUCH_RANK) {
         join.ranks = 9;
         join.rank = 8;
     }
     const enum ronde_status status =
-        ronde_star_create(&join, &options, ronde_mem_default(), &star, error);
-    (void)team_check(seat, status != RONDE_OK && !star, "a mistake was not noticed");
-    ronde_star_destroy(star);
+        ronde_control_create(&join, &options, ronde_mem_default(), &control, error);
+    (void)team_check(seat, status != RONDE_OK && !control, "a mistake was not noticed");
+    ronde_control_destroy(control);
     return status;
 }
 
@@ -159,7 +164,7 @@ static const char *said(uint32_t rank)
     return results[rank].message;
 }
 
-static void mistaken_members_are_told_and_named(void)
+static void mismatched_ranks_get_an_error_and_are_named(void)
 {
     enum mistake mistake = MISTAKE_TOKEN;
     CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
@@ -173,7 +178,7 @@ static void mistaken_members_are_told_and_named(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 1 expects 7 ranks, rank 0 expects 3"));
     CU_ASSERT_STRING_EQUAL(said(0), said(1));
 
-    mistake = MISTAKE_TWIN;
+    mistake = MISTAKE_REMOTE_END;
     CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
     CU_ASSERT(strstr(said(1), "this rank has joined already") ||
               strstr(said(2), "this rank has joined already"));
@@ -184,7 +189,7 @@ static void mistaken_members_are_told_and_named(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 8 expects 9 ranks"));
 }
 
-static void an_absent_member_is_named_to_all(void)
+static void an_absent_rank_is_named_to_all(void)
 {
     const enum mistake mistake = MISTAKE_ABSENT;
     CU_ASSERT_FATAL(team_run(3, come_mistaken, &mistake, results));
@@ -200,13 +205,13 @@ static enum ronde_status greet_as_another(const struct team_seat *seat, struct r
 {
     const bool is_wire = *(const bool *)seat->self;
     struct ronde_comm_options options = team_options(10);
-    struct ronde_star *star = NULL;
-    struct ronde_greeting greeting;
+    struct ronde_control_channel *control = NULL;
+    struct ronde_hello greeting;
     if (seat->join.rank != 1)
-        return ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+        return ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
     memset(&greeting, 0, sizeof greeting);
-    greeting.magic = RONDE_STAR_MAGIC;
-    greeting.wire = is_wire ? RONDE_STAR_WIRE + 1 : RONDE_STAR_WIRE;
+    greeting.magic = RONDE_CONTROL_MAGIC;
+    greeting.wire = is_wire ? RONDE_CONTROL_VERSION + 1 : RONDE_CONTROL_VERSION;
     greeting.rank = 1;
     greeting.ranks = seat->join.ranks;
     snprintf(greeting.library, sizeof greeting.library, "%s", is_wire ? "0.1.0" : "99.0.1");
@@ -232,15 +237,15 @@ static void another_version_is_named_with_both_numbers(void)
 static enum ronde_status greet_without_token(const struct team_seat *seat, struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(1);
-    struct ronde_star *star = NULL;
-    struct ronde_greeting greeting;
+    struct ronde_control_channel *control = NULL;
+    struct ronde_hello greeting;
     options.note = count_note;
     options.note_self = &seat->result->number;
     if (seat->join.rank != 1)
-        return ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+        return ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
     memset(&greeting, 0, sizeof greeting);
-    greeting.magic = RONDE_STAR_MAGIC;
-    greeting.wire = RONDE_STAR_WIRE;
+    greeting.magic = RONDE_CONTROL_MAGIC;
+    greeting.wire = RONDE_CONTROL_VERSION;
     greeting.rank = 1;
     greeting.ranks = seat->join.ranks;
     snprintf(greeting.library, sizeof greeting.library, "%s", RONDE_VERSION);
@@ -250,7 +255,7 @@ static enum ronde_status greet_without_token(const struct team_seat *seat, struc
     return RONDE_TIMEOUT;
 }
 
-static void a_greeting_without_the_token_lets_nobody_in(void)
+static void a_hello_without_the_token_is_refused(void)
 {
     CU_ASSERT_FATAL(team_run(2, greet_without_token, NULL, results));
     team_expect(results, 2, RONDE_TIMEOUT);
@@ -262,11 +267,11 @@ static void a_taken_port_is_an_error(void)
 {
     struct ronde_error error = {0};
     struct ronde_comm_options options = team_options(1);
-    struct ronde_star *star = NULL;
+    struct ronde_control_channel *control = NULL;
     int taken = -1;
     CU_ASSERT_FATAL(ronde_socket_listen("127.0.0.1", 0, &taken, &error) == RONDE_OK);
     const struct ronde_join join = {"127.0.0.1", ronde_socket_port(taken), 0, "t", 0, 2};
-    CU_ASSERT_EQUAL(ronde_star_create(&join, &options, ronde_mem_default(), &star, &error),
+    CU_ASSERT_EQUAL(ronde_control_create(&join, &options, ronde_mem_default(), &control, &error),
                     RONDE_IO);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "cannot listen at 127.0.0.1:"));
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "in use"));
@@ -278,11 +283,11 @@ static enum ronde_status meet_another_service(const struct team_seat *seat,
                                               struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(10);
-    struct ronde_star *star = NULL;
-    struct ronde_greeting greeting;
+    struct ronde_control_channel *control = NULL;
+    struct ronde_hello greeting;
     const double deadline_ns = ronde_clock_ns() + 2e10;
     if (seat->join.rank == 1)
-        return ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+        return ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
     int fd = -1;
     while (fd < 0 && ronde_clock_ns() < deadline_ns)
         fd = ronde_socket_accept(seat->join.listener);
@@ -310,10 +315,11 @@ static void joins_that_make_no_sense_are_refused(void)
     struct ronde_comm_options options = team_options(1);
     for (size_t k = 0; k < sizeof joins / sizeof joins[0]; k++) {
         struct ronde_error error = {0};
-        struct ronde_star *star = NULL;
-        CU_ASSERT_EQUAL(ronde_star_create(&joins[k], &options, ronde_mem_default(), &star, &error),
+        struct ronde_control_channel *control = NULL;
+        CU_ASSERT_EQUAL(ronde_control_create(&joins[k], &options, ronde_mem_default(), &control,
+                                             &error),
                         RONDE_BAD_ARGUMENT);
-        CU_ASSERT_PTR_NULL(star);
+        CU_ASSERT_PTR_NULL(control);
         CU_ASSERT(strlen(error.message) > 0);
     }
 }
@@ -321,13 +327,13 @@ static void joins_that_make_no_sense_are_refused(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"sixty_four_ranks_meet_within_two_seconds", sixty_four_ranks_meet_within_two_seconds},
+        {"sixty_four_ranks_connect_within_two_seconds", sixty_four_ranks_connect_within_two_seconds},
         {"a_thousand_random_streams_do_no_harm", a_thousand_random_streams_do_no_harm},
-        {"silent_strangers_hold_nobody_up", silent_strangers_hold_nobody_up},
-        {"mistaken_members_are_told_and_named", mistaken_members_are_told_and_named},
-        {"an_absent_member_is_named_to_all", an_absent_member_is_named_to_all},
+        {"silent_foreign_connections_delay_no_rank", silent_foreign_connections_delay_no_rank},
+        {"mismatched_ranks_get_an_error_and_are_named", mismatched_ranks_get_an_error_and_are_named},
+        {"an_absent_rank_is_named_to_all", an_absent_rank_is_named_to_all},
         {"another_version_is_named_with_both_numbers", another_version_is_named_with_both_numbers},
-        {"a_greeting_without_the_token_lets_nobody_in", a_greeting_without_the_token_lets_nobody_in},
+        {"a_hello_without_the_token_is_refused", a_hello_without_the_token_is_refused},
         {"a_taken_port_is_an_error", a_taken_port_is_an_error},
         {"another_service_is_not_taken_for_rank_0", another_service_is_not_taken_for_rank_0},
         {"joins_that_make_no_sense_are_refused", joins_that_make_no_sense_are_refused},

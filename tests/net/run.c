@@ -19,12 +19,12 @@ static uint64_t draw(uint64_t *random, uint64_t below)
 struct ronde_schedule *run_draw_schedule(uint32_t ranks, uint64_t *random)
 {
     uint32_t count;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const struct ronde_algorithm *algorithm = &algorithms[draw(random, count)];
+        const struct ronde_algorithm *algorithm = algorithms[draw(random, count)];
         struct ronde_schedule *schedule = NULL;
         struct ronde_error error = {0};
-        struct ronde_request request;
+        struct ronde_compile_request request;
         memset(&request, 0, sizeof request);
         request.collective = algorithm->collective;
         request.algorithm = algorithm->name;
@@ -56,7 +56,9 @@ static struct buffers_shape draw_shape(const struct ronde_schedule *schedule, ui
                                   .root = schedule->root};
     shape.count = draw_count(random);
     shape.dtype = (enum ronde_dtype)draw(random, RONDE_DTYPE_COUNT);
-    shape.op = (enum ronde_op)draw(random, traits->reduces ? RONDE_OP_COUNT : RONDE_AVG);
+    do
+        shape.op = (enum ronde_op)draw(random, traits->reduces ? RONDE_OP_COUNT : RONDE_AVG);
+    while (!reference_is_defined(shape.dtype, shape.op));
     shape.in_place = traits->has_in_place && draw(random, 2) == 0;
     shape.data = BUFFERS_BITS;
     shape.seed = buffers_draw(random);
@@ -83,7 +85,7 @@ static enum ronde_status run_host(const struct ronde_schedule *schedule,
     return status;
 }
 
-/* The other ranks' memory is their own business: it is taken as right. */
+/* The other ranks' memory is not checked here: it is taken as right. */
 static void adopt_others(struct buffers *actual, const struct buffers *expected,
                          const struct run_target *target)
 {
@@ -180,7 +182,7 @@ enum ronde_status run_case(const struct team_seat *seat, const struct run_target
     return status;
 }
 
-/* What a program that was loaded without a word about its depth has room for. */
+/* What a program that was loaded without a depth has slots for. */
 static uint32_t draw_depth(const struct ronde_schedule *schedule, uint64_t *random)
 {
     const struct ronde_launch open = {0};
@@ -221,7 +223,7 @@ enum ronde_status run_compile(enum ronde_collective collective, const char *algo
                               uint32_t ranks, uint32_t root, struct ronde_schedule **out,
                               struct ronde_error *error)
 {
-    struct ronde_request request;
+    struct ronde_compile_request request;
     memset(&request, 0, sizeof request);
     request.collective = collective;
     request.algorithm = algorithm;

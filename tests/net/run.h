@@ -25,8 +25,7 @@ enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *co
 /** A program loaded on a backend whose ranks are processes. */
 struct run_target {
     const struct ronde_backend *backend;
-    struct ronde_comm
-        *comm; /**< the backend's self; NULL where how messages travel is not the test's to say */
+    struct ronde_comm *comm; /**< the backend's self; NULL where the transport is not the test's to choose */
     void *program;
     uint32_t rank;       /**< this process's, or its first */
     uint32_t rank_count; /**< how many it has; 0 = one */

@@ -1,12 +1,13 @@
 /*
- * A rendezvous under strain: strangers that drip, strangers that pour, and more ranks than a process may hold files.
+ * A rendezvous under load: foreign connections that send byte by byte or a million bytes, and more ranks than a process may
+ * open files.
  */
 #include "net/team.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 
-#include "hw/comm/socket.h"
-#include "hw/comm/star.h"
+#include "hw/bootstrap/control_channel.h"
+#include "hw/bootstrap/socket.h"
 #include "ronde/hw.h"
 
 #include <poll.h>
@@ -22,8 +23,8 @@
 
 static struct team_result results[TEAM_MAX];
 
-/* More strangers at a time than rank 0 lets in. */
-#define STRANGERS 150u
+/* More foreign connections at a time than rank 0 holds pending. */
+#define FOREIGN 150u
 
 /* Files that rank 0 may hold beyond those it has, fewer than ranks that come. */
 #define FILES 20u
@@ -40,17 +41,17 @@ static enum ronde_status come(const struct team_seat *seat, uint64_t seconds,
                               struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(seconds);
-    struct ronde_star *star = NULL;
+    struct ronde_control_channel *control = NULL;
     uint32_t all[TEAM_MAX] = {0};
     options.note = count_note;
     options.note_self = &seat->result->number;
     enum ronde_status status =
-        ronde_star_create(&seat->join, &options, ronde_mem_default(), &star, error);
+        ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
     if (status == RONDE_OK)
-        status = ronde_star_allgather(star, &seat->join.rank, sizeof(uint32_t), all, error);
+        status = ronde_control_allgather(control, &seat->join.rank, sizeof(uint32_t), all, error);
     for (uint32_t rank = 0; rank < seat->join.ranks && status == RONDE_OK; rank++)
         (void)team_check(seat, all[rank] == rank, "a rank's bytes are wrong");
-    ronde_star_destroy(star);
+    ronde_control_destroy(control);
     return status;
 }
 
@@ -62,49 +63,49 @@ static int connect_to(const struct team_seat *seat)
     return fd;
 }
 
-/* Never returns: a byte on each connection, then a little wait, and who was thrown out comes again. */
+/* Never returns: a byte on each connection, then a little wait; dropped connections are opened again. */
 static void drip(const struct team_seat *seat, const int *ready)
 {
-    int strangers[STRANGERS];
+    int foreign[FOREIGN];
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (uint32_t k = 0; k < STRANGERS; k++)
-        strangers[k] = connect_to(seat);
+    for (uint32_t k = 0; k < FOREIGN; k++)
+        foreign[k] = connect_to(seat);
     (void)!write(ready[1], "", 1);
     while (true) {
-        for (uint32_t k = 0; k < STRANGERS; k++) {
-            if (strangers[k] >= 0 && send(strangers[k], "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
+        for (uint32_t k = 0; k < FOREIGN; k++) {
+            if (foreign[k] >= 0 && send(foreign[k], "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
                 continue;
-            if (strangers[k] >= 0)
-                close(strangers[k]);
-            strangers[k] = connect_to(seat);
+            if (foreign[k] >= 0)
+                close(foreign[k]);
+            foreign[k] = connect_to(seat);
         }
         (void)poll(NULL, 0, 20);
     }
 }
 
-/* Rank 1 comes once its strangers are there; the others at any time. */
+/* Rank 1 joins once its foreign connections are open; the others at any time. */
 static enum ronde_status come_among_dripping(const struct team_seat *seat, struct ronde_error *error)
 {
-    pid_t stranger = 0;
+    pid_t foreign_process = 0;
     int ready[2] = {-1, -1};
     char sign;
     if (seat->join.rank == 1 && pipe(ready) == 0)
-        stranger = fork();
-    if (seat->join.rank == 1 && stranger == 0)
+        foreign_process = fork();
+    if (seat->join.rank == 1 && foreign_process == 0)
         drip(seat, ready);
-    if (stranger > 0)
+    if (foreign_process > 0)
         (void)team_check(seat, read(ready[0], &sign, 1) == 1, "no strangers");
     const enum ronde_status status = come(seat, 20, error);
-    if (stranger > 0) {
-        (void)kill(stranger, SIGKILL);
-        (void)waitpid(stranger, NULL, 0);
+    if (foreign_process > 0) {
+        (void)kill(foreign_process, SIGKILL);
+        (void)waitpid(foreign_process, NULL, 0);
         close(ready[0]);
         close(ready[1]);
     }
     return status;
 }
 
-static void strangers_that_drip_hold_nobody_up(void)
+static void foreign_connections_that_drip_delay_no_rank(void)
 {
     CU_ASSERT_FATAL(team_run(TEAM_MAX, come_among_dripping, NULL, results));
     team_expect(results, TEAM_MAX, RONDE_OK);
@@ -154,7 +155,7 @@ static enum ronde_status come_to_a_small_room(const struct team_seat *seat,
     return come(seat, 20, error);
 }
 
-static void more_ranks_than_files_is_an_error_that_says_so(void)
+static void more_ranks_than_files_is_an_error_that_names_the_limit(void)
 {
     CU_ASSERT_FATAL(team_run(RANKS_BEYOND, come_to_a_small_room, NULL, results));
     team_expect(results, RANKS_BEYOND, RONDE_DEVICE);
@@ -165,24 +166,23 @@ static void more_ranks_than_files_is_an_error_that_says_so(void)
     }
 }
 
-/* Silent strangers take all files that rank 0 has left over. */
-static enum ronde_status come_to_a_crowded_room(const struct team_seat *seat,
-                                                struct ronde_error *error)
+/* Silent foreign connections take all descriptors that rank 0 has left. */
+static enum ronde_status join_with_few_files(const struct team_seat *seat, struct ronde_error *error)
 {
-    int strangers[2 * FILES];
+    int foreign[2 * FILES];
     if (seat->join.rank == 0)
         (void)team_check(seat, allow_files(FILES), "the limit stays");
     for (uint32_t k = 0; seat->join.rank == 1 && k < 2 * FILES; k++)
-        strangers[k] = connect_to(seat);
+        foreign[k] = connect_to(seat);
     const enum ronde_status status = come(seat, 20, error);
     for (uint32_t k = 0; seat->join.rank == 1 && k < 2 * FILES; k++)
-        close(strangers[k]);
+        close(foreign[k]);
     return status;
 }
 
-static void strangers_that_take_all_files_are_shown_out(void)
+static void foreign_connections_that_take_all_files_are_dropped(void)
 {
-    CU_ASSERT_FATAL(team_run(4, come_to_a_crowded_room, NULL, results));
+    CU_ASSERT_FATAL(team_run(4, join_with_few_files, NULL, results));
     team_expect(results, 4, RONDE_OK);
 }
 
@@ -200,7 +200,7 @@ static enum ronde_status come_without_files(const struct team_seat *seat, struct
     return status;
 }
 
-static void a_rank_without_files_says_so_at_once(void)
+static void a_rank_without_files_fails_at_once(void)
 {
     CU_ASSERT_FATAL(team_run(2, come_without_files, NULL, results));
     CU_ASSERT_EQUAL(results[1].status, RONDE_DEVICE);
@@ -208,7 +208,7 @@ static void a_rank_without_files_says_so_at_once(void)
     CU_ASSERT_EQUAL(results[0].status, RONDE_TIMEOUT);
 }
 
-/* A listener, and whether somebody who looks for it under these names finds it. */
+/* A listener, and whether connecting to these names reaches it. */
 static void expect_found(const char *listens_at, const char *names, bool is_found)
 {
     struct ronde_error error = {0};
@@ -238,7 +238,7 @@ static void every_address_of_every_name_is_tried(void)
 }
 
 /* This machine's name often means an address that only this machine has; others know a better one. */
-static void a_machine_that_knows_itself_as_the_loopback_listens_to_all(void)
+static void a_machine_whose_name_is_the_loopback_listens_at_all_addresses(void)
 {
     char hosts[RONDE_ADDRESSES_BYTES];
     struct ronde_error error = {0};
@@ -262,15 +262,16 @@ static void a_machine_that_knows_itself_as_the_loopback_listens_to_all(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"strangers_that_drip_hold_nobody_up", strangers_that_drip_hold_nobody_up},
+        {"foreign_connections_that_drip_delay_no_rank", foreign_connections_that_drip_delay_no_rank},
         {"a_million_bytes_do_no_harm", a_million_bytes_do_no_harm},
-        {"more_ranks_than_files_is_an_error_that_says_so",
-         more_ranks_than_files_is_an_error_that_says_so},
-        {"strangers_that_take_all_files_are_shown_out", strangers_that_take_all_files_are_shown_out},
-        {"a_rank_without_files_says_so_at_once", a_rank_without_files_says_so_at_once},
+        {"more_ranks_than_files_is_an_error_that_names_the_limit",
+         more_ranks_than_files_is_an_error_that_names_the_limit},
+        {"foreign_connections_that_take_all_files_are_dropped",
+         foreign_connections_that_take_all_files_are_dropped},
+        {"a_rank_without_files_fails_at_once", a_rank_without_files_fails_at_once},
         {"every_address_of_every_name_is_tried", every_address_of_every_name_is_tried},
-        {"a_machine_that_knows_itself_as_the_loopback_listens_to_all",
-         a_machine_that_knows_itself_as_the_loopback_listens_to_all},
+        {"a_machine_whose_name_is_the_loopback_listens_at_all_addresses",
+         a_machine_whose_name_is_the_loopback_listens_at_all_addresses},
     };
     return suite_run("strangers", cases, sizeof cases / sizeof cases[0]);
 }

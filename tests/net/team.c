@@ -1,7 +1,7 @@
 /* Processes of a test. See team.h. */
 #include "net/team.h"
 
-#include "hw/comm/socket.h"
+#include "hw/bootstrap/socket.h"
 #include "support/built_with.h"
 #include "support/suite.h"
 
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum ronde_transport team_transport = RONDE_TRANSPORT_PROC;
+enum ronde_transport team_transport = RONDE_TRANSPORT_SHM;
 uint32_t team_ranks_per_host = 0;
 
 /* A member's own, in its process. */
@@ -25,7 +25,7 @@ static void be_member(const struct team_seat *seat, team_part part)
         snprintf(host_id, sizeof host_id, "host %u", seat->join.rank / team_ranks_per_host);
     seat->result->status = part(seat, &error);
     snprintf(seat->result->message, sizeof seat->result->message, "%s", error.message);
-    /* Through exit, so that a sanitizer can tell of leaks. */
+    /* Through exit, so that a sanitizer can report leaks. */
     exit(0);
 }
 
@@ -124,6 +124,6 @@ void team_over_ucx(void (*run)(void))
     team_transport = RONDE_TRANSPORT_HYBRID;
     team_ranks_per_host = 2;
     run();
-    team_transport = RONDE_TRANSPORT_PROC;
+    team_transport = RONDE_TRANSPORT_SHM;
     team_ranks_per_host = 0;
 }

@@ -13,7 +13,7 @@
 /** What team_options asks for. */
 extern enum ronde_transport team_transport;
 
-/** Members in a row that say they are on one host; 0 = what is true counts. */
+/** Members in a row that name the same host; 0 = the machine's own name counts. */
 extern uint32_t team_ranks_per_host;
 
 /** Ranks of a team, at most. */
@@ -22,7 +22,7 @@ extern uint32_t team_ranks_per_host;
 /** What became of a member. */
 struct team_result {
     enum ronde_status status;                /**< what its part returned */
-    char message[RONDE_ERROR_MESSAGE_BYTES]; /**< and said */
+    char message[RONDE_ERROR_MESSAGE_BYTES]; /**< of the part's error */
     uint64_t checks;                         /**< conditions that held */
     uint64_t failures;                       /**< conditions that did not */
     char failure[256];                       /**< the first of them */
@@ -33,7 +33,7 @@ struct team_result {
 
 /** A member in its own process. */
 struct team_seat {
-    struct ronde_join join;     /**< how it meets the others */
+    struct ronde_join join;     /**< how it joins the others */
     struct team_result *result; /**< shared with the test */
     const void *self;           /**< the part's own */
 };

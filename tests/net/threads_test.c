@@ -14,12 +14,12 @@ static struct team_result results[TEAM_MAX];
 #define RANKS 3u
 
 /* Two communicators of the same ranks. */
-struct twins {
+struct remote_ends {
     struct ronde_comm *comm[2];
 };
 
-static enum ronde_status make_twins(const struct team_seat *seat, struct twins *out,
-                                    struct ronde_error *error)
+static enum ronde_status make_remote_ends(const struct team_seat *seat, struct remote_ends *out,
+                                          struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     out->comm[1] = NULL;
@@ -30,10 +30,10 @@ static enum ronde_status make_twins(const struct team_seat *seat, struct twins *
     return status;
 }
 
-static void part_twins(const struct twins *twins)
+static void part_remote_ends(const struct remote_ends *remote_ends)
 {
-    ronde_comm_destroy(twins->comm[1]);
-    ronde_comm_destroy(twins->comm[0]);
+    ronde_comm_destroy(remote_ends->comm[1]);
+    ronde_comm_destroy(remote_ends->comm[0]);
 }
 
 /* What one thread does with its communicator. Each notes results of its own, which are then added up. */
@@ -59,13 +59,13 @@ static enum ronde_status drive_by_two_threads(const struct team_seat *seat,
 {
     static const char *const algorithms[2] = {"ring", "tree"};
     struct worker workers[2];
-    struct twins twins;
-    enum ronde_status status = make_twins(seat, &twins, error);
+    struct remote_ends remote_ends;
+    enum ronde_status status = make_remote_ends(seat, &remote_ends, error);
     memset(workers, 0, sizeof workers);
     for (int k = 0; k < 2 && status == RONDE_OK; k++) {
         workers[k].seat = *seat;
         workers[k].seat.result = &workers[k].result;
-        workers[k].comm = twins.comm[k];
+        workers[k].comm = remote_ends.comm[k];
         workers[k].algorithm = algorithms[k];
         if (pthread_create(&workers[k].thread, NULL, work, &workers[k]) != 0)
             return ronde_fail(error, RONDE_DEVICE, "no thread");
@@ -76,7 +76,7 @@ static enum ronde_status drive_by_two_threads(const struct team_seat *seat,
         (void)team_check(seat, workers[k].result.failures == 0, workers[k].result.failure);
         (void)team_check(seat, workers[k].status == RONDE_OK, workers[k].error.message);
     }
-    part_twins(&twins);
+    part_remote_ends(&remote_ends);
     return status;
 }
 
@@ -88,7 +88,7 @@ static void two_threads_drive_a_communicator_each(void)
         CU_ASSERT(results[rank].checks >= 400);
 }
 
-/* A run that has been started, of whoever moves it on. */
+/* A run that has been started, whichever thread progresses it. */
 struct started {
     struct ronde_schedule *schedule;
     struct ronde_comm_program *program;
@@ -123,13 +123,13 @@ static void drop_sum(struct started *run)
 static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_error *error)
 {
     struct started runs[2];
-    struct twins twins;
+    struct remote_ends remote_ends;
     struct ronde_result result;
     const uint32_t rank = seat->join.rank;
     memset(runs, 0, sizeof runs);
-    enum ronde_status status = make_twins(seat, &twins, error);
+    enum ronde_status status = make_remote_ends(seat, &remote_ends, error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++)
-        status = load_sum(&runs[k], twins.comm[k], "ring", error);
+        status = load_sum(&runs[k], remote_ends.comm[k], "ring", error);
     for (uint32_t round = 0; round < 50 && status == RONDE_OK; round++) {
         for (uint32_t k = 0; k < 2 && status == RONDE_OK; k++)
             status = start_sum(&runs[(k + rank) % 2], rank, error);
@@ -143,7 +143,7 @@ static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_e
     }
     for (int k = 0; k < 2; k++)
         drop_sum(&runs[k]);
-    part_twins(&twins);
+    part_remote_ends(&remote_ends);
     return status;
 }
 

@@ -9,8 +9,10 @@
 
 #include "support/suite.h"
 
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/schedules.h"
+#include "ronde/select.h"
 #include "ronde/sim.h"
 
 #include <stdio.h>
@@ -21,22 +23,22 @@ static const uint32_t rank_counts[] = {5, 8};
 
 /* A request that the algorithm accepts, with the most that has to be copied: channels and an order. */
 static bool make_request(const struct ronde_algorithm *algorithm, uint32_t ranks,
-                         struct ronde_request *out_request)
+                         struct ronde_compile_request *out_request)
 {
     static const uint32_t order[8] = {0, 4, 3, 2, 1, 5, 6, 7};
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks,
-                                          .channels = 2,
-                                          .order = order};
-    const struct ronde_request plain = {.collective = algorithm->collective,
-                                        .algorithm = algorithm->name,
-                                        .ranks = ranks};
-    struct ronde_request shaped = plain;
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks,
+                                                  .channels = 2,
+                                                  .order = order};
+    const struct ronde_compile_request plain = {.collective = algorithm->collective,
+                                                .algorithm = algorithm->name,
+                                                .ranks = ranks};
+    struct ronde_compile_request shaped = plain;
     shaped.shape_count = 2;
     shaped.shape[0] = ranks == 8 ? 2 : 1;
     shaped.shape[1] = ranks / shaped.shape[0];
-    const struct ronde_request *const candidates[] = {&request, &plain, &shaped};
+    const struct ronde_compile_request *const candidates[] = {&request, &plain, &shaped};
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
         *out_request = *candidates[i];
         if (algorithm->supports(out_request, NULL) == RONDE_OK)
@@ -52,7 +54,7 @@ struct most {
 };
 
 static void sweep_one(struct most *most, sweep_operation operation, const void *context,
-                      const struct ronde_request *request)
+                      const struct ronde_compile_request *request)
 {
     char what[96];
     snprintf(what, sizeof what, "%s %s N=%u", ronde_collective_text(request->collective),
@@ -73,18 +75,18 @@ static void check_most(const struct most *most, size_t bound)
 }
 
 /* What is done with the schedule of each algorithm, in one test. */
-typedef void (*visitor)(const struct ronde_schedule *schedule, const struct ronde_request *request,
-                        void *context);
+typedef void (*visitor)(const struct ronde_schedule *schedule,
+                        const struct ronde_compile_request *request, void *context);
 
 static void visit_schedules(visitor visit, void *context)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++) {
         for (size_t k = 0; k < sizeof rank_counts / sizeof rank_counts[0]; k++) {
-            struct ronde_request request;
+            struct ronde_compile_request request;
             struct ronde_schedule *schedule = NULL;
-            if (!make_request(&algorithms[i], rank_counts[k], &request))
+            if (!make_request(algorithms[i], rank_counts[k], &request))
                 continue;
             struct ronde_error error = {0};
             CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
@@ -99,7 +101,7 @@ static void visit_schedules(visitor visit, void *context)
 }
 
 static void sweep_compile(const struct ronde_schedule *schedule,
-                          const struct ronde_request *request, void *context)
+                          const struct ronde_compile_request *request, void *context)
 {
     (void)schedule;
     sweep_one(context, oom_compile, request, request);
@@ -115,10 +117,10 @@ static void compile_survives_every_failure(void)
 static void builder_survives_every_failure(void)
 {
     static const uint32_t order[5] = {0, 4, 3, 2, 1};
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "all_pairs",
-                                          .ranks = 5,
-                                          .order = order};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "all_pairs",
+                                                  .ranks = 5,
+                                                  .order = order};
     struct most created = {0};
     struct most finished = {0};
     sweep_one(&created, oom_give_up, &request, &request);
@@ -131,9 +133,9 @@ static void composition_survives_every_failure(void)
 {
     struct most most = {0};
     struct oom_pair pair = {NULL, NULL};
-    struct ronde_request request = {.collective = RONDE_REDUCE_SCATTER,
-                                    .algorithm = "ring",
-                                    .ranks = 5};
+    struct ronde_compile_request request = {.collective = RONDE_REDUCE_SCATTER,
+                                            .algorithm = "ring",
+                                            .ranks = 5};
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &pair.first, NULL), RONDE_OK);
     request.collective = RONDE_ALL_GATHER;
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &pair.second, NULL),
@@ -153,15 +155,15 @@ struct on_schedule {
 };
 
 static void sweep_schedule(const struct ronde_schedule *schedule,
-                           const struct ronde_request *request, void *context)
+                           const struct ronde_compile_request *request, void *context)
 {
     struct on_schedule *on = context;
     const struct oom_use use = {.schedule = schedule, .backend = on->backend};
     sweep_one(&on->most, on->operation, &use, request);
 }
 
-static void sweep_text(const struct ronde_schedule *schedule, const struct ronde_request *request,
-                       void *context)
+static void sweep_text(const struct ronde_schedule *schedule,
+                       const struct ronde_compile_request *request, void *context)
 {
     char *text;
     size_t bytes;
@@ -189,6 +191,21 @@ static void expansion_survives_every_failure(void)
     check_most(&on.most, 200);
 }
 
+/* send_recv names ranks, and takes no order. */
+static void sweep_reorder(const struct ronde_schedule *schedule,
+                          const struct ronde_compile_request *request, void *context)
+{
+    if (schedule->collective != RONDE_SEND_RECV)
+        sweep_schedule(schedule, request, context);
+}
+
+static void reordering_survives_every_failure(void)
+{
+    struct on_schedule on = {.operation = oom_reorder};
+    visit_schedules(sweep_reorder, &on);
+    check_most(&on.most, 200);
+}
+
 static void graph_and_price_survive_every_failure(void)
 {
     struct on_schedule making = {.operation = oom_make_dag};
@@ -204,9 +221,9 @@ static void choice_survives_every_failure(void)
 {
     struct most most = {0};
     for (int c = 0; c < RONDE_COLLECTIVE_COUNT; c++) {
-        const struct ronde_request request = {.collective = (enum ronde_collective)c,
-                                              .algorithm = "auto",
-                                              .ranks = 5};
+        const struct ronde_compile_request request = {.collective = (enum ronde_collective)c,
+                                                      .algorithm = "auto",
+                                                      .ranks = 5};
         sweep_one(&most, oom_choose, &request, &request);
     }
     check_most(&most, 900);
@@ -215,23 +232,26 @@ static void choice_survives_every_failure(void)
 static void backends_survive_every_failure(void)
 {
     uint32_t count;
-    const struct ronde_backend *const *backends = ronde_backends(&count);
-    for (uint32_t b = 0; b < count; b++) {
-        struct on_schedule on = {.operation = oom_run, .backend = backends[b]};
+    const struct ronde_executor *executors = ronde_executors(&count);
+    for (uint32_t e = 0; e < count; e++) {
+        struct on_schedule on = {.operation = oom_run, .backend = executors[e].backend};
         struct ronde_machine machine;
         struct ronde_error why_not = {0};
-        if (backends[b]->probe(&machine, &why_not) != RONDE_OK) {
-            suite_note("%s is not swept: %s", backends[b]->name, why_not.message);
+        /* tests/net sweeps communicators: their failures take several processes. */
+        if (executors[e].ranks == RONDE_RANKS_PROCESSES)
+            continue;
+        if (ronde_executor_probe(&executors[e], &machine, &why_not) != RONDE_OK) {
+            suite_note("%s is not swept: %s", executors[e].name, why_not.message);
             continue;
         }
-        suite_note("%s", backends[b]->name);
+        suite_note("%s", executors[e].name);
         visit_schedules(sweep_schedule, &on);
         check_most(&on.most, 40);
     }
 }
 
-static void sweep_replay(const struct ronde_schedule *schedule, const struct ronde_request *request,
-                         void *context)
+static void sweep_replay(const struct ronde_schedule *schedule,
+                         const struct ronde_compile_request *request, void *context)
 {
     struct on_schedule *on = context;
     struct ronde_platform *platform = NULL;
@@ -284,6 +304,43 @@ static void topologies_survive_every_failure(void)
     }
 }
 
+static void calls_survive_every_failure(void)
+{
+    const struct sweep sweep = {.what = "calls", .operation = oom_call, .context = "oom"};
+    const size_t allocations = sweep_run(&sweep);
+    suite_note("%zu allocations", allocations);
+    CU_ASSERT(allocations > 50 && allocations <= 2000);
+}
+
+static void measured_tables_survive_every_failure(void)
+{
+    char path[512];
+    if (!suite_source(path, sizeof path, "tune/tables/cpu.txt"))
+        return;
+    const struct sweep sweep = {.what = "a measured table",
+                                .operation = oom_read_measured,
+                                .context = path};
+    const size_t allocations = sweep_run(&sweep);
+    /* The table, and rows that double. */
+    CU_ASSERT(allocations > 1 && allocations <= 12);
+}
+
+/** By a table, which is read, and by default. */
+static void selection_survives_every_failure(void)
+{
+    const struct ronde_select_query queries[] = {
+        {.request = {.collective = RONDE_BROADCAST, .ranks = 2}, .backend = "cpu", .cores = 2},
+        {.request = {.collective = RONDE_BROADCAST, .ranks = 2}, .backend = "none", .cores = 2},
+    };
+    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
+        const struct sweep sweep = {.what = queries[i].backend,
+                                    .operation = oom_select,
+                                    .context = &queries[i]};
+        const size_t allocations = sweep_run(&sweep);
+        CU_ASSERT(allocations > 10 && allocations <= 1000);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -292,11 +349,15 @@ int main(void)
         {"composition_survives_every_failure", composition_survives_every_failure},
         {"text_survives_every_failure", text_survives_every_failure},
         {"expansion_survives_every_failure", expansion_survives_every_failure},
+        {"reordering_survives_every_failure", reordering_survives_every_failure},
         {"graph_and_price_survive_every_failure", graph_and_price_survive_every_failure},
         {"choice_survives_every_failure", choice_survives_every_failure},
         {"backends_survive_every_failure", backends_survive_every_failure},
+        {"calls_survive_every_failure", calls_survive_every_failure},
         {"flat_replay_survives_every_failure", flat_replay_survives_every_failure},
         {"topologies_survive_every_failure", topologies_survive_every_failure},
+        {"selection_survives_every_failure", selection_survives_every_failure},
+        {"measured_tables_survive_every_failure", measured_tables_survive_every_failure},
     };
     return suite_run("oom", cases, sizeof cases / sizeof cases[0]);
 }

@@ -3,7 +3,8 @@
 #include "support/buffers.h"
 #include "support/suite.h"
 
-#include "ronde/choice.h"
+#include "ronde/ronde.h"
+#include "ronde/select.h"
 #include "ronde/sim.h"
 
 /* Elements of a block in runs and prices: a few grains per chunk, several pieces with the small slot. */
@@ -34,7 +35,7 @@ enum ronde_status oom_give_up(const void *context, const struct ronde_mem *mem,
     return status;
 }
 
-/* Everybody sends its input to everybody, and a lane of its own adds up what has come. */
+/* Every rank sends its input to all, and a lane of its own adds up what was received. */
 static void state_all_pairs(struct ronde_builder *builder)
 {
     static const uint32_t backwards[5] = {4, 3, 2, 1, 0};
@@ -111,6 +112,26 @@ enum ronde_status oom_prove_expansion(const void *context, const struct ronde_me
     return ronde_schedule_prove_expansion(use->schedule, mem, &proof, error);
 }
 
+enum ronde_status oom_reorder(const void *context, const struct ronde_mem *mem,
+                              struct ronde_error *error)
+{
+    const struct oom_use *use = context;
+    const struct ronde_schedule *schedule = use->schedule;
+    const size_t ranks = schedule->ranks;
+    uint32_t *orders =
+        ronde_mem_new(ronde_mem_default(), schedule->channel_count * ranks, sizeof *orders);
+    struct ronde_schedule *copy = (struct ronde_schedule *)(uintptr_t)1;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(orders);
+    for (uint32_t channel = 0; channel < schedule->channel_count; channel++)
+        for (uint32_t q = 0; q < ranks; q++)
+            orders[channel * ranks + q] = ronde_channel_rank(&schedule->channels[channel], q);
+    const enum ronde_status status = ronde_schedule_reorder(schedule, orders, mem, &copy, error);
+    CU_ASSERT_EQUAL(status == RONDE_OK, copy != NULL);
+    ronde_schedule_destroy(copy);
+    ronde_mem_free(ronde_mem_default(), orders, schedule->channel_count * ranks, sizeof *orders);
+    return status;
+}
+
 const struct ronde_load oom_load = {.count = COUNT, .dtype = RONDE_FLOAT32, .slot_bytes = SLOT_BYTES};
 
 const struct ronde_network oom_network = {.time = {.alpha_ns = 100, .step_ns = 10},
@@ -148,6 +169,24 @@ enum ronde_status oom_choose(const void *context, const struct ronde_mem *mem,
         return status;
     status = ronde_choice_price(&choice, &oom_load, &pricer, quotes, error);
     ronde_choice_fini(&choice);
+    return status;
+}
+
+enum ronde_status oom_select(const void *context, const struct ronde_mem *mem,
+                             struct ronde_error *error)
+{
+    const struct ronde_select_query *query = context;
+    struct ronde_selection selection;
+    return ronde_select(query, mem, &selection, error);
+}
+
+enum ronde_status oom_read_measured(const void *context, const struct ronde_mem *mem,
+                                    struct ronde_error *error)
+{
+    struct ronde_measured *table = (struct ronde_measured *)(uintptr_t)1;
+    const enum ronde_status status = ronde_measured_read(context, mem, &table, error);
+    CU_ASSERT_EQUAL(status == RONDE_OK, table != NULL);
+    ronde_measured_destroy(table, mem);
     return status;
 }
 
@@ -229,5 +268,72 @@ enum ronde_status oom_run(const void *context, const struct ronde_mem *mem,
         status = run_twice(use, self, &buffers, error);
     use->backend->close(self);
     buffers_destroy(&buffers);
+    return status;
+}
+
+/* A call that is pending, and one that is waited for in a group. */
+static enum ronde_status call_pending(struct ronde_comm *comm, struct ronde_error *error)
+{
+    int32_t data = 1;
+    int32_t message = 0;
+    struct ronde_request *requests[2] = {NULL};
+    enum ronde_status status =
+        ronde_all_gather(comm, &data, &data, 1, RONDE_INT32, NULL, &requests[0], error);
+    CU_ASSERT_EQUAL(status == RONDE_OK, requests[0] != NULL);
+    if (status == RONDE_OK)
+        status = ronde_request_wait(requests[0], 0, error);
+    ronde_group_begin();
+    if (status == RONDE_OK)
+        status = ronde_recv(comm, &message, 1, RONDE_INT32, 0, 3, &requests[1], error);
+    if (status == RONDE_OK)
+        status = ronde_send(comm, &data, 1, RONDE_INT32, 0, 3, NULL, error);
+    const enum ronde_status end = ronde_group_end(status == RONDE_OK ? error : NULL);
+    status = status == RONDE_OK ? end : status;
+    if (status == RONDE_OK)
+        status = ronde_request_wait(requests[1], 0, error);
+    CU_ASSERT(status != RONDE_OK || message == 1);
+    ronde_request_free(requests[0]);
+    ronde_request_free(requests[1]);
+    return status;
+}
+
+static enum ronde_status call_each(struct ronde_comm *comm, struct ronde_error *error)
+{
+    static const uint64_t count = 2;
+    static const uint64_t offset = 0;
+    const int32_t in[2] = {1, 2};
+    int32_t out[2] = {0};
+    const int32_t factor = 3;
+    const struct ronde_call scaled = {.collective = RONDE_ALL_REDUCE,
+                                      .dtype = RONDE_INT32,
+                                      .op = RONDE_PREMUL_SUM,
+                                      .in = in,
+                                      .out = out,
+                                      .count = 2,
+                                      .factor = &factor};
+    enum ronde_status status = ronde_start(comm, &scaled, NULL, error);
+    CU_ASSERT(status != RONDE_OK || out[1] == 6);
+    if (status == RONDE_OK)
+        status = ronde_all_to_all_v(comm, in, &count, &offset, out, &count, &offset, 0, RONDE_INT32,
+                                    NULL, NULL, error);
+    CU_ASSERT(status != RONDE_OK || out[1] == 2);
+    return status;
+}
+
+/* Progress by the caller: the sweep's heap belongs to one thread, but for loading, which the caller waits for. */
+enum ronde_status oom_call(const void *context, const struct ronde_mem *mem,
+                           struct ronde_error *error)
+{
+    const struct ronde_join join = {.token = context, .ranks = 1};
+    const struct ronde_comm_options options = {.transport = RONDE_TRANSPORT_SHM};
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status = ronde_comm_join(&join, &options, mem, &comm, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_progress(comm, RONDE_PROGRESS_CALLER, error);
+    if (status == RONDE_OK)
+        status = call_each(comm, error);
+    if (status == RONDE_OK)
+        status = call_pending(comm, error);
+    ronde_comm_destroy(comm);
     return status;
 }

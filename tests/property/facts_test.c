@@ -3,9 +3,9 @@
  * fused, copies dropped, lanes that wait for each other, messages sorted), memory ends up the same in every
  * interleaving. The facts are random and add up to no collective, so that they reach what no algorithm states.
  */
-#include "engine/arena.h"
-#include "engine/facts.h"
-#include "engine/seal.h"
+#include "engine/ir/arena.h"
+#include "engine/ir/facts.h"
+#include "engine/ir/finish.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 
@@ -28,7 +28,7 @@ struct memory {
     uint32_t out[RANKS_MAX][CHUNKS_MAX * CHUNK_ELEMENTS];
 };
 
-/** Facts in the making: told to a builder and to a memory. */
+/** Facts in the making: stated to a builder and to a memory. */
 struct story {
     uint64_t random;
     uint32_t ranks, chunks;
@@ -87,8 +87,8 @@ static bool meet(const struct story *story, struct ronde_operand a, struct ronde
 }
 
 /** target <- source, or with + source: chunk by chunk in ascending order, from values read before any is written. */
-static void tell_memory(struct story *story, const struct ronde_transfer *fact, uint32_t to,
-                        const struct ronde_operand *with)
+static void state_to_memory(struct story *story, const struct ronde_transfer *fact, uint32_t to,
+                            const struct ronde_operand *with)
 {
     uint32_t chunks[3][CHUNKS_MAX];
     struct memory before = story->memory;
@@ -119,7 +119,7 @@ static struct ronde_transfer draw_source(struct story *story, uint32_t count)
 }
 
 /** A message to another rank, which keeps it or adds it to something of its own. */
-static void tell_transfer(struct story *story, uint32_t wanted)
+static void state_transfer(struct story *story, uint32_t wanted)
 {
     struct ronde_transfer transfer = draw_source(story, wanted);
     const uint32_t count = transfer.source.count;
@@ -130,12 +130,12 @@ static void tell_transfer(struct story *story, uint32_t wanted)
     transfer.target = draw_operand(story, RONDE_OUT, count);
     transfer.with = draw(story, 2) == 0 ? transfer.target : draw_operand(story, RONDE_IN, count);
     ronde_builder_transfer(story->builder, &transfer);
-    tell_memory(story, &transfer, transfer.to, transfer.reduces ? &transfer.with : NULL);
+    state_to_memory(story, &transfer, transfer.to, transfer.reduces ? &transfer.with : NULL);
     story->last = transfer;
 }
 
 /** A copy or a sum within a rank; what is read must not be written by the same step. */
-static void tell_local(struct story *story, uint32_t count)
+static void state_local(struct story *story, uint32_t count)
 {
     const bool reduces = draw(story, 2) == 0;
     struct ronde_transfer local = {.from = draw(story, story->ranks)};
@@ -148,13 +148,14 @@ static void tell_local(struct story *story, uint32_t count)
         ronde_builder_reduce(story->builder, local.from, lane, local.source, local.target);
     else
         ronde_builder_copy(story->builder, local.from, lane, local.source, local.target);
-    tell_memory(story, &local, local.from, reduces ? &local.target : NULL);
+    state_to_memory(story, &local, local.from, reduces ? &local.target : NULL);
 }
 
 /** Random inputs, which every rank copies to its output first: nothing undefined is read later. */
 static void begin(struct story *story)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = story->ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .ranks = story->ranks};
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &story->builder, NULL) ==
                     RONDE_OK);
     ronde_builder_chunks(story->builder, story->chunks);
@@ -179,11 +180,11 @@ static void derive(struct story *story)
     schedule->channels[0].weight = 1;
     schedule->channel_count = 1;
     CU_ASSERT_EQUAL_FATAL(ronde_derive(story->builder, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_seal_unproved(schedule, 1, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_finish_unproved(schedule, 1, &error), RONDE_OK);
 }
 
 /** Runs what was derived in a random interleaving and compares all memory. */
-static bool runs_as_told(const struct story *story, void *host)
+static bool runs_as_stated(const struct story *story, void *host)
 {
     struct memory memory = {.out = {{0}}};
     struct ronde_result result;
@@ -230,13 +231,13 @@ static void try_story(uint64_t seed, void *host, uint64_t *fused)
     for (uint32_t i = 0; i < facts; i++) {
         const uint32_t count = 1 + draw(&story, story.chunks);
         if (draw(&story, 4) > 0)
-            tell_transfer(&story, count);
+            state_transfer(&story, count);
         else
-            tell_local(&story, count);
+            state_local(&story, count);
     }
     derive(&story);
     *fused += count_fused(story.builder->schedule);
-    const bool is_right = runs_as_told(&story, host);
+    const bool is_right = runs_as_stated(&story, host);
     CU_ASSERT(is_right);
     if (!is_right)
         suite_note("story %llu: %u ranks, %u chunks, %u facts", (unsigned long long)seed,

@@ -1,5 +1,6 @@
 /**
- * Wherever `auto` picks flat, SimGrid says the same, to 1e-9: random small platforms, schedules and loads.
+ * Wherever `auto` picks flat, SimGrid gives the same, to 1e-9: random small platforms, schedules
+ * and loads.
  */
 #include "ronde/schedules.h"
 #include "ronde/sim.h"
@@ -179,12 +180,12 @@ static struct ronde_platform *draw_platform(uint32_t hosts, uint64_t *random, ch
 static struct ronde_schedule *draw_schedule(uint32_t ranks, uint64_t *random)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
-    const struct ronde_algorithm *algorithm = &algorithms[pick(random, 0, count - 1)];
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks,
-                                          .channels = pick(random, 0, 4) == 0 ? 2 : 0};
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *algorithm = algorithms[pick(random, 0, count - 1)];
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks,
+                                                  .channels = pick(random, 0, 4) == 0 ? 2 : 0};
     struct ronde_schedule *schedule = NULL;
     if (algorithm->supports(&request, NULL) == RONDE_OK)
         CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) ==

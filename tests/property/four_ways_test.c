@@ -12,7 +12,9 @@
 /** The one tolerance, relative. */
 #define TOLERANCE 1e-9
 #define SLOT_BYTES 512u
-/** Graphs above this are not handed to SimGrid: seconds each. */
+/** Slots of a connection where a load leaves its depth 0 (ronde/dag.h). */
+#define DEFAULT_DEPTH 8u
+/** Graphs above this are not replayed by SimGrid: seconds each. */
 #define MOST_OPS 140000u
 
 /** The largest schedules of a sample. */
@@ -44,8 +46,8 @@ static void expect_equal(struct tally *tally, double a_ns, double b_ns)
 
 /** One load: all prices that apply. Returns whether ports were unshared. */
 static bool compare(const struct ronde_platform *platform, const struct ronde_algorithm *algorithm,
-                    const struct ronde_request *request, const struct ronde_schedule *schedule,
-                    uint64_t pieces, struct tally *tally)
+                    const struct ronde_compile_request *request,
+                    const struct ronde_schedule *schedule, uint64_t pieces, struct tally *tally)
 {
     const struct ronde_mem *mem = ronde_mem_default();
     const struct ronde_load load = {.count = pieces * (SLOT_BYTES / 4) *
@@ -86,9 +88,9 @@ static void compare_ranks(const struct ronde_platform *platform,
                           const struct ronde_algorithm *algorithm, uint32_t ranks, uint64_t pieces,
                           bool must_be_free, struct tally *tally)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     if (algorithm->supports(&request, NULL) != RONDE_OK)
         return;
@@ -158,50 +160,31 @@ static void rings_and_doubling_cost_the_same_four_ways(void)
     ronde_platform_destroy(platform);
 }
 
-/** An algorithm in which everyone does the same at the same time, and when that is so. */
-struct lockstep {
-    enum ronde_collective collective;
-    const char *name;
-    bool needs_power;     /**< of two ranks: a fold breaks the step */
-    uint64_t most_pieces; /**< beyond, lanes of one rank work side by side */
-};
+/** Whether an algorithm claims that no port carries two messages, and an exact price, where one flow fills a port. */
+static bool claims_lockstep(const struct ronde_algorithm *algorithm, uint32_t ranks, uint64_t pieces)
+{
+    const struct ronde_price_case load = {
+        .ranks = ranks, .channels = 1, .pieces = pieces, .depth = DEFAULT_DEPTH, .port_flows = 1};
+    return (!algorithm->is_exact || algorithm->is_exact(&load)) &&
+           (!algorithm->shares_ports || !algorithm->shares_ports(&load));
+}
 
 /** One lane in lockstep, or lanes that take turns: the certificate must hold, and the closed form be exact. */
 static void algorithms_in_lockstep_cost_the_same_four_ways(void)
 {
-    static const struct lockstep all[] = {
-        {RONDE_ALL_REDUCE, "torus", false, 16},
-        {RONDE_ALL_REDUCE, "rabenseifner", true, 16},
-        {RONDE_ALL_REDUCE, "hierarchical", false, 1},
-        {RONDE_ALL_REDUCE, "hierarchical_direct", false, 1},
-        {RONDE_ALL_REDUCE, "direct", false, 16},
-        {RONDE_REDUCE_SCATTER, "recursive_halving", true, 16},
-        {RONDE_REDUCE_SCATTER, "direct", false, 16},
-        {RONDE_ALL_GATHER, "recursive_doubling", true, 16},
-        {RONDE_ALL_GATHER, "bruck", false, 16},
-        {RONDE_ALL_GATHER, "direct", false, 16},
-        {RONDE_ALL_GATHER, "hierarchical", false, 1},
-        {RONDE_ALL_TO_ALL, "pairwise", false, 16},
-        {RONDE_ALL_TO_ALL, "bruck", false, 16},
-        {RONDE_ALL_TO_ALL, "hierarchical", false, 16},
-        {RONDE_BROADCAST, "chain", false, 16},
-        {RONDE_REDUCE, "chain", false, 16},
-        {RONDE_SCATTER, "binomial", false, 16},
-        {RONDE_SCATTER, "direct", false, 16},
-        {RONDE_SEND_RECV, "direct", false, 16},
-    };
     struct ronde_platform *platform = open_crossbar();
     const char *text = NULL;
     if (!platform)
         return;
     struct tally tally = {.has_simgrid = ronde_sim_simgrid_available(&text)};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    uint32_t count = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 2; ranks <= (suite_is_sample() ? SAMPLE_RANKS : 24);
              ranks += ranks < 9 ? 1 : 3)
-            for (uint64_t pieces = 1; pieces <= all[i].most_pieces; pieces += 5)
-                if (!all[i].needs_power || (ranks & (ranks - 1)) == 0)
-                    compare_ranks(platform, find(all[i].collective, all[i].name), ranks, pieces,
-                                  true, &tally);
+            for (uint64_t pieces = 1; pieces <= 16; pieces += 5)
+                if (claims_lockstep(all[i], ranks, pieces))
+                    compare_ranks(platform, all[i], ranks, pieces, true, &tally);
     report(&tally);
     CU_ASSERT_EQUAL(tally.shared, 0);
     ronde_platform_destroy(platform);
@@ -216,11 +199,11 @@ static void every_algorithm_costs_the_same_where_ports_are_unshared(void)
         return;
     struct tally tally = {.has_simgrid = ronde_sim_simgrid_available(&text)};
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 2; ranks <= 9; ranks++)
             for (uint64_t pieces = 1; pieces <= 3; pieces += 2)
-                compare_ranks(platform, &algorithms[i], ranks, pieces, false, &tally);
+                compare_ranks(platform, algorithms[i], ranks, pieces, false, &tally);
     report(&tally);
     CU_ASSERT(tally.exact > 100);
     ronde_platform_destroy(platform);

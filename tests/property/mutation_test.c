@@ -3,9 +3,9 @@
  * bytes on `host` in every interleaving tried, at its stated minimum depth and above. The kill rate is counted against the
  * mutants that `host` shows to be wrong.
  */
-#include "engine/arena.h"
-#include "engine/hash.h"
-#include "engine/seal.h"
+#include "engine/ir/arena.h"
+#include "engine/ir/finish.h"
+#include "engine/ir/hash.h"
 #include "ronde/backend.h"
 #include "ronde/schedules.h"
 #include "support/buffers.h"
@@ -107,10 +107,10 @@ static bool is_right_everywhere(struct bench *bench, const struct ronde_schedule
 static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm, uint32_t ranks,
                                       uint32_t channels)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks,
-                                          .channels = channels};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks,
+                                                  .channels = channels};
     struct ronde_schedule *schedule = NULL;
     if (algorithm->supports(&request, NULL) != RONDE_OK)
         return NULL;
@@ -132,30 +132,30 @@ static void compare_with_expansion(const struct ronde_schedule *raw, bool is_acc
     if (raw->symmetry == RONDE_SYMMETRY_NONE)
         return;
     struct ronde_schedule *unrolled = mutate_unroll(raw);
-    /* Where a mutant's chunks are no range at some position, the engine's own expansion is asked. */
+    /* Where a mutant's chunks are no range at some position, the engine's own expansion decides. */
     const bool is_expansion_accepted =
-        unrolled ? ronde_seal(unrolled, NULL, NULL) == RONDE_OK
+        unrolled ? ronde_finish_raw(unrolled, NULL, NULL) == RONDE_OK
                  : ronde_schedule_prove_expansion(raw, ronde_mem_default(), NULL, NULL) == RONDE_OK;
     tally->disagreements += is_accepted != is_expansion_accepted;
     ronde_schedule_destroy(unrolled);
 }
 
-/** Seals a mutant (consumed) and holds it against host. `depth` is what the original states. */
+/** Finishes a mutant (consumed) and compares it with host. `depth` is what the original states. */
 static void judge(struct bench *bench, struct ronde_schedule *mutant, enum mutate_kind kind,
                   uint32_t depth, struct tally *tally)
 {
     struct ronde_schedule *unproved = NULL;
     CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &unproved, NULL) == RONDE_OK);
     tally->mutants++;
-    const bool is_accepted = ronde_seal(mutant, NULL, NULL) == RONDE_OK;
-    if (ronde_seal_unproved(unproved, depth, NULL) == RONDE_OK)
+    const bool is_accepted = ronde_finish_raw(mutant, NULL, NULL) == RONDE_OK;
+    if (ronde_finish_unproved(unproved, depth, NULL) == RONDE_OK)
         compare_with_expansion(unproved, is_accepted, tally);
     if (is_accepted && is_right_everywhere(bench, mutant, mutant->proof.min_depth, 6)) {
         tally->accepted_right++;
     } else if (is_accepted) {
         tally->accepted_wrong++;
         report_hole(mutant, kind);
-    } else if (ronde_seal_unproved(unproved, depth, NULL) != RONDE_OK) {
+    } else if (ronde_finish_unproved(unproved, depth, NULL) != RONDE_OK) {
         tally->malformed++;
     } else if (is_right_everywhere(bench, unproved, depth, 3)) {
         tally->refused_harmless++;
@@ -245,10 +245,10 @@ static void every_harmful_mutant_is_rejected(void)
     CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &bench.host, NULL) ==
                     RONDE_OK);
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 2; ranks <= 9; ranks++) {
-            struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1 + ranks % 2);
+            struct ronde_schedule *schedule = compile(algorithms[i], ranks, 1 + ranks % 2);
             if (!schedule)
                 continue;
             set_up(&bench, schedule);
@@ -270,11 +270,11 @@ static void every_harmful_mutant_is_rejected(void)
 static void quotient_and_expansion_agree_on_larger_mutants(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     struct tally tally = {0};
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 10; ranks <= 33; ranks += suite_is_sample() ? 6 : 1) {
-            struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1);
+            struct ronde_schedule *schedule = compile(algorithms[i], ranks, 1);
             uint64_t random = ranks;
             for (unsigned k = 0; schedule && schedule->symmetry != RONDE_SYMMETRY_NONE && k < 60;
                  k++) {
@@ -283,8 +283,8 @@ static void quotient_and_expansion_agree_on_larger_mutants(void)
                                 RONDE_OK);
                 mutate(mutant, (enum mutate_kind)(k % MUTATE_COUNT), &random);
                 CU_ASSERT_FATAL(ronde_raw_copy(mutant, ronde_mem_default(), &raw, NULL) == RONDE_OK);
-                const bool is_accepted = ronde_seal(mutant, NULL, NULL) == RONDE_OK;
-                if (ronde_seal_unproved(raw, 1, NULL) == RONDE_OK)
+                const bool is_accepted = ronde_finish_raw(mutant, NULL, NULL) == RONDE_OK;
+                if (ronde_finish_unproved(raw, 1, NULL) == RONDE_OK)
                     compare_with_expansion(raw, is_accepted, &tally);
                 tally.mutants++;
                 ronde_schedule_destroy(raw);
@@ -321,7 +321,7 @@ static void compare_under_order(const struct ronde_schedule *schedule, unsigned 
     if (round % 2 == 1)
         mutate(raw, (enum mutate_kind)(round / 2 % MUTATE_COUNT), random);
     CU_ASSERT_FATAL(ronde_raw_copy(raw, ronde_mem_default(), &sealed, NULL) == RONDE_OK);
-    const bool is_accepted = ronde_seal(sealed, NULL, NULL) == RONDE_OK;
+    const bool is_accepted = ronde_finish_raw(sealed, NULL, NULL) == RONDE_OK;
     const bool is_expansion_accepted =
         ronde_schedule_prove_expansion(raw, ronde_mem_default(), NULL, NULL) == RONDE_OK;
     tally->mutants++;
@@ -334,11 +334,11 @@ static void compare_under_order(const struct ronde_schedule *schedule, unsigned 
 static void quotient_and_expansion_agree_under_orders(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     struct tally tally = {0};
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 3; ranks <= 16; ranks++) {
-            struct ronde_schedule *schedule = compile(&algorithms[i], ranks, 1);
+            struct ronde_schedule *schedule = compile(algorithms[i], ranks, 1);
             uint64_t random = ranks;
             const bool is_bundled = schedule && schedule->symmetry != RONDE_SYMMETRY_NONE &&
                                     schedule->collective != RONDE_SEND_RECV &&

@@ -9,8 +9,9 @@
 
 #include "support/built_with.h"
 
-#include "cli/chooser.h"
-#include "cli/stats.h"
+#include "ronde/field.h"
+#include "ronde/selector.h"
+#include "ronde/stats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static void read_points(const char *name, struct points *out_points)
 }
 
 /** How much slower than the fastest the planned one was, of those measured. */
-static double regret_of(const struct point *point, const struct ronde_chooser *chooser)
+static double regret_of(const struct point *point, const struct ronde_selector *chooser)
 {
     uint32_t planned = 0, fastest = 0;
     double least_ns = 0.0;
@@ -116,16 +117,18 @@ static double regret_of(const struct point *point, const struct ronde_chooser *c
 /** Plans one point on a platform. */
 static double plan_point(const struct point *point, const struct ronde_platform *platform)
 {
-    const struct ronde_options options = {.dtype = RONDE_FLOAT32, .engine = "auto"};
-    const struct ronde_request request = {.collective = point->collective, .ranks = point->ranks};
-    struct ronde_chooser chooser;
+    const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .engine = "auto"};
+    const struct ronde_compile_request request = {.collective = point->collective,
+                                                  .ranks = point->ranks};
+    struct ronde_selector chooser;
     struct ronde_decision decision;
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL_FATAL(ronde_chooser_open(&options, &request, &chooser, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_chooser_rely(&chooser, platform, NULL, 0, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_chooser_decide(&chooser, point->count, &decision, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &chooser, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(&chooser, platform, NULL, 0, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_decide(&chooser, point->count, &decision, &error),
+                          RONDE_OK);
     const double regret = regret_of(point, &chooser);
-    ronde_chooser_close(&chooser);
+    ronde_selector_close(&chooser);
     return regret;
 }
 

@@ -18,6 +18,9 @@
 /** Bytes of a slot in these tests. */
 #define SLOT_BYTES 1024u
 
+/** Slots of a connection where a load leaves its depth 0 (ronde/dag.h). */
+#define DEFAULT_DEPTH 8u
+
 /** Machines and loads drawn for every algorithm. */
 #define CHANCES 300u
 
@@ -43,7 +46,7 @@ struct tally {
     double worst;         /**< largest overestimate among the latter, relative to the DAG price */
 };
 
-static struct ronde_schedule *compile(const struct ronde_request *request)
+static struct ronde_schedule *compile(const struct ronde_compile_request *request)
 {
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
@@ -68,7 +71,7 @@ static double dag_price(const struct ronde_schedule *schedule, const struct rond
     return time_ns;
 }
 
-static const struct ronde_algorithm *find(const struct ronde_request *request)
+static const struct ronde_algorithm *find(const struct ronde_compile_request *request)
 {
     const struct ronde_algorithm *algorithm =
         ronde_algorithm_find(request->collective, request->algorithm, NULL);
@@ -80,9 +83,9 @@ static const struct ronde_algorithm *find(const struct ronde_request *request)
  * Compares both prices of a load: equal where the closed form says so, at least the DAG price
  * elsewhere.
  */
-static bool compare(const struct ronde_schedule *schedule, const struct ronde_request *request,
-                    const struct ronde_load *load, const struct ronde_network *network,
-                    struct tally *tally)
+static bool compare(const struct ronde_schedule *schedule,
+                    const struct ronde_compile_request *request, const struct ronde_load *load,
+                    const struct ronde_network *network, struct tally *tally)
 {
     const struct ronde_price price = find(request)->price(request, load, network);
     const double dag_ns = dag_price(schedule, load, network);
@@ -110,105 +113,37 @@ static uint64_t even_count(const struct ronde_schedule *schedule, uint64_t piece
     return pieces * SLOT_BYTES / 4 * schedule->chunks_per_block * schedule->channel_count;
 }
 
-/**
- * Whether equal chunks must be priced exactly: where nothing shares a port, or sharing costs
- * nothing.
- */
-static bool must_be_exact(const struct ronde_request *request, size_t network, uint64_t pieces)
+/** Lanes of networks 1 and 3 are a twentieth of a port, or slower; the third has no ports. */
+static uint32_t port_flows(size_t network)
 {
-    const bool is_tree = strstr(request->algorithm, "tree") != NULL;
-    const bool is_double = strstr(request->algorithm, "double") != NULL;
-    if (network != 0 || request->ranks == 1)
-        return true;
-    if (request->channels > 1)
-        return false;
-    if (!is_tree || (request->ranks == 2 && !is_double))
-        return true;
-    return request->ranks <= 3 && pieces == 1;
+    return network == 0 ? 1 : 20;
 }
 
-static bool is_named(const struct ronde_request *request, enum ronde_collective collective,
-                     const char *algorithm)
+/** Whether equal chunks must be priced exactly: what the algorithm's own file claims. */
+static bool must_be_exact(const struct ronde_compile_request *request, uint32_t flows,
+                          uint64_t pieces, uint32_t depth)
 {
-    return request->collective == collective && strcmp(request->algorithm, algorithm) == 0;
-}
-
-/** Whether a root takes in more flows at once than its port has lanes for, of any number of pieces. */
-static bool crowds_the_root(const struct ronde_request *request, size_t network)
-{
-    /* Lanes of networks 1 and 3 are a twentieth of a port, or slower. */
-    const uint32_t most = network == 0 ? 1 : 20;
-    return is_named(request, RONDE_GATHER, "direct") &&
-           (request->ranks - 1) * request->channels > most;
-}
-
-/** Whether a fold parts the members into those that stand for two and many that do not. */
-static bool is_folded_in_part(uint32_t ranks)
-{
-    uint32_t members = 1;
-    while (2 * members <= ranks)
-        members *= 2;
-    return ranks != members && 2 * (ranks - members) <= members;
-}
-
-/**
- * Whether a closed form may be labelled approximate for equal chunks although flows share nothing:
- * where pieces overtake one another or slots run out in several places.
- */
-static bool is_no_pipeline(const struct ronde_request *request, uint64_t pieces, uint32_t slots)
-{
-    const bool is_full = (request->ranks & (request->ranks - 1)) == 0;
-    if (is_named(request, RONDE_BROADCAST, "scatter_allgather"))
-        return request->ranks > 2 && (pieces > 1 || !is_full || slots == 1);
-    if (is_named(request, RONDE_ALL_GATHER, "recursive_doubling") ||
-        is_named(request, RONDE_REDUCE_SCATTER, "recursive_halving"))
-        return !is_full;
-    if (is_named(request, RONDE_ALL_REDUCE, "recursive_doubling"))
-        return pieces > 1 && is_folded_in_part(request->ranks);
-    if (is_named(request, RONDE_REDUCE, "rabenseifner"))
-        return slots == 1;
-    if (is_named(request, RONDE_REDUCE, "binomial") || is_named(request, RONDE_GATHER, "binomial"))
-        return pieces > 1 && !is_full;
-    if (is_named(request, RONDE_ALL_REDUCE, "direct_one_step") ||
-        is_named(request, RONDE_ALL_TO_ALL, "direct"))
-        return pieces > slots;
-    return false;
-}
-
-/**
- * Whether flows of one channel meet in a port of network 0, where that matters: lanes that work at the
- * same time, siblings, or the children of a root.
- */
-static bool shares_ports(const struct ronde_request *request, size_t network, uint64_t pieces)
-{
-    const bool has_trees = strstr(request->algorithm, "tree") != NULL;
-    if (crowds_the_root(request, network))
-        return true;
-    if (network != 0)
-        return false;
-    if (strncmp(request->algorithm, "hierarchical", 12) == 0)
-        return pieces > 1 || has_trees;
-    if (is_named(request, RONDE_REDUCE, "binomial") || is_named(request, RONDE_GATHER, "binomial"))
-        return request->ranks > 2;
-    return strcmp(request->algorithm, "double_tree") == 0 && request->collective != RONDE_ALL_REDUCE;
-}
-
-static bool may_be_approximate(const struct ronde_request *request, size_t network, uint64_t pieces,
-                               uint32_t depth)
-{
-    return is_no_pipeline(request, pieces, depth > 0 ? depth : 8) ||
-           shares_ports(request, network, pieces);
+    const struct ronde_algorithm *algorithm = find(request);
+    const struct ronde_price_case load = {
+        .ranks = request->ranks,
+        .channels = request->channels > 0 ? request->channels : 1,
+        .pieces = pieces,
+        .depth = depth > 0 ? depth : DEFAULT_DEPTH,
+        .port_flows = flows,
+    };
+    return algorithm->is_exact ? algorithm->is_exact(&load)
+                               : load.ranks == 1 || load.channels <= load.port_flows;
 }
 
 /** Pieces to try after `pieces`: all small numbers, then fewer; on many ranks only two. */
-static uint64_t next_pieces(const struct ronde_request *request, uint64_t pieces)
+static uint64_t next_pieces(const struct ronde_compile_request *request, uint64_t pieces)
 {
     if (request->ranks > 17)
         return pieces * 4;
     return pieces + (pieces < 4 ? 1 : 4);
 }
 
-static void compare_even(const struct ronde_request *request, struct tally *tally)
+static void compare_even(const struct ronde_compile_request *request, struct tally *tally)
 {
     struct ronde_schedule *schedule = compile(request);
     const uint64_t most = request->ranks > 17 ? 4 : suite_is_sample() ? 8 : 16;
@@ -223,8 +158,7 @@ static void compare_even(const struct ronde_request *request, struct tally *tall
                 if (depth != 0 && depth < schedule->proof.min_depth)
                     continue;
                 const bool is_exact = compare(schedule, request, &load, &networks[n], tally);
-                CU_ASSERT(is_exact || !must_be_exact(request, n, pieces) ||
-                          may_be_approximate(request, n, pieces, depth));
+                CU_ASSERT(is_exact || !must_be_exact(request, port_flows(n), pieces, depth));
             }
     ronde_schedule_destroy(schedule);
 }
@@ -243,7 +177,7 @@ static bool is_worthwhile(const struct ronde_schedule *schedule, const struct ro
 }
 
 /** Counts at which chunks differ, channels differ, chunks are empty, or the last grain is short. */
-static void compare_uneven(const struct ronde_request *request, struct tally *tally)
+static void compare_uneven(const struct ronde_compile_request *request, struct tally *tally)
 {
     struct ronde_schedule *schedule = compile(request);
     const uint64_t parts = request->ranks > 17 ? 1 : 4;
@@ -289,10 +223,10 @@ static void compare_by_chance(const struct ronde_algorithm *algorithm, uint64_t 
                                                    .lane_GBps = some_cost(state, 0.01, 4)}};
     const bool is_small = next_number(state) % 4 > 0;
     const uint64_t pieces = 1 + next_number(state) % 24;
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = 2 + (uint32_t)next_number(state) %
-                                                           (is_small ? 18 : 47)};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = 2 + (uint32_t)next_number(state) %
+                                                                   (is_small ? 18 : 47)};
     struct ronde_schedule *schedule = compile(&request);
     struct ronde_load load = {.dtype = RONDE_FLOAT32, .depth = (uint32_t)next_number(state) % 6};
     if (!schedule)
@@ -302,7 +236,7 @@ static void compare_by_chance(const struct ronde_algorithm *algorithm, uint64_t 
     load.count = even_count(schedule, pieces);
     load.slot_bytes = (uint64_t)SLOT_BYTES * schedule->max_chunk_count;
     const bool is_exact = compare(schedule, &request, &load, &network, tally);
-    CU_ASSERT(is_exact || is_no_pipeline(&request, pieces, load.depth > 0 ? load.depth : 8));
+    CU_ASSERT(is_exact || !must_be_exact(&request, UINT32_MAX, pieces, load.depth));
     ronde_schedule_destroy(schedule);
 }
 
@@ -310,38 +244,40 @@ static void closed_forms_hold_on_machines_drawn_by_chance(void)
 {
     uint32_t count = 0;
     uint64_t state = 20260117;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++) {
         struct tally tally = {0};
         for (uint32_t i = 0; i < (suite_is_sample() ? CHANCES / 10 : CHANCES); i++)
-            compare_by_chance(&algorithms[a], &state, &tally);
+            compare_by_chance(algorithms[a], &state, &tally);
         suite_note("%s %s: %u exact, %u approximate, at most %.0f %% above",
-                   ronde_collective_text(algorithms[a].collective), algorithms[a].name, tally.exact,
-                   tally.approximate, tally.worst * 100);
+                   ronde_collective_text(algorithms[a]->collective), algorithms[a]->name,
+                   tally.exact, tally.approximate, tally.worst * 100);
         /* Two pieces in one slot are the worst case; docs/prices.md has the rest. */
         CU_ASSERT(tally.worst < 1);
     }
 }
 
 /** Runs one comparison for every algorithm, 1 .. 17, 32 and 64 ranks, 1 and 3 channels. */
-static void for_all_requests(void (*compare_request)(const struct ronde_request *, struct tally *))
+static void
+for_all_requests(void (*compare_request)(const struct ronde_compile_request *, struct tally *))
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++) {
         struct tally tally = {0};
         for (uint32_t i = 1; i <= (suite_is_sample() ? SAMPLE_RANKS : 19); i++)
             for (uint32_t channels = 1; channels <= 3; channels += 2) {
-                const struct ronde_request request = {.collective = algorithms[a].collective,
-                                                      .algorithm = algorithms[a].name,
-                                                      .ranks = i <= 17 ? i : 32 * (i - 17),
-                                                      .channels = channels};
+                const struct ronde_compile_request request = {.collective =
+                                                                  algorithms[a]->collective,
+                                                              .algorithm = algorithms[a]->name,
+                                                              .ranks = i <= 17 ? i : 32 * (i - 17),
+                                                              .channels = channels};
                 compare_request(&request, &tally);
             }
         CU_ASSERT(tally.exact > 0);
         suite_note("%s %s: %u exact, %u approximate, at most %.0f %% above",
-                   ronde_collective_text(algorithms[a].collective), algorithms[a].name, tally.exact,
-                   tally.approximate, tally.worst * 100);
+                   ronde_collective_text(algorithms[a]->collective), algorithms[a]->name,
+                   tally.exact, tally.approximate, tally.worst * 100);
     }
 }
 
@@ -387,9 +323,9 @@ static void prices_are_the_known_answers_on_a_crossbar(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct known *row = &rows[i];
-        const struct ronde_request request = {.collective = row->collective,
-                                              .algorithm = row->algorithm,
-                                              .ranks = row->ranks};
+        const struct ronde_compile_request request = {.collective = row->collective,
+                                                      .algorithm = row->algorithm,
+                                                      .ranks = row->ranks};
         const struct ronde_load load = {.count = row->bytes, .dtype = RONDE_UINT8};
         const struct ronde_network network = {.time = {.gamma_GBps = row->chunk_bytes / r},
                                               .latency_ns = a,
@@ -415,9 +351,10 @@ static void trees_approach_the_load_of_their_busiest_port(void)
     double time_ns[2][2];
     for (uint32_t trees = 1; trees <= 2; trees++)
         for (uint32_t i = 0; i < 2; i++) {
-            const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                                  .algorithm = trees == 1 ? "tree" : "double_tree",
-                                                  .ranks = 16};
+            const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                          .algorithm =
+                                                              trees == 1 ? "tree" : "double_tree",
+                                                          .ranks = 16};
             const struct ronde_load load = {.count = 1000000u * (100 + i) * trees,
                                             .dtype = RONDE_UINT8,
                                             .slot_bytes = 1000000};
@@ -429,7 +366,7 @@ static void trees_approach_the_load_of_their_busiest_port(void)
     CU_ASSERT(fabs(time_ns[1][1] - time_ns[1][0] - 4 * piece_ns) <= TIME_TOLERANCE * time_ns[1][0]);
 }
 
-/** Whose input each rank gets, drawn by chance: anybody's, its own, nobody's. */
+/** The rank whose input each rank gets, drawn at random: any, itself, none. */
 static void draw_sources(uint64_t *random, uint32_t ranks, uint32_t *out_sources)
 {
     for (uint32_t rank = 0; rank < ranks; rank++) {
@@ -444,11 +381,12 @@ static void listed_pairs_cost_what_the_busiest_sender_takes(void)
     uint64_t random = 5;
     for (uint32_t trial = 0; trial < 200; trial++) {
         uint32_t sources[9];
-        const struct ronde_request request = {.collective = RONDE_SEND_RECV,
-                                              .algorithm = "direct",
-                                              .ranks = 1 + (uint32_t)(buffers_draw(&random) % 9),
-                                              .channels = 1 + trial % 2,
-                                              .source_of = sources};
+        const struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
+                                                      .algorithm = "direct",
+                                                      .ranks =
+                                                          1 + (uint32_t)(buffers_draw(&random) % 9),
+                                                      .channels = 1 + trial % 2,
+                                                      .source_of = sources};
         draw_sources(&random, request.ranks, sources);
         struct ronde_schedule *schedule = compile(&request);
         CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
@@ -473,10 +411,10 @@ static void the_busiest_of_many_senders_is_found(void)
     static uint32_t sources[RANKS];
     const struct ronde_network network = {.latency_ns = 1000, .port_GBps = 10};
     const struct ronde_load load = {.count = 1000000, .dtype = RONDE_UINT8};
-    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
-                                          .algorithm = "direct",
-                                          .ranks = RANKS,
-                                          .source_of = sources};
+    const struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
+                                                  .algorithm = "direct",
+                                                  .ranks = RANKS,
+                                                  .source_of = sources};
     for (size_t i = 0; i < sizeof busiest / sizeof busiest[0]; i++) {
         for (uint32_t rank = 0; rank < RANKS; rank++)
             sources[rank] = rank % 3 == 0 ? busiest[i] : rank % 3 == 1 ? rank - 1 : RONDE_NONE;
@@ -488,16 +426,16 @@ static void the_busiest_of_many_senders_is_found(void)
     }
 }
 
-/* On a flat network it does not matter who sits where. */
+/* On a flat network placement does not matter. */
 static void order_and_root_do_not_change_prices(void)
 {
     const uint32_t order[] = {4, 2, 0, 6, 1, 5, 3};
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++) {
-        struct ronde_request request = {.collective = algorithms[a].collective,
-                                        .algorithm = algorithms[a].name,
-                                        .ranks = 7};
+        struct ronde_compile_request request = {.collective = algorithms[a]->collective,
+                                                .algorithm = algorithms[a]->name,
+                                                .ranks = 7};
         const struct ronde_load load = {.count = 70001,
                                         .dtype = RONDE_INT32,
                                         .slot_bytes = SLOT_BYTES};

@@ -4,9 +4,9 @@
  *   A  kernel rig, 4 hosts of 200 Mbit/s, 256 KiB to 4 MiB: bandwidth and ranking
  *   B  switch with a delay of 500 us, 1 KiB to 1 MiB: latency and crossover
  *
- * Constants come from point-to-point messages on the same rig, minutes before. A busy machine fails no gate: repetitions
- * that others disturbed are thrown away, points that scatter too much are left out, and where too few remain the gate is
- * skipped with the numbers. A gate that misses is measured again, twice at most.
+ * Constants come from point-to-point messages on the same rig, minutes before. A busy machine fails no gate:
+ * repetitions disturbed by other load are thrown away, points that scatter too much are left out, and where too few
+ * remain the gate is skipped with the numbers. A gate that misses is measured again, twice at most.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -25,7 +25,7 @@
 #define MAX_POINTS 64u
 #define ALGORITHMS 3u
 
-/* What a gate asks for. */
+/* What a gate requires. */
 struct gate {
     const char *name;
     const char *rig;     /* arguments of tests/rig/up behind hosts, rate and name */

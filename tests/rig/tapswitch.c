@@ -1,14 +1,14 @@
 /*
- * A switch in one process, for a virtual cluster with a delay: eth0 of every host is a TAP device that this program
- * holds. Usage: tapswitch PREFIX HOSTS RATE DELAY, e.g. tapswitch ronde-tap- 4 200mbit 500us; namespaces and devices
+ * A switch in one process, for a virtual cluster with a delay: eth0 of every host is a TAP device that this program has
+ * open. Usage: tapswitch PREFIX HOSTS RATE DELAY, e.g. tapswitch ronde-tap- 4 200mbit 500us; namespaces and devices
  * exist (tests/rig/up). Ends with SIGTERM, or when its last host is gone.
  *
  * A frame holds its sender's port for bytes / rate, travels for DELAY, then waits for its turn at the receiver's port,
  * which it holds for bytes / rate as well, cut-through: where that port is idle its end leaves as it arrives. Turns go by
  * when frames begin to arrive. By when they end a short frame of a third host would slip in front of a long one that is
  * half here, and hold it up for as long as the long one takes: 700 us for an acknowledgement, at 100 Mbit/s.
- * Times follow from times, never from when this process got around to something, so a late wake-up delays a frame at
- * most by itself and never slows a port down.
+ * Times follow from times, never from when this process ran, so a late wake-up delays a frame at most by itself and
+ * never slows a port down.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 #define FRAMES 16384u
 
 /*
- * A port is handed frames ahead of its time by no more than this, so that what waits does so in the sender's own queue,
+ * A port gets frames ahead of their time by no more than this, so that what waits does so in the sender's own queue,
  * and late wake-ups up to this long leave no gap.
  */
 #define AHEAD_NS 1000000
@@ -109,7 +109,7 @@ static bool read_port(struct tap_switch *all, struct port *port)
             break;
         }
         has_read = true;
-        /* Hosts are told apart by the last byte of their address; nobody needs what is sent to all. */
+        /* Hosts are identified by the last byte of their address; broadcast frames are dropped. */
         frame->to = frame->data[5] - 1u;
         if ((frame->data[0] & 1) != 0 || frame->to >= all->hosts)
             continue;
@@ -150,7 +150,7 @@ static void land(struct tap_switch *all, int64_t now)
     }
 }
 
-/* Hands over what has left a port. */
+/* Delivers what has left a port. */
 static void deliver(struct tap_switch *all, struct port *port, int64_t now)
 {
     for (struct frame *frame = first(&port->queue); frame && frame->due_ns <= now;
@@ -175,7 +175,7 @@ static int64_t next_ns(struct tap_switch *all)
     return next;
 }
 
-/* Sleeps until a host sends, or something is due. Ports that are ahead of time are not listened to. */
+/* Sleeps until a host sends, or something is due. Ports that are ahead of time are not polled. */
 static void rest(struct tap_switch *all)
 {
     struct pollfd polls[MAX_HOSTS];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes around every buffer that nobody may touch. */
+/* Bytes around every buffer that must stay unchanged. */
 #define SENTINEL_BYTES 64u
 
 /* What sentinels and outputs hold before a run: no input has these bytes. */
@@ -31,7 +31,7 @@ static uint32_t block_count(const struct buffers_shape *shape, bool is_input)
                     : ronde_collective_out_blocks(shape->collective, shape->ranks);
 }
 
-/* Elements between the starts of two blocks: tables leave a gap that nobody may touch. */
+/* Elements between the starts of two blocks: tables leave a gap that must stay unchanged. */
 static uint64_t block_stride(const struct buffers_shape *shape)
 {
     return shape->count + (shape->blocks == BUFFERS_ADJACENT ? 0 : 1);
@@ -208,7 +208,8 @@ struct ronde_launch buffers_launch(const struct buffers *buffers)
 
 static bool is_unsigned(enum ronde_dtype dtype)
 {
-    return dtype == RONDE_UINT8 || dtype == RONDE_UINT32 || dtype == RONDE_UINT64;
+    return dtype == RONDE_UINT8 || dtype == RONDE_UINT16 || dtype == RONDE_UINT32 ||
+           dtype == RONDE_UINT64;
 }
 
 /* How many small numbers there are to draw from; 0 where a sum of 33 of them keeps too few digits. */
@@ -217,6 +218,30 @@ static uint64_t small_values(enum ronde_dtype dtype)
     if (ronde_dtype_bytes(dtype) == 1 && reference_is_floating(dtype))
         return 0;
     return dtype == RONDE_BFLOAT16 ? 3 : 16;
+}
+
+/* Whether no order of a reduction can change a bit, whatever the inputs. */
+static bool is_bitwise(const struct buffers_shape *shape)
+{
+    return shape->dtype == RONDE_BOOL || shape->op == RONDE_BAND || shape->op == RONDE_BOR ||
+           shape->op == RONDE_BXOR;
+}
+
+/*
+ * Bits of which one in eight decides the result alone, so that results show every rank. A truth value that is not 0 is
+ * any byte.
+ */
+static void fill_bitwise(const struct buffers_shape *shape, uint64_t *random, unsigned char *element)
+{
+    const uint64_t draw = buffers_draw(random);
+    const uint64_t sparse = draw & buffers_draw(random) & buffers_draw(random);
+    const bool is_and = shape->op == RONDE_BAND || shape->op == RONDE_PROD || shape->op == RONDE_MIN;
+    const uint64_t bits = shape->op == RONDE_BXOR ? draw : is_and ? ~sparse : sparse;
+    const unsigned char truth = bits & 1 ? (unsigned char)((draw >> 8) % 255 + 1) : 0;
+    if (shape->dtype == RONDE_BOOL)
+        *element = truth;
+    else
+        memcpy(element, &bits, ronde_dtype_bytes(shape->dtype));
 }
 
 /*
@@ -270,7 +295,9 @@ static void fill_input(const struct buffers *buffers, uint32_t rank)
     uint64_t random = shape->seed + rank * UINT64_C(1000003);
     for (size_t at = 0; at < bytes; at += size) {
         unsigned char *const element = (unsigned char *)buffers->in[rank] + at;
-        if (shape->data == BUFFERS_SMALL)
+        if (is_bitwise(shape))
+            fill_bitwise(shape, &random, element);
+        else if (shape->data == BUFFERS_SMALL)
             fill_small(shape, &random, element);
         else
             fill_bits(shape, &random, element);

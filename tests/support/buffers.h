@@ -18,7 +18,7 @@ enum buffers_data {
     BUFFERS_BITS /**< all mantissa bits and some odd values: the order of reduction shows */
 };
 
-/** How the blocks of a buffer lie. All but the first are told by tables; blocks then stand in descending order. */
+/** How the blocks of a buffer lie. All but the first are described by tables; blocks then stand in descending order. */
 enum buffers_blocks {
     BUFFERS_ADJACENT,        /**< of one length, one after another */
     BUFFERS_SEPARATE,        /**< of one length, each by its own pointer */
@@ -29,7 +29,7 @@ enum buffers_blocks {
 
 /** What memory is for. */
 struct buffers_shape {
-    enum ronde_collective collective; /**< says how many blocks */
+    enum ronde_collective collective; /**< determines the number of blocks */
     uint32_t ranks;                   /**< how many */
     uint32_t root;                    /**< rank */
     uint64_t count;                   /**< elements of a block, or the most of any */
@@ -61,7 +61,7 @@ struct buffers {
     void **pointers;   /**< of all tables */
 };
 
-/** The part of a launch that says where data is. */
+/** The part of a launch that describes where data is. */
 struct ronde_launch buffers_launch(const struct buffers *buffers);
 
 /** Whether blocks of a shape differ in length. */

@@ -46,7 +46,7 @@ static enum ronde_status emulated_open(const struct ronde_machine *machine,
                                        const struct ronde_mem *mem, void **out_self,
                                        struct ronde_error *error)
 {
-    /* Large enough for a few seats of few connections, so that both kinds occur. */
+    /* Large enough for a few lane slots of few connections, so that some fit and some do not. */
     const struct emulated_options options = {.room_bytes = 2000};
     struct emulated *emulated = calloc(1, sizeof *emulated);
     enum ronde_status status = emulated ? RONDE_OK : RONDE_NO_MEMORY;

@@ -4,6 +4,7 @@
 
 #define RONDE_INTERP static inline __attribute__((unused))
 #define RONDE_UNROLL
+#define RONDE_ROLLED
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
 #define RONDE_PORT_ISSUE(block) run_movers(block)
 /* A turn takes a microsecond: limits of time need no clock. */
@@ -62,44 +63,28 @@ static void store_vector(unsigned char *address, struct ronde_vector vector)
     memcpy(address, &vector, sizeof vector);
 }
 
-#include "engine/elements.h"
+#include "hw/cuda/move_types.h"
 
-#define RONDE_MOVE_TYPE INT8
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE UINT8
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE INT32
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE UINT32
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE INT64
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE UINT64
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE FLOAT16
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE BFLOAT16
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE FLOAT32
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE FLOAT64
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE FLOAT8_E4M3
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
-#define RONDE_MOVE_TYPE FLOAT8_E5M2
-#include "hw/cuda/move.h"
-#undef RONDE_MOVE_TYPE
+#define RONDE_MOVE_BYTES 1
+#define RONDE_MOVE_WORD UINT8
+#include "hw/cuda/move_width.h"
+#undef RONDE_MOVE_BYTES
+#undef RONDE_MOVE_WORD
+#define RONDE_MOVE_BYTES 2
+#define RONDE_MOVE_WORD FLOAT16
+#include "hw/cuda/move_width.h"
+#undef RONDE_MOVE_BYTES
+#undef RONDE_MOVE_WORD
+#define RONDE_MOVE_BYTES 4
+#define RONDE_MOVE_WORD UINT32
+#include "hw/cuda/move_width.h"
+#undef RONDE_MOVE_BYTES
+#undef RONDE_MOVE_WORD
+#define RONDE_MOVE_BYTES 8
+#define RONDE_MOVE_WORD UINT64
+#include "hw/cuda/move_width.h"
+#undef RONDE_MOVE_BYTES
+#undef RONDE_MOVE_WORD
 
 #include "support/emulated_block.h"
 
@@ -116,14 +101,18 @@ static void run_movers(struct ronde_block *block)
     const uint32_t movers = ((const struct emulated_block *)(const void *)block)->movers;
     for (uint32_t thread = movers; thread-- > 0;) {
         const struct ronde_mover mover = {thread, movers};
-        switch (block->frame.dtype) {
-#define RONDE_MOVE_CASE(dtype, text, bytes)                                                        \
-    case RONDE_##dtype:                                                                            \
-        ronde_move_##dtype(&block->command, mover);                                                \
-        break;
-            RONDE_DTYPE_LIST(RONDE_MOVE_CASE)
-#undef RONDE_MOVE_CASE
-        case RONDE_DTYPE_COUNT:
+        switch (block->frame.element_bytes) {
+        case 1:
+            ronde_movers_1(&block->command, block->frame.dtype, mover);
+            break;
+        case 2:
+            ronde_movers_2(&block->command, block->frame.dtype, mover);
+            break;
+        case 4:
+            ronde_movers_4(&block->command, block->frame.dtype, mover);
+            break;
+        default:
+            ronde_movers_8(&block->command, block->frame.dtype, mover);
             break;
         }
     }
@@ -159,7 +148,7 @@ uint32_t emulated_block_await_nothing(void)
     block.command.to = (unsigned char *)out;
     block.command.a = (const unsigned char *)(uintptr_t)place;
     block.command.elements = 2;
-    ronde_move_INT32(&block.command, (struct ronde_mover){0, 1});
+    ronde_movers_4(&block.command, RONDE_INT32, (struct ronde_mover){0, 1});
     return stop;
 }
 

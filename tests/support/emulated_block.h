@@ -11,8 +11,8 @@ struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t
                                            uint32_t movers, uint32_t room_bytes);
 
 /**
- * Has a mover wait for a line that nobody sends, in a run that was aborted. Returns, with what it has made of the run's
- * stop flag, only because movers look for it.
+ * Has a mover wait for a line that is never sent, in a run that was aborted. Returns, with the value it has set the run's
+ * stop flag to, only because movers poll it.
  */
 uint32_t emulated_block_await_nothing(void);
 

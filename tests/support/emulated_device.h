@@ -24,23 +24,23 @@ struct emulated_machine {
 struct emulated_device {
     struct ronde_gpu gpu; /**< must stand first */
     struct emulated_machine *machine;
-    bool is_joined[EMULATED_DEVICES_MAX]; /**< by place: those whose memory kernels here may touch */
+    bool is_joined[EMULATED_DEVICES_MAX]; /**< by place: those whose memory kernels here may access */
     uint32_t place;                       /**< in the machine */
     struct ronde_mem memory;
     struct emulated_options options;
     struct emulated_counts counts;
     struct emulated_region *regions;
-    const void *hidden;                /**< a byte of the host it does not reach */
+    const void *hidden;                /**< a byte of the host that it cannot access */
     struct emulated_named named;       /**< what it shares under names */
     uint32_t refusals[EMULATED_CALLS]; /**< calls until one fails; 0 = none does */
     uint64_t random;
     uint32_t run; /**< its number decides what is left open */
 };
 
-/** A device is at work between enter and leave: only then its memory, and that of devices it has joined, may be touched. */
+/** Begins access by a device: only until leave its memory, and that of devices it has joined, may be accessed. */
 void emulated_enter(const struct emulated_device *device);
 
-/** The end of its work. */
+/** Ends access. */
 void emulated_leave(const struct emulated_device *device);
 
 /** Gives the device its memory and the calls that have to do with memory. */

@@ -12,7 +12,7 @@
 /* What a turn of all blocks takes on the clock that runs are timed with. */
 #define TURN_NS 1e6
 
-/* What waits in a queue: a function of the host, or a run. */
+/* An item of a queue: a function of the host, or a run. */
 struct item {
     void (*function)(void *self); /* NULL = a run */
     void *self;
@@ -142,7 +142,7 @@ static void note_launch(struct emulated_device *device, const struct ronde_job *
 {
     device->counts.kernels++;
     device->counts.lines_launches += job->frame->has_lines;
-    device->counts.folded += job->block_count < job->seat_count;
+    device->counts.folded += job->block_count < job->lane_slot_count;
 }
 
 /* Opens all blocks; they are driven by is_over and finish. */
@@ -170,7 +170,7 @@ static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *jo
     return is_open;
 }
 
-/* Comes to what waits, up to the end of the next run; false if that is not over. */
+/* Executes queued items, up to the end of the next run; false if that is not over. */
 static bool advance(struct emulated_queue *queue)
 {
     while (!queue->is_busy && queue->item_count > 0) {
@@ -234,7 +234,7 @@ static bool drive(struct emulated_queue *queue)
     return is_over && advance(queue);
 }
 
-/* Kernels of all devices wait for each other, so all of them go on, but some are faster than others. */
+/* Kernels of all devices wait for each other, so all of them advance, but some faster than others. */
 static bool drive_all(struct emulated_queue *queue)
 {
     for (struct emulated_queue *other = queue->device->machine->queues; other; other = other->next)
@@ -256,7 +256,7 @@ static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde
     (void)error;
     while (!drive_all(queue))
         continue;
-    /* Long enough that whoever measures for a certain time is soon done. */
+    /* Long enough that measuring for a given time takes few runs. */
     if (out_elapsed_ns)
         *out_elapsed_ns = TURN_NS * (double)queue->turns;
     return RONDE_OK;

@@ -9,7 +9,7 @@
 
 #include "hw/cuda/gpu.h"
 
-/** What the device is like. */
+/** Properties of the device. */
 struct emulated_options {
     uint32_t movers;     /**< threads of a block that move data; 0 = another number in every run */
     uint32_t resident;   /**< blocks at once; 0 = another number in every run */
@@ -17,12 +17,12 @@ struct emulated_options {
     bool reaches_host;   /**< buffers of the caller's need no shadow */
     bool is_guarded; /**< a touch of the device's memory outside of its work, or of that of a device that was joined
                           with it, is a crash */
-    bool lacks_descriptors; /**< memory is shared under names, as by CUDA IPC, unless told otherwise */
+    bool lacks_descriptors; /**< memory is shared under names, as by CUDA IPC, unless another way is chosen */
     bool has_fabric;        /**< fabric handles are there */
-    bool is_island;         /**< it does not reach others, nor they it */
-    bool forgets_to_join; /**< joining says that it went well and does nothing */
-    bool is_hidden;       /**< kernels are not sure to see what others write to its memory */
-    const char *bus;      /**< its place on PCIe; NULL = it has none */
+    bool is_isolated;       /**< no peer access in either direction */
+    bool join_does_nothing; /**< joining returns OK and does nothing */
+    bool is_hidden;         /**< kernels need not see what other devices write to its memory */
+    const char *bus;        /**< its PCIe address; NULL = it has none */
 };
 
 /** What the device has done. */
@@ -34,8 +34,8 @@ struct emulated_counts {
     uint64_t writes;                      /**< copies to the device */
     uint64_t pins;                        /**< times that memory of the host was pinned */
     uint64_t attached;                    /**< blocks of other processes that were mapped */
-    uint64_t shared[RONDE_SHARING_COUNT]; /**< blocks made for others, by kind */
-    uint64_t settled;                     /**< times that writes of others were made visible */
+    uint64_t shared[RONDE_SHARING_COUNT]; /**< blocks made for other processes, by kind */
+    uint64_t settled; /**< times that writes of other devices were made visible */
 };
 
 /** Opens the only device of a machine; NULL when there is no memory. */
@@ -45,7 +45,7 @@ const struct ronde_gpu *emulated_gpu_open(const struct emulated_options *options
 const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
                                                  const struct emulated_options *options);
 
-/** Buffers that hold a certain byte are out of the device's reach, others are not; NULL = none. */
+/** Makes buffers that contain a certain byte, and no others, inaccessible to the device; NULL = none. */
 void emulated_gpu_hide(const struct ronde_gpu *gpu, const void *byte);
 
 /** Calls that can be made to fail. */

@@ -1,4 +1,4 @@
-/* Memory of emulated GPUs: their own, that of other processes, and what they reach of the host's. See emulated_gpu.h. */
+/* Memory of emulated GPUs: their own, that of other processes, and what they can access of the host's. See emulated_gpu.h. */
 #include "support/emulated_device.h"
 
 #include <stdlib.h>
@@ -43,10 +43,10 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
 {
     struct emulated_device *device = self;
     const struct emulated_device *other = other_self;
-    if (device->options.is_island || other->options.is_island)
+    if (device->options.is_isolated || other->options.is_isolated)
         return ronde_fail(error, RONDE_UNAVAILABLE, "device %u does not reach device %u",
                           device->place, other->place);
-    device->is_joined[other->place] = !device->options.forgets_to_join;
+    device->is_joined[other->place] = !device->options.join_does_nothing;
     return RONDE_OK;
 }
 
@@ -180,7 +180,7 @@ static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t
     device->counts.live_blocks--;
 }
 
-/* The host's memory is reached anyway; what is pinned must be let go. */
+/* The host's memory is accessible anyway; what is pinned must be unpinned. */
 static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
 {
     struct emulated_device *device = self;

@@ -13,7 +13,7 @@ void emulated_network_reach(bool reaches_devices)
 bool ronde_ucx_reaches_devices(struct ucp_context *context, int *out_type)
 {
     (void)context;
-    /* Memory of the host, which is the first kind that UCX knows. */
+    /* Memory of the host, which is UCX's first kind. */
     *out_type = 0;
     return reaches;
 }

@@ -1,14 +1,14 @@
 /* Shared memory of emulated devices. See emulated_share.h. */
 #include "support/emulated_share.h"
 
-#include "hw/comm/borrow.h"
+#include "hw/shm/peer_fd.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What a name's words say. */
+/* The words of a name. */
 enum { NAME_PROCESS, NAME_DESCRIPTOR };
 
 static enum ronde_status map_file(int descriptor, uint64_t bytes, void **out_block,
@@ -76,8 +76,8 @@ enum ronde_status emulated_share_map(const struct ronde_share *share, uint64_t b
     *out_block = NULL;
     if (share->sharing == RONDE_SHARING_DESCRIPTOR)
         return map_file(share->descriptor, bytes, out_block, error);
-    const int descriptor = ronde_borrow((int32_t)share->words[NAME_PROCESS],
-                                        (int32_t)share->words[NAME_DESCRIPTOR], O_RDWR);
+    const int descriptor = ronde_peer_fd_open((int32_t)share->words[NAME_PROCESS],
+                                              (int32_t)share->words[NAME_DESCRIPTOR], O_RDWR);
     if (descriptor < 0)
         return ronde_fail(error, RONDE_DEVICE, "the handle of process %llu means nothing here",
                           (unsigned long long)share->words[NAME_PROCESS]);

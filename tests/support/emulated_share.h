@@ -1,8 +1,8 @@
 /**
  * Memory of emulated devices that processes share: files without a name.
  *
- * As descriptors they are passed, and nobody keeps them open. As IPC or fabric handles they are bytes that name a
- * descriptor of their maker's, so that they end with it, as real ones do.
+ * As descriptors they are passed between processes, and not kept open. As IPC or fabric handles they are bytes that name
+ * a descriptor of their maker's, so that they are invalid once it has ended, as real ones are.
  */
 #ifndef RONDE_TESTS_EMULATED_SHARE_H
 #define RONDE_TESTS_EMULATED_SHARE_H
@@ -23,7 +23,7 @@ enum ronde_status emulated_share_make(struct emulated_named *named, enum ronde_s
                                       uint64_t bytes, void **out_block,
                                       struct ronde_share *out_share, struct ronde_error *error);
 
-/** Gives it back. */
+/** Frees it. */
 void emulated_share_drop(struct emulated_named *named, void *block, uint64_t bytes);
 
 /** Maps what another process has made. */

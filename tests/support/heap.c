@@ -31,7 +31,7 @@ static void *take(struct heap *heap, size_t bytes)
     if (!base)
         return NULL;
     memcpy(base, &bytes, sizeof bytes);
-    /* What nobody wrote should look like nothing that works. */
+    /* Memory that was never written should look like nothing that works. */
     memset(base + HEADER_BYTES, 0xa5, bytes);
     heap->live_blocks++;
     heap->live_bytes += bytes;

@@ -14,7 +14,7 @@ struct heap {
     size_t requests;    /**< allocations and growths so far */
     size_t refuse_at;   /**< number of the first request that fails; SIZE_MAX for none */
     bool refuse_once;   /**< only that one fails, else all from there on */
-    size_t wrong_sizes; /**< blocks handed back with another size than they were got with */
+    size_t wrong_sizes; /**< blocks freed with another size than they were allocated with */
     size_t limit_bytes; /**< a request that would take live_bytes beyond this fails; 0 for no limit */
     size_t over_limit; /**< requests that failed for it */
 };

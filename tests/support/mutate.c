@@ -1,7 +1,7 @@
 #include "support/mutate.h"
 
-#include "engine/arena.h"
-#include "engine/seal.h"
+#include "engine/ir/arena.h"
+#include "engine/ir/finish.h"
 #include "ronde/cursor.h"
 #include "support/buffers.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert(RONDE_DTYPE_COUNT == 12 && RONDE_OP_COUNT == 6,
+_Static_assert(RONDE_DTYPE_COUNT == 15 && RONDE_OP_COUNT == 9,
                "the reference knows these types and operators");
 
 /* A floating type narrower than float32, by what it can hold; unlike the kernels', all done in whole numbers. */
@@ -30,6 +30,13 @@ static const struct narrow *narrow_of(enum ronde_dtype dtype)
 bool reference_is_floating(enum ronde_dtype dtype)
 {
     return dtype == RONDE_FLOAT32 || dtype == RONDE_FLOAT64 || narrow_of(dtype);
+}
+
+bool reference_is_defined(enum ronde_dtype dtype, enum ronde_op op)
+{
+    if (op == RONDE_BAND || op == RONDE_BOR || op == RONDE_BXOR)
+        return !reference_is_floating(dtype);
+    return dtype != RONDE_BOOL || (op != RONDE_AVG && op != RONDE_PREMUL_SUM);
 }
 
 /* Bits without the sign. */
@@ -73,7 +80,8 @@ static uint16_t store_narrow(const struct narrow *type, double value)
 /* Whether small values are sign-extended. */
 static bool is_signed(enum ronde_dtype dtype)
 {
-    return dtype == RONDE_INT8 || dtype == RONDE_INT32 || dtype == RONDE_INT64;
+    return dtype == RONDE_INT8 || dtype == RONDE_INT16 || dtype == RONDE_INT32 ||
+           dtype == RONDE_INT64;
 }
 
 /* Whole numbers are held as 64 bits, sign-extended where the type has a sign. */
@@ -84,11 +92,13 @@ static uint64_t load_integer(enum ronde_dtype dtype, const void *element)
     memcpy(&value, element, ronde_dtype_bytes(dtype));
     if (is_signed(dtype) && bits < 64 && value >> (bits - 1))
         value |= UINT64_MAX << bits;
-    return value;
+    return dtype == RONDE_BOOL ? value != 0 : value;
 }
 
 static void store_integer(enum ronde_dtype dtype, void *element, uint64_t value)
 {
+    if (dtype == RONDE_BOOL)
+        value = value != 0;
     memcpy(element, &value, ronde_dtype_bytes(dtype));
 }
 
@@ -154,6 +164,12 @@ static uint64_t combine_integers(enum ronde_dtype dtype, enum ronde_op op, uint6
         return is_less(dtype, a, b) ? a : b;
     case RONDE_MAX:
         return is_less(dtype, a, b) ? b : a;
+    case RONDE_BAND:
+        return a & b;
+    case RONDE_BOR:
+        return a | b;
+    case RONDE_BXOR:
+        return a ^ b;
     case RONDE_OP_COUNT:
         break;
     }
@@ -185,6 +201,9 @@ static double combine_floatings(enum ronde_op op, double a, double b)
         return smaller(a, b);
     case RONDE_MAX:
         return -smaller(-a, -b);
+    case RONDE_BAND:
+    case RONDE_BOR:
+    case RONDE_BXOR:
     case RONDE_OP_COUNT:
         break;
     }
@@ -322,7 +341,7 @@ static void run_rank(const struct reference *r, uint32_t rank)
         for (uint32_t b = 0; b < r->ranks; b++)
             copy_block(r, rank, b, b, rank);
         break;
-    case RONDE_SEND_RECV: /* the shift: everybody gets what the rank before it has */
+    case RONDE_SEND_RECV: /* the shift: every rank gets what the rank before it has */
         copy_block(r, rank, 0, (rank + r->ranks - 1) % r->ranks, 0);
         break;
     case RONDE_BARRIER:

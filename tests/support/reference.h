@@ -1,8 +1,8 @@
 /**
- * What each collective is, as plain loops over all ranks' memory. Knows no schedule.
+ * What each collective is, as plain loops over all ranks' memory. Independent of schedules.
  *
  * Reductions run in rank order and in a wide type: exact as long as every partial result fits the element type, or
- * wraps like it. tests/support/buffers.c fills inputs so that this holds.
+ * wraps like it. A bool is any byte until it is combined, and 0 or 1 then. tests/support/buffers.c fills inputs so that this holds.
  */
 #ifndef RONDE_TESTS_REFERENCE_H
 #define RONDE_TESTS_REFERENCE_H
@@ -38,7 +38,10 @@ void reference_combine(enum ronde_dtype dtype, enum ronde_op op, const void *loc
 /** An element divided by a number of ranks, by the written rules: integers truncate toward zero. */
 void reference_divide(enum ronde_dtype dtype, void *element, uint32_t ranks);
 
-/** Stores a number as an element, rounded; integers wrap. */
+/** Whether elements of a type can be reduced by an operator: bits of integers and bool, numbers of all but bool. */
+bool reference_is_defined(enum ronde_dtype dtype, enum ronde_op op);
+
+/** Stores a number as an element, rounded; integers wrap, a bool is 1 unless the number is 0. */
 void reference_store(enum ronde_dtype dtype, void *element, double value);
 
 /** The number an element holds. */

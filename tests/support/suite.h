@@ -2,7 +2,7 @@
  * The frame of every test program: a table of named tests, one line per result, visible skips.
  *
  * Asserts are CUnit's CU_ASSERT* macros. Where CUnit is absent, CMake puts tests/support/minimal on the include path,
- * whose <CUnit/CUnit.h> offers the same macros; no test can tell the difference.
+ * whose <CUnit/CUnit.h> offers the same macros; tests need no distinction.
  */
 #ifndef RONDE_TESTS_SUITE_H
 #define RONDE_TESTS_SUITE_H
@@ -49,7 +49,7 @@ bool suite_shared(char *path, size_t bytes, const char *relative);
 uint64_t suite_number(const char *variable, uint64_t otherwise);
 
 /**
- * Whether a sample of what is computed will do (RONDE_TEST_SCALE below 100). CMake says so to tests of the engine's
+ * Whether a sample of what is computed will do (RONDE_TEST_SCALE below 100). CMake sets this for tests of the engine's
  * arithmetic in builds that look for something else: sanitizers, to which a large case shows nothing that a small one
  * does not, and builds without components, whose engine is the complete one's.
  */

@@ -14,7 +14,7 @@ enum outcome {
     OUTCOME_WRONG     /* anything else */
 };
 
-/* Whether the status is the one that the heap's behaviour asks for. */
+/* Whether the status is the one that the heap's behaviour requires. */
 static bool is_status_right(const struct sweep *sweep, const struct heap *heap, size_t k,
                             enum ronde_status status, const struct ronde_error *error)
 {
@@ -67,7 +67,7 @@ size_t sweep_run(const struct sweep *sweep)
 {
     const size_t once = sweep_mode(sweep, true);
     const size_t onwards = sweep_mode(sweep, false);
-    /* The same work asks for memory the same number of times. */
+    /* The same work allocates the same number of times. */
     CU_ASSERT_EQUAL(once, onwards);
     return once == onwards ? once : 0;
 }

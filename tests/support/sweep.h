@@ -1,8 +1,8 @@
 /**
  * The allocation sweep: one operation is repeated with its first, second, third ... allocation failing, until none does.
  *
- * What it shows: every failure is reported as NO_MEMORY with a message, nothing stays allocated, blocks are handed back
- * with the size they were got with, and an operation never succeeds on top of a failed allocation. The method is Lua's
+ * What it shows: every failure is reported as NO_MEMORY with a message, nothing stays allocated, blocks are freed with
+ * the size they were allocated with, and an operation never succeeds on top of a failed allocation. The method is Lua's
  * (testes/memerr.lua).
  */
 #ifndef RONDE_TESTS_SWEEP_H
@@ -21,7 +21,7 @@ typedef enum ronde_status (*sweep_operation)(const void *context, const struct r
 struct sweep {
     const char *what;          /**< in notes of failures */
     sweep_operation operation; /**< the operation */
-    const void *context;       /**< handed to it */
+    const void *context;       /**< passed to it */
 };
 
 /**

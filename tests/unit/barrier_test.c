@@ -9,9 +9,9 @@ static const uint32_t large[] = {64, 100, 128, 1000};
 
 static void check_barrier(const struct ronde_algorithm *algorithm, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = RONDE_BARRIER,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_BARRIER,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     struct ronde_proof proof, expansion;
     struct ronde_error error = {0};
@@ -31,23 +31,23 @@ static void check_barrier(const struct ronde_algorithm *algorithm, uint32_t rank
     ronde_schedule_destroy(schedule);
 }
 
-static void built_in_barriers_hold_everyone(void)
+static void built_in_barriers_hold_all_ranks(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++) {
-        if (algorithms[a].collective != RONDE_BARRIER)
+        if (algorithms[a]->collective != RONDE_BARRIER)
             continue;
         for (uint32_t ranks = 1; ranks <= 33; ranks++)
-            check_barrier(&algorithms[a], ranks);
+            check_barrier(algorithms[a], ranks);
         for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
-            check_barrier(&algorithms[a], large[i]);
+            check_barrier(algorithms[a], large[i]);
     }
 }
 
 static struct ronde_builder *begin(uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = RONDE_BARRIER, .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_BARRIER, .ranks = ranks};
     struct ronde_builder *builder = NULL;
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     return builder;
@@ -59,7 +59,7 @@ static void signal_to(struct ronde_builder *builder, uint32_t from, uint32_t to)
     ronde_builder_transfer(builder, &signal);
 }
 
-/** Finishes what is no barrier: the message must say who leaves before whom. */
+/** Finishes what is no barrier: the message must name the rank that leaves before another. */
 static void expect_hole(struct ronde_builder *builder, const char *text)
 {
     struct ronde_schedule *schedule = NULL;
@@ -84,7 +84,7 @@ static void one_round_too_few_is_refused(void)
     }
 }
 
-/* Everyone hears of the root, and the root of everyone, but in the wrong order. */
+/* Every rank gets a signal of the root, and the root of every rank, but in the wrong order. */
 static void a_tree_that_goes_down_first_is_refused(void)
 {
     struct ronde_builder *builder = begin(3);
@@ -95,7 +95,7 @@ static void a_tree_that_goes_down_first_is_refused(void)
     expect_hole(builder, "rank 1: leaves the barrier before rank 2 is known to have entered");
 }
 
-static void a_rank_that_waits_for_nobody_is_refused(void)
+static void a_rank_that_waits_for_no_other_is_refused(void)
 {
     struct ronde_builder *builder = begin(3);
     signal_to(builder, 1, 0);
@@ -104,12 +104,15 @@ static void a_rank_that_waits_for_nobody_is_refused(void)
     expect_hole(builder, "rank 2: leaves the barrier before rank 0");
 }
 
-/* Who has heard of whom takes a bit a pair: what would need more than a gigabyte is not proved, and not tried. */
+/*
+ * The sets of arrived ranks take a bit a pair: what would need more than a gigabyte is not proved,
+ * and not tried.
+ */
 static void sets_beyond_a_gigabyte_are_not_proved(void)
 {
-    const struct ronde_request request = {.collective = RONDE_BARRIER,
-                                          .algorithm = "tree",
-                                          .ranks = 40000};
+    const struct ronde_compile_request request = {.collective = RONDE_BARRIER,
+                                                  .algorithm = "tree",
+                                                  .ranks = 40000};
     struct ronde_schedule *schedule = NULL;
     struct ronde_proof proof;
     struct ronde_error error = {0};
@@ -167,10 +170,10 @@ static void ranks_that_wait_for_each_other_are_refused(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"built_in_barriers_hold_everyone", built_in_barriers_hold_everyone},
+        {"built_in_barriers_hold_all_ranks", built_in_barriers_hold_all_ranks},
         {"one_round_too_few_is_refused", one_round_too_few_is_refused},
         {"a_tree_that_goes_down_first_is_refused", a_tree_that_goes_down_first_is_refused},
-        {"a_rank_that_waits_for_nobody_is_refused", a_rank_that_waits_for_nobody_is_refused},
+        {"a_rank_that_waits_for_no_other_is_refused", a_rank_that_waits_for_no_other_is_refused},
         {"sets_beyond_a_gigabyte_are_not_proved", sets_beyond_a_gigabyte_are_not_proved},
         {"a_signal_in_another_lane_is_refused", a_signal_in_another_lane_is_refused},
         {"a_dependency_orders_lanes", a_dependency_orders_lanes},

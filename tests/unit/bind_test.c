@@ -48,8 +48,8 @@ static void processors_are_listed_with_core_memory_and_package(void)
     forget(list, count);
 }
 
-/* What the system numbers by turns (threads of a core far apart) stands side by side. */
-static void threads_of_a_core_stand_side_by_side(void)
+/* Processors that the system numbers by turns (threads of a core far apart) are listed side by side. */
+static void threads_of_a_core_are_listed_side_by_side(void)
 {
     struct ronde_processor *list;
     uint32_t count;
@@ -133,7 +133,7 @@ static void groups_are_disjoint_and_whole_cores(void)
     }
 }
 
-static void this_machine_has_what_the_system_says(void)
+static void this_machine_has_what_the_system_reports(void)
 {
     struct ronde_bind bind;
     cpu_set_t usable;
@@ -181,9 +181,9 @@ static uint32_t masks_of_others(cpu_set_t masks[8])
 /* Runs two ranks on two threads; the smallest mask of the other thread afterwards, or 0 if there is none. */
 static int processors_of_the_worker(bool is_unbound, const struct ronde_bind *listed)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = 2};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = 2};
     const struct buffers_shape shape = {.collective = RONDE_ALL_REDUCE,
                                         .ranks = 2,
                                         .count = 1000,
@@ -219,7 +219,7 @@ static int processors_of_the_worker(bool is_unbound, const struct ronde_bind *li
     return fewest;
 }
 
-static void workers_keep_to_their_group_unless_told_otherwise(void)
+static void workers_stay_in_their_group_unless_unbound(void)
 {
     struct ronde_machine machine;
     struct ronde_error error = {0};
@@ -230,18 +230,18 @@ static void workers_keep_to_their_group_unless_told_otherwise(void)
     const int cores = (int)machine.cores;
     CU_ASSERT(processors_of_the_worker(false, NULL) <= cores / 2);
     CU_ASSERT_EQUAL(processors_of_the_worker(true, NULL), cores);
-    /* A list that was handed over is the one that counts: one processor is too few for two seats. */
+    /* A list that the caller passes is the one that counts: one processor is too few for two workers. */
     struct ronde_bind bind;
     CU_ASSERT_FATAL(ronde_bind_open(ronde_mem_default(), &bind, NULL) == RONDE_OK);
     const struct ronde_bind one = {.mem = bind.mem, .list = bind.list, .count = 1};
     CU_ASSERT(processors_of_the_worker(false, &bind) <= cores / 2);
     CU_ASSERT_EQUAL(processors_of_the_worker(false, &one), cores);
     ronde_bind_close(&bind);
-    /* The calling thread is nobody's to restrict. */
+    /* The calling thread is never restricted. */
     CU_ASSERT_EQUAL(ronde_usable_cores(), machine.cores);
 }
 
-/* What visits have seen. */
+/* What visits have recorded. */
 struct visits {
     cpu_set_t before;
     uint32_t ranks;
@@ -284,14 +284,13 @@ int main(void)
     static const struct suite_case cases[] = {
         {"processors_are_listed_with_core_memory_and_package",
          processors_are_listed_with_core_memory_and_package},
-        {"threads_of_a_core_stand_side_by_side", threads_of_a_core_stand_side_by_side},
+        {"threads_of_a_core_are_listed_side_by_side", threads_of_a_core_are_listed_side_by_side},
         {"a_text_that_is_no_machine_is_refused", a_text_that_is_no_machine_is_refused},
         {"ranks_spread_over_cores_in_order_and_stay_on_one_memory",
          ranks_spread_over_cores_in_order_and_stay_on_one_memory},
         {"groups_are_disjoint_and_whole_cores", groups_are_disjoint_and_whole_cores},
-        {"this_machine_has_what_the_system_says", this_machine_has_what_the_system_says},
-        {"workers_keep_to_their_group_unless_told_otherwise",
-         workers_keep_to_their_group_unless_told_otherwise},
+        {"this_machine_has_what_the_system_reports", this_machine_has_what_the_system_reports},
+        {"workers_stay_in_their_group_unless_unbound", workers_stay_in_their_group_unless_unbound},
         {"ranks_are_visited_where_they_run", ranks_are_visited_where_they_run},
     };
     return suite_run("bind", cases, sizeof cases / sizeof cases[0]);

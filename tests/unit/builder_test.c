@@ -6,7 +6,9 @@
 
 static struct ronde_builder *begin(enum ronde_collective collective, uint32_t ranks, uint32_t root)
 {
-    const struct ronde_request request = {.collective = collective, .ranks = ranks, .root = root};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .ranks = ranks,
+                                                  .root = root};
     struct ronde_builder *builder = NULL;
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     return builder;
@@ -62,7 +64,7 @@ static void a_relay_receives_keeps_and_sends_in_one_step(void)
     ronde_schedule_destroy(schedule);
 }
 
-static void a_kept_copy_that_nobody_needs_is_dropped(void)
+static void a_kept_copy_that_no_step_reads_is_dropped(void)
 {
     struct ronde_builder *builder = begin(RONDE_BROADCAST, 3, 0);
     const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
@@ -119,10 +121,10 @@ static void lanes_between_the_same_ranks_get_connections_of_their_own(void)
 
 static void the_root_moves_to_position_zero(void)
 {
-    const struct ronde_request request = {.collective = RONDE_BROADCAST,
-                                          .algorithm = "binomial",
-                                          .ranks = 5,
-                                          .root = 3};
+    const struct ronde_compile_request request = {.collective = RONDE_BROADCAST,
+                                                  .algorithm = "binomial",
+                                                  .ranks = 5,
+                                                  .root = 3};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     CU_ASSERT_FATAL(schedule->channels[0].order != NULL);
@@ -135,13 +137,13 @@ static void the_root_moves_to_position_zero(void)
 static void equal_requests_give_equal_hashes(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t hashes[3];
         for (uint32_t k = 0; k < 3; k++) {
-            const struct ronde_request request = {.collective = algorithms[i].collective,
-                                                  .algorithm = algorithms[i].name,
-                                                  .ranks = k < 2 ? 8 : 16};
+            const struct ronde_compile_request request = {.collective = algorithms[i]->collective,
+                                                          .algorithm = algorithms[i]->name,
+                                                          .ranks = k < 2 ? 8 : 16};
             struct ronde_schedule *schedule = NULL;
             CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) ==
                             RONDE_OK);
@@ -198,8 +200,8 @@ static void operands_name_a_buffer(void)
 
 static void requests_are_checked_before_anything_is_built(void)
 {
-    const struct ronde_request good = {.collective = RONDE_BROADCAST, .ranks = 4};
-    struct ronde_request bad[5] = {good, good, good, good, good};
+    const struct ronde_compile_request good = {.collective = RONDE_BROADCAST, .ranks = 4};
+    struct ronde_compile_request bad[5] = {good, good, good, good, good};
     static const char *const texts[5] = {"ranks 0 is outside 1 .. 1048576",
                                          "ranks 1048577 is outside", "collective 10 does not exist",
                                          "root 4 is not below ranks 4",
@@ -449,9 +451,9 @@ static void barriers_are_made_of_signals(void)
 
 static void ring_of_65536_is_compiled_not_expanded(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_GATHER,
-                                          .algorithm = "ring",
-                                          .ranks = 1u << 16};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_GATHER,
+                                                  .algorithm = "ring",
+                                                  .ranks = 1u << 16};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     CU_ASSERT(schedule->proof.quotient);
@@ -464,7 +466,7 @@ int main(void)
     static const struct suite_case cases[] = {
 #define CASE(name) {#name, name}
         CASE(a_relay_receives_keeps_and_sends_in_one_step),
-        CASE(a_kept_copy_that_nobody_needs_is_dropped),
+        CASE(a_kept_copy_that_no_step_reads_is_dropped),
         CASE(a_reader_in_another_lane_waits_for_the_writer),
         CASE(lanes_between_the_same_ranks_get_connections_of_their_own),
         CASE(the_root_moves_to_position_zero),

@@ -1,7 +1,7 @@
 /* What is not written: constants that say nothing, of this machine as of a rig. */
 #include "support/suite.h"
 
-#include "calibrate.h"
+#include "ronde/calibrate.h"
 
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* The certificate of flat, where flows of a link are noted in any order: free if and only if none asks for too much. */
+/*
+ * The certificate of flat, where flows of a link are recorded in any order: free if and only if no
+ * link is overloaded.
+ */
 #include "support/suite.h"
 
 #include "leaves.h"
@@ -77,9 +80,9 @@ static void disjoint_flows_in_any_order_are_free_and_one_overlap_is_not(void)
     uint64_t random = 20;
     if (!leaves_begin(&leaves, &two_leaves))
         return;
-    for (uint32_t trial = 0; trial < TRIALS; trial++) {
+    for (uint32_t benchmark = 0; benchmark < TRIALS; benchmark++) {
         struct starts starts =
-            draw_starts(&random, reaches[trial % (sizeof reaches / sizeof *reaches)]);
+            draw_starts(&random, reaches[benchmark % (sizeof reaches / sizeof *reaches)]);
         CU_ASSERT(is_port_free(&leaves, &starts));
         add_overlap(&starts, &random);
         CU_ASSERT(!is_port_free(&leaves, &starts));

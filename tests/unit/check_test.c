@@ -1,26 +1,27 @@
 /**
- * What makes a schedule well-formed: one lie at a time in a schedule that holds. Nothing but this check stands between
- * such a schedule and cursors that trust their arrays, so each lie must be met here and by its name.
+ * What makes a schedule well-formed: one fault at a time in a valid schedule. Nothing but this
+ * check stands between such a schedule and cursors that rely on their arrays, so each fault must be
+ * found here and named.
  */
-#include "engine/arena.h"
-#include "engine/seal.h"
+#include "engine/ir/arena.h"
+#include "engine/ir/finish.h"
 #include "ronde/schedules.h"
 #include "support/suite.h"
 
 #include <string.h>
 
 /** One false statement about a schedule. */
-struct lie {
-    void (*tell)(struct ronde_schedule *schedule);
+struct fault {
+    void (*apply)(struct ronde_schedule *schedule);
     const char *text; /**< part of the first finding */
 };
 
 /** A changeable copy of a built-in schedule of four ranks. */
 static struct ronde_schedule *raw(enum ronde_collective collective, const char *algorithm)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = 4};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = 4};
     struct ronde_schedule *schedule = NULL, *copy = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     CU_ASSERT_FATAL(ronde_raw_copy(schedule, ronde_mem_default(), &copy, NULL) == RONDE_OK);
@@ -28,22 +29,22 @@ static struct ronde_schedule *raw(enum ronde_collective collective, const char *
     return copy;
 }
 
-/** Tells each lie about a fresh copy, which was true before, and expects to be found out. */
+/** Makes each fault in a fresh copy, which was valid before, and expects its finding. */
 static void expect_found(enum ronde_collective collective, const char *algorithm,
-                         const struct lie *lies, size_t count)
+                         const struct fault *faults, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct ronde_schedule *schedule = raw(collective, algorithm);
         struct ronde_proof proof;
-        CU_ASSERT_EQUAL(ronde_seal(schedule, NULL, NULL), RONDE_OK);
-        lies[i].tell(schedule);
-        CU_ASSERT_EQUAL(ronde_seal(schedule, &proof, NULL), RONDE_REJECTED);
+        CU_ASSERT_EQUAL(ronde_finish_raw(schedule, NULL, NULL), RONDE_OK);
+        faults[i].apply(schedule);
+        CU_ASSERT_EQUAL(ronde_finish_raw(schedule, &proof, NULL), RONDE_REJECTED);
         CU_ASSERT(!proof.ok && proof.finding_count > 0);
         CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_BOUNDS);
-        const bool is_named = strstr(proof.findings[0].text, lies[i].text) != NULL;
+        const bool is_named = strstr(proof.findings[0].text, faults[i].text) != NULL;
         CU_ASSERT(is_named);
         if (!is_named)
-            suite_note("wanted \"%s\", got \"%s\"", lies[i].text, proof.findings[0].text);
+            suite_note("wanted \"%s\", got \"%s\"", faults[i].text, proof.findings[0].text);
         ronde_schedule_destroy(schedule);
     }
 }
@@ -95,7 +96,7 @@ static void a_channel_of_no_weight(struct ronde_schedule *schedule)
     schedule->channels[0].weight = 0;
 }
 
-static const struct lie of_header[] = {
+static const struct fault of_header[] = {
     {no_ranks, "ranks 0 is outside 1 .."},
     {too_many_ranks, "ranks 1048577 is outside"},
     {root_behind_the_last_rank, "root 4 is not below ranks 4"},
@@ -143,7 +144,7 @@ static void symmetry_beside_a_table(struct ronde_schedule *schedule)
     CU_ASSERT_PTR_NOT_NULL_FATAL(schedule->program_of);
 }
 
-static const struct lie of_symmetry[] = {
+static const struct fault of_symmetry[] = {
     {a_shape_of_too_many_digits, "a shape of 5 digits"},
     {a_shape_of_other_ranks, "the shape does not multiply to 4 ranks"},
     {a_shape_that_overflows, "the shape does not multiply to 4 ranks"},
@@ -157,7 +158,7 @@ static void ranks_that_are_no_power(struct ronde_schedule *schedule)
     schedule->ranks = 3;
 }
 
-static const struct lie of_exclusive_or[] = {
+static const struct fault of_exclusive_or[] = {
     {ranks_that_are_no_power, "xor symmetry needs a power of two, 3 ranks are none"},
 };
 
@@ -166,7 +167,7 @@ static void a_root_among_equals(struct ronde_schedule *schedule)
     schedule->collective = RONDE_BROADCAST;
 }
 
-static const struct lie of_roots[] = {
+static const struct fault of_roots[] = {
     {a_root_among_equals, "a collective with a root is not symmetric"},
 };
 
@@ -185,7 +186,7 @@ static void a_missing_program(struct ronde_schedule *schedule)
     schedule->program_of[3] = schedule->program_count;
 }
 
-static const struct lie of_positions[] = {
+static const struct fault of_positions[] = {
     {a_missing_table, "a symmetric schedule has one program for all positions"},
     {a_missing_program, "there is no program"},
     {a_root_that_is_elsewhere, "channel 0: the root 1 is not at position 0 of the order"},
@@ -213,7 +214,7 @@ static void an_order_of_pairs(struct ronde_schedule *schedule)
     schedule->channels[0].order = order;
 }
 
-static const struct lie of_pairs[] = {
+static const struct fault of_pairs[] = {
     {a_source_that_is_no_rank, "rank 2 receives from 4, which does not exist"},
     {pairs_that_rotate, "listed pairs are not symmetric"},
     {an_order_of_pairs, "send_recv names ranks and takes no order"},
@@ -296,7 +297,7 @@ static void dependencies_behind_the_list(struct ronde_schedule *schedule)
     first_step(schedule)->dependency_count = 1;
 }
 
-static const struct lie of_programs[] = {
+static const struct fault of_programs[] = {
     {too_much_scratch, "1073741825 scratch chunks are too many"},
     {lanes_that_begin_late, "the lanes do not cover"},
     {lanes_that_end_early, "the lanes do not cover"},
@@ -327,7 +328,7 @@ static void a_dependency_within_a_lane(struct ronde_schedule *schedule)
             program->dependencies[program->steps[step].first_dependency] = step;
 }
 
-static const struct lie of_dependencies[] = {
+static const struct fault of_dependencies[] = {
     {a_dependency_on_no_step, "dependency on step 5, which is no step of another lane"},
     {a_dependency_within_a_lane, "dependency on step 2, which is no step of another lane"},
 };
@@ -342,15 +343,15 @@ static void a_range_that_stands_still(struct ronde_schedule *schedule)
     schedule->programs[0].ranges[0].run = 0;
 }
 
-static const struct lie of_ranges[] = {
+static const struct fault of_ranges[] = {
     {a_range_of_other_length, "range 0 has run 1 and 3 chunks for a step of 2"},
     {a_range_that_stands_still, "range 0 has run 0 and 2 chunks for a step of 2"},
 };
 
 /* --- tests --------------------------------------------------------------------------------- */
 
-#define EXPECT_FOUND(collective, algorithm, lies)                                                  \
-    expect_found(collective, algorithm, lies, sizeof(lies) / sizeof(lies)[0])
+#define EXPECT_FOUND(collective, algorithm, faults)                                                \
+    expect_found(collective, algorithm, faults, sizeof(faults) / sizeof(faults)[0])
 
 static void headers_are_checked(void)
 {

@@ -1,5 +1,6 @@
 /**
- * Choosing an algorithm: candidates, prices, the cheapest; crossovers worked out by hand, and who may never win.
+ * Choosing an algorithm: candidates, prices, the cheapest; crossovers worked out by hand, and
+ * algorithms that may never win.
  */
 #include "support/suite.h"
 
@@ -32,7 +33,7 @@ static const struct ronde_network rich = {
 
 static struct ronde_choice open_choice(enum ronde_collective collective, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = collective, .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = collective, .ranks = ranks};
     struct ronde_choice choice;
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL_FATAL(ronde_choice_init(&request, ronde_mem_default(), &choice, &error),
@@ -60,8 +61,8 @@ static const char *winner(const struct ronde_choice *choice, uint64_t count,
 
 /*
  * Four ranks, a = 1000 ns, 10 bytes a ns, blocks of n bytes in one piece. direct_one_step: three blocks through every
- * port, a + 3 n / 10. direct: three quarters there and three back, 2 a + 6 n / 40. Everyone else takes more messages and
- * no fewer bytes (ring 6 a + 6 n / 40, rabenseifner 4 a + 6 n / 40). So n = 20 a / 3 = 6,667 bytes parts the two.
+ * port, a + 3 n / 10. direct: three quarters there and three back, 2 a + 6 n / 40. All others take more messages and no
+ * fewer bytes (ring 6 a + 6 n / 40, rabenseifner 4 a + 6 n / 40). So n = 20 a / 3 = 6,667 bytes parts the two.
  */
 static void crossover_is_where_the_formulas_say(void)
 {
@@ -106,13 +107,25 @@ static void longest_path_where_only_chunks_differ(void)
     price(&choice, 1021, 64, &rich, quotes);
     CU_ASSERT_STRING_EQUAL(quotes[ring].engine, "dag");
     CU_ASSERT(quotes[ring].is_exact);
-    /* Below an inner node of the tree flows share a port, of which no path knows. */
+    /* Below an inner node of the tree flows share a port, which no path includes. */
     CU_ASSERT_STRING_EQUAL(quotes[tree].engine, "closed_form");
     CU_ASSERT(!quotes[tree].is_exact);
     ronde_choice_fini(&choice);
 }
 
-/* No candidate is cheaper than the winner, none but the winner than the runner-up, and asking again changes nothing. */
+/* Recursive halving has a program per position: on 8192 its chunks are more than are followed. */
+static void what_is_too_large_to_prove_does_not_compete(void)
+{
+    struct ronde_choice choice = open_choice(RONDE_REDUCE_SCATTER, 8192);
+    CU_ASSERT(ronde_choice_find(&choice, "ring") != RONDE_NONE);
+    CU_ASSERT(ronde_choice_find(&choice, "recursive_halving") == RONDE_NONE);
+    ronde_choice_fini(&choice);
+}
+
+/*
+ * No candidate is cheaper than the winner, none but the winner than the runner-up, and choosing
+ * again changes nothing.
+ */
 static void check_best(const struct ronde_choice *choice, uint64_t count, uint64_t slot_bytes)
 {
     struct ronde_quote quotes[MOST_CANDIDATES], again[MOST_CANDIDATES];
@@ -182,7 +195,7 @@ static const char rotated[] = "ronde 1\n"
                               "    rrc in[0] out[0] <- -1\n"
                               "    rrc out[0] out[0] <- -2\n";
 
-/* A time for each name: whoever is cheapest by it would win. */
+/* A time for each name: the cheapest by it would win. */
 static enum ronde_status price_by_name(const void *self, const struct ronde_candidate *candidate,
                                        const struct ronde_load *load, const struct ronde_mem *mem,
                                        struct ronde_quote *out_quote, struct ronde_error *error)
@@ -224,9 +237,9 @@ static void rank_dependent_bits_never_win(void)
 /* A user's own schedule competes, with its longest path; one of other ranks does not. */
 static void offered_schedule_competes(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "direct_one_step",
-                                          .ranks = 3};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "direct_one_step",
+                                                  .ranks = 3};
     struct ronde_choice choice = open_choice(RONDE_ALL_REDUCE, 3);
     struct ronde_choice other = open_choice(RONDE_ALL_REDUCE, 4);
     struct ronde_schedule *schedule = NULL;
@@ -266,13 +279,13 @@ static void simpler_of_equals_is_chosen(void)
 
 static void impossible_requests_are_refused(void)
 {
-    const struct ronde_request none = {.collective = RONDE_ALL_REDUCE};
-    const struct ronde_request root = {.collective = RONDE_BROADCAST, .ranks = 4, .root = 4};
+    const struct ronde_compile_request none = {.collective = RONDE_ALL_REDUCE};
+    const struct ronde_compile_request root = {.collective = RONDE_BROADCAST, .ranks = 4, .root = 4};
     const uint32_t shape[] = {3, 5};
-    struct ronde_request shaped = {.collective = RONDE_BARRIER,
-                                   .ranks = 4,
-                                   .channels = 2000,
-                                   .shape_count = 2};
+    struct ronde_compile_request shaped = {.collective = RONDE_BARRIER,
+                                           .ranks = 4,
+                                           .channels = 2000,
+                                           .shape_count = 2};
     struct ronde_choice choice;
     struct ronde_error error = {0};
     memcpy(shaped.shape, shape, sizeof shape);
@@ -295,6 +308,7 @@ int main(void)
         {"crossover_is_where_the_formulas_say", crossover_is_where_the_formulas_say},
         {"crossover_moves_with_the_machine", crossover_moves_with_the_machine},
         {"longest_path_where_only_chunks_differ", longest_path_where_only_chunks_differ},
+        {"what_is_too_large_to_prove_does_not_compete", what_is_too_large_to_prove_does_not_compete},
         {"winner_is_never_worse_than_anyone", winner_is_never_worse_than_anyone},
         {"two_ranks_choose_alike", two_ranks_choose_alike},
         {"rank_dependent_bits_never_win", rank_dependent_bits_never_win},

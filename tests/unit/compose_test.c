@@ -8,10 +8,10 @@
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
                                       uint32_t ranks, uint32_t channels)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks,
-                                          .channels = channels};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks,
+                                                  .channels = channels};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL), RONDE_OK);
     CU_ASSERT_FATAL(schedule != NULL);
@@ -142,22 +142,22 @@ static void try_pair(const struct recipe *recipe, const char *const names[2], ui
 
 static bool is_supported(const struct ronde_algorithm *algorithm, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks,
-                                          .channels = 1};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks,
+                                                  .channels = 1};
     return algorithm->supports(&request, NULL) == RONDE_OK;
 }
 
 static void try_recipe(const struct recipe *recipe, uint32_t ranks, struct tally *tally)
 {
     uint32_t count;
-    const struct ronde_algorithm *all = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < count; k++) {
-            const char *const names[2] = {all[i].name, all[k].name};
-            if (all[i].collective == recipe->first && all[k].collective == recipe->second &&
-                is_supported(&all[i], ranks) && is_supported(&all[k], ranks))
+            const char *const names[2] = {all[i]->name, all[k]->name};
+            if (all[i]->collective == recipe->first && all[k]->collective == recipe->second &&
+                is_supported(all[i], ranks) && is_supported(all[k], ranks))
                 try_pair(recipe, names, ranks, tally);
         }
 }

@@ -12,8 +12,8 @@
 #define PROP(name, value) "<prop id=\"ronde." name "\" value=\"" value "\"/>"
 
 /*
- * News fly for 1 us: links of 500 ns, and a step of 84 ns, which is the core's 20 and two lines of 64 bytes at 0.5 ns a
- * byte. Near data are read and written at 0.1 ns a byte.
+ * A changed counter takes 1 us to arrive: links of 500 ns, and a step of 84 ns, which is the core's
+ * 20 and two lines of 64 bytes at 0.5 ns a byte. Near data are read and written at 0.1 ns a byte.
  */
 #define BEGIN                                                                                      \
     "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">" PROP("step_ns", "84")             \
@@ -67,7 +67,7 @@ static void crossing_has_rates_of_its_own(void)
     expect(BEGIN NEAR PROP("cores", "2") END, 6400, send + 1000 + add + 1000 + take);
 }
 
-/* On one core nothing crosses and nothing flies; the two looks at lanes that cannot go on are paid for. */
+/* On one core nothing crosses and there is no latency; the two polls of lanes that cannot go on are paid for. */
 static void within_a_core_nothing_crosses(void)
 {
     const double steps = 3 * 20 + 6400 * (0.2 + 0.5 + 0.2);

@@ -1,10 +1,11 @@
 /* The cpu backend: threads, limits of time, memory. That it computes the right thing is conformance's matter. */
-#include "engine/seal.h"
+#include "engine/ir/finish.h"
 #include "support/heap.h"
 #include "support/suite.h"
 #include "support/sweep.h"
 
 #include "ronde/engine.h"
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/schedules.h"
 
@@ -49,16 +50,16 @@ static bool open_cpu(void)
 
 static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &bench.error) ==
                     RONDE_OK);
     return schedule;
 }
 
-/* A ring that can deadlock: it claims to need no more than one slot, and may forget everybody's first message. */
+/* A ring that can deadlock: it claims to need no more than one slot, and may leave out every rank's first message. */
 static struct ronde_schedule *unproved_ring(uint32_t ranks, bool drops_message)
 {
     struct ronde_schedule *ring = compile("ring", ranks);
@@ -72,7 +73,7 @@ static struct ronde_schedule *unproved_ring(uint32_t ranks, bool drops_message)
         first->send = RONDE_NONE;
         first->chunk_count = 0;
     }
-    CU_ASSERT_FATAL(ronde_seal_unproved(raw, 1, &bench.error) == RONDE_OK);
+    CU_ASSERT_FATAL(ronde_finish_unproved(raw, 1, &bench.error) == RONDE_OK);
     return raw;
 }
 
@@ -241,7 +242,7 @@ static void try_protocols(uint32_t ranks)
     }
 }
 
-static void protocols_give_the_same_whoever_runs_the_lanes(void)
+static void protocols_give_the_same_on_any_worker(void)
 {
     static const char *const names[] = {"ring", "direct", "rabenseifner", "double_tree"};
     if (!open_cpu())
@@ -373,13 +374,14 @@ static void allocation_failures_are_clean(void)
         return;
     load(compile("tree", 3));
     uint32_t count;
-    const struct ronde_backend *const *backends = ronde_backends(&count);
-    for (uint32_t b = 0; b < count; b++) {
-        const struct sweep sweep = {.what = backends[b]->name,
+    const struct ronde_executor *executors = ronde_executors(&count);
+    for (uint32_t e = 0; e < count; e++) {
+        const struct sweep sweep = {.what = executors[e].name,
                                     .operation = run_on,
-                                    .context = backends[b]};
+                                    .context = executors[e].backend};
         struct ronde_machine machine;
-        if (backends[b]->probe(&machine, NULL) == RONDE_OK)
+        if (executors[e].ranks != RONDE_RANKS_PROCESSES &&
+            ronde_executor_probe(&executors[e], &machine, NULL) == RONDE_OK)
             CU_ASSERT(sweep_run(&sweep) > 3);
     }
     close_cpu();
@@ -428,14 +430,17 @@ static void find_lists_the_backends_there_are(void)
 {
     struct ronde_error error = {0};
     uint32_t count;
-    const struct ronde_backend *const *backends = ronde_backends(&count);
+    const struct ronde_executor *executors = ronde_executors(&count);
     CU_ASSERT(count >= 2);
-    for (uint32_t b = 0; b < count; b++)
-        CU_ASSERT_PTR_EQUAL(ronde_backend_find(backends[b]->name, NULL), backends[b]);
+    for (uint32_t e = 0; e < count; e++)
+        CU_ASSERT_PTR_EQUAL(ronde_backend_find(executors[e].name, NULL),
+                            executors[e].ranks == RONDE_RANKS_PROCESSES ? NULL
+                                                                        : executors[e].backend);
     CU_ASSERT_PTR_NULL(ronde_backend_find("abacus", &error));
     CU_ASSERT_EQUAL(error.status, RONDE_BAD_ARGUMENT);
-    CU_ASSERT_STRING_EQUAL(error.message, "no backend \"abacus\", there are: host, cpu, cuda; and "
-                                          "proc and ucx, whose ranks are processes (ronde/comm.h)");
+    CU_ASSERT_STRING_EQUAL(error.message,
+                           "no backend \"abacus\", there are: host, cpu, cuda, null; and, "
+                           "with processes as ranks, proc, ucx, hybrid (ronde/comm.h)");
     CU_ASSERT(ronde_usable_cores() >= 1);
 }
 
@@ -448,8 +453,7 @@ int main(void)
         {"many_ranks_never_wait_for_the_scheduler", many_ranks_never_wait_for_the_scheduler},
         {"depth_slot_and_count_may_change_from_run_to_run",
          depth_slot_and_count_may_change_from_run_to_run},
-        {"protocols_give_the_same_whoever_runs_the_lanes",
-         protocols_give_the_same_whoever_runs_the_lanes},
+        {"protocols_give_the_same_on_any_worker", protocols_give_the_same_on_any_worker},
         {"large_launches_push_and_small_ones_do_not", large_launches_push_and_small_ones_do_not},
         {"programs_run_side_by_side", programs_run_side_by_side},
         {"test_drives_the_callers_share", test_drives_the_callers_share},

@@ -16,10 +16,10 @@
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
                                       uint32_t ranks, uint32_t channels)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks,
-                                          .channels = channels};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks,
+                                                  .channels = channels};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     const enum ronde_status status =
@@ -82,12 +82,12 @@ static uint64_t sent_bytes(const struct ronde_dag *dag)
 static void graphs_are_topological_and_complete(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     const struct ronde_time_params params = {.step_ns = 1};
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t ranks = 1; ranks <= 9; ranks++) {
             struct ronde_schedule *schedule =
-                compile(algorithms[a].collective, algorithms[a].name, ranks, 2);
+                compile(algorithms[a]->collective, algorithms[a]->name, ranks, 2);
             for (uint32_t depth = 0; schedule && depth < 4; depth++) {
                 const struct ronde_load load = {.count = 1003,
                                                 .dtype = RONDE_FLOAT32,
@@ -239,9 +239,9 @@ static void a_send_waits_for_a_free_slot(void)
  */
 static struct ronde_schedule *chain_gather(bool passes_first)
 {
-    const struct ronde_request request = {.collective = RONDE_GATHER,
-                                          .algorithm = "chain",
-                                          .ranks = 3};
+    const struct ronde_compile_request request = {.collective = RONDE_GATHER,
+                                                  .algorithm = "chain",
+                                                  .ranks = 3};
     struct ronde_builder *builder = NULL;
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
@@ -269,7 +269,7 @@ static struct ronde_schedule *chain_gather(bool passes_first)
     return schedule;
 }
 
-/* rs has no operand that says how long it is, and a chunk of scratch does not say it either. */
+/* rs has no operand that gives its length, and neither does a chunk of scratch. */
 static void steps_without_user_memory_know_their_bytes(void)
 {
     const struct ronde_time_params params = {0};

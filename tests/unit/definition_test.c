@@ -4,8 +4,8 @@
  */
 #include "support/suite.h"
 
-#include "definition.h"
-#include "trial.h"
+#include "lab/definition.h"
+#include "ronde/benchmark.h"
 
 #include "ronde/hw.h"
 #include "ronde/schedules.h"
@@ -43,7 +43,7 @@ static const struct example examples[] = {
     {RONDE_SEND_RECV, RONDE_SUM, 1, {{20}, {0}, {10}}},
 };
 
-static void open_memory(const struct ronde_shape *shape, struct ronde_memory *memory)
+static void open_memory(const struct ronde_input_range *shape, struct ronde_memory *memory)
 {
     CU_ASSERT_EQUAL_FATAL(ronde_memory_create(shape, memory, NULL), RONDE_OK);
     ronde_memory_view(memory, shape, false);
@@ -51,8 +51,8 @@ static void open_memory(const struct ronde_shape *shape, struct ronde_memory *me
 
 static void check_example(const struct example *example)
 {
-    const struct ronde_shape shape = {example->collective, RANKS,       1,
-                                      RONDE_INT32,         example->op, example->count};
+    const struct ronde_input_range shape = {example->collective, RANKS,       1,
+                                            RONDE_INT32,         example->op, example->count};
     struct ronde_memory memory;
     open_memory(&shape, &memory);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -82,7 +82,7 @@ static void examples_come_out_as_by_hand(void)
 static void pairs_leave_the_others_alone(void)
 {
     static const uint32_t source_of[RANKS] = {RONDE_NONE, 2, 2};
-    const struct ronde_shape shape = {RONDE_SEND_RECV, RANKS, 0, RONDE_INT32, RONDE_SUM, 1};
+    const struct ronde_input_range shape = {RONDE_SEND_RECV, RANKS, 0, RONDE_INT32, RONDE_SUM, 1};
     struct ronde_memory memory;
     open_memory(&shape, &memory);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -97,8 +97,8 @@ static void pairs_leave_the_others_alone(void)
 }
 
 /* Rounding to the type after every step, from either end, must change nothing. */
-static uint32_t count_rounded(const struct ronde_shape *shape, const struct ronde_memory *memory,
-                              bool is_backwards)
+static uint32_t count_rounded(const struct ronde_input_range *shape,
+                              const struct ronde_memory *memory, bool is_backwards)
 {
     const size_t element = ronde_dtype_bytes(shape->dtype);
     uint32_t wrong = 0;
@@ -122,16 +122,16 @@ static uint32_t count_rounded(const struct ronde_shape *shape, const struct rond
     return wrong;
 }
 
-/* No element is neutral on all ranks, none outgrows the smallest type. */
+/* No element is neutral on all ranks, none outgrows the smallest type. Truth values do not grow: see below. */
 static void exact_inputs_fit_every_type(void)
 {
     static const uint32_t ranks[] = {1, 2, 3, 7, 16, 17, 33, 64, 100, 257};
     static const enum ronde_op ops[] = {RONDE_SUM, RONDE_PROD, RONDE_AVG, RONDE_PREMUL_SUM};
     for (uint32_t d = 0; d < RONDE_DTYPE_COUNT; d++)
-        for (size_t n = 0; n < sizeof ranks / sizeof ranks[0]; n++)
+        for (size_t n = 0; n < sizeof ranks / sizeof ranks[0] && d != RONDE_BOOL; n++)
             for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
-                const struct ronde_shape shape = {RONDE_ALL_REDUCE,    ranks[n], 0,
-                                                  (enum ronde_dtype)d, ops[o],   50};
+                const struct ronde_input_range shape = {RONDE_ALL_REDUCE,    ranks[n], 0,
+                                                        (enum ronde_dtype)d, ops[o],   50};
                 struct ronde_memory memory;
                 open_memory(&shape, &memory);
                 ronde_memory_fill(&memory, &shape, RONDE_PATTERN_EXACT);
@@ -141,7 +141,49 @@ static void exact_inputs_fit_every_type(void)
             }
 }
 
-/* Host with the last element of rank 0's output spoilt behind its back. */
+/* The results of an operator on truth values or bits, combined in whole numbers; how often each value of bit 0 occurs. */
+static void check_bits(const struct ronde_input_range *shape, uint32_t occurs[2])
+{
+    const bool is_or = shape->op == RONDE_SUM || shape->op == RONDE_MAX || shape->op == RONDE_BOR;
+    const size_t element = ronde_dtype_bytes(shape->dtype);
+    struct ronde_memory memory;
+    open_memory(shape, &memory);
+    ronde_memory_fill(&memory, shape, RONDE_PATTERN_EXACT);
+    ronde_definition_run(&memory, shape, NULL);
+    for (uint64_t i = 0; i < shape->count; i++) {
+        uint64_t wanted = shape->op == RONDE_BXOR || is_or ? 0 : UINT64_MAX, got = 0, one = 0;
+        for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+            memcpy(&one, (unsigned char *)memory.inputs[rank] + i * element, element);
+            if (shape->op == RONDE_BXOR)
+                wanted ^= one;
+            else
+                wanted = is_or ? wanted | one : wanted & one;
+        }
+        memcpy(&got, (unsigned char *)memory.outputs[shape->ranks - 1] + i * element, element);
+        CU_ASSERT_EQUAL(got, wanted);
+        occurs[got & 1]++;
+    }
+    ronde_memory_destroy(&memory);
+}
+
+/* A result that is the same everywhere would hide what went wrong. */
+static void exact_bits_come_out_and_differ(void)
+{
+    static const uint32_t ranks[] = {1, 2, 3, 8, 33, 257};
+    for (uint32_t d = 0; d < RONDE_DTYPE_COUNT; d++)
+        for (uint32_t op = 0; op < RONDE_OP_COUNT; op++)
+            for (size_t n = 0; n < sizeof ranks / sizeof ranks[0]; n++) {
+                const struct ronde_input_range shape = {RONDE_ALL_REDUCE,    ranks[n],          0,
+                                                        (enum ronde_dtype)d, (enum ronde_op)op, 50};
+                uint32_t occurs[2] = {0, 0};
+                if ((d != RONDE_BOOL && op < RONDE_BAND) || ronde_op_refusal(shape.op, shape.dtype))
+                    continue;
+                check_bits(&shape, occurs);
+                CU_ASSERT(occurs[0] > 0 && occurs[1] > 0);
+            }
+}
+
+/* Host with the last element of rank 0's output spoilt afterwards. */
 static const struct ronde_launch *spoilt_launch;
 static size_t spoilt_byte;
 
@@ -163,15 +205,16 @@ static enum ronde_status wait_and_spoil(void *run, struct ronde_result *out_resu
 /* Both ways of checking: against the definition (host itself) and against host (any other). */
 static void one_wrong_bit_is_one_wrong_element(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = 4};
-    const struct ronde_options options = {.dtype = RONDE_FLOAT32, .timeout_s = 10.0};
-    const struct ronde_shape shape = {RONDE_ALL_REDUCE, 4, 0, RONDE_FLOAT32, RONDE_SUM, 100};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = 4};
+    const struct ronde_benchmark_options options = {.dtype = RONDE_FLOAT32,
+                                                    .timeout_ns = UINT64_C(10000000000)};
+    const struct ronde_input_range shape = {RONDE_ALL_REDUCE, 4, 0, RONDE_FLOAT32, RONDE_SUM, 100};
     struct ronde_backend spoiling = ronde_backend_host;
     struct ronde_target target = {.backend = &ronde_backend_host};
     struct ronde_schedule *schedule = NULL;
-    struct ronde_trial trial;
+    struct ronde_benchmark benchmark;
     struct ronde_memory memory;
     uint64_t wrong[2] = {7, 7};
     spoiling.run = run_and_remember;
@@ -184,15 +227,16 @@ static void one_wrong_bit_is_one_wrong_element(void)
                           RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
                           RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_trial_open(&target, schedule, &options, &trial, NULL), RONDE_OK);
-    CU_ASSERT(ronde_trial_is_specification(&trial));
-    CU_ASSERT_EQUAL(ronde_trial_check(&trial, &memory, 100, wrong, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_benchmark_open(&target, schedule, &options, &benchmark, NULL),
+                          RONDE_OK);
+    CU_ASSERT(ronde_benchmark_is_specification(&benchmark));
+    CU_ASSERT_EQUAL(ronde_benchmark_check(&benchmark, &memory, 100, wrong, NULL), RONDE_OK);
     CU_ASSERT(wrong[0] == 0 && wrong[1] == 0);
     target.backend = &spoiling;
-    CU_ASSERT(!ronde_trial_is_specification(&trial));
-    CU_ASSERT_EQUAL(ronde_trial_check(&trial, &memory, 100, wrong, NULL), RONDE_OK);
+    CU_ASSERT(!ronde_benchmark_is_specification(&benchmark));
+    CU_ASSERT_EQUAL(ronde_benchmark_check(&benchmark, &memory, 100, wrong, NULL), RONDE_OK);
     CU_ASSERT(wrong[0] == 1 && wrong[1] == 1);
-    ronde_trial_close(&trial);
+    ronde_benchmark_close(&benchmark);
     ronde_schedule_destroy(schedule);
     ronde_memory_destroy(&memory);
     ronde_target_close(&target);
@@ -204,6 +248,7 @@ int main(void)
         {"examples_come_out_as_by_hand", examples_come_out_as_by_hand},
         {"pairs_leave_the_others_alone", pairs_leave_the_others_alone},
         {"exact_inputs_fit_every_type", exact_inputs_fit_every_type},
+        {"exact_bits_come_out_and_differ", exact_bits_come_out_and_differ},
         {"one_wrong_bit_is_one_wrong_element", one_wrong_bit_is_one_wrong_element},
     };
     return suite_run("definition", cases, sizeof cases / sizeof cases[0]);

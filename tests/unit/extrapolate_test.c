@@ -116,7 +116,7 @@ static void rings_over_shared_uplinks(void)
 }
 
 /* Each phase has its own slope: one for both would be half the reduction time off. */
-static void a_phase_that_reduces_is_told_from_one_that_does_not(void)
+static void phases_with_and_without_reduction_have_slopes_of_their_own(void)
 {
     struct comparison it;
     if (!begin(&it, &(struct leaves_shape){1, 128, 50, 0}, "ring"))
@@ -132,7 +132,10 @@ static void a_phase_that_reduces_is_told_from_one_that_does_not(void)
     end(&it);
 }
 
-/* Chunks that differ by a grain, and a last one that is short: the load grows until they are equal, and says so. */
+/*
+ * Chunks that differ by a grain, and a last one that is short: the load grows until they are equal, which the result
+ * records.
+ */
 static void chunks_need_not_be_equal(void)
 {
     struct comparison it;
@@ -282,8 +285,8 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"rings_over_shared_uplinks", rings_over_shared_uplinks},
-        {"a_phase_that_reduces_is_told_from_one_that_does_not",
-         a_phase_that_reduces_is_told_from_one_that_does_not},
+        {"phases_with_and_without_reduction_have_slopes_of_their_own",
+         phases_with_and_without_reduction_have_slopes_of_their_own},
         {"chunks_need_not_be_equal", chunks_need_not_be_equal},
         {"pieces_are_continued", pieces_are_continued},
         {"phases_of_several_rings_are_continued", phases_of_several_rings_are_continued},

@@ -1,5 +1,5 @@
 /* float8_e4m3 and float8_e5m2: every value, every rounding case, saturation, and operators by the written rules. */
-#include "engine/elements.h"
+#include "engine/execute/elements.h"
 #include "support/reference.h"
 #include "support/suite.h"
 

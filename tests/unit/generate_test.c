@@ -102,7 +102,7 @@ static void library_files_are_what_the_generators_write(void)
     }
 }
 
-/* A file nobody can make again would be a file nobody can correct. */
+/* A file that cannot be made again cannot be corrected. */
 static void every_library_file_has_a_generator(void)
 {
     char path[1024];
@@ -283,7 +283,7 @@ static void oversubscription_divides_the_uplinks_of_every_level(void)
     ronde_platform_destroy(trees);
 }
 
-/* What a request may not ask, and how it is told. */
+/* What a request may not contain, and the messages. */
 static void requests_that_cannot_be_met_are_refused(void)
 {
     static const struct {

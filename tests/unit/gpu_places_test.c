@@ -81,7 +81,7 @@ static void processors_near_a_gpu_are_listed(void)
     CU_ASSERT_STRING_EQUAL(error.message, "no device of PCIe is at 0000:77:00.0");
 }
 
-/* hwloc would describe this machine instead if it were asked in another way. */
+/* hwloc would describe this machine instead if it were called in another way. */
 static void a_file_that_is_no_machine_is_refused(void)
 {
     static const char *const files[] = {"/nowhere/machine.xml",

@@ -2,6 +2,7 @@
 #include "support/suite.h"
 
 #include "ronde/engine.h"
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/schedules.h"
 
@@ -45,9 +46,9 @@ static void fill_world(void)
 
 static bool open_party(struct party *party, const struct group *group, const char *algorithm)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = algorithm,
-                                          .ranks = group->ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = algorithm,
+                                                  .ranks = group->ranks};
     struct ronde_machine machine;
     memset(party, 0, sizeof *party);
     party->group = group;
@@ -86,7 +87,7 @@ static bool start(struct party *party)
     return backend->run(party->program, &launch, &party->run, &party->error) == RONDE_OK;
 }
 
-/* Members hold the sum over members; the memory of everybody else is as it was. */
+/* Members hold the sum over members; the memory of all others is as it was. */
 static bool is_right(const struct party *party)
 {
     for (uint32_t rank = 0; rank < WORLD; rank++) {
@@ -204,11 +205,13 @@ static void run_in_threads(const struct group *groups)
 static void on_all_backends(void (*scene)(const struct group *groups))
 {
     uint32_t count;
-    const struct ronde_backend *const *backends = ronde_backends(&count);
-    for (uint32_t b = 0; b < count; b++) {
+    const struct ronde_executor *executors = ronde_executors(&count);
+    for (uint32_t e = 0; e < count; e++) {
         struct ronde_machine machine;
         struct ronde_error error = {0};
-        backend = backends[b];
+        if (executors[e].ranks == RONDE_RANKS_PROCESSES || !executors[e].moves_data)
+            continue;
+        backend = executors[e].backend;
         if (backend->probe(&machine, &error) != RONDE_OK) {
             suite_note("not run on %s: %s", backend->name, error.message);
             continue;
@@ -233,7 +236,10 @@ static void groups_run_at_once_each_from_a_thread_of_its_own(void)
     on_all_backends(run_in_threads);
 }
 
-/* Two programs of one open backend, run from two threads: loading is one thread's, running is anybody's. */
+/*
+ * Two programs of one open backend, run from two threads: loading is one thread's, running is any
+ * thread's.
+ */
 static void programs_of_one_backend_run_from_two_threads(void)
 {
     struct ronde_machine machine;

@@ -1,5 +1,5 @@
 /* float16 and bfloat16: every value, every rounding case, and reductions of random ones by the written rules. */
-#include "engine/narrow.h"
+#include "engine/execute/narrow.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 
@@ -110,12 +110,13 @@ static void elements_read_back(void)
     for (uint32_t d = 0; d < RONDE_DTYPE_COUNT; d++) {
         const enum ronde_dtype dtype = (enum ronde_dtype)d;
         unsigned char element[8];
-        /* Exact in every type, the one with 3 digits included. */
+        /* Exact in every type, the one with 3 digits included; a truth value is 0 or 1. */
         const double values[] = {0, 1, 2, 96};
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
+            const double wanted = dtype == RONDE_BOOL ? values[k] != 0 : values[k];
             ronde_element_store(dtype, element, values[k]);
-            CU_ASSERT_EQUAL(ronde_element_load(dtype, element), values[k]);
-            CU_ASSERT_EQUAL(reference_load(dtype, element), values[k]);
+            CU_ASSERT_EQUAL(ronde_element_load(dtype, element), wanted);
+            CU_ASSERT_EQUAL(reference_load(dtype, element), wanted);
         }
         CU_ASSERT_EQUAL(ronde_dtype_is_floating(dtype), reference_is_floating(dtype));
     }
@@ -154,9 +155,9 @@ static bool is_wrong(const struct ronde_schedule *schedule, void *host, enum ron
 
 static void random_bits_reduce_by_the_written_rules(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = 2};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = 2};
     struct ronde_schedule *schedule;
     struct ronde_machine machine;
     void *host;
@@ -165,7 +166,8 @@ static void random_bits_reduce_by_the_written_rules(void)
     CU_ASSERT_FATAL(ronde_backend_host.open(&machine, ronde_mem_default(), &host, NULL) == RONDE_OK);
     for (uint32_t dtype = 0; dtype < RONDE_DTYPE_COUNT; dtype++)
         for (uint32_t op = 0; op < RONDE_OP_COUNT; op++)
-            CU_ASSERT_FALSE(is_wrong(schedule, host, (enum ronde_dtype)dtype, (enum ronde_op)op));
+            if (reference_is_defined((enum ronde_dtype)dtype, (enum ronde_op)op))
+                CU_ASSERT_FALSE(is_wrong(schedule, host, (enum ronde_dtype)dtype, (enum ronde_op)op));
     ronde_backend_host.close(host);
     ronde_schedule_destroy(schedule);
 }

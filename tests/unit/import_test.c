@@ -238,7 +238,10 @@ static void a_nic_that_answers_by_no_link_is_none(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "gpu0 reaches no NIC"));
 }
 
-/* A link between switches saves the way through the processor; those that lead nowhere are left out and told. */
+/*
+ * A link between switches saves the way through the processor; those that lead nowhere are left out
+ * with a remark.
+ */
 static void switches_may_have_links_of_their_own(void)
 {
     struct imported machine = {0};

@@ -1,4 +1,7 @@
-/** Importers on texts: what is refused and why, what is asked for, what happens when memory runs out. */
+/**
+ * Importers on texts: what is refused and why, what must be given, what happens when memory runs
+ * out.
+ */
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"

@@ -1,6 +1,6 @@
 /* The kernels: every level that this machine has against single elements, and the same launch at every level. */
-#include "engine/elements.h"
-#include "engine/kernels.h"
+#include "engine/execute/elements.h"
+#include "engine/execute/kernels.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 
@@ -15,43 +15,73 @@
 #define ROOM_BYTES 128u
 
 /* What a kernel does to elements: two operands and a factor or a number of ranks. */
-enum work { SUM, PROD, MIN, MAX, SCALE, SCALE_SUM, QUOTIENT, WORK_COUNT };
+enum work { SUM, PROD, MIN, MAX, SCALE, SCALE_SUM, QUOTIENT, BAND, BOR, BXOR, WORK_COUNT };
 
-static const char *const work_texts[] = {"sum",   "prod",      "min",     "max",
-                                         "scale", "scale_sum", "quotient"};
+static const char *const work_texts[] = {"sum",       "prod",     "min",  "max", "scale",
+                                         "scale_sum", "quotient", "band", "bor", "bxor"};
+
+/* The operator whose kernels do it. */
+static enum ronde_op operator_of(enum work work)
+{
+    static const enum ronde_op ops[WORK_COUNT] = {RONDE_SUM, RONDE_PROD,       RONDE_MIN,
+                                                  RONDE_MAX, RONDE_PREMUL_SUM, RONDE_PREMUL_SUM,
+                                                  RONDE_AVG, RONDE_BAND,       RONDE_BOR,
+                                                  RONDE_BXOR};
+    return ops[work];
+}
+
+/* Whether a type has kernels for it: bool has only bitwise ones, which are its sums and products too. */
+static bool is_here(enum ronde_dtype dtype, enum work work)
+{
+    return reference_is_defined(dtype, operator_of(work)) && (dtype != RONDE_BOOL || work >= BAND);
+}
+
+static bool combines(enum work work)
+{
+    return work <= MAX || work >= BAND;
+}
 
 #define RANKS 7u
 
-/* The same for one element, by the one definition there is. */
-#define ELEMENT_CASE(dtype, text, bytes)                                                           \
+/* Operands of one element, and the case of a type whose result is `value`. */
+#define ELEMENT_CASE(dtype, value)                                                                 \
     case RONDE_##dtype: {                                                                          \
-        ronde_element_##dtype x, y, f, out = 0;                                                    \
+        ronde_element_##dtype x, y, f, out;                                                        \
         memcpy(&x, a, sizeof x);                                                                   \
         memcpy(&y, b, sizeof y);                                                                   \
         memcpy(&f, factor, sizeof f);                                                              \
-        if (work == SUM)                                                                           \
-            out = ronde_SUM_##dtype(x, y);                                                         \
-        else if (work == PROD)                                                                     \
-            out = ronde_PROD_##dtype(x, y);                                                        \
-        else if (work == MIN)                                                                      \
-            out = ronde_MIN_##dtype(x, y);                                                         \
-        else if (work == MAX)                                                                      \
-            out = ronde_MAX_##dtype(x, y);                                                         \
-        else if (work == SCALE)                                                                    \
-            out = ronde_PROD_##dtype(x, f);                                                        \
-        else if (work == SCALE_SUM)                                                                \
-            out = ronde_SUM_##dtype(ronde_PROD_##dtype(x, f), y);                                  \
-        else                                                                                       \
-            out = ronde_QUOTIENT_##dtype(x, RANKS);                                                \
+        out = (value);                                                                             \
         memcpy(to, &out, sizeof out);                                                              \
         break;                                                                                     \
     }
 
+#define NUMBER(dtype)                                                                              \
+    work == SUM         ? ronde_SUM_##dtype(x, y)                                                  \
+    : work == PROD      ? ronde_PROD_##dtype(x, y)                                                 \
+    : work == MIN       ? ronde_MIN_##dtype(x, y)                                                  \
+    : work == MAX       ? ronde_MAX_##dtype(x, y)                                                  \
+    : work == SCALE     ? ronde_PROD_##dtype(x, f)                                                 \
+    : work == SCALE_SUM ? ronde_SUM_##dtype(ronde_PROD_##dtype(x, f), y)                           \
+                        : ronde_QUOTIENT_##dtype(x, RANKS)
+#define BITS(dtype)                                                                                \
+    work == BAND  ? ronde_BAND_##dtype(x, y)                                                       \
+    : work == BOR ? ronde_BOR_##dtype(x, y)                                                        \
+                  : ronde_BXOR_##dtype(x, y)
+
+#define INTEGER_CASE(dtype, ...)                                                                   \
+    ELEMENT_CASE(dtype, (ronde_element_##dtype)(work >= BAND ? (BITS(dtype)) : (NUMBER(dtype))))
+#define FLOATING_CASE(dtype, ...) ELEMENT_CASE(dtype, (NUMBER(dtype)))
+#define BOOL_CASE(dtype) ELEMENT_CASE(dtype, ((void)f, (BITS(dtype))))
+
+/* The same for one element, by the one definition there is. */
 static void compute_element(enum ronde_dtype dtype, enum work work, void *to, const void *a,
                             const void *b, const void *factor)
 {
     switch (dtype) {
-        RONDE_DTYPE_LIST(ELEMENT_CASE)
+        RONDE_INTEGER_LIST(INTEGER_CASE)
+        RONDE_BOOL_LIST(BOOL_CASE)
+        RONDE_FLOATING_LIST(FLOATING_CASE)
+        RONDE_NARROW_LIST(FLOATING_CASE)
     case RONDE_DTYPE_COUNT:
         break;
     }
@@ -70,9 +100,9 @@ struct call {
 static void run_kernel(const struct call *call, void *to, const void *a, const void *b,
                        const void *factor)
 {
-    const enum ronde_op op = call->work <= MAX ? (enum ronde_op)call->work : RONDE_SUM;
-    const struct ronde_kernels kernels = ronde_kernels_find(call->level, call->dtype, op);
-    if (call->work <= MAX)
+    const struct ronde_kernels kernels =
+        ronde_kernels_find(call->level, call->dtype, operator_of(call->work));
+    if (combines(call->work))
         kernels.combine(to, a, b, call->count);
     else if (call->work == SCALE)
         kernels.scale(to, a, factor, call->count);
@@ -167,37 +197,49 @@ static void every_level_computes_what_single_elements_do(void)
         levels++;
         for (uint32_t dtype = 0; dtype < RONDE_DTYPE_COUNT; dtype++)
             for (uint32_t work = 0; work < WORK_COUNT; work++)
-                CU_ASSERT_EQUAL(wrong_calls((enum ronde_level)level, (enum ronde_dtype)dtype,
-                                            (enum work)work),
-                                0);
+                if (is_here((enum ronde_dtype)dtype, (enum work)work))
+                    CU_ASSERT_EQUAL(wrong_calls((enum ronde_level)level, (enum ronde_dtype)dtype,
+                                                (enum work)work),
+                                    0);
     }
     CU_ASSERT(levels > 0);
     suite_note("%u levels, the widest is %s", levels, ronde_level_text(ronde_level_widest()));
+}
+
+/* One kernel on all pairs of bytes, against single elements and, where it combines, against the written rules. */
+static uint32_t wrong_pairs(const struct call *call)
+{
+    static unsigned char a[65536], b[65536], to[65536];
+    uint32_t wrong = 0;
+    for (uint32_t k = 0; k < 65536; k++) {
+        a[k] = (unsigned char)k;
+        b[k] = (unsigned char)(k >> 8);
+    }
+    run_kernel(call, to, a, b, NULL);
+    for (uint32_t k = 0; k < 65536; k++) {
+        unsigned char element, written;
+        compute_element(call->dtype, call->work, &element, &a[k], &b[k], &a[k]);
+        reference_combine(call->dtype, operator_of(call->work), &a[k], &b[k], &written);
+        wrong +=
+            !is_alike(call->dtype, &to[k], &element) || !is_alike(call->dtype, &to[k], &written);
+    }
+    return wrong;
 }
 
 /* All there is to know of a type of 8 bits: every pair. */
 static void every_pair_of_bytes_is_combined_alike_at_all_levels(void)
 {
     static const enum ronde_dtype types[] = {RONDE_FLOAT8_E4M3, RONDE_FLOAT8_E5M2, RONDE_INT8,
-                                             RONDE_UINT8};
-    static unsigned char a[65536], b[65536], to[65536];
-    for (uint32_t k = 0; k < 65536; k++) {
-        a[k] = (unsigned char)k;
-        b[k] = (unsigned char)(k >> 8);
-    }
+                                             RONDE_UINT8, RONDE_BOOL};
     for (uint32_t level = RONDE_LEVEL_PLAIN; level < RONDE_LEVEL_COUNT; level++)
-        for (uint32_t t = 0; t < 4 * 4 && ronde_level_is_here((enum ronde_level)level); t++) {
-            const struct call call = {
-                (enum ronde_level)level, types[t / 4], (enum work)(t % 4), sizeof to, {0, 0, 0}, 0};
-            run_kernel(&call, to, a, b, NULL);
-            uint32_t wrong = 0;
-            for (uint32_t k = 0; k < 65536; k++) {
-                unsigned char wanted;
-                compute_element(call.dtype, call.work, &wanted, &a[k], &b[k], &a[k]);
-                wrong += !is_alike(call.dtype, &to[k], &wanted);
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+            for (uint32_t work = 0; work < WORK_COUNT; work++) {
+                const struct call call = {
+                    (enum ronde_level)level, types[t], (enum work)work, 65536, {0, 0, 0}, 0};
+                if (ronde_level_is_here(call.level) && combines(call.work) &&
+                    is_here(call.dtype, call.work))
+                    CU_ASSERT_EQUAL(wrong_pairs(&call), 0);
             }
-            CU_ASSERT_EQUAL(wrong, 0);
-        }
 }
 
 /* Every number of 16 bits with some others. */
@@ -248,12 +290,12 @@ static void streams_copy_every_byte_and_no_other(void)
         }
 }
 
-/* A launch says which level it wants; host does not listen. */
+/* A launch requests a level; host ignores it. */
 static void launches_choose_a_level_and_get_the_same_bits(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = 3};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = 3};
     const struct buffers_shape shape = {.collective = RONDE_ALL_REDUCE,
                                         .ranks = 3,
                                         .count = 5003,

@@ -1,4 +1,7 @@
-/* Known answers of an independent judge: closed cases row by row, random graphs message by message. */
+/*
+ * Known answers of an independent simulator: closed cases row by row, random graphs message by
+ * message.
+ */
 #include "support/suite.h"
 
 #include "messages.h"
@@ -84,7 +87,7 @@ static struct ronde_platform *open_platform(const char *folder, const char *name
     return platform;
 }
 
-/* SimGrid gives the judge's answer; flat does so wherever it certifies itself. */
+/* SimGrid gives the known answer; flat does so wherever it certifies itself. */
 static void replay_row(const struct ronde_platform *platform, const struct row *row,
                        const struct ronde_dag *dag, struct tally *tally)
 {

@@ -28,7 +28,7 @@ static struct ronde_launcher find(const char *const *variables)
     return launcher;
 }
 
-static void nobody_started_a_process_without_variables(void)
+static void a_process_without_variables_has_no_launcher(void)
 {
     const char *const none[] = {NULL};
     const struct ronde_launcher launcher = find(none);
@@ -87,7 +87,7 @@ static struct ronde_launcher find_step(const char *step, const char *hosts, cons
     return find(variables);
 }
 
-static void steps_of_a_slurm_job_are_told_apart(void)
+static void steps_of_a_slurm_job_are_distinguished(void)
 {
     const struct ronde_launcher first = find_step("0", "n0", "1");
     const struct ronde_launcher second = find_step("1", "n0", "1");
@@ -105,7 +105,7 @@ static void ranks_of_several_slurm_hosts_meet_at_the_first(void)
         {"rack[1-2]n[7,9]-ib", "rack1n7-ib"},
         {"alpha,beta", "alpha"},
         {"10.0.0.[17-18]", "10.0.0.17"},
-        /* What Slurm never says does no harm. */
+        /* Variables that Slurm never sets do no harm. */
         {"n[", "n"},
         {"n[1", "n1"},
         {"[]", ""},
@@ -156,7 +156,7 @@ static void the_first_complete_set_counts_and_none_is_completed_by_another(void)
     CU_ASSERT_EQUAL(launcher.port, 77);
 }
 
-/* All of an onion's layers at once; what only the innermost can have left decides. */
+/* Several nested launchers; the variables that only the innermost can have set decide. */
 static struct ronde_launcher find_nested(const char *task, const char *job, const char *socket)
 {
     const char *const variables[] = {"OMPI_COMM_WORLD_RANK",
@@ -207,12 +207,12 @@ static void the_innermost_launcher_counts(void)
     CU_ASSERT_EQUAL(launcher.rank, 2);
     CU_ASSERT_EQUAL(launcher.manager, RONDE_MANAGER_PMI);
     CU_ASSERT_EQUAL(launcher.pmi, ends[0]);
-    /* A shell of srun --mpi=pmix under mpirun: Open MPI's server would bear another name. */
+    /* A shell of srun --mpi=pmix under mpirun: Open MPI's server would have another name. */
     launcher = find_nested("1", "slurm.pmix.9.0", closed);
     CU_ASSERT_STRING_EQUAL(launcher.name, "slurm");
     CU_ASSERT_EQUAL(launcher.manager, RONDE_MANAGER_PMIX);
     CU_ASSERT_STRING_EQUAL(find_nested("1", "slurm.pmix.9.0", open).name, "pmi");
-    /* Slurm's task does not take the manager of another launcher for its own. */
+    /* A task of Slurm does not use the process manager of another launcher. */
     CU_ASSERT_EQUAL(find_nested(own, "17", open).manager, RONDE_MANAGER_NONE);
     (void)close(ends[0]);
 }
@@ -247,7 +247,7 @@ static void ranks_of_one_host_need_no_manager(void)
     CU_ASSERT_STRING_EQUAL(find(srun).token, "9.0");
 }
 
-/* Hydra's -pmi-port tells rank and ranks only when asked. */
+/* Hydra's -pmi-port sends rank and ranks only on request. */
 static void a_launcher_that_must_be_asked_and_is_not_there_is_named(void)
 {
     const char *const port[] = {"PMI_ID", "1", "PMI_PORT", "nowhere", NULL};
@@ -281,9 +281,9 @@ static void a_set_that_contradicts_itself_is_refused(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"nobody_started_a_process_without_variables", nobody_started_a_process_without_variables},
+        {"a_process_without_variables_has_no_launcher", a_process_without_variables_has_no_launcher},
         {"every_launcher_is_known_by_its_set", every_launcher_is_known_by_its_set},
-        {"steps_of_a_slurm_job_are_told_apart", steps_of_a_slurm_job_are_told_apart},
+        {"steps_of_a_slurm_job_are_distinguished", steps_of_a_slurm_job_are_distinguished},
         {"ranks_of_several_slurm_hosts_meet_at_the_first",
          ranks_of_several_slurm_hosts_meet_at_the_first},
         {"the_first_complete_set_counts_and_none_is_completed_by_another",

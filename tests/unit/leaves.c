@@ -79,10 +79,10 @@ bool leaves_have_simgrid(void)
 struct ronde_schedule *leaves_compile(enum ronde_collective collective, const char *algorithm,
                                       uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks,
-                                          .channels = 1};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks,
+                                                  .channels = 1};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     const enum ronde_status status =

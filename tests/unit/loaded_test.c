@@ -1,7 +1,7 @@
-/* Loaded schedules: what a rank that is loaded alone decides as all of them together would. */
+/* Loaded schedules: decisions of a rank loaded alone equal those of all ranks loaded together. */
 #include "support/suite.h"
 
-#include "engine/loaded.h"
+#include "engine/execute/loaded.h"
 #include "ronde/schedules.h"
 
 enum { RANKS = 4, COUNT = 1000 };
@@ -11,9 +11,9 @@ enum { RANKS = 4, COUNT = 1000 };
 
 static struct ronde_schedule *new_schedule(void)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_GATHER,
-                                          .algorithm = "direct",
-                                          .ranks = RANKS};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_GATHER,
+                                                  .algorithm = "direct",
+                                                  .ranks = RANKS};
     struct ronde_error error = {0};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error), RONDE_OK);

@@ -2,7 +2,7 @@
 #include "support/heap.h"
 #include "support/suite.h"
 
-#include "arena.h"
+#include "engine/ir/arena.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -13,7 +13,7 @@ struct messages {
     size_t edge_capacity; /**< reserved */
 };
 
-/** What an algorithm of the known answers is asked for; see messages_build. */
+/** The parameters of an algorithm of the known answers; see messages_build. */
 struct messages_request {
     const char *algorithm; /**< ring, stride, bcast, ... */
     uint32_t ranks;        /**< n */
@@ -33,7 +33,7 @@ void messages_after(struct messages *messages, uint32_t earlier);
 /** The same, as the receiver of the earlier one: alpha lies between. */
 void messages_after_arrival(struct messages *messages, uint32_t earlier);
 
-/** Builds an algorithm of tests/data/simgrid/KNOWN.md; false for one it does not know. */
+/** Builds an algorithm of tests/data/simgrid/KNOWN.md; false for an unknown one. */
 bool messages_build(struct messages *messages, const struct messages_request *request);
 
 /** Frees the graph. */

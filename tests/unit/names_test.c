@@ -117,6 +117,13 @@ static void dtype_names_and_sizes(void)
         {"float8_e4m3", RONDE_FLOAT8_E4M3, 1},
         {"f8e4m3", RONDE_FLOAT8_E4M3, 1},
         {"f8e5m2", RONDE_FLOAT8_E5M2, 1},
+        {"bool", RONDE_BOOL, 1},
+        {"int16", RONDE_INT16, 2},
+        {"i16", RONDE_INT16, 2},
+        {"short", RONDE_INT16, 2},
+        {"uint16", RONDE_UINT16, 2},
+        {"u16", RONDE_UINT16, 2},
+        {"ushort", RONDE_UINT16, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         enum ronde_dtype dtype = RONDE_DTYPE_COUNT;
@@ -143,10 +150,33 @@ static void op_names_read_back(void)
         CU_ASSERT_TRUE(ronde_op_parse(ronde_op_text((enum ronde_op)i), &op));
         CU_ASSERT_EQUAL(op, i);
     }
+    static const struct {
+        const char *text;
+        enum ronde_op op;
+    } rows[] = {
+        {"band", RONDE_BAND},    {"bor", RONDE_BOR},           {"bxor", RONDE_BXOR},
+        {"product", RONDE_PROD}, {"mulsum", RONDE_PREMUL_SUM},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        enum ronde_op op = RONDE_OP_COUNT;
+        CU_ASSERT_TRUE(ronde_op_parse(rows[i].text, &op));
+        CU_ASSERT_EQUAL(op, rows[i].op);
+    }
     enum ronde_op unknown = RONDE_OP_COUNT;
+    /* Of integers it would not be band. */
+    CU_ASSERT_FALSE(ronde_op_parse("land", &unknown));
     CU_ASSERT_FALSE(ronde_op_parse("xor", &unknown));
     CU_ASSERT_FALSE(ronde_op_parse("", &unknown));
     CU_ASSERT_STRING_EQUAL(ronde_op_text(RONDE_OP_COUNT), "?");
+}
+
+/* Records and programs keep numbers: what joins, joins at the end. */
+static void types_and_operators_keep_their_numbers(void)
+{
+    CU_ASSERT(RONDE_UINT8 == 0 && RONDE_INT32 == 1 && RONDE_FLOAT32 == 2 && RONDE_FLOAT64 == 3);
+    CU_ASSERT(RONDE_FLOAT16 == 8 && RONDE_FLOAT8_E5M2 == 11);
+    CU_ASSERT(RONDE_BOOL == 12 && RONDE_INT16 == 13 && RONDE_UINT16 == 14);
+    CU_ASSERT(RONDE_SUM == 0 && RONDE_PREMUL_SUM == 5 && RONDE_BAND == 6 && RONDE_BXOR == 8);
 }
 
 /* The same facts as ir.h's list, read off the description of each operation. */
@@ -234,6 +264,7 @@ int main(void)
         {"collective_traits", collective_traits},
         {"dtype_names_and_sizes", dtype_names_and_sizes},
         {"op_names_read_back", op_names_read_back},
+        {"types_and_operators_keep_their_numbers", types_and_operators_keep_their_numbers},
         {"step_operations_do_what_their_names_say", step_operations_do_what_their_names_say},
         {"finding_and_status_names", finding_and_status_names},
         {"words_are_distinct_and_end", words_are_distinct_and_end},

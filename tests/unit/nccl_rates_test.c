@@ -1,7 +1,7 @@
 /* The rates that NCCL and RCCL put in where a topology file has none, each as their sources have it. */
 #include "support/suite.h"
 
-#include "topologies/nccl_rates.h"
+#include "topologies/import/nccl_rates.h"
 
 static void lanes_of_pcie_are_as_fast_as_their_generation(void)
 {

@@ -177,7 +177,7 @@ static void a_shape_says_how_many_ranks(void)
     struct ronde_error error;
     CU_ASSERT(parse(&run_like, alone, &options, &error) == RONDE_OK);
     CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 32);
-    /* Which of the two is meant is not for the parser to guess: the request refuses them. */
+    /* The parser does not guess which of the two is meant: the request refuses them. */
     CU_ASSERT(parse(&run_like, both, &options, &error) == RONDE_OK);
     CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 7 && options.shape.count == 2);
 }

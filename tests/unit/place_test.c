@@ -1,7 +1,6 @@
 /* Shapes, nodes, placements and rings: what they are, and that a ring crosses each slow link once in each direction. */
 #include "support/suite.h"
 
-#include "place_rings.h"
 #include "platform_text.h"
 #include "ronde/cursor.h"
 #include "ronde/generate.h"
@@ -9,6 +8,7 @@
 #include "ronde/text.h"
 #include "support/built_with.h"
 #include "support/sweep.h"
+#include "topologies/place/rings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,8 +133,8 @@ static void shape_makes_a_link_between_two_hosts_a_shared_wire(void)
     close_stage(&stage);
 }
 
-/* Two hosts behind one network card touch it; neither is it, and they are not one another. */
-static void shape_keeps_hosts_on_one_card_apart(void)
+/* Two hosts behind one NIC touch it; neither is it, and they are not one another. */
+static void shape_keeps_hosts_on_one_nic_apart(void)
 {
     struct stage stage;
     if (!stage_text(
@@ -270,7 +270,7 @@ static void rings_cross_each_network_card_once_and_each_channel_has_its_own(void
     const uint32_t all = ronde_platform_link_count(stage.platform);
     uint32_t *crossings = calloc((size_t)8 * all, sizeof *crossings);
     count_crossings(&stage, orders, 32, 8, crossings);
-    uint32_t cards = 0;
+    uint32_t cables = 0;
     for (uint32_t link = 0; link < all; link++) {
         uint32_t total = 0;
         if (ronde_platform_link(stage.platform, link)->rate_GBps != 50)
@@ -278,9 +278,9 @@ static void rings_cross_each_network_card_once_and_each_channel_has_its_own(void
         for (uint32_t k = 0; k < 8; k++)
             total += crossings[k * all + link];
         CU_ASSERT_EQUAL(total, 1);
-        cards++;
+        cables++;
     }
-    CU_ASSERT_EQUAL(cards, 2 * 32);
+    CU_ASSERT_EQUAL(cables, 2 * 32);
     for (uint32_t k = 0; k < 8; k++)
         CU_ASSERT(is_order(orders + k * 32, 32) && orders[k * 32] == 0);
     suite_note("%s, %.3g ns per GB at the busiest link", found.pattern, found.busiest_load);
@@ -431,11 +431,11 @@ static void channel_orders_are_kept_through_the_text_form(void)
     enum { RANKS = 13, CHANNELS = 4 };
     uint32_t orders[RANKS * CHANNELS];
     const struct ronde_mem *mem = ronde_mem_default();
-    struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                    .algorithm = "ring",
-                                    .ranks = RANKS,
-                                    .channels = CHANNELS,
-                                    .channel_orders = orders};
+    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                            .algorithm = "ring",
+                                            .ranks = RANKS,
+                                            .channels = CHANNELS,
+                                            .channel_orders = orders};
     struct ronde_schedule *schedule = NULL, *again = NULL;
     char *text = NULL;
     size_t bytes = 0;
@@ -460,11 +460,11 @@ static void channel_orders_reach_all_channels_of_an_algorithm(void)
 {
     enum { RANKS = 7, CHANNELS = 3 };
     uint32_t orders[RANKS * CHANNELS];
-    struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                    .algorithm = "double_tree",
-                                    .ranks = RANKS,
-                                    .channels = CHANNELS,
-                                    .channel_orders = orders};
+    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                            .algorithm = "double_tree",
+                                            .ranks = RANKS,
+                                            .channels = CHANNELS,
+                                            .channel_orders = orders};
     struct ronde_schedule *schedule = NULL;
     fill_orders(orders, RANKS, CHANNELS);
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
@@ -482,11 +482,11 @@ static void channel_orders_reach_all_channels_of_an_algorithm(void)
 static void channel_orders_that_are_none_are_refused(void)
 {
     uint32_t orders[] = {0, 1, 2, 2, 1, 1};
-    struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                    .algorithm = "ring",
-                                    .ranks = 3,
-                                    .channels = 2,
-                                    .channel_orders = orders};
+    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                            .algorithm = "ring",
+                                            .ranks = 3,
+                                            .channels = 2,
+                                            .channel_orders = orders};
     struct ronde_schedule *schedule = NULL;
     const struct ronde_mem *mem = ronde_mem_default();
     CU_ASSERT_EQUAL(ronde_compile(&request, mem, NULL, &schedule, NULL), RONDE_REJECTED);
@@ -500,15 +500,15 @@ static void channel_orders_that_are_none_are_refused(void)
     CU_ASSERT_PTR_NULL(schedule);
 }
 
-/* An algorithm that needs neighbouring ranks side by side judges the order of every channel. */
+/* An algorithm that needs neighbouring ranks side by side checks the order of every channel. */
 static void channel_orders_are_judged_by_the_algorithm(void)
 {
     const uint32_t orders[] = {0, 1, 2, 3, 0, 2, 1, 3};
-    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
-                                          .algorithm = "direct",
-                                          .ranks = 4,
-                                          .channels = 2,
-                                          .channel_orders = orders};
+    const struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
+                                                  .algorithm = "direct",
+                                                  .ranks = 4,
+                                                  .channels = 2,
+                                                  .channel_orders = orders};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
                     RONDE_UNSUPPORTED);
@@ -556,7 +556,7 @@ static const struct suite_case cases[] = {
     {"shape_makes_a_shared_backbone_a_medium", shape_makes_a_shared_backbone_a_medium},
     {"shape_makes_a_link_between_two_hosts_a_shared_wire",
      shape_makes_a_link_between_two_hosts_a_shared_wire},
-    {"shape_keeps_hosts_on_one_card_apart", shape_keeps_hosts_on_one_card_apart},
+    {"shape_keeps_hosts_on_one_nic_apart", shape_keeps_hosts_on_one_nic_apart},
     {"nodes_are_what_the_file_says_its_zones_or_its_faster_links",
      nodes_are_what_the_file_says_its_zones_or_its_faster_links},
     {"placements_fill_nodes_or_go_round_them", placements_fill_nodes_or_go_round_them},

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a broken file breaks and what is said about it. */
+/* Where a broken file breaks and what the message contains. */
 static const struct {
     const char *file;
     uint32_t line;

@@ -1,4 +1,7 @@
-/* Platform files: what is read, how hosts are connected, what prices see of it, and what writing gives back. */
+/*
+ * Platform files: what is read, how hosts are connected, the flat network of it, and what writing
+ * gives back.
+ */
 #include "support/files.h"
 #include "support/suite.h"
 
@@ -171,7 +174,7 @@ static void other_topologies_are_left_to_simgrid(void)
     ronde_platform_destroy(platform);
 }
 
-/* The library of machines as a flat network sees it. */
+/* The library of machines as flat networks. */
 static void library_files_are_what_they_say(void)
 {
     struct ronde_network network;

@@ -1,12 +1,13 @@
 /*
- * The client of the process manager interface, before servers that answer well, badly, slowly and not at all.
+ * The client of the process manager interface, against servers that answer correctly, wrongly,
+ * slowly and not at all.
  *
- * Answers lie in the socket before they are asked for, so most tests need no second process.
+ * Answers are in the socket before the requests, so most tests need no second process.
  */
 #include "support/suite.h"
 
-#include "hw/comm/pmi.h"
-#include "hw/comm/socket.h"
+#include "hw/bootstrap/pmi.h"
+#include "hw/bootstrap/socket.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@
 #define OUT "cmd=barrier_out\n"
 #define DONE "cmd=finalize_ack\n"
 
-/* One talk: what rank of what data hears which answers, and what became of it. */
+/* One session: the rank, its data, the answers it gets, and the result. */
 struct attempt {
     uint32_t rank;
     double deadline_ns;
@@ -37,7 +38,10 @@ struct attempt {
     char said[4096]; /* by the client */
 };
 
-/* Lets a client talk to answers of a given length; whoever reads to their end hears that the server has gone. */
+/*
+ * Runs a client against answers of a given length; a client that reads to their end sees the
+ * connection closed.
+ */
 static void talk_to(struct attempt *attempt, const char *answers, size_t length)
 {
     int ends[2];
@@ -146,7 +150,7 @@ static void what_is_no_answer_is_refused_and_shown(void)
         enum ronde_status status;
         const char *message;
     } cases[] = {
-        /* Nobody there to ask: another way may be tried. */
+        /* No server: another launcher may be tried. */
         {"", RONDE_UNAVAILABLE, "the launcher left at init"},
         {"hello\n", RONDE_UNAVAILABLE, "answers \"hello\" to init"},
         {"\n", RONDE_UNAVAILABLE, "answers \"\" to init"},
@@ -154,7 +158,7 @@ static void what_is_no_answer_is_refused_and_shown(void)
         {"cmd=response_to_init rc=-1\n", RONDE_UNAVAILABLE, "rc=-1\" to init"},
         {"\x1b[2J\xff cmd\n", RONDE_UNAVAILABLE, "answers \"?[2J? cmd\" to init"},
         {"cmd=response_to_initially rc=0\n", RONDE_UNAVAILABLE, "initially"},
-        /* Somebody who does not know how to go on. */
+        /* A server that stops in the middle. */
         {INIT, RONDE_IO, "left at get_maxes"},
         {INIT "cmd=maxes rc=0\n", RONDE_IO, "to get_maxes"},
         {INIT "cmd=maxes vallen_max=-5\n", RONDE_IO, "to get_maxes"},
@@ -235,7 +239,7 @@ static void only_a_stream_socket_is_a_launchers(void)
     CU_ASSERT(!ronde_pmi_is_socket(ends[0]));
 }
 
-/* Who introduces itself at a port, to one that says this and goes; what became of it. */
+/* Connects to a server at a port that sends this and closes; the result. */
 static enum ronde_status enter(const char *answers, uint32_t *out_rank, uint32_t *out_ranks,
                                struct ronde_error *error)
 {
@@ -248,11 +252,11 @@ static enum ronde_status enter(const char *answers, uint32_t *out_rank, uint32_t
     if (server == 0) {
         struct pollfd one = {listener, POLLIN, 0};
         (void)poll(&one, 1, -1);
-        const int guest = ronde_socket_accept(listener);
-        (void)send(guest, answers, strlen(answers), MSG_NOSIGNAL);
-        (void)shutdown(guest, SHUT_WR);
-        /* Gone at once, it would take unread answers back. */
-        one = (struct pollfd){guest, POLLRDHUP, 0};
+        const int incoming = ronde_socket_accept(listener);
+        (void)send(incoming, answers, strlen(answers), MSG_NOSIGNAL);
+        (void)shutdown(incoming, SHUT_WR);
+        /* Closed at once, the socket would drop unread answers. */
+        one = (struct pollfd){incoming, POLLRDHUP, 0};
         (void)poll(&one, 1, -1);
         _exit(0);
     }
@@ -264,7 +268,7 @@ static enum ronde_status enter(const char *answers, uint32_t *out_rank, uint32_t
     return status;
 }
 
-static void a_process_at_a_port_is_told_its_rank(void)
+static void a_process_at_a_port_gets_its_rank(void)
 {
     uint32_t rank = 0, ranks = 0;
     struct ronde_error error;
@@ -315,7 +319,7 @@ int main(void)
          lines_and_values_that_are_too_long_are_refused},
         {"who_does_not_answer_in_time_is_named", who_does_not_answer_in_time_is_named},
         {"only_a_stream_socket_is_a_launchers", only_a_stream_socket_is_a_launchers},
-        {"a_process_at_a_port_is_told_its_rank", a_process_at_a_port_is_told_its_rank},
+        {"a_process_at_a_port_gets_its_rank", a_process_at_a_port_gets_its_rank},
         {"a_port_that_is_none_is_refused", a_port_that_is_none_is_refused},
     };
     return suite_run("pmi", cases, sizeof cases / sizeof cases[0]);

@@ -1,4 +1,7 @@
-/* The replay with packets: by hand where that is possible, and against flat where nothing is in anybody's way. */
+/*
+ * The replay with packets: by hand where that is possible, and against flat where messages do not
+ * contend.
+ */
 #include "support/suite.h"
 
 #include "leaves.h"
@@ -30,9 +33,9 @@ struct play {
 static double replay_with(const struct play *play, const char *engine,
                           const struct ronde_sim_options *options)
 {
-    const struct ronde_request request = {.collective = play->collective,
-                                          .algorithm = play->algorithm,
-                                          .ranks = play->ranks};
+    const struct ronde_compile_request request = {.collective = play->collective,
+                                                  .algorithm = play->algorithm,
+                                                  .ranks = play->ranks};
     const struct ronde_load load = {play->bytes / 4, RONDE_FLOAT32, play->slot_bytes, 0};
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_platform *platform = NULL;
@@ -75,7 +78,7 @@ static void expect(const struct play *play, double expected_ns)
 
 /*
  * Two steps of 100 ns (one processor makes its own copy, too, before it posts), 8 us of bytes, 1 us of way, a step.
- * Without steps it is the time model, as nobody waits for anybody.
+ * Without steps it is the time model, as no rank waits for another.
  */
 static void alone_it_is_the_time_model(void)
 {
@@ -87,8 +90,11 @@ static void alone_it_is_the_time_model(void)
     CU_ASSERT_EQUAL(replay(&chain, "flat"), replay(&chain, "ports"));
 }
 
-/* The receiver of a ring's message awaits a card, which is there before the message: nobody waits for it to send. */
-static void cards_hold_up_no_sends(void)
+/*
+ * The receiver of a ring's message awaits a handshake, which arrives before the message: no send
+ * waits for it.
+ */
+static void handshakes_hold_up_no_sends(void)
 {
     struct play ring = {BEGIN PROP("step_ns", "100") END, RONDE_ALL_GATHER, "ring", 2, 8000, 0};
     if (!platform_text_can_read())
@@ -127,8 +133,9 @@ static void less_than_a_packet_is_no_burst(void)
 }
 
 /*
- * Two messages of eight packets into one port: the first packets arrive after 1 us of sending, 1 us of way and the
- * cards' 1 us; the port then works 16 us, less the packet that it passes as it comes.
+ * Two messages of eight packets into one port: the first packets arrive after 1 us of sending, 1 us
+ * of way and the handshakes' 1 us; the port then works 16 us, less the packet that it passes as it
+ * comes.
  */
 static void packets_of_two_senders_mix(void)
 {
@@ -160,8 +167,11 @@ static void who_begins_to_arrive_first_goes_first(void)
     }
 }
 
-/* A ring of three shows two cards a host. The second, of 224 bytes, goes before the message; the first is in the launch. */
-static void cards_go_before_messages(void)
+/*
+ * A ring of three sends two handshakes a host. The second, of 224 bytes, goes before the message; the first is in the
+ * launch.
+ */
+static void handshakes_go_before_messages(void)
 {
     const struct play ring = {BEGIN END, RONDE_REDUCE_SCATTER, "ring", 3, 8000, 0};
     const struct play alone = {BEGIN END, RONDE_BROADCAST, "chain", 2, 8000, 0};
@@ -228,7 +238,10 @@ static void a_launch_takes_a_processor(void)
     expect(&chain, 9000);
 }
 
-/* However long a host that sleeps takes to wake, all begin by the clock: chance only says who gets a processor first. */
+/*
+ * However long a host that sleeps takes to wake, all begin by the clock: a random draw only decides
+ * which gets a processor first.
+ */
 static void all_begin_at_once(void)
 {
     const struct play ring = {BEGIN PROP("jitter_ns", "400") PROP("processors", "8") END,
@@ -276,7 +289,7 @@ static void headers_take_their_time(void)
         expect(&rows[i], expected_ns[i]);
 }
 
-/* Chance decides how long a host takes to wake, the same whenever it is asked; the mean is in the latency. */
+/* How long a host takes to wake is random, the same in every replay; the mean is in the latency. */
 static void waking_by_chance_is_the_same_every_time(void)
 {
     struct play ring = {BEGIN PROP("jitter_ns", "400") END, RONDE_ALL_GATHER, "ring", 8, 8000, 0};
@@ -311,7 +324,7 @@ static void acknowledgements_take_their_share(void)
     CU_ASSERT_DOUBLE_EQUAL(replay(&both, "ports"), 1000000 + 2000, 4000);
 }
 
-/* With one slot, every piece awaits the word that the one before has been consumed. */
+/* With one slot, every piece awaits the credit of the one before. */
 static void pieces_await_credit(void)
 {
     struct ronde_platform *platform = NULL;
@@ -373,12 +386,12 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"alone_it_is_the_time_model", alone_it_is_the_time_model},
-        {"cards_hold_up_no_sends", cards_hold_up_no_sends},
+        {"handshakes_hold_up_no_sends", handshakes_hold_up_no_sends},
         {"a_port_that_was_idle_passes_a_burst", a_port_that_was_idle_passes_a_burst},
         {"less_than_a_packet_is_no_burst", less_than_a_packet_is_no_burst},
         {"packets_of_two_senders_mix", packets_of_two_senders_mix},
         {"who_begins_to_arrive_first_goes_first", who_begins_to_arrive_first_goes_first},
-        {"cards_go_before_messages", cards_go_before_messages},
+        {"handshakes_go_before_messages", handshakes_go_before_messages},
         {"sends_do_not_hold_up_their_lane", sends_do_not_hold_up_their_lane},
         {"packets_take_turns_in_the_switch", packets_take_turns_in_the_switch},
         {"hosts_take_turns_on_a_processor", hosts_take_turns_on_a_processor},

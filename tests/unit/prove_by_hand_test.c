@@ -1,4 +1,4 @@
-/* What the prover says of schedules written by hand, which no algorithm and no mutant of one comes near. */
+/* What the prover finds in schedules written by hand, which no algorithm and no mutant of one comes near. */
 #include "ronde/builder.h"
 #include "ronde/text.h"
 #include "support/suite.h"
@@ -91,7 +91,7 @@ static void the_least_depth_is_found_exactly(void)
     }
 }
 
-/** Who wants nothing keeps what it has: an output that is written all the same is not what was asked for. */
+/** A rank without a source keeps its output: one that is written all the same is wrong. */
 static void who_receives_nothing_is_left_alone(void)
 {
     static const uint32_t sources[] = {RONDE_NONE, 0};
@@ -100,9 +100,9 @@ static void who_receives_nothing_is_left_alone(void)
     struct ronde_error error = {0};
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
-    const struct ronde_request request = {.collective = RONDE_SEND_RECV,
-                                          .ranks = 2,
-                                          .source_of = sources};
+    const struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
+                                                  .ranks = 2,
+                                                  .source_of = sources};
     const struct ronde_transfer wanted = {.from = 0, .to = 1, .source = in, .target = out};
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     ronde_builder_transfer(builder, &wanted);

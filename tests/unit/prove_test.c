@@ -1,7 +1,7 @@
-/** What the prover says of good schedules and of each way to be wrong. */
-#include "engine/arena.h"
-#include "engine/model.h"
-#include "engine/seal.h"
+/** What the prover finds in good schedules and in each way to be wrong. */
+#include "engine/ir/arena.h"
+#include "engine/ir/finish.h"
+#include "engine/prove/model.h"
 #include "ronde/schedules.h"
 #include "ronde/text.h"
 #include "support/mutate.h"
@@ -12,9 +12,9 @@
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
                                       uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error), RONDE_OK);
@@ -33,12 +33,12 @@ static struct ronde_schedule *raw(enum ronde_collective collective, const char *
     return copy;
 }
 
-/** Seals a broken schedule, which it frees, and looks for a finding of this kind. */
+/** Finishes a broken schedule, which it frees, and looks for a finding of this kind. */
 static void expect_finding(struct ronde_schedule *broken, enum ronde_finding_code code)
 {
     struct ronde_proof proof;
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_seal(broken, &proof, &error), RONDE_REJECTED);
+    CU_ASSERT_EQUAL(ronde_finish_raw(broken, &proof, &error), RONDE_REJECTED);
     CU_ASSERT_EQUAL(error.status, RONDE_REJECTED);
     CU_ASSERT(!proof.ok && proof.finding_count > 0);
     bool is_found = false;
@@ -90,16 +90,16 @@ static void compare_proofs(const struct ronde_schedule *schedule)
 static void quotient_and_expansion_agree_up_to_33_ranks(void)
 {
     uint32_t count = 0, compared = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t ranks = 1; ranks <= 33; ranks++) {
-            const struct ronde_request request = {.collective = algorithms[i].collective,
-                                                  .algorithm = algorithms[i].name,
-                                                  .ranks = ranks};
-            if (algorithms[i].supports(&request, NULL) != RONDE_OK)
+            const struct ronde_compile_request request = {.collective = algorithms[i]->collective,
+                                                          .algorithm = algorithms[i]->name,
+                                                          .ranks = ranks};
+            if (algorithms[i]->supports(&request, NULL) != RONDE_OK)
                 continue;
             struct ronde_schedule *schedule =
-                compile(algorithms[i].collective, algorithms[i].name, ranks);
+                compile(algorithms[i]->collective, algorithms[i]->name, ranks);
             CU_ASSERT(!schedule->proof.rank_dependent_bits);
             compare_proofs(schedule);
             compared += schedule->proof.quotient;
@@ -121,11 +121,12 @@ static void bundles_of_16384_are_proved_on_their_quotient(void)
                  {RONDE_ALL_REDUCE, "torus", {128, 128}, 2 * (127 * 128 + 127)},
                  {RONDE_ALL_GATHER, "hierarchical", {2048, 8}, 7 * 2048 + 2047}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct ronde_request request = {.collective = cases[i].collective,
-                                              .algorithm = cases[i].algorithm,
-                                              .ranks = 16384,
-                                              .shape_count = 2,
-                                              .shape = {cases[i].shape[0], cases[i].shape[1]}};
+        const struct ronde_compile_request request = {.collective = cases[i].collective,
+                                                      .algorithm = cases[i].algorithm,
+                                                      .ranks = 16384,
+                                                      .shape_count = 2,
+                                                      .shape = {cases[i].shape[0],
+                                                                cases[i].shape[1]}};
         struct ronde_schedule *schedule = NULL;
         CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
                         RONDE_OK);
@@ -144,7 +145,7 @@ static void ring_of_1024_is_proved_written_out(void)
     ronde_schedule_destroy(ring);
 }
 
-/* --- which chunk meets which --------------------------------------------------------------- */
+/* --- pairs of chunks --------------------------------------------------------------- */
 
 /**
  * all_to_all of three ranks: each sends two blocks to the next one, which keeps the first, its own, and passes on the
@@ -155,7 +156,9 @@ static enum ronde_status pass_on_blocks(bool is_scratch_rotating, const uint32_t
                                         struct ronde_schedule **out_schedule)
 {
     struct ronde_builder *builder = NULL;
-    const struct ronde_request request = {.collective = RONDE_ALL_TO_ALL, .ranks = 3, .order = order};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_TO_ALL,
+                                                  .ranks = 3,
+                                                  .order = order};
     const uint32_t first = is_scratch_rotating ? 1 : 0;
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     ronde_builder_rotate(builder, true, true, is_scratch_rotating);
@@ -191,7 +194,7 @@ static void blocks_sorted_alike_everywhere_are_proved_on_the_quotient(void)
 static void blocks_that_wrap_at_one_end_keep_their_numbers(void)
 {
     struct ronde_builder *builder = NULL;
-    const struct ronde_request request = {.collective = RONDE_ALL_GATHER, .ranks = 4};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_GATHER, .ranks = 4};
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
     const struct ronde_operand pair = ronde_chunks(RONDE_OUT, 3, 2);
@@ -300,7 +303,7 @@ static void blocks_that_an_order_sorts_otherwise_go_to_the_expansion(void)
 static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
 {
     struct ronde_builder *builder = NULL;
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
@@ -352,7 +355,7 @@ struct counter {
     unsigned *steps;
 };
 
-/** A guard that holds nobody and counts the steps of all runs of a model. */
+/** A guard that holds no lane and counts the steps of all runs of a model. */
 static uint32_t count_step(const struct ronde_model *model, uint32_t actor, uint32_t step)
 {
     const struct counter *counter = model->guard_self;
@@ -413,9 +416,9 @@ static void impossible_requests_are_refused(void)
 {
     static const uint32_t ranks[] = {0, RONDE_MAX_RANKS + 1, UINT32_MAX};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
-        const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                              .algorithm = "ring",
-                                              .ranks = ranks[i]};
+        const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                      .algorithm = "ring",
+                                                      .ranks = ranks[i]};
         struct ronde_schedule *schedule = (struct ronde_schedule *)&schedule;
         struct ronde_error error = {0};
         CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
@@ -519,7 +522,7 @@ static void doubling_needs_slots_where_both_ends_overwrite(void)
     struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
     const struct ronde_program *program = &doubling->programs[0];
     CU_ASSERT_EQUAL(program->step_count, 4);
-    /* the first send reads the input, which out of place nobody overwrites */
+    /* the first send reads the input, which out of place no step overwrites */
     CU_ASSERT(!(program->steps[0].flags & RONDE_FLAG_BUFFERED));
     unsigned buffered = 0;
     for (uint32_t position = 0; position < 8; position++) {
@@ -590,7 +593,7 @@ static void unordered_lanes_on_one_chunk_race(void)
     expect_finding(broken, RONDE_FINDING_RACE);
 }
 
-static void reading_what_nobody_wrote_is_undefined(void)
+static void reading_what_was_never_written_is_undefined(void)
 {
     struct ronde_schedule *broken = raw(RONDE_ALL_REDUCE, "ring", 4);
     broken->programs[0].steps[0].source = RONDE_OUT;
@@ -607,7 +610,7 @@ static void reducing_different_chunks_is_an_extent_error(void)
 static void combining_an_input_twice_is_refused(void)
 {
     struct ronde_builder *builder = NULL;
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 2};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 2};
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
@@ -646,7 +649,7 @@ static void writing_the_input_is_refused(void)
 static void a_message_that_reaches_no_output_is_dead_work(void)
 {
     struct ronde_builder *builder = NULL;
-    const struct ronde_request request = {.collective = RONDE_BROADCAST, .ranks = 2};
+    const struct ronde_compile_request request = {.collective = RONDE_BROADCAST, .ranks = 2};
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     ronde_builder_scratch(builder, 1);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
@@ -668,7 +671,7 @@ static void ranks_that_reduce_in_other_trees_are_labelled(void)
 {
     /* one-step all-pairs of three ranks, each adding what comes in its own cyclic order */
     struct ronde_builder *builder = NULL;
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
     CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
@@ -698,10 +701,10 @@ static void ranks_that_reduce_in_other_trees_are_labelled(void)
 static void an_order_that_is_no_permutation_is_refused(void)
 {
     static const uint32_t order[] = {0, 1, 1};
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = 3,
-                                          .order = order};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = 3,
+                                                  .order = order};
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
@@ -739,7 +742,7 @@ int main(void)
         CASE(a_missing_receive_is_unmatched),
         CASE(receiving_before_sending_everywhere_is_a_cycle),
         CASE(unordered_lanes_on_one_chunk_race),
-        CASE(reading_what_nobody_wrote_is_undefined),
+        CASE(reading_what_was_never_written_is_undefined),
         CASE(reducing_different_chunks_is_an_extent_error),
         CASE(combining_an_input_twice_is_refused),
         CASE(a_stolen_last_step_gives_a_wrong_value),

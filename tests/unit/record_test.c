@@ -1,7 +1,7 @@
 /* Records: nccl-tests' sizes and bandwidths, the fixed keys in order, CSV quoting. */
 #include "support/suite.h"
 
-#include "record.h"
+#include "ronde/record.h"
 
 #include <math.h>
 #include <string.h>

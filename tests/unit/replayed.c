@@ -1,4 +1,4 @@
-/* Replays for the tests of what is told about them. */
+/* Replays for the tests of their explanations. */
 #include "replayed.h"
 
 #include "support/built_with.h"
@@ -43,9 +43,9 @@ bool replayed_compile(struct replayed *replayed, enum ronde_collective collectiv
                       const struct ronde_time_params *params)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     const struct ronde_load load = {.count = count, .dtype = RONDE_FLOAT32, .slot_bytes = slot_bytes};
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = ronde_compile(&request, mem, NULL, &schedule, &replayed->error);

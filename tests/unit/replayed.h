@@ -1,5 +1,6 @@
 /**
- * Replays for the tests of what is told about them: a platform from a string, a compiled collective, an engine, times.
+ * Replays for the tests of their explanations: a platform from a string, a compiled collective, an
+ * engine, times.
  */
 #ifndef RONDE_TESTS_REPLAYED_H
 #define RONDE_TESTS_REPLAYED_H
@@ -14,7 +15,7 @@ struct replayed {
     struct ronde_sim_options options; /**< with times of its own */
     uint32_t times;                   /**< entries of each of them */
     struct ronde_sim_result result;   /**< of the engine */
-    struct ronde_replay replay;       /**< for whoever explains it */
+    struct ronde_replay replay;       /**< for its explanation */
     struct ronde_error error;         /**< of what failed */
 };
 

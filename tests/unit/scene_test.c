@@ -69,7 +69,7 @@ static void parts_share_the_port_of_a_host(void)
     replayed_free(&replayed);
 }
 
-/* On hosts of their own parts do not notice each other, and flat is certified. */
+/* On hosts of their own parts do not affect each other, and flat is certified. */
 static void parts_apart_run_as_alone(void)
 {
     static const uint32_t hosts[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
@@ -150,7 +150,7 @@ static void stragglers_are_late_and_slow(void)
     replayed_free(&replayed);
 }
 
-/* Half the rate, twice the time, in both engines: SimGrid reads the file again and has to be told. */
+/* Half the rate, twice the time, in both engines: SimGrid reads the file again and must be given the change. */
 static void degraded_links_are_slow_in_every_engine(void)
 {
     static const char *const engines[] = {"flat", "simgrid"};

@@ -4,9 +4,10 @@
  */
 #include "support/suite.h"
 
-#include "figures.h"
+#include "ronde/cursor.h"
 #include "ronde/schedules.h"
 #include "schedules/binary_tree.h"
+#include "schedules/closed_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 /** Room for the step names of a program. */
 #define PROGRAM_TEXT_BYTES 512
 
-static struct ronde_schedule *compile(const struct ronde_request *request,
+static struct ronde_schedule *compile(const struct ronde_compile_request *request,
                                       struct ronde_proof *out_proof)
 {
     struct ronde_schedule *schedule = NULL;
@@ -46,9 +47,9 @@ static void print_program(const struct ronde_schedule *schedule, uint32_t positi
 static void check_program(enum ronde_collective collective, const char *algorithm, uint32_t ranks,
                           uint32_t position, const char *expected)
 {
-    const struct ronde_request request = {.collective = collective,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = compile(&request, NULL);
     char text[PROGRAM_TEXT_BYTES];
     print_program(schedule, position, text);
@@ -139,30 +140,28 @@ static void programs_that_bring_together_are_fused_too(void)
 static void one_rank_is_a_copy(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++)
-        check_program(algorithms[a].collective, algorithms[a].name, 1, 0,
-                      algorithms[a].collective == RONDE_BARRIER ? "" : "copy");
+        check_program(algorithms[a]->collective, algorithms[a]->name, 1, 0,
+                      algorithms[a]->collective == RONDE_BARRIER ? "" : "copy");
 }
 
-static void check_figures(const struct ronde_algorithm *algorithm, uint32_t ranks)
+static void check_counts(const struct ronde_algorithm *algorithm, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks};
+    const struct ronde_algorithm_counts counts = algorithm->counts(ranks);
     struct ronde_proof proof;
     struct ronde_schedule *schedule = compile(&request, &proof);
-    struct figures figures = {0};
-    CU_ASSERT(figures_find(algorithm, ranks, &figures));
+    const bool is_claimed =
+        proof.messages == counts.messages && proof.sent_chunks_max == counts.sent_chunks &&
+        proof.critical_path == counts.critical_path && proof.min_depth == counts.min_depth;
     CU_ASSERT(proof.ok);
-    CU_ASSERT_EQUAL(proof.messages, figures.messages);
-    CU_ASSERT_EQUAL(proof.sent_chunks_max, figures.most_sent);
-    CU_ASSERT_EQUAL(proof.critical_path, figures.critical_path);
-    CU_ASSERT_EQUAL(proof.min_depth, figures.min_depth);
+    CU_ASSERT(is_claimed);
     CU_ASSERT_EQUAL(proof.dead_chunks, 0);
     CU_ASSERT(!proof.rank_dependent_bits);
-    if (proof.messages != figures.messages || proof.sent_chunks_max != figures.most_sent ||
-        proof.critical_path != figures.critical_path || proof.min_depth != figures.min_depth)
+    if (!is_claimed)
         suite_note("%s %s on %u ranks: %llu messages, %llu sent, path %u, depth %u",
                    ronde_collective_text(algorithm->collective), algorithm->name, ranks,
                    (unsigned long long)proof.messages, (unsigned long long)proof.sent_chunks_max,
@@ -173,28 +172,72 @@ static void check_figures(const struct ronde_algorithm *algorithm, uint32_t rank
 static void messages_and_volumes_are_those_of_the_papers(void)
 {
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     const uint32_t large[] = {31, 32, 33, 64, 100, 128};
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t i = 1; i <= 17 + sizeof large / sizeof large[0]; i++) {
             const uint32_t ranks = i <= 17 ? i : large[i - 18];
-            const struct ronde_request request = {.collective = algorithms[a].collective,
-                                                  .ranks = ranks};
-            if (algorithms[a].supports(&request, NULL) == RONDE_OK)
-                check_figures(&algorithms[a], ranks);
+            const struct ronde_compile_request request = {.collective = algorithms[a]->collective,
+                                                          .ranks = ranks};
+            if (algorithms[a]->supports(&request, NULL) == RONDE_OK)
+                check_counts(algorithms[a], ranks);
         }
 }
 
-/* Parents and children agree, everyone hangs below 0, and depth is logarithmic. */
+/* Of a route every position sends to one position at most, which is beside it. */
+static void check_route(const struct ronde_schedule *schedule)
+{
+    const uint32_t ranks = schedule->ranks;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const struct ronde_view view = ronde_view_open(schedule, 0, rank);
+        uint32_t target = RONDE_NONE;
+        for (uint32_t c = 0; c < view.program->connection_count; c++) {
+            const uint32_t peer = ronde_view_peer_position(&view, c);
+            CU_ASSERT(peer == (view.position + 1) % ranks || view.position == (peer + 1) % ranks);
+            if (!view.program->connections[c].is_send)
+                continue;
+            CU_ASSERT(target == RONDE_NONE || target == peer);
+            target = peer;
+        }
+    }
+}
+
+/* Compiles an algorithm, if it serves so many ranks, and checks it if it is a route; whether it is. */
+static bool is_checked_route(const struct ronde_algorithm *algorithm, uint32_t ranks)
+{
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks};
+    if (algorithm->supports(&request, NULL) != RONDE_OK)
+        return false;
+    struct ronde_schedule *schedule = compile(&request, NULL);
+    const bool is_route = schedule->traffic.is_route;
+    if (is_route)
+        check_route(schedule);
+    ronde_schedule_destroy(schedule);
+    return is_route;
+}
+
+static void routes_send_to_one_neighbour(void)
+{
+    uint32_t count = 0, routes = 0;
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
+    for (uint32_t a = 0; a < count; a++)
+        for (uint32_t ranks = 3; ranks <= 17; ranks++)
+            routes += is_checked_route(algorithms[a], ranks);
+    CU_ASSERT(routes >= 5 * 15);
+}
+
+/* Parents and children agree, every position is below 0, and depth is logarithmic. */
 static void binary_tree_is_a_tree(void)
 {
     for (uint32_t n = 2; n <= 200; n++)
         for (uint32_t p = 0; p < n; p++) {
             const struct ronde_tree_children children = ronde_tree_children_of(n, p);
             uint32_t depth = 0;
-            for (uint32_t q = p; q != 0 && depth <= figures_log2_up(n); depth++)
+            for (uint32_t q = p; q != 0 && depth <= ronde_log2_ceil(n); depth++)
                 q = ronde_tree_parent_of(n, q);
-            CU_ASSERT(depth <= figures_log2_up(n));
+            CU_ASSERT(depth <= ronde_log2_ceil(n));
             CU_ASSERT_EQUAL(children.count > 0, p % 2 == 0);
             for (uint32_t c = 0; c < children.count; c++)
                 CU_ASSERT_EQUAL(ronde_tree_parent_of(n, children.at[c]), p);
@@ -205,10 +248,10 @@ static void binary_tree_is_a_tree(void)
 static void double_tree_has_disjoint_inner_ranks(void)
 {
     for (uint32_t n = 2; n <= 65; n++) {
-        const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                              .algorithm = "double_tree",
-                                              .ranks = n,
-                                              .channels = 2};
+        const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                      .algorithm = "double_tree",
+                                                      .ranks = n,
+                                                      .channels = 2};
         struct ronde_schedule *schedule = compile(&request, NULL);
         CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 4);
         uint32_t inner_in_both = 0;
@@ -229,10 +272,10 @@ static void double_tree_has_disjoint_inner_ranks(void)
 static void roots_and_orders_move_positions_only(void)
 {
     const uint32_t order[] = {3, 0, 4, 1, 2};
-    struct ronde_request request = {.collective = RONDE_BROADCAST,
-                                    .algorithm = "binomial",
-                                    .ranks = 5,
-                                    .root = 3};
+    struct ronde_compile_request request = {.collective = RONDE_BROADCAST,
+                                            .algorithm = "binomial",
+                                            .ranks = 5,
+                                            .root = 3};
     struct ronde_schedule *schedule = compile(&request, NULL);
     CU_ASSERT_EQUAL(schedule->channels[0].order[0], 3);
     ronde_schedule_destroy(schedule);
@@ -248,7 +291,8 @@ static void roots_and_orders_move_positions_only(void)
     ronde_schedule_destroy(schedule);
 }
 
-static void refuse(struct ronde_request request, enum ronde_status expected, const char *text)
+static void refuse(struct ronde_compile_request request, enum ronde_status expected,
+                   const char *text)
 {
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {0};
@@ -261,7 +305,7 @@ static void refuse(struct ronde_request request, enum ronde_status expected, con
 
 static void impossible_requests_are_refused_with_the_bound(void)
 {
-    struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring"};
+    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring"};
     refuse(request, RONDE_BAD_ARGUMENT, "ranks 0 is outside 1 .. 1048576");
     request.ranks = RONDE_MAX_RANKS + 1;
     refuse(request, RONDE_BAD_ARGUMENT, "ranks 1048577 is outside 1 .. 1048576");
@@ -290,10 +334,10 @@ static void impossible_requests_are_refused_with_the_bound(void)
 static void recursive_halving_takes_orders_that_turn_no_message(void)
 {
     const uint32_t halves[] = {1, 3, 0, 2}, turned[] = {1, 0, 2, 3}, rotated[] = {1, 2, 0};
-    struct ronde_request request = {.collective = RONDE_REDUCE_SCATTER,
-                                    .algorithm = "recursive_halving",
-                                    .ranks = 4,
-                                    .order = halves};
+    struct ronde_compile_request request = {.collective = RONDE_REDUCE_SCATTER,
+                                            .algorithm = "recursive_halving",
+                                            .ranks = 4,
+                                            .order = halves};
     struct ronde_schedule *schedule = compile(&request, NULL);
     CU_ASSERT_EQUAL(schedule->channels[0].order[1], 3);
     ronde_schedule_destroy(schedule);
@@ -307,11 +351,11 @@ static void recursive_halving_takes_orders_that_turn_no_message(void)
 /* A user's shape, and the order that puts a node's ranks side by side. */
 static void shapes_place_rings(void)
 {
-    struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                    .algorithm = "torus",
-                                    .ranks = 24,
-                                    .shape_count = 3,
-                                    .shape = {2, 3, 4}};
+    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                            .algorithm = "torus",
+                                            .ranks = 24,
+                                            .shape_count = 3,
+                                            .shape = {2, 3, 4}};
     struct ronde_proof proof;
     struct ronde_schedule *schedule = compile(&request, &proof);
     CU_ASSERT_EQUAL(schedule->shape_count, 3);
@@ -333,7 +377,7 @@ static void shapes_place_rings(void)
 static void orders_that_would_turn_messages_are_refused(void)
 {
     const uint32_t order[] = {2, 3, 0, 1, 5, 4};
-    struct ronde_request request = {
+    struct ronde_compile_request request = {
         .collective = RONDE_SCATTER, .algorithm = "binomial", .ranks = 6, .root = 2, .order = order};
     refuse(request, RONDE_UNSUPPORTED, "position 2 of the order is rank 0 instead of 4");
     request.collective = RONDE_GATHER;
@@ -353,15 +397,15 @@ static void orders_that_would_turn_messages_are_refused(void)
     refuse(request, RONDE_UNSUPPORTED, "a shape of 2 digits");
 }
 
-/* Two ranks want what rank 2 has, rank 0's goes to rank 3, and rank 1 gets nothing. */
+/* Two ranks receive rank 2's block, rank 0's goes to rank 3, and rank 1 receives nothing. */
 static void listed_pairs_are_served(void)
 {
     const uint32_t sources[] = {2, RONDE_NONE, 2, 0};
     const uint32_t wrong[] = {0, 4, 0, 0};
-    struct ronde_request request = {.collective = RONDE_SEND_RECV,
-                                    .algorithm = "direct",
-                                    .ranks = 4,
-                                    .source_of = sources};
+    struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
+                                            .algorithm = "direct",
+                                            .ranks = 4,
+                                            .source_of = sources};
     struct ronde_proof proof;
     struct ronde_schedule *schedule = compile(&request, &proof);
     CU_ASSERT_EQUAL(proof.messages, 2);
@@ -376,27 +420,27 @@ static void all_to_all_takes_any_shape_of_nodes(void)
 {
     for (uint32_t nodes = 2; nodes <= 6; nodes++)
         for (uint32_t local = 2; local <= 6; local++) {
-            const struct ronde_request request = {.collective = RONDE_ALL_TO_ALL,
-                                                  .algorithm = "hierarchical",
-                                                  .ranks = nodes * local,
-                                                  .channels = 2,
-                                                  .shape_count = 2,
-                                                  .shape = {nodes, local}};
+            const struct ronde_compile_request request = {.collective = RONDE_ALL_TO_ALL,
+                                                          .algorithm = "hierarchical",
+                                                          .ranks = nodes * local,
+                                                          .channels = 2,
+                                                          .shape_count = 2,
+                                                          .shape = {nodes, local}};
             struct ronde_proof proof;
             ronde_schedule_destroy(compile(&request, &proof));
             CU_ASSERT_EQUAL(proof.critical_path, nodes - 1 + local - 1);
         }
 }
 
-/* Nobody but the root is inside both trees, whoever the root is. */
+/* Only the root is inside both trees, whichever rank it is. */
 static void rooted_double_trees_have_disjoint_inner_ranks(void)
 {
     for (uint32_t n = 2; n <= 33; n++)
         for (uint32_t root = 0; root < n; root++) {
-            const struct ronde_request request = {.collective = RONDE_BROADCAST,
-                                                  .algorithm = "double_tree",
-                                                  .ranks = n,
-                                                  .root = root};
+            const struct ronde_compile_request request = {.collective = RONDE_BROADCAST,
+                                                          .algorithm = "double_tree",
+                                                          .ranks = n,
+                                                          .root = root};
             struct ronde_schedule *schedule = compile(&request, NULL);
             CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 2);
             for (uint32_t rank = 0; rank < n; rank++) {
@@ -412,14 +456,28 @@ static void rooted_double_trees_have_disjoint_inner_ranks(void)
         }
 }
 
+/* The algorithms of a collective, as an error lists them. */
+static void list_names(enum ronde_collective collective, char *text, size_t bytes)
+{
+    uint32_t count = 0;
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
+    size_t length = 0;
+    for (uint32_t a = 0; a < count; a++)
+        if (algorithms[a]->collective == collective)
+            length += (size_t)snprintf(text + length, bytes - length, "%s%s", length ? ", " : "",
+                                       algorithms[a]->name);
+    CU_ASSERT_FATAL(length > 0 && length < bytes);
+}
+
 static void unknown_names_are_refused_with_the_known_ones(void)
 {
-    struct ronde_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "rign", .ranks = 4};
-    refuse(
-        request, RONDE_BAD_ARGUMENT,
-        "all_reduce has no algorithm 'rign'; it has: ring, tree, double_tree, "
-        "recursive_doubling, rabenseifner, hierarchical, hierarchical_direct, hierarchical_tree, "
-        "hierarchical_direct_tree, torus, direct, direct_one_step (did you mean ring?)");
+    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                            .algorithm = "rign",
+                                            .ranks = 4};
+    char known[512] = "all_reduce has no algorithm 'rign'; it has: ";
+    list_names(RONDE_ALL_REDUCE, known + strlen(known), sizeof known - strlen(known));
+    refuse(request, RONDE_BAD_ARGUMENT, known);
+    refuse(request, RONDE_BAD_ARGUMENT, " (did you mean ring?)");
     request.algorithm = "double-tree";
     refuse(request, RONDE_BAD_ARGUMENT, "(did you mean double_tree?)");
     request.algorithm = "a name that is longer than any name of an algorithm can ever be";
@@ -432,7 +490,7 @@ static void unknown_names_are_refused_with_the_known_ones(void)
            "barrier has no algorithm 'ring'; it has: dissemination, tree");
 }
 
-/** An allocator that knows how much is in use. */
+/** An allocator that counts how much is in use. */
 struct meter {
     size_t live_bytes;
     size_t peak_bytes;
@@ -455,9 +513,9 @@ static void ring_on_16384_ranks_compiles_in_16_megabytes(void)
 {
     struct meter meter = {0};
     const struct ronde_mem mem = {.resize = metered_resize, .self = &meter};
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = "ring",
-                                          .ranks = 16384};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = 16384};
     struct ronde_schedule *schedule = NULL;
     struct ronde_proof proof;
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, &mem, &proof, &schedule, NULL), RONDE_OK);
@@ -478,6 +536,7 @@ int main(void)
         {"one_rank_is_a_copy", one_rank_is_a_copy},
         {"messages_and_volumes_are_those_of_the_papers",
          messages_and_volumes_are_those_of_the_papers},
+        {"routes_send_to_one_neighbour", routes_send_to_one_neighbour},
         {"binary_tree_is_a_tree", binary_tree_is_a_tree},
         {"double_tree_has_disjoint_inner_ranks", double_tree_has_disjoint_inner_ranks},
         {"roots_and_orders_move_positions_only", roots_and_orders_move_positions_only},

@@ -1,7 +1,7 @@
 /* Scores of predictions on made-up grids: winners, where lines meet, and by what factor that is missed. */
 #include "support/suite.h"
 
-#include "score.h"
+#include "ronde/score.h"
 
 #include <math.h>
 
@@ -22,7 +22,7 @@ static double time_of(uint32_t algorithm, double bytes, double meet_bytes)
 }
 
 struct made {
-    struct ronde_point points[SIZES * ALGORITHMS];
+    struct ronde_grid_point points[SIZES * ALGORITHMS];
     struct ronde_validation grid;
 };
 
@@ -38,7 +38,7 @@ static void make(struct made *made, double measured_bytes, double replayed_bytes
     for (uint32_t s = 0; s < SIZES; s++)
         for (uint32_t a = 0; a < ALGORITHMS; a++) {
             const double bytes = (double)sizes[s];
-            struct ronde_point *point = &made->points[s * ALGORITHMS + a];
+            struct ronde_grid_point *point = &made->points[s * ALGORITHMS + a];
             point->bytes = sizes[s];
             point->time_ns[RONDE_SOURCE_MEASURED] = time_of(a, bytes, measured_bytes);
             point->measured.median = point->time_ns[RONDE_SOURCE_MEASURED];

@@ -362,9 +362,9 @@ static void auto_takes_flat_only_where_it_is_exact(void)
 
 static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     return schedule;
@@ -440,7 +440,7 @@ static void jobs_that_no_engine_can_do_are_refused(void)
 static void hosts_can_be_chosen_per_rank(void)
 {
     static const uint32_t spread[] = {3, 1};
-    static const uint32_t together[] = {2, 2};
+    static const uint32_t co_run[] = {2, 2};
     static const uint32_t beyond[] = {0, 4};
     struct stage stage;
     if (!stage_begin(&stage, crossbar))
@@ -448,7 +448,7 @@ static void hosts_can_be_chosen_per_rank(void)
     messages_add(&stage.messages, 0, 1, 1e6, 0);
     expect_time(&stage, run_flat(&stage, &(struct ronde_sim_options){.host_of = spread}), 1e5);
     CU_ASSERT_STRING_EQUAL(stage.result.busiest_link, "x_link_1_DOWN");
-    expect_time(&stage, run_flat(&stage, &(struct ronde_sim_options){.host_of = together}), 0);
+    expect_time(&stage, run_flat(&stage, &(struct ronde_sim_options){.host_of = co_run}), 0);
     CU_ASSERT_EQUAL(run_flat(&stage, &(struct ronde_sim_options){.host_of = beyond}),
                     RONDE_BAD_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "rank 1 on host 4, but it has 4 hosts"));

@@ -23,7 +23,7 @@ typedef enum ronde_status (*swept_job_engine)(const struct ronde_sim_job *job,
                                               struct ronde_sim_result *out_result,
                                               struct ronde_error *error);
 
-/** Sweeps the replay of a graph, which must ask for memory more often than `least`. */
+/** Sweeps the replay of a graph, which must allocate more often than `least`. */
 void swept_graph(swept_graph_engine engine, const struct ronde_platform *platform,
                  const struct ronde_dag *dag, size_t least);
 

@@ -1,6 +1,6 @@
 /**
- * The replay on the quotient says what the replay of the whole graph says: the same time to the last bit, the same
- * certificate, the same busiest link.
+ * The replay on the quotient gives what the replay of the whole graph gives: the same time to the
+ * last bit, the same certificate, the same busiest link.
  */
 #include "support/suite.h"
 #include "swept.h"
@@ -99,10 +99,10 @@ static void compare_algorithm(const struct ronde_platform *platform,
                               const struct ronde_algorithm *algorithm, uint32_t ranks,
                               uint32_t channels, struct tally *tally)
 {
-    const struct ronde_request request = {.collective = algorithm->collective,
-                                          .algorithm = algorithm->name,
-                                          .ranks = ranks,
-                                          .channels = channels};
+    const struct ronde_compile_request request = {.collective = algorithm->collective,
+                                                  .algorithm = algorithm->name,
+                                                  .ranks = ranks,
+                                                  .channels = channels};
     const struct ronde_sim_options options = {0};
     struct ronde_schedule *schedule = NULL;
     if (algorithm->supports(&request, NULL) != RONDE_OK)
@@ -118,12 +118,12 @@ static void compare_all(const char *name)
     struct ronde_platform *platform = open_platform(name);
     struct tally tally = {0};
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; platform && i < count; i++)
         for (uint32_t ranks = 1; ranks <= 64; ranks += ranks < 33 ? 1 : 31) {
-            compare_algorithm(platform, &algorithms[i], ranks, 1, &tally);
+            compare_algorithm(platform, algorithms[i], ranks, 1, &tally);
             if (ranks % 5 == 3)
-                compare_algorithm(platform, &algorithms[i], ranks, 3, &tally);
+                compare_algorithm(platform, algorithms[i], ranks, 3, &tally);
         }
     if (!platform)
         return;
@@ -151,18 +151,18 @@ static void shapes_are_as_their_graphs(void)
                                          {5, 3, 1}, {2, 3, 4}, {4, 4, 4}};
     struct tally tally = {0};
     uint32_t count = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; platform && i < count * 6; i++) {
         const uint32_t *shape = shapes[i % 6];
-        const struct ronde_request request = {.collective = algorithms[i / 6].collective,
-                                              .algorithm = algorithms[i / 6].name,
-                                              .ranks = shape[0] * shape[1] * shape[2],
-                                              .channels = 1,
-                                              .shape_count = shape[2] > 1 ? 3 : 2,
-                                              .shape = {shape[0], shape[1], shape[2]}};
+        const struct ronde_compile_request request = {.collective = algorithms[i / 6]->collective,
+                                                      .algorithm = algorithms[i / 6]->name,
+                                                      .ranks = shape[0] * shape[1] * shape[2],
+                                                      .channels = 1,
+                                                      .shape_count = shape[2] > 1 ? 3 : 2,
+                                                      .shape = {shape[0], shape[1], shape[2]}};
         const struct ronde_sim_options options = {0};
         struct ronde_schedule *schedule = NULL;
-        if (algorithms[i / 6].supports(&request, NULL) != RONDE_OK)
+        if (algorithms[i / 6]->supports(&request, NULL) != RONDE_OK)
             continue;
         CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) ==
                         RONDE_OK);
@@ -205,23 +205,23 @@ static void placements_orders_and_releases_are_seen(void)
     static const char *const names[] = {"ring", "recursive_doubling", "direct"};
     struct tally tally = {0};
     uint64_t state = 4;
-    for (uint32_t trial = 0; platform && trial < 120; trial++) {
-        const uint32_t ranks = trial % 3 == 1 ? 16 : 2 + (uint32_t)(draw(&state) % 31);
+    for (uint32_t benchmark = 0; platform && benchmark < 120; benchmark++) {
+        const uint32_t ranks = benchmark % 3 == 1 ? 16 : 2 + (uint32_t)(draw(&state) % 31);
         uint32_t hosts[64], orders[128];
         double releases_ns[64];
         for (uint32_t i = 0; i < 64; i++) {
-            hosts[i] = (i * 37 + trial) % 64;
+            hosts[i] = (i * 37 + benchmark) % 64;
             releases_ns[i] = (double)(draw(&state) % 5) * 700.25;
         }
         shuffle(orders, ranks, &state);
         shuffle(orders + ranks, ranks, &state);
-        const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                              .algorithm = names[trial % 3],
-                                              .ranks = ranks,
-                                              .channels = 2,
-                                              .channel_orders = orders};
+        const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                      .algorithm = names[benchmark % 3],
+                                                      .ranks = ranks,
+                                                      .channels = 2,
+                                                      .channel_orders = orders};
         const struct ronde_sim_options options = {.host_of = hosts,
-                                                  .release_ns = trial % 4 ? releases_ns : NULL};
+                                                  .release_ns = benchmark % 4 ? releases_ns : NULL};
         struct ronde_schedule *schedule = NULL;
         CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) ==
                         RONDE_OK);
@@ -238,15 +238,15 @@ static void placements_orders_and_releases_are_seen(void)
 
 static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
 {
-    const struct ronde_request request = {.collective = RONDE_ALL_REDUCE,
-                                          .algorithm = algorithm,
-                                          .ranks = ranks};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks};
     struct ronde_schedule *schedule = NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
     return schedule;
 }
 
-/** Expects a refusal that says `text`. */
+/** Expects a refusal that contains `text`. */
 static void refuse(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
                    enum ronde_status status, const char *text)
 {
@@ -292,7 +292,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void)
     if (!platform)
         return;
     const struct ronde_load load = {.count = 1237, .dtype = RONDE_FLOAT32};
-    /* Unequal chunks on a ring, and links that only a sweep can judge. */
+    /* Unequal chunks on a ring, and links that only a sweep can decide. */
     struct ronde_schedule *ring = compile("ring", 24), *direct = compile("direct", 12);
     swept_job(ronde_sim_symmetric, &(struct ronde_sim_job){platform, ring, &load, &costs}, 20);
     swept_job(ronde_sim_symmetric, &(struct ronde_sim_job){platform, direct, &load, &costs}, 20);

@@ -1,6 +1,6 @@
 /**
- * The reader against texts that nobody would write: every golden text cut at every byte and changed in thousands of
- * places, and texts made to cost as much as possible. Each ends in a schedule that round-trips or in one line of error.
+ * The reader against malformed texts: every golden text cut at every byte and changed in thousands of places, and texts
+ * made to cost as much as possible. Each ends in a schedule that round-trips or in one line of error.
  */
 #include "support/files.h"
 #include "support/heap.h"
@@ -250,7 +250,7 @@ static void memory_follows_the_size_of_the_text(void)
     check_cost(2, "", "#\n", 20000, BYTES_AT_LEAST);
 }
 
-/* Runs make orders short to write; a budget keeps a short text from asking for gigabytes. */
+/* Runs make orders short to write; a budget keeps a short text from allocating gigabytes. */
 static void orders_have_a_budget(void)
 {
     check_cost(1048576, "", "channel order 0-1048575\n", 4, BYTES_OF_ORDERS);

@@ -1,7 +1,7 @@
 /* The pure parts of validation: percentiles, errors, winners, crossovers. */
 #include "support/suite.h"
 
-#include "validate.h"
+#include "ronde/validate.h"
 
 #include <math.h>
 
@@ -120,7 +120,7 @@ static void several_crossovers_are_counted_beyond_the_capacity(void)
 static const char *const algorithms[] = {"ring", "tree"};
 static const uint32_t ranks[] = {2, 8};
 
-static struct ronde_validation grid_of(struct ronde_point *points)
+static struct ronde_validation grid_of(struct ronde_grid_point *points)
 {
     return (struct ronde_validation){.collective = RONDE_ALL_REDUCE,
                                      .algorithms = algorithms,
@@ -131,9 +131,9 @@ static struct ronde_validation grid_of(struct ronde_point *points)
                                      .points = points};
 }
 
-static struct ronde_point point(uint64_t bytes, double measured, double simgrid, double closed)
+static struct ronde_grid_point point(uint64_t bytes, double measured, double simgrid, double closed)
 {
-    struct ronde_point result = {.bytes = bytes};
+    struct ronde_grid_point result = {.bytes = bytes};
     result.measured.median = measured;
     result.time_ns[RONDE_SOURCE_MEASURED] = measured;
     result.time_ns[RONDE_SOURCE_SIMGRID] = simgrid;
@@ -141,7 +141,7 @@ static struct ronde_point point(uint64_t bytes, double measured, double simgrid,
     return result;
 }
 
-static void fill(struct ronde_point *points)
+static void fill(struct ronde_grid_point *points)
 {
     points[0] = point(8, 100, 90, 100);
     points[1] = point(8, 200, 220, 100);
@@ -155,7 +155,7 @@ static void fill(struct ronde_point *points)
 
 static void errors_name_the_worst_point_and_the_bias(void)
 {
-    struct ronde_point points[8];
+    struct ronde_grid_point points[8];
     double scratch[8];
     fill(points);
     const struct ronde_validation grid = grid_of(points);
@@ -179,7 +179,7 @@ static void errors_name_the_worst_point_and_the_bias(void)
 
 static void agreement_counts_decided_sizes_only(void)
 {
-    struct ronde_point points[8];
+    struct ronde_grid_point points[8];
     fill(points);
     const struct ronde_validation grid = grid_of(points);
     const struct ronde_agreement simgrid =
@@ -198,7 +198,7 @@ static void agreement_counts_decided_sizes_only(void)
 
 static void measured_differences_below_the_floor_are_noise(void)
 {
-    struct ronde_point points[8];
+    struct ronde_grid_point points[8];
     struct ronde_duel_buffers buffers;
     const uint32_t pair[2] = {0, 1};
     fill(points);
@@ -213,10 +213,10 @@ static void measured_differences_below_the_floor_are_noise(void)
     CU_ASSERT(ronde_duel_winner(&predicted, 0) == -1);
 }
 
-/* Not a single quiet repetition: no error, and nobody wins. */
+/* Not a single quiet repetition: no error, and no winner. */
 static void a_point_without_a_time_says_nothing(void)
 {
-    struct ronde_point points[8];
+    struct ronde_grid_point points[8];
     double scratch[8];
     fill(points);
     points[1] = point(8, 0, 220, 100);

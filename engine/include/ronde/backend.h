@@ -4,10 +4,10 @@
  * Order of calls: probe, open, (supports), load, run, test/wait/abort, unload, close. An open backend belongs to one
  * thread unless it says otherwise. A loaded program may be run many times, one run at a time; run allocates nothing.
  *
- * Groups. A communicator is a list of members: rank r of a launch is whoever's buffers stand at index r of `in` and
- * `out` (ronde_group_pick copies them out of a world's). Several programs may run at once, of disjoint or overlapping
- * groups: from one thread, whose test and wait each move only the run they are given, or each from a thread of its own.
- * Runs never wait for each other, so no order of calls can deadlock; they must not write the same memory.
+ * Groups. A communicator is a list of members: rank r of a launch is the member whose buffers are at index r of `in`
+ * and `out` (ronde_group_pick copies them from those of the world). Several programs may run at once, of disjoint or
+ * overlapping groups: from one thread, whose test and wait each move only the run they are given, or each from a thread
+ * of its own. Runs never wait for each other, so no order of calls can deadlock; they must not write the same memory.
  */
 #ifndef RONDE_BACKEND_H
 #define RONDE_BACKEND_H
@@ -25,8 +25,7 @@ extern "C" {
  */
 struct ronde_blocks {
     const uint64_t *counts; /**< elements of each block, at most the launch's count; NULL = count each */
-    const uint64_t *
-        offsets; /**< elements from the start of the buffer to each block; NULL = pointers says where */
+    const uint64_t *offsets; /**< elements from the start of the buffer to each block; NULL = see pointers */
     void *const *pointers; /**< start of each block, buffer ignored; entries of empty blocks may be NULL */
 };
 
@@ -95,37 +94,44 @@ struct ronde_machine {
     uint32_t cores;              /**< usable processors, 0 if it does not apply */
     uint32_t max_ranks;          /**< ranks the backend can run here */
     uint64_t default_slot_bytes; /**< used when a launch leaves slot_bytes 0 */
-    uint64_t alone_bytes; /**< cpu: bytes of all buffers, times workers, up to which a launch of few ranks wakes no thread */
-    bool is_unbound; /**< cpu: threads do not keep to processors; for the caller of open to set */
+    uint64_t alone_bytes; /**< cpu: bytes of all buffers, times workers, up to which a launch of
+                               few ranks runs on the calling thread alone */
+    bool is_unbound; /**< cpu: threads are not bound to processors; for the caller of open to set */
     /** cpu: the processors (ronde/bind.h), listed by the caller of open and kept until close; NULL = open lists them. */
     const struct ronde_bind *bind;
-    uint32_t devices; /**< that ranks are spread over: more ranks than these share some, whose times say nothing about
-                           links between devices; 0 = ranks are no devices */
+    uint32_t devices; /**< that ranks are spread over: more ranks than these share some, and
+                           their times then do not measure links between devices; 0 = ranks are
+                           no devices */
 };
 
 /** An executor. */
 struct ronde_backend {
     /** Name on the command line. */
     const char *name;
-    /** Is it here, what is it, why not. Errors: UNAVAILABLE with the reason and the package that brings it. */
+    /**
+     * Whether it is available, what it is, or why not. Errors: UNAVAILABLE with the reason and the package that brings
+     * it.
+     */
     enum ronde_status (*probe)(struct ronde_machine *out_machine, struct ronde_error *why_not);
     /** Opens the machine; *out_self is closed by the caller. Errors: NO_MEMORY, UNAVAILABLE, DEVICE. */
     enum ronde_status (*open)(const struct ronde_machine *machine, const struct ronde_mem *mem,
                               void **out_self, struct ronde_error *error);
-    /** Whether this launch of this schedule can run; asked, never guessed. Errors: UNSUPPORTED with a reason. */
+    /** Whether this launch of this schedule can run. Errors: UNSUPPORTED with a reason. */
     enum ronde_status (*supports)(void *self, const struct ronde_schedule *schedule,
                                   const struct ronde_launch *launch, struct ronde_error *why_not);
     /** Prepares a schedule, which must outlive the program. Errors: NO_MEMORY, UNSUPPORTED, DEVICE. */
     enum ronde_status (*load)(void *self, const struct ronde_schedule *schedule, void **out_program,
                               struct ronde_error *error);
-    /** Starts a run and returns. Buffers stay the caller's and must stay put until wait. Errors: as supports; DEVICE. */
+    /**
+     * Starts a run and returns. Buffers stay the caller's and must not move until wait. Errors: as supports; DEVICE.
+     */
     enum ronde_status (*run)(void *program, const struct ronde_launch *launch, void **out_run,
                              struct ronde_error *error);
     /** Whether the run is over; never blocks. Errors: those of the run. */
     enum ronde_status (*test)(void *run, bool *out_done, struct ronde_error *error);
     /** Waits for the end of the run and releases it. Errors: TIMEOUT, DEVICE, those of the run. */
     enum ronde_status (*wait)(void *run, struct ronde_result *out_result, struct ronde_error *error);
-    /** Asks a run to end early; wait then returns TIMEOUT. */
+    /** Requests a run to end early; wait then returns TIMEOUT. */
     void (*abort)(void *run);
     /** Releases a program that is not running; NULL is allowed. */
     void (*unload)(void *program);
@@ -146,15 +152,16 @@ ronde_backend_run_once(const struct ronde_backend *backend, void *self,
  * Checks what every backend refuses alike: unknown dtype or op, slot_bytes below 16, depth below the schedule's
  * minimum, missing buffers or factors, blocks that are too long or disagree between ranks. Reads all tables of blocks.
  * Errors: BAD_ARGUMENT naming the field, its value and the bound; UNSUPPORTED for avg and premul_sum where nothing is
- * reduced, and for blocks of different lengths where the schedule has no v-form.
+ * reduced, for an operator that the type does not have (ronde_op_refusal), and for blocks of different lengths where the
+ * schedule has no v-form.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_launch_check(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
                    struct ronde_error *error);
 
 /**
- * The same for one rank, whose process knows nobody else's buffers: only its entries of the launch's arrays are looked
- * at. Whether blocks of different lengths fit those of the other ranks is not checked. Errors: as ronde_launch_check.
+ * The same for one rank, whose process has no other rank's buffers: only its entries of the launch's arrays are read.
+ * Whether blocks of different lengths fit those of the other ranks is not checked. Errors: as ronde_launch_check.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_launch_check_rank(const struct ronde_schedule *schedule, const struct ronde_launch *launch,

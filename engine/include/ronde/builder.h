@@ -2,8 +2,8 @@
  * The builder: an algorithm states global facts in program order, the engine derives steps, lanes' dependencies,
  * connections and fused operations.
  *
- * Facts are "position p sends these chunks to q, who stores (or reduces) them there" and "position p copies here". The
- * order in which they are stated is the program order of every position. Under rotate symmetry facts are stated for
+ * Facts are "position p sends these chunks to q, which stores (or reduces) them there" and "position p copies here".
+ * The order in which they are stated is the program order of every position. Under rotate symmetry facts are stated for
  * position 0 as the sender only, with `to` as offset; every other position does the same, shifted.
  *
  * Functions return nothing: the builder keeps the first error and turns into a no-op; ronde_schedule_finish returns it.
@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /** What a caller wants compiled. Zeroed fields mean the default. */
-struct ronde_request {
+struct ronde_compile_request {
     enum ronde_collective collective; /**< what */
     const char *algorithm;            /**< name in the registry */
     uint32_t ranks;                   /**< 1 .. RONDE_MAX_RANKS */
@@ -30,8 +30,8 @@ struct ronde_request {
         channel_orders; /**< instead of `order`: one per channel, channels x ranks entries; or NULL */
     uint32_t shape_count; /**< digits of a position (node, local; torus axes); 0 = flat */
     uint32_t shape[RONDE_MAX_SHAPE]; /**< radices, slowest first; their product must be ranks */
-    const uint32_t *source_of; /**< send_recv: per rank, whose input it gets (RONDE_NONE: nobody's), or NULL
-                                           for the rank before it */
+    const uint32_t *source_of;       /**< send_recv: per rank, the rank whose input it receives
+                                    (RONDE_NONE: none); NULL = the rank before it */
 };
 
 /**
@@ -93,7 +93,7 @@ static inline struct ronde_operand ronde_chunk_runs(enum ronde_buffer buffer, ui
  * copied. Owner: consumed by ronde_schedule_finish. Errors: NO_MEMORY; BAD_ARGUMENT for impossible ranks or root.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_builder_create(const struct ronde_request *request, const struct ronde_mem *mem,
+ronde_builder_create(const struct ronde_compile_request *request, const struct ronde_mem *mem,
                      struct ronde_builder **out_builder, struct ronde_error *error);
 
 /** Frees a builder that was not finished; NULL is allowed. */
@@ -177,6 +177,18 @@ ronde_schedule_finish(struct ronde_builder *builder, struct ronde_proof *out_pro
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_schedule_prove_expansion(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
                                struct ronde_proof *out_proof, struct ronde_error *error);
+
+/**
+ * A schedule whose channel c follows orders[c * ranks + position] instead of its own, checked and proved again.
+ *
+ * Owner: the caller destroys *out_schedule, which does not refer to `schedule` or `orders` afterwards.
+ * Errors: NO_MEMORY; REJECTED for what is no order of the ranks, for one that does not begin with the root, and for a
+ * schedule that is only right in its own order.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_schedule_reorder(const struct ronde_schedule *schedule, const uint32_t *orders,
+                       const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
+                       struct ronde_error *error);
 
 #ifdef __cplusplus
 }

@@ -69,7 +69,8 @@ struct ronde_dag {
     struct ronde_dag_op *ops;         /**< in topological order */
     uint32_t edge_count;              /**< edges */
     struct ronde_dag_edge *edges;     /**< grouped by successor */
-    struct ronde_dag_origin *origins; /**< op_count entries, or NULL where nobody asked for names */
+    struct ronde_dag_origin *origins; /**< op_count entries, or NULL where names were not
+                                           requested */
     double launch_ns;                 /**< added to the end time */
     double alpha_ns;  /**< params.alpha_ns: a replay adds it to each route's latency */
     double lane_GBps; /**< params.lane_GBps: cap of each flow in a replay; 0 = none */

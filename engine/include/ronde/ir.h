@@ -2,8 +2,8 @@
  * The step-schedule IR: what every prover, executor, simulator and price reads.
  *
  * A finished schedule is immutable and may be shared by any number of threads. Its structs are public so that the
- * interpreter compiles for a GPU too; nobody outside engine/ writes them. Read programs through `ronde/cursor.h`, which
- * turns relative peers and chunks into absolute ones.
+ * interpreter compiles for a GPU too; only engine/ writes them. Read programs through `ronde/cursor.h`, which turns
+ * relative peers and chunks into absolute ones.
  *
  * Shapes. A *block* is `count` elements. A buffer holds 1 block or one per rank (ronde_collective_in_blocks); each
  * block is cut into `chunks_per_block` chunks, so chunk index = block * chunks_per_block + part. Chunks of `scratch`
@@ -25,22 +25,28 @@ extern "C" {
 /** "at no step that one could wait for". */
 #define RONDE_NEVER (UINT32_MAX - 1)
 
-/** Step operations: enumerator, text, reads source, receives, reduces, sends, writes destination. */
+/**
+ * Step operations: enumerator, text, and what each does, a column of 0 or 1 per property: reads source, receives, reduces,
+ * sends, writes destination, reads destination, sends kept. `sends kept`: what is sent is what is written to the
+ * destination, so it may be read there instead of from a slot. Provers, executors, simulators and prices read the
+ * columns and not the operation; what a byte costs in memory traffic is their sum (ronde_step_touches).
+ */
 #define RONDE_STEP_LIST(X)                                                                         \
-    X(NOP, "nop", 0, 0, 0, 0, 0)       /* waits for its dependencies */                            \
-    X(SEND, "send", 1, 0, 0, 1, 0)     /* source -> slot */                                        \
-    X(RECV, "recv", 0, 1, 0, 0, 1)     /* slot -> destination */                                   \
-    X(RS, "rs", 0, 1, 0, 1, 0)         /* slot -> next slot */                                     \
-    X(RCS, "rcs", 0, 1, 0, 1, 1)       /* slot -> next slot and destination */                     \
-    X(RRC, "rrc", 1, 1, 1, 0, 1)       /* destination <- source o slot */                          \
-    X(RRS, "rrs", 1, 1, 1, 1, 0)       /* source o slot -> next slot */                            \
-    X(RRCS, "rrcs", 1, 1, 1, 1, 1)     /* source o slot -> next slot and destination */            \
-    X(COPY, "copy", 1, 0, 0, 0, 1)     /* destination <- source */                                 \
-    X(REDUCE, "reduce", 1, 0, 1, 0, 1) /* destination <- destination o source */
+    X(NOP, "nop", 0, 0, 0, 0, 0, 0, 0)       /* waits for its dependencies */                      \
+    X(SEND, "send", 1, 0, 0, 1, 0, 0, 0)     /* source -> slot */                                  \
+    X(RECV, "recv", 0, 1, 0, 0, 1, 0, 0)     /* slot -> destination */                             \
+    X(RS, "rs", 0, 1, 0, 1, 0, 0, 0)         /* slot -> next slot */                               \
+    X(RCS, "rcs", 0, 1, 0, 1, 1, 0, 1)       /* slot -> next slot and destination */               \
+    X(RRC, "rrc", 1, 1, 1, 0, 1, 0, 0)       /* destination <- source o slot */                    \
+    X(RRS, "rrs", 1, 1, 1, 1, 0, 0, 0)       /* source o slot -> next slot */                      \
+    X(RRCS, "rrcs", 1, 1, 1, 1, 1, 0, 1)     /* source o slot -> next slot and destination */      \
+    X(COPY, "copy", 1, 0, 0, 0, 1, 0, 0)     /* destination <- source */                           \
+    X(REDUCE, "reduce", 1, 0, 1, 0, 1, 1, 0) /* destination <- destination o source */
 
 /** Operation of a step. */
 enum ronde_step_op {
-#define RONDE_ENUMERATOR(name, text, source, receives, reduces, sends, writes) RONDE_STEP_##name,
+#define RONDE_ENUMERATOR(name, text, source, receives, reduces, sends, writes, rereads, kept)      \
+    RONDE_STEP_##name,
     RONDE_STEP_LIST(RONDE_ENUMERATOR)
 #undef RONDE_ENUMERATOR
         RONDE_STEP_OP_COUNT /**< number of operations */
@@ -120,8 +126,9 @@ struct ronde_program {
     uint32_t range_count;       /**< entries of ranges */
     struct ronde_range *ranges; /**< the rare strided ranges */
     uint32_t scratch_chunks;    /**< chunks of scratch */
-    uint32_t *scratch_part; /**< per step: index into scratch_parts of its first item's part, or NONE when an operand
-                                  in `in` or `out` says it; NULL if the program has no scratch (set by prove) */
+    uint32_t *scratch_part;     /**< per step: index into scratch_parts of its first item's part, or
+                                 NONE when it follows from an operand in `in` or `out`; NULL if
+                                 the program has no scratch (set by prove) */
     uint32_t *scratch_parts; /**< block parts (or virtual block chunks) held by scratch-only operands */
     uint32_t scratch_parts_count;         /**< entries of scratch_parts */
     struct ronde_step_lowering *lowering; /**< one per step (set by lower) */
@@ -134,11 +141,11 @@ enum ronde_symmetry {
     RONDE_SYMMETRY_XOR /**< position p: peers xor p, block digits xor p; ranks a power of two */
 };
 
-/** enumerator, text: what a schedule asks of blocks of different lengths (v-forms). */
+/** enumerator, text: what a schedule requires of blocks of different lengths (v-forms). */
 #define RONDE_V_FORM_LIST(X)                                                                       \
     X(NONE, "none")                 /* blocks must be equally long */                              \
-    X(KNOWN_TO_ALL, "known_to_all") /* every rank knows the length of every block */               \
-    X(DIRECT, "direct")             /* a rank knows those of its own input and output */
+    X(KNOWN_TO_ALL, "known_to_all") /* every rank has the length of every block */                 \
+    X(DIRECT, "direct")             /* a rank has those of its own input and output */
 
 /** Kinds of v-form. */
 enum ronde_v_form {
@@ -170,7 +177,7 @@ enum ronde_proof_method {
     X(UNMATCHED, "unmatched")         /* sends and receives of a connection differ */              \
     X(CYCLE, "cycle")                 /* lane order, dependencies and messages form a cycle */     \
     X(RACE, "race")                   /* two unordered accesses, one of them a write */            \
-    X(UNDEFINED, "undefined")         /* data nobody wrote is used */                              \
+    X(UNDEFINED, "undefined")         /* data that was never written is used */                    \
     X(EXTENT, "extent")               /* operands of one step hold different parts */              \
     X(TWICE, "twice")                 /* a contribution is combined with itself */                 \
     X(WRONG_VALUE, "wrong_value")     /* an output chunk is not what the collective defines */     \
@@ -219,6 +226,25 @@ struct ronde_proof {
     struct ronde_finding findings[RONDE_MAX_FINDINGS]; /**< the first of them */
 };
 
+/**
+ * Which position sends what to which, derived from the steps. Transports and placements depend on it, not on the
+ * collective.
+ */
+struct ronde_traffic {
+    bool has_pure_senders; /**< a position sends and receives nothing, and so may be ahead of all others */
+    bool has_pure_sources; /**< a position writes no output: it only contributes to that of
+                                others */
+    bool reduces;          /**< a step applies the reduction operator */
+    bool sends_results;    /**< a step sends what it has just combined */
+    bool stores_messages;  /**< a step writes a message to memory as it came */
+    /**
+     * Every message goes to the next position, or every message to the one before, and no order has been chosen yet:
+     * the order of each channel is a route through the machine that can still be chosen (ronde_schedule_reorder). False
+     * for two ranks, where every schedule would have it, and for send_recv, which names ranks and has no order.
+     */
+    bool is_route;
+};
+
 /** A schedule. Created by ronde_schedule_finish or ronde_schedule_read, both of which check and prove it. */
 struct ronde_schedule {
     enum ronde_collective collective;
@@ -226,8 +252,8 @@ struct ronde_schedule {
     uint32_t ranks;
     uint32_t root;             /**< rank; 0 where the collective has none */
     uint32_t chunks_per_block; /**< m >= 1 */
-    uint32_t *source_of; /**< send_recv: per rank, whose input it gets, RONDE_NONE for nobody's; NULL = the
-                                      rank before it, modulo ranks */
+    uint32_t *source_of; /**< send_recv: per rank, the rank whose input it receives, RONDE_NONE
+                              for none; NULL = the rank before it, modulo ranks */
     enum ronde_symmetry symmetry;
     uint32_t shape_count; /**< rotate: digits of a position; 0 or 1 = one digit, modulo ranks */
     uint32_t shape[RONDE_MAX_SHAPE]; /**< radices, slowest first; their product is ranks */
@@ -241,9 +267,10 @@ struct ronde_schedule {
     uint32_t program_count;
     struct ronde_program *programs;
     uint32_t *program_of; /**< per position, index into programs; NULL when symmetric (program 0) */
-    uint32_t max_chunk_count; /**< largest chunk_count of any step, at least 1 */
-    uint32_t max_lane_count;  /**< largest lane_count of any program */
-    enum ronde_v_form v_form; /**< whether blocks may differ in length (set by prove) */
+    uint32_t max_chunk_count;     /**< largest chunk_count of any step, at least 1 */
+    uint32_t max_lane_count;      /**< largest lane_count of any program */
+    enum ronde_v_form v_form;     /**< whether blocks may differ in length (set by prove) */
+    struct ronde_traffic traffic; /**< set by check */
     struct ronde_proof proof;
     uint64_t hash;             /**< of the canonical content: equal hash, equal schedule */
     struct ronde_arena *arena; /**< owns everything above */
@@ -261,6 +288,15 @@ RONDE_API bool ronde_step_reduces(enum ronde_step_op op);
 RONDE_API bool ronde_step_sends(enum ronde_step_op op);
 /** Whether it writes its destination operand. */
 RONDE_API bool ronde_step_writes(enum ronde_step_op op);
+/** Whether it reads its destination operand before it writes it. */
+RONDE_API bool ronde_step_reads_destination(enum ronde_step_op op);
+/** Whether the message it produces is what it writes to its destination operand. */
+RONDE_API bool ronde_step_sends_kept(enum ronde_step_op op);
+/**
+ * Memory accesses per byte of the operation's chunks where messages travel through slots: one for each operand it reads or
+ * writes, one for a message it consumes, one for a message it produces. 0 for nop alone, and for an operation out of range.
+ */
+RONDE_API uint32_t ronde_step_touches(enum ronde_step_op op);
 /** Printed name of a kind of v-form; "?" if out of range. */
 RONDE_API const char *ronde_v_form_text(enum ronde_v_form v_form);
 /** Printed name of a violation kind. */
@@ -279,6 +315,15 @@ RONDE_API uint32_t ronde_schedule_source(const struct ronde_schedule *schedule, 
 
 /** Frees a schedule; NULL is allowed. */
 RONDE_API void ronde_schedule_destroy(struct ronde_schedule *schedule);
+
+/** Blocks that ranks move, all channels together. */
+struct ronde_volume {
+    double sent;     /**< the most any rank sends */
+    double received; /**< the most any rank receives */
+};
+
+/** What the busiest rank of a schedule sends and receives, in blocks of a launch; looks at every step of every rank. */
+RONDE_API struct ronde_volume ronde_schedule_volume(const struct ronde_schedule *schedule);
 
 #ifdef __cplusplus
 }

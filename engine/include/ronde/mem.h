@@ -19,10 +19,10 @@ extern "C" {
  */
 typedef void *(*ronde_resize)(void *self, void *old, size_t old_bytes, size_t new_bytes);
 
-/** An allocator. Passed by const pointer and never copied behind the caller's back. */
+/** An allocator. Passed by const pointer and never copied. */
 struct ronde_mem {
     ronde_resize resize; /**< the one function */
-    void *self;          /**< handed to it unchanged */
+    void *self;          /**< passed to it unchanged */
 };
 
 /** The allocator of the C library; the only place that calls malloc. */

@@ -33,8 +33,9 @@ struct ronde_quotient {
     struct ronde_time_params params;       /**< as requested */
     struct ronde_dag *
         dag; /**< operations of position 0, with origins; src is 0, dst the offset to the receiver */
-    bool is_uniform; /**< bytes and delays in dag hold at every position; else ask ronde_quotient_bytes */
-    struct ronde_arena *arena;           /**< owns what follows */
+    bool is_uniform;           /**< bytes and delays in dag hold at every position; else see
+                          ronde_quotient_bytes */
+    struct ronde_arena *arena; /**< owns what follows */
     const struct ronde_dag_sizes *sizes; /**< the chunks of the load */
 };
 
@@ -50,7 +51,7 @@ ronde_quotient_create(const struct ronde_quotient_request *request, const struct
 /** Frees a quotient; NULL is allowed. */
 RONDE_API void ronde_quotient_destroy(struct ronde_quotient *quotient, const struct ronde_mem *mem);
 
-/** The offset to the position of a predecessor: of whoever sent, of whoever frees the slot, or none. */
+/** The offset to the position of a predecessor: of the sender, of the receiver that frees the slot, or none. */
 RONDE_API uint32_t ronde_quotient_offset(const struct ronde_quotient *quotient, uint32_t op,
                                          const struct ronde_dag_edge *edge);
 

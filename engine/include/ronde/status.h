@@ -1,8 +1,8 @@
 /**
  * Status codes and the caller-supplied error record.
  *
- * A code is for the program, the message for the person. Messages are lower case, name the place, the value and the
- * bound, and end without a full stop.
+ * A code is for the program, the message for the user. Messages are lower case, name the place, the
+ * value and the bound, and end without a full stop.
  */
 #ifndef RONDE_STATUS_H
 #define RONDE_STATUS_H

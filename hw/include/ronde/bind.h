@@ -1,8 +1,8 @@
 /**
- * Which processors the workers of one machine keep to: threads of the cpu backend, ranks that are processes.
+ * Affinity of the workers of one machine: threads of the cpu backend, ranks that are processes.
  *
- * The usable processors, near ones beside each other, are cut into one group per worker: whole cores while there are
- * enough, and of one memory, so that what a worker touches first lies near it and stays so.
+ * The usable processors, ordered so that near ones are adjacent, are cut into one group per worker: whole cores while there
+ * are enough, and of one NUMA node, so that memory a worker touches first is local to it and stays so.
  */
 #ifndef RONDE_BIND_H
 #define RONDE_BIND_H
@@ -16,15 +16,15 @@ extern "C" {
 /** The processors of this machine. */
 struct ronde_bind {
     const struct ronde_mem *mem;  /**< owns the list */
-    struct ronde_processor *list; /**< near ones beside each other */
+    struct ronde_processor *list; /**< near ones adjacent */
     uint32_t count;               /**< of list */
-    const char *source; /**< "hwloc", or "numbers": the system's, where hwloc cannot be asked */
+    const char *source; /**< "hwloc", or "numbers": the system's, where hwloc is not there */
 };
 
 /** A run of a list of processors. */
 struct ronde_bind_group {
     uint32_t begin; /**< first entry */
-    uint32_t end;   /**< one past the last; begin = end: the worker is left to the system */
+    uint32_t end;   /**< one past the last; begin = end: the worker is not bound */
 };
 
 /** Lists the processors. Owner: the caller closes *out_bind. Errors: NO_MEMORY. */
@@ -34,7 +34,7 @@ ronde_bind_open(const struct ronde_mem *mem, struct ronde_bind *out_bind, struct
 /** Frees the list. */
 RONDE_API void ronde_bind_close(struct ronde_bind *bind);
 
-/** Keeps those processors that the calling thread may use now; `out_list` has room for all. Returns how many. */
+/** Writes those processors that the calling thread may use now; `out_list` has room for all. Returns how many. */
 RONDE_API uint32_t ronde_bind_usable(const struct ronde_bind *bind,
                                      struct ronde_processor *out_list);
 
@@ -50,9 +50,9 @@ RONDE_API bool ronde_bind_take(const struct ronde_processor *list, struct ronde_
 typedef void (*ronde_bind_visitor)(void *context, uint32_t rank);
 
 /**
- * Visits ranks in order, each on the processors where the cpu backend will run it if this thread calls it, so that memory
- * that the visit touches first lies near them. In the end the thread may use what it could before, and is where rank 0
- * will run. Without processors (`bind` NULL or empty), memory, or the system's consent visits happen where the thread is.
+ * Calls `visit` for ranks in order, bound to the processors where the cpu backend will run the rank if this thread starts
+ * it, so that memory that is touched first there is local to them. Afterwards the thread's affinity is as before, and it
+ * is where rank 0 will run. Without processors (`bind` NULL or empty), memory, or permission nothing is bound.
  */
 RONDE_API void ronde_bind_visit(const struct ronde_bind *bind, uint32_t ranks,
                                 ronde_bind_visitor visit, void *context);

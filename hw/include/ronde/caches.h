@@ -1,5 +1,5 @@
 /**
- * What its data costs a core, measured by copying: near and far, alone with it and after another core.
+ * What accesses to data cost a core, measured by copying: cached near and far, its own and what another core just used.
  */
 #ifndef RONDE_CACHES_H
 #define RONDE_CACHES_H
@@ -13,7 +13,7 @@ extern "C" {
 
 /**
  * Measures everything of ronde_cache_facts but poll_ns, on all processors of this process at once where they do not
- * talk to each other, and between two where they do. Takes some seconds. Errors: UNAVAILABLE on fewer than two
+ * communicate, and between two where they do. Takes some seconds. Errors: UNAVAILABLE on fewer than two
  * processors or in a build without threads; NO_MEMORY; DEVICE when the system refuses a thread.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status

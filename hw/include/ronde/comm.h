@@ -1,9 +1,9 @@
 /**
  * Communicators: ranks that are processes, on one machine or on several, running schedules together.
  *
- * How processes find each other is up to the caller: one callback that gathers bytes of all ranks (ronde_comm_create),
- * or a rendezvous at rank 0 (ronde_comm_join). Which of a launcher's ranks this process is, ronde_launcher_find tells, and
- * ronde_comm_launch joins them.
+ * How processes find each other is up to the caller: one callback that allgathers bytes (ronde_comm_create), or a
+ * rendezvous at rank 0 (ronde_comm_join). ronde_launcher_find determines which of a launcher's ranks this process is,
+ * and ronde_comm_launch joins them.
  *
  * Calls marked collective must be made by all ranks of a communicator, in the same order. A run is checked against the
  * other ranks' before data moves: ranks that disagree all get an error that names two of them.
@@ -27,17 +27,17 @@ extern "C" {
 /** Bytes of a job's token, the terminating zero included. */
 #define RONDE_TOKEN_BYTES 128u
 
-/** Draws a token that nobody guesses: 128 bits of the system's. Errors: DEVICE. */
+/** Draws an unguessable token: 128 random bits of the system's. Errors: DEVICE. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES],
                                                               struct ronde_error *error);
 
-/** Told about what was refused and did no harm, such as a stranger at the rendezvous; one line without end. */
+/** Called with a note on what was refused without harm, such as a foreign connection at the rendezvous; one line without newline. */
 typedef void (*ronde_on_note)(void *self, const char *text);
 
 /** How messages travel between processes: enumerator, text. */
 #define RONDE_TRANSPORT_LIST(X)                                                                    \
     X(AUTO, "auto") /* hybrid; a build without UCX can do so where all ranks are on one host */    \
-    X(PROC, "proc") /* shared memory of one machine */                                             \
+    X(SHM, "proc")  /* shared memory of one machine */                                             \
     X(UCX, "ucx")   /* whatever UCX finds, everywhere: InfiniBand, RoCE, TCP, shared memory */     \
     X(HYBRID, "hybrid") /* shared memory inside a host, UCX between hosts */
 
@@ -49,14 +49,7 @@ enum ronde_transport {
         RONDE_TRANSPORT_COUNT /**< number of transports */
 };
 
-/** Whether messages between GPUs of different machines leave and arrive in the memory of the GPUs, not in the host's. */
-enum ronde_gpu_direct {
-    RONDE_GPU_DIRECT_AUTO, /**< where all ranks' UCX and GPUs can */
-    RONDE_GPU_DIRECT_ON,   /**< loading on GPUs is refused where one of them cannot */
-    RONDE_GPU_DIRECT_OFF   /**< never */
-};
-
-/** Bytes of a host's name, the terminating zero included. */
+/** Bytes of a host_id, the terminating zero included. */
 #define RONDE_HOST_ID_BYTES 64u
 
 /** How a schedule is loaded. */
@@ -65,21 +58,20 @@ struct ronde_comm_plan {
     uint32_t depth;      /**< the most slots of any launch; 0 = ronde_launch_depth's default */
 };
 
-/** Choices of a communicator; zeroed means all defaults. The same on all ranks, but for the host and the note. */
+/** Options of a communicator; zeroed means all defaults. The same on all ranks, but for host_id and note. */
 struct ronde_comm_options {
     enum ronde_transport transport; /**< how messages travel */
     uint64_t timeout_ns; /**< limit of every collective call but a run; 0 = RONDE_COMM_TIMEOUT_NS */
     struct ronde_comm_plan plan; /**< of schedules that are loaded without one */
     const char *host_id; /**< name of this rank's host: ranks that share memory do so only under one name; NULL = by
                               the network's name space */
-    ronde_on_note note;               /**< told about what was refused; NULL = nobody */
-    void *note_self;                  /**< handed to it */
-    enum ronde_gpu_direct gpu_direct; /**< of ronde_cuda_open_rank; a rank that says OFF says so for all */
+    ronde_on_note note; /**< called with what was refused; NULL = not reported */
+    void *note_self;    /**< its argument */
 };
 
-/** The caller's way to gather bytes before there is a communicator. */
+/** The caller's allgather, used before there is a communicator. */
 struct ronde_bootstrap {
-    void *self;     /**< handed to the callback */
+    void *self;     /**< the callback's argument */
     uint32_t rank;  /**< of this process */
     uint32_t ranks; /**< of the communicator */
     /** Gathers `bytes` bytes of every rank into out_all, in order of ranks; called by all ranks together. */
@@ -93,7 +85,7 @@ struct ronde_join {
                             machine and find each other by the token alone */
     uint16_t port; /**< the same on all ranks */
     int listener; /**< rank 0: a listening socket that is taken over, instead of host and port; 0 = none */
-    const char *token; /**< the job's secret, not empty; who does not know it is refused */
+    const char *token; /**< the job's secret, not empty; a connection without it is refused */
     uint32_t rank;     /**< of this process */
     uint32_t ranks;    /**< of the communicator */
 };
@@ -115,14 +107,14 @@ ronde_comm_create(const struct ronde_bootstrap *bootstrap, const struct ronde_co
                   const struct ronde_mem *mem, struct ronde_comm **out_comm,
                   struct ronde_error *error);
 
-/** The same of ranks that meet at an address. Errors: those of ronde_comm_create; IO for a port already taken. */
+/** The same of ranks that rendezvous at an address. Errors: those of ronde_comm_create; IO for a port already taken. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_join(const struct ronde_join *join, const struct ronde_comm_options *options,
                 const struct ronde_mem *mem, struct ronde_comm **out_comm,
                 struct ronde_error *error);
 
 /**
- * Divides a communicator: ranks of one color form a new one, in order of key, then of rank. Collective.
+ * Splits a communicator: ranks of one color form a new one, in order of key, then of rank. Collective.
  *
  * Color RONDE_NONE takes no part: *out_comm is NULL. Owner: the caller destroys *out_comm, before or after `comm`.
  * Errors: those of ronde_comm_create; those of the communicator.
@@ -132,8 +124,8 @@ ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
                  struct ronde_comm **out_comm, struct ronde_error *error);
 
 /**
- * Leaves: not collective. Programs must have been unloaded. NULL is allowed. Does nothing in a process forked since the
- * communicator was made, to which neither it nor its programs belong.
+ * Destroys it on this rank: not collective. Programs must have been unloaded. NULL is allowed. Does nothing in a
+ * process forked since the communicator was made, to which neither it nor its programs belong.
  */
 RONDE_API void ronde_comm_destroy(struct ronde_comm *comm);
 
@@ -153,19 +145,20 @@ RONDE_API bool ronde_comm_is_crowded(const struct ronde_comm *comm);
 RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);
 
 /**
- * An allocator of memory that the other ranks read and write without copying it first: buffers of runs are best taken from it.
+ * An allocator of memory that the other ranks read and write without copying it first: buffers of runs are best taken
+ * from it.
  *
  * Blocks are whole pages, taken from the system at once; up to the machine's memory. Blocks must be freed before the
  * communicator is destroyed, and belong to the thread of the communicator. Where a transport has no such memory, the
  * communicator's own allocator. Owner: the communicator.
  *
- * After a run that has failed ranks that have not heard of it may still write: what the run's buffers hold is undefined
- * until the communicator is destroyed. They may be freed at once; the allocator gives that memory to nobody, and
- * refuses whatever is asked of it from then on.
+ * After a failed run, ranks that have not yet received the failure may still write: what the run's buffers hold is
+ * undefined until the communicator is destroyed. They may be freed at once; the allocator does not reuse that memory,
+ * and refuses every allocation from then on.
  */
 RONDE_API const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm);
 
-/** Gathers bytes of all ranks, in order of ranks; what 0 bytes gather is a barrier. Collective. Errors: the communicator's. */
+/** Allgathers bytes of all ranks, in order of ranks; with 0 bytes a barrier. Collective. Errors: the communicator's. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes, void *out_all,
                      struct ronde_error *error);
@@ -194,16 +187,16 @@ RONDE_API void ronde_comm_unload(struct ronde_comm_program *program);
 /**
  * Starts a run. Collective over one communicator: one run at a time, in the same order on all ranks.
  *
- * Of the launch's arrays by rank (in, out, in_blocks, out_blocks, factors) only this rank's entry is looked at, and
- * only memory of this rank is touched. Buffers must stay put until the run is over. Allocates scratch only when a
- * launch needs more than all earlier ones. Errors: BAD_ARGUMENT, UNSUPPORTED as ronde_launch_check; BAD_ARGUMENT where a
- * run of this communicator is not over, or slot and depth are more than was loaded; the communicator's.
+ * Of the launch's arrays by rank (in, out, in_blocks, out_blocks, factors) only this rank's entry is read, and only
+ * memory of this rank is touched. Buffers must stay valid until the run is over. Allocates scratch only when a launch
+ * needs more than all earlier ones. Errors: BAD_ARGUMENT, UNSUPPORTED as ronde_launch_check; BAD_ARGUMENT where a run
+ * of this communicator is not over, or slot and depth are more than was loaded; the communicator's.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
                                                             const struct ronde_launch *launch,
                                                             struct ronde_error *error);
 
-/** Moves a run on; *out_done: it is over. Never blocks. Errors: as wait. */
+/** Progresses a run; *out_done: it is over. Never blocks. Errors: as wait. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_test(struct ronde_comm_program *program, bool *out_done, struct ronde_error *error);
 
@@ -219,13 +212,13 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_wait(struct ronde_comm_p
 
 /**
  * A communicator through the backend interface, where a whole machine is expected: self is the communicator (open
- * refuses), programs are loaded with its plan, buffers of other ranks are not looked at.
+ * refuses), programs are loaded with its plan, buffers of other ranks are not read.
  */
 extern RONDE_API const struct ronde_backend ronde_backend_comm;
 
 /**
- * Whether UCX, as it is here, reads and writes the memory of GPUs (GPUDirect): whether it does where ranks run on GPUs
- * their own drivers decide as well. Errors: UNAVAILABLE with what is missing.
+ * Whether the UCX found here reads and writes GPU memory (GPUDirect); where ranks run on GPUs it also depends on their
+ * drivers whether it does. Errors: UNAVAILABLE with what is missing.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpu_direct_probe(struct ronde_error *why_not);
 
@@ -235,52 +228,52 @@ RONDE_API bool ronde_transport_available(enum ronde_transport transport, const c
 /** Printed name of a transport; "?" if out of range. */
 RONDE_API const char *ronde_transport_text(enum ronde_transport transport);
 
-/** How a launcher's processes can hand each other bytes before they have met. */
+/** The process manager by which a launcher's processes can exchange bytes before the rendezvous. */
 enum ronde_manager {
-    RONDE_MANAGER_NONE, /**< not at all, or they need not: one host, or a known place to meet */
+    RONDE_MANAGER_NONE, /**< none, or none needed: one host, or a known address */
     RONDE_MANAGER_PMI,  /**< the process manager interface over a socket, its first version */
     RONDE_MANAGER_PMIX  /**< PMIx */
 };
 
-/** Who started this process, and as which rank. */
+/** The launcher that started this process, and its rank. */
 struct ronde_launcher {
-    const char *name; /**< "ronde", "torchrun", "open mpi", "pmi", "mvapich", "slurm", "pmix"; NULL = nobody */
+    const char *name; /**< "ronde", "torchrun", "open mpi", "pmi", "mvapich", "slurm", "pmix"; NULL = none */
     uint32_t rank;                 /**< of this process */
     uint32_t ranks;                /**< of the job */
-    char host[256];                /**< where rank 0 is to be met, or empty */
-    uint16_t port;                 /**< there, or 0 */
-    char token[RONDE_TOKEN_BYTES]; /**< what the launcher calls the job, or empty */
-    enum ronde_manager manager;    /**< whom ronde_comm_launch asks first */
+    char host[256];                /**< rank 0's host, or empty */
+    uint16_t port;                 /**< rank 0's port, or 0 */
+    char token[RONDE_TOKEN_BYTES]; /**< the launcher's name of the job, or empty */
+    enum ronde_manager manager;    /**< which ronde_comm_launch uses first */
     int pmi;                       /**< the socket of RONDE_MANAGER_PMI */
-    bool is_open; /**< the manager had to be asked already, and waits for ronde_comm_launch or ronde_launcher_close */
+    bool is_open; /**< a session with the manager is open, until ronde_comm_launch or ronde_launcher_close */
 };
 
-/** Looks up a variable of the environment: getenv, or what a test says. */
+/** Looks up a variable of the environment: getenv, or a test's own. */
 typedef const char *(*ronde_lookup)(void *self, const char *name);
 
 /**
- * Finds out which rank of which launcher this process is. The first complete set of variables counts, and sets are
- * never mixed: RONDE_*, torchrun, whoever is known to have started this very process, Open MPI, PMI, MVAPICH, Slurm,
+ * Determines which rank of which launcher this process is. The first complete set of variables counts, and sets are
+ * never mixed: RONDE_*, torchrun, a launcher known to have started this very process, Open MPI, PMI, MVAPICH, Slurm,
  * PMIx. docs/processes.md has the table.
  *
- * lookup NULL asks the environment of this process. Errors: BAD_ARGUMENT for a set that contradicts itself, naming
- * variable and value; those of asking a launcher that tells rank or ranks only when asked (PMI_PORT, prterun).
+ * lookup NULL reads the environment of this process. Errors: BAD_ARGUMENT for a set that contradicts itself, naming
+ * variable and value; those of querying a launcher that sets no variable for rank or ranks (PMI_PORT, prterun).
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_launcher_find(ronde_lookup lookup, void *self,
                                                                  struct ronde_launcher *out_launcher,
                                                                  struct ronde_error *error);
 
-/** Takes leave of a launcher's manager that was asked and will not be any more; leaves a zeroed launcher. */
+/** Closes an open session with a launcher's manager; leaves a zeroed launcher. */
 RONDE_API void ronde_launcher_close(struct ronde_launcher *launcher);
 
 /**
- * Makes a communicator of the ranks that a launcher has started. Its process manager tells all where rank 0 listens, and
- * a secret that is drawn; where there is none, or nobody answers, the ranks meet at the launcher's host and port, or by
- * the token on one machine. Collective, once per process: others come from ronde_comm_split. A process that uses MPI
- * leaves PMI to it, and passes ronde_comm_create a callback.
+ * Makes a communicator of the ranks that a launcher has started. Its process manager broadcasts rank 0's address and a
+ * secret that is drawn; where there is none, or it does not reply, the ranks rendezvous at the launcher's host and
+ * port, or by the token on one machine. Collective, once per process: others come from ronde_comm_split. A process that
+ * uses MPI leaves PMI to it, and passes ronde_comm_create a callback.
  *
- * Owner: the caller destroys *out_comm. Errors: those of ronde_comm_join, and of a manager that has begun to answer; they
- * say what was tried before.
+ * Owner: the caller destroys *out_comm. Errors: those of ronde_comm_join, and of a manager that has begun to reply;
+ * they name what was tried before.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comm_launch(const struct ronde_launcher *launcher, const struct ronde_comm_options *options,

@@ -15,9 +15,9 @@ extern "C" {
 
 /**
  * Opens ronde_backend_cuda on chosen devices, by their numbers among the visible ones; devices NULL takes all, as the
- * backend's own open does. A program runs on the first of them, as many as it has ranks. They must reach each other's
- * memory. Owner: the caller closes *out_self through the backend. Errors: as open; BAD_ARGUMENT for a device that is
- * not there; UNAVAILABLE naming two that do not reach each other.
+ * backend's own open does. A program runs on the first of them, as many as it has ranks. They must have peer
+ * access to each other. Owner: the caller closes *out_self through the backend. Errors: as open; BAD_ARGUMENT for a
+ * device that does not exist; UNAVAILABLE naming two without peer access.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem *mem,
@@ -25,17 +25,17 @@ ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem 
 
 /**
  * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. Ranks of
- * one machine reach each other's devices, those of several go through memory of the host. Opening is collective: all
- * ranks call it, and all fail where one does. load, unload, run and prepare are so from then on, in the same order in all
- * processes; of a launch's arrays only this rank's entry is looked at. Slots and depth of launches are at most those of the communicator's plan. After a failure, that of
- * another process included, it only repeats its error, as communicators do. Owner: the caller closes *out_self
- * through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
+ * one machine map each other's device memory, those of several go through memory of the host. Opening is collective: all
+ * ranks call it, and all fail where one does. load, unload, run and prepare are collective too, in the same order in all
+ * processes; of a launch's arrays only this rank's entry is read. Slots and depth of launches are at most those of the
+ * communicator's plan. After a failure, that of another process included, it only repeats its error, as communicators do.
+ * Owner: the caller closes *out_self through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device, const struct ronde_mem *mem,
                      void **out_self, struct ronde_error *error);
 
-/** How processes of one machine let each other into memory of their devices: enumerator, text. */
+/** How processes of one machine share memory of their devices: enumerator, text. */
 #define RONDE_SHARING_LIST(X)                                                                        \
     X(AUTO, "auto")             /* descriptor where driver and device have it, else ipc */           \
     X(IPC, "ipc")               /* CUDA's IPC handles: processes share an IPC name space */          \
@@ -53,6 +53,13 @@ enum ronde_sharing {
 /** Printed name of a way to share; "?" if out of range. */
 RONDE_API const char *ronde_sharing_text(enum ronde_sharing sharing);
 
+/** Whether messages between GPUs of different machines are sent from and received in memory of the GPUs, not the host's. */
+enum ronde_gpu_direct {
+    RONDE_GPU_DIRECT_AUTO, /**< where all ranks' UCX and GPUs can */
+    RONDE_GPU_DIRECT_ON,   /**< loading on GPUs is refused where one of them cannot */
+    RONDE_GPU_DIRECT_OFF   /**< never */
+};
+
 /** What ronde_cuda_open_with opens; zeroed means all defaults. */
 struct ronde_cuda_choices {
     const uint32_t *devices; /**< numbers among the visible; NULL = the first device_count, or all */
@@ -60,8 +67,10 @@ struct ronde_cuda_choices {
     struct ronde_comm *comm; /**< whose ranks are processes, or NULL: all ranks are here */
     uint32_t ranks; /**< with a communicator: how many of a schedule's ranks this process has; 0 = one per device */
     enum ronde_sharing sharing; /**< with a communicator */
-    bool may_bridge; /**< messages between devices that do not reach each other go through the host's memory, over
-                          PCIe twice; without it such devices are refused */
+    bool may_stage_in_host; /**< messages between devices without peer access go through the host's memory,
+                                 over PCIe twice; without it such devices are refused */
+    enum ronde_gpu_direct
+        gpu_direct; /**< with a communicator over several machines; OFF at one rank is OFF for all */
 };
 
 /**
@@ -70,7 +79,7 @@ struct ronde_cuda_choices {
  * With a communicator, schedules have as many ranks as all processes together: process p's follow those of p-1, spread
  * over its devices like those of a process alone. More than one rank or device in a process takes a communicator whose
  * processes are all on one host. Loading and running are as for ronde_cuda_open_rank; of a launch's arrays the entries
- * of the ranks here are looked at. Owner: as ronde_cuda_open_rank. Errors: as ronde_cuda_open; UNSUPPORTED for several
+ * of the ranks here are read. Owner: as ronde_cuda_open_rank. Errors: as ronde_cuda_open; UNSUPPORTED for several
  * ranks where processes are on several hosts; UNAVAILABLE for a way to share that driver or device do not have.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
@@ -78,17 +87,17 @@ ronde_cuda_open_with(const struct ronde_cuda_choices *choices, const struct rond
                      void **out_self, struct ronde_error *error);
 
 /**
- * Memory of an open backend's device, by its index among those opened, for buffers of launches: all of them use it, and where
- * driver and device have memory by handles, adapters of a network are let into it. Blocks are whole grains of the driver's
- * (2 MiB), taken from it at once. The host does not touch it. Blocks must be freed, with their length, before the backend
- * is closed. Owner: the backend. NULL beyond the last device.
+ * Memory of an open backend's device, by its index among those opened, for buffers of launches: all of them can access
+ * it, and where driver and device have memory by handles, network adapters can too. Blocks are whole multiples of the
+ * driver's granularity (2 MiB), allocated from it at once. The host does not access it. Blocks must be freed, with their
+ * length, before the backend is closed. Owner: the backend. NULL beyond the last device.
  */
 RONDE_API const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t index);
 
 /**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
  * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is
- * captured. The launch's arrays may go afterwards, its buffers stay.
+ * captured. The launch's arrays may be freed afterwards, its buffers must stay.
  *
  * Errors: as supports; BAD_ARGUMENT for a buffer the device cannot use, or while a run is under way; NO_MEMORY; DEVICE.
  */
@@ -98,9 +107,9 @@ ronde_cuda_prepare(void *program, const struct ronde_launch *launch, struct rond
 /** Devices that a loaded program runs on: the first so many of those opened, each with a part of the ranks. */
 RONDE_API uint32_t ronde_cuda_parts(const void *program);
 
-/** Index, among the devices opened, of the one a rank of a loaded program is on. Its buffers are best there. RONDE_NONE for
- * a rank of another process. */
-RONDE_API uint32_t ronde_cuda_part_of(const void *program, uint32_t rank);
+/** Index, among the devices opened, of the one a rank of a loaded program is on; its buffers should be there. RONDE_NONE
+ * for a rank of another process. */
+RONDE_API uint32_t ronde_device_program_of(const void *program, uint32_t rank);
 
 /**
  * Enqueues one run of the launch that was prepared and returns: in streams[d] (a cudaStream_t of device d), one per
@@ -112,12 +121,12 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_enqueue(void *program, v
                                                                 struct ronde_error *error);
 
 /**
- * After the streams were synchronised: whether all enqueued runs went through. Errors: TIMEOUT naming a rank, a lane and
+ * After the streams were synchronised: whether all enqueued runs completed. Errors: TIMEOUT naming a rank, a lane and
  * what it waits for; the program must then be prepared again. DEVICE.
- * Where ranks are processes of one machine, runs in streams learn of a lost one by their time limit, or by this call, which
- * may be made while they are under way and then ends them. Where they are on several, a thread of the program's moves
- * their messages: from enqueue until this call has returned the communicator is that thread's, and no other call of it
- * or of its programs is allowed; a lost rank ends the runs, and this call says so.
+ * Where ranks are processes of one machine, runs in streams end after a lost rank by their time limit, or by this call, which
+ * may be made while they are under way. Where they are on several, a progress thread of the program moves their
+ * messages: from enqueue until this call has returned the communicator belongs to that thread, and no other call of it or
+ * of its programs is allowed; a lost rank ends the runs, and this call returns the error.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_check(void *program,
                                                               struct ronde_error *error);

@@ -1,8 +1,8 @@
 /**
- * The NVIDIA GPUs of this machine, as its driver describes them: what they are and how they reach each other. hwloc, where
- * it is there, adds what each of them is near to.
+ * The NVIDIA GPUs of this machine, as its driver describes them: what they are and the paths between them. hwloc, where it
+ * is there, adds the memory, processors and adapters near each of them.
  *
- * Asked through the driver's management library (NVML), which is looked for when it is needed, so no build depends on it.
+ * Read through the driver's management library (NVML), which is loaded when it is needed, so no build depends on it.
  */
 #ifndef RONDE_GPUS_H
 #define RONDE_GPUS_H
@@ -16,7 +16,7 @@ extern "C" {
 /** The most GPUs a survey holds. */
 #define RONDE_SURVEY_GPUS 32u
 
-/** How two GPUs reach each other, the nearest first: enumerator, nvidia-smi's word, meaning. */
+/** The path between two GPUs, the shortest first: enumerator, nvidia-smi's abbreviation, meaning. */
 #define RONDE_GPU_PATH_LIST(X)                                                                     \
     X(SELF, "X", "the same GPU")                                                                   \
     X(NVLINK, "NV", "NVLink, directly or through switches; the number of links follows")           \
@@ -39,14 +39,14 @@ enum ronde_gpu_path {
 /** A GPU. */
 struct ronde_gpu_facts {
     char name[64];                /**< the product's */
-    char bus[32];                 /**< its place on PCIe */
+    char bus[32];                 /**< its PCIe address */
     uint64_t memory_bytes;        /**< of its own */
     uint32_t nvlinks;             /**< that are up */
     uint32_t switch_links;        /**< of these, those into switches */
-    struct ronde_gpu_place place; /**< as hwloc sees it; place.bus "" = it does not */
+    struct ronde_gpu_place place; /**< by hwloc; place.bus "" = unknown to it */
 };
 
-/** What there is. */
+/** The GPUs of this machine. */
 struct ronde_gpu_survey {
     char driver[80]; /**< version of the driver */
     uint32_t cuda;   /**< newest CUDA it runs: 1000 * major + 10 * minor */
@@ -57,9 +57,9 @@ struct ronde_gpu_survey {
 };
 
 /**
- * Asks the driver, and hwloc. Time: some milliseconds, or seconds where the driver sleeps. Errors: NO_MEMORY; UNAVAILABLE
- * with what is missing: the driver's library, the driver itself, a GPU, or the permission to ask; and the GPUs that are
- * there nevertheless.
+ * Reads the driver, and hwloc. Time: some milliseconds, or seconds where the driver has to be initialised first. Errors:
+ * NO_MEMORY; UNAVAILABLE with what is missing: the driver's library, the driver itself, a GPU, or the permission to read;
+ * and the GPUs that PCIe lists nevertheless.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpu_survey(const struct ronde_mem *mem,
                                                               struct ronde_gpu_survey *out_survey,
@@ -68,10 +68,10 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpu_survey(const struct ronde
 /** CUDA runtime in this build: 1000 * major + 10 * minor; 0 = none. */
 RONDE_API uint32_t ronde_gpu_runtime(void);
 
-/** nvidia-smi's word for a path; "?" if out of range. */
+/** nvidia-smi's abbreviation of a path; "?" if out of range. */
 RONDE_API const char *ronde_gpu_path_text(enum ronde_gpu_path path);
 
-/** What the word means; "?" if out of range. */
+/** Its meaning; "?" if out of range. */
 RONDE_API const char *ronde_gpu_path_meaning(enum ronde_gpu_path path);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /**
- * The executors: every backend always has an entry; one that is absent probes to UNAVAILABLE with the reason.
+ * The backends of one process. One that is absent probes to UNAVAILABLE with the reason. ronde/executors.h has the table.
  */
 #ifndef RONDE_HW_H
 #define RONDE_HW_H
@@ -13,13 +13,16 @@ extern "C" {
 /** Ranks as threads of this process: the shared step interpreter, staged through FIFOs. */
 extern RONDE_API const struct ronde_backend ronde_backend_cpu;
 
-/** Ranks as blocks of one GPU: the shared step interpreter in a persistent kernel (ronde/cuda.h for streams). */
+/** Ranks as blocks of GPUs: the shared step interpreter in a persistent kernel (ronde/cuda.h for streams). */
 extern RONDE_API const struct ronde_backend ronde_backend_cuda;
 
-/** All backends, host first; *out_count entries. */
-RONDE_API const struct ronde_backend *const *ronde_backends(uint32_t *out_count);
+/** Moves no data: what a launch costs before it moves any, and the backend to copy. */
+extern RONDE_API const struct ronde_backend ronde_backend_null;
 
-/** The backend of a name, or NULL with an error that lists the names (BAD_ARGUMENT). */
+/**
+ * The backend of a name among those whose ranks are in one process, or NULL with an error that lists the names
+ * (BAD_ARGUMENT).
+ */
 RONDE_API const struct ronde_backend *ronde_backend_find(const char *name,
                                                          struct ronde_error *error);
 

@@ -1,8 +1,9 @@
 /**
  * Scenes: several graphs on one platform at the same time.
  *
- * Each part brings its own ranks, which sit on hosts of its choice; parts that share hosts or links get in each other's
- * way, as engines see it. A scene is one graph like any other, and every engine replays it.
+ * Each part brings its own ranks, which sit on hosts of its choice; parts that share hosts or links
+ * contend for them, as engines model it. A scene is one graph like any other, and every engine
+ * replays it.
  */
 #ifndef RONDE_SCENE_H
 #define RONDE_SCENE_H

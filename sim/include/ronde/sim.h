@@ -1,9 +1,9 @@
 /**
  * Replay of a schedule, or of its step graph (dag.h), on a platform.
  *
- * Engines: `simgrid` (max-min sharing, the reference); `flat` (max-plus, exact where no link is asked for more than it
- * has, with a certificate that says so; on the quotient of a symmetric schedule no graph is built); `flat_fifo` (links
- * as queues, for contended work beyond SimGrid's reach); `extrapolate` (verified periodic continuation).
+ * Engines: `simgrid` (max-min sharing, the reference); `flat` (max-plus, exact where no link is overloaded, with a
+ * certificate of that; on the quotient of a symmetric schedule no graph is built); `flat_fifo` (links as queues, for
+ * contended work beyond SimGrid's reach); `extrapolate` (verified periodic continuation).
  */
 #ifndef RONDE_SIM_H
 #define RONDE_SIM_H
@@ -28,9 +28,10 @@ struct ronde_sim_options {
 
 /** What a replay found. */
 struct ronde_sim_result {
-    double time_ns;     /**< end of the run, launch included */
-    const char *engine; /**< "simgrid", "flat", "flat_fifo", "ports" or "cores" */
-    bool is_contention_free; /**< flat: no link was asked for more than it has, so max-plus is exact; simgrid: true */
+    double time_ns;          /**< end of the run, launch included */
+    const char *engine;      /**< "simgrid", "flat", "flat_fifo", "ports" or "cores" */
+    bool is_contention_free; /**< flat: no link was overloaded, so max-plus is exact; simgrid:
+                                  true */
     bool is_symmetric; /**< replayed on the quotient, without a graph: start and finish times are not kept */
     uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
     double slope_difference; /**< relative, the largest over the phases of an extrapolation */
@@ -44,7 +45,7 @@ struct ronde_sim_result {
  *
  * Errors: UNAVAILABLE (built without SimGrid; names the package), BAD_INPUT (unknown host, no route, unknown flag),
  * BAD_ARGUMENT (operations out of order or out of range), UNSUPPORTED (this SimGrid cannot cap a flow), TIMEOUT, DEVICE
- * (SimGrid died: the message has its last words), NO_MEMORY.
+ * (SimGrid died: the message quotes its last output), NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_simgrid(const struct ronde_platform *platform, const struct ronde_dag *dag,
@@ -71,13 +72,13 @@ ronde_sim_fifo(const struct ronde_platform *platform, const struct ronde_dag *da
                const struct ronde_sim_options *options, const struct ronde_mem *mem,
                struct ronde_sim_result *out_result, struct ronde_error *error);
 
-/** Of the message that says that slots are free, with everything around it, in ronde_sim_ports. */
+/** Bytes of a credit message, with everything around it, in ronde_sim_ports. */
 #define RONDE_SIM_CREDIT_BYTES 128.0
 
 /**
  * Replays as the executor between hosts runs, on ports that serve packets: sends do not hold up their lane, messages
- * queue at the ports in the order they were posted, packets of several senders mix at a receiver's port, freed slots are
- * known when the message that says so has come. For TCP and whatever else buffers; the facts are the platform's
+ * queue at the ports in the order they were posted, packets of several senders mix at a receiver's port, freed slots
+ * can be used when the credit message has arrived. For TCP and whatever else buffers; the facts are the platform's
  * (ronde_packet_facts). `dag` has origins. Errors: as ronde_sim_flat; UNSUPPORTED without origins.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
@@ -85,7 +86,10 @@ ronde_sim_ports(const struct ronde_platform *platform, const struct ronde_dag *d
                 const struct ronde_sim_options *options, const struct ronde_mem *mem,
                 struct ronde_sim_result *out_result, struct ronde_error *error);
 
-/** flat where its certificate holds and no flags are SimGrid's, else simgrid; out_result says which. Errors: theirs. */
+/**
+ * flat where its certificate holds and no flags are SimGrid's, else simgrid; out_result->engine is which. Errors:
+ * theirs.
+ */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_auto(const struct ronde_platform *platform, const struct ronde_dag *dag,
                const struct ronde_sim_options *options, const struct ronde_mem *mem,
@@ -101,9 +105,9 @@ struct ronde_sim_job {
 
 /**
  * `flat` on the quotient of a symmetric schedule: one vector over all positions per step, no graph. Works for any
- * routes; the certificate is static (no link can be asked for more than it has, whatever the timing) or, where that
- * cannot tell, from the times found. Errors: UNSUPPORTED where the schedule is not symmetric or start and finish times
- * are asked for; else as ronde_sim_flat.
+ * routes; the certificate is static (no link can be overloaded, whatever the timing) or, where that cannot decide, from
+ * the times found. Errors: UNSUPPORTED where the schedule is not symmetric or start and finish times are requested;
+ * else as ronde_sim_flat.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_symmetric(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
@@ -113,8 +117,8 @@ ronde_sim_symmetric(const struct ronde_sim_job *job, const struct ronde_sim_opti
 /**
  * Replays on the cores of one machine: workers poll the lanes of neighbouring ranks as the cpu backend does, out of
  * place and staged, and a step takes as long as reaching its data does, which depends on the core that touched them last
- * and on what was touched since. `dag` is the job's, with origins. Errors: UNSUPPORTED where the platform shares no cores
- * or knows nothing of its caches (ronde_cache_facts); BAD_INPUT, BAD_ARGUMENT as ronde_sim_flat; NO_MEMORY.
+ * and on what was touched since. `dag` is the job's, with origins. Errors: UNSUPPORTED where the platform shares no
+ * cores or has no facts of its caches (ronde_cache_facts); BAD_INPUT, BAD_ARGUMENT as ronde_sim_flat; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_cores(const struct ronde_sim_job *job, const struct ronde_dag *dag,
@@ -143,9 +147,9 @@ ronde_sim_check_engine(const struct ronde_platform *platform, const char *engine
 /**
  * Replays a job with a named engine: auto, flat, simgrid, flat_fifo, ports, cores or extrapolate. `auto` takes the cheapest that is
  * right: flat (on the quotient where there is one) if certified, simgrid where it can go, then extrapolate, then
- * flat_fifo; out_result says which. SimGrid's flags leave simgrid as the only one.
- * Errors: BAD_ARGUMENT for another name, or flags for an engine that has none; UNSUPPORTED for a graph of more than
- * 40 million operations (names what can do without); those of the engine.
+ * flat_fifo; out_result->engine is which. SimGrid's flags leave simgrid as the only one. Errors: BAD_ARGUMENT for
+ * another name, or flags for an engine that has none; UNSUPPORTED for a graph of more than 40 million operations (names
+ * what can do without); those of the engine.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_job_run(const struct ronde_sim_job *job, const char *engine,

@@ -47,7 +47,7 @@ struct ronde_why {
     double time_ns;                       /**< end of the run, launch included */
     double part_ns[RONDE_WHY_PART_COUNT]; /**< of the critical path */
     enum ronde_why_part largest;          /**< the part that takes most of it */
-    uint32_t blamed;         /**< links, or where it is none of theirs ranks, that it falls to */
+    uint32_t blamed;         /**< links, or where it is not theirs ranks, that it falls to */
     double share_of_largest; /**< fraction of it that falls to the following, which has most of it */
     uint32_t bottleneck_link; /**< bandwidth, sharing: link that takes most of it; else or without any RONDE_NONE */
     uint32_t bottleneck_rank; /**< rank whose steps and messages take most of it; RONDE_NONE of no steps */

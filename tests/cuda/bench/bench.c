@@ -4,8 +4,7 @@
  * The floor is a copy from device to device, measured first: bytes read and written per second. A schedule's traffic is
  * what its steps read and write if nothing is found in a cache; a share of the floor above 1 means that much was. Beside
  * it stands the least that any algorithm moves. stderr gets the floors of all algorithms, `--floors` prints these alone.
- * Small runs are timed as nodes of a CUDA graph, so that the host has no
- * part in it.
+ * Small runs are timed as nodes of a CUDA graph, so that the host takes no part.
  */
 #include "cuda/traffic.h"
 
@@ -49,7 +48,7 @@ static struct bench {
     void *outs[RANKS_MAX];
 } bench;
 
-/* A benchmark that cannot go on says why and ends. */
+/* A benchmark that cannot go on prints why and ends. */
 static void must(int is_ok, const char *what)
 {
     if (is_ok)
@@ -112,10 +111,10 @@ static uint64_t count_of(const struct point *point)
 
 static struct ronde_schedule *compile(const struct point *point)
 {
-    const struct ronde_request request = {.collective = point->collective,
-                                          .algorithm = point->algorithm,
-                                          .ranks = point->ranks,
-                                          .channels = point->channels};
+    const struct ronde_compile_request request = {.collective = point->collective,
+                                                  .algorithm = point->algorithm,
+                                                  .ranks = point->ranks,
+                                                  .channels = point->channels};
     struct ronde_schedule *schedule = NULL;
     must(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &bench.error) == RONDE_OK,
          "compile");
@@ -206,7 +205,7 @@ static void open_bench(uint64_t buffer_bytes)
         exit(3);
     }
     fprintf(stderr, "%s\n", machine.description);
-    /* One device, whatever there is: the floor is its memory's. */
+    /* One device, even where there are more: the floor is its memory's. */
     const uint32_t device = 0;
     must(ronde_cuda_open(&device, 1, ronde_mem_default(), &bench.self, &bench.error) == RONDE_OK,
          "open");

@@ -1,5 +1,5 @@
 /*
- * `ronde` on emulated GPUs: what runtime.c says of real ones, said of these. EMULATED_GPUS is how many there are.
+ * `ronde` on emulated GPUs: runtime.c's interface, for these instead of real ones. EMULATED_GPUS is how many there are.
  */
 #include "hw/cuda/backend.h"
 #include "support/emulated_gpu.h"

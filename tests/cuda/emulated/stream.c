@@ -1,5 +1,5 @@
 /*
- * CUDA programs on an emulated device: what docs/examples/stream.c asks of CUDA's runtime, and the device that ronde finds.
+ * CUDA programs on an emulated device: what docs/examples/stream.c calls of CUDA's runtime, and the device that ronde finds.
  * A stream that is being captured keeps the kernels that are started in it; a graph starts them again.
  */
 #include "hw/cuda/backend.h"
@@ -105,7 +105,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
     return RONDE_OK;
 }
 
-/* The process gives back what a program that ends has not freed. */
+/* Frees what a program that ends has not freed; a real device's memory goes with the process. */
 void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
 {
     (void)mem;

@@ -1,5 +1,5 @@
 /*
- * A driver for tests, as far as CUDA's runtime looks before it has found a device.
+ * A fake driver, with the calls that CUDA's runtime makes before it has found a device.
  *
  *   FAKE_CUDA=version:result   the newest CUDA it supports, e.g. 12040, and what cuInit returns, e.g. 100: no device
  */
@@ -36,7 +36,7 @@ int cuDeviceGetCount(int *count)
     return OK;
 }
 
-/* All that nobody should call without a device. */
+/* All that must not be called without a device. */
 static int refuse(void)
 {
     return NO_DEVICE;

@@ -1,7 +1,7 @@
 /*
- * NVIDIA's driver for tests, as far as hw/cuda/driver.h knows it: memory by handles, made of files without a name.
+ * A fake of NVIDIA's driver, with the calls of hw/cuda/driver.h: memory by handles, made of files without a name.
  *
- * Stricter than the real one: a handle that is not there, addresses that are not reserved, or memory that is given back in
+ * Stricter than the real one: a handle that is not there, addresses that are not reserved, or memory that is released in
  * the wrong order end the process. A test finds fake_driver_* by dlsym.
  */
 #define _GNU_SOURCE
@@ -35,7 +35,7 @@ struct access {
     int flags;
 };
 
-/* Memory: a file, and who holds it. */
+/* Memory: a file, and its references. */
 struct memory {
     int descriptor;
     int handles; /* kinds that may be exported */
@@ -244,7 +244,7 @@ int cuMemSetAccess(uint64_t start, size_t bytes, const struct access *whom, size
     return mprotect((void *)(uintptr_t)start, bytes, PROT_READ | PROT_WRITE) == 0 ? OK : INVALID;
 }
 
-/* Who was last allowed anywhere is allowed everywhere. */
+/* The devices of the last allow have access to everything. */
 int cuMemGetAccess(unsigned long long *out, const struct location *whom, uint64_t pointer)
 {
     const struct range *range = range_of(pointer, 0);

@@ -1,5 +1,5 @@
 /*
- * A driver's management library for tests: a machine of FAKE_NVML's making.
+ * A fake of the driver's management library: the machine that FAKE_NVML describes.
  *
  *   switches:4:18  4 GPUs, 18 links each, all into switches
  *   pairs:4:2      4 GPUs, of which two and two are joined by 2 links; the pairs meet at the processors' link

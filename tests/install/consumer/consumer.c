@@ -4,6 +4,7 @@
  * consumer FILE.ronde: proves the schedule of the file, runs it, and compiles one of each registered algorithm.
  */
 #include <ronde/engine.h>
+#include <ronde/executors.h>
 #include <ronde/hw.h>
 #include <ronde/schedules.h>
 #include <ronde/sim.h>
@@ -29,18 +30,18 @@ static uint32_t compile_all(uint32_t *out_failures)
 {
     uint32_t count;
     uint32_t compiled = 0;
-    const struct ronde_algorithm *algorithms = ronde_algorithms(&count);
+    const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     *out_failures = 0;
     for (uint32_t i = 0; i < count; i++) {
-        struct ronde_request request;
+        struct ronde_compile_request request;
         struct ronde_schedule *schedule = NULL;
         struct ronde_error error;
         memset(&request, 0, sizeof request);
         memset(&error, 0, sizeof error);
-        request.collective = algorithms[i].collective;
-        request.algorithm = algorithms[i].name;
+        request.collective = algorithms[i]->collective;
+        request.algorithm = algorithms[i]->name;
         request.ranks = RANKS;
-        if (algorithms[i].supports(&request, NULL) != RONDE_OK)
+        if (algorithms[i]->supports(&request, NULL) != RONDE_OK)
             continue;
         if (ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error) == RONDE_OK)
             compiled++;
@@ -61,7 +62,7 @@ static enum ronde_status run(const struct ronde_schedule *schedule, int32_t *dat
     struct ronde_machine machine;
     struct ronde_launch launch;
     struct ronde_result result;
-    const struct ronde_backend *backend = ronde_backends(&count)[0];
+    const struct ronde_backend *backend = ronde_executors(&count)[0].backend;
     for (uint32_t rank = 0; rank < RANKS; rank++)
         buffers[rank] = &data[rank];
     memset(&launch, 0, sizeof launch);

@@ -16,7 +16,7 @@ extern "C" {
 /** Most axes of a shape. */
 #define RONDE_GENERATE_AXES 3u
 
-/** What to generate. 0 and RONDE_FABRIC_COUNT mean "as usual for the kind"; what a kind has no use for is refused. */
+/** What to generate. 0 and RONDE_FABRIC_COUNT mean "as usual for the kind"; what a kind does not use is refused. */
 struct ronde_generate_request {
     const char *kind;        /**< name of a kind */
     uint32_t nodes;          /**< nodes of GPUs, or hosts where a node is one */

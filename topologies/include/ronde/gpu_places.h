@@ -30,7 +30,7 @@ struct ronde_gpu_place {
  * HWLOC_XMLFILE names another.
  *
  * Owner: the caller frees *out_list, *out_count entries, NULL for none. Errors: UNAVAILABLE without hwloc; NO_MEMORY;
- * BAD_INPUT for a file that hwloc does not read; DEVICE where it cannot look at the machine.
+ * BAD_INPUT for a file that hwloc does not read; DEVICE where it cannot read the machine.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_gpu_places_list(const char *file, const struct ronde_mem *mem,

@@ -3,7 +3,8 @@
  *
  * Read are NCCL and RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE), hwloc XML (lstopo FILE.xml) and, where
  * hwloc was built in, this machine. Bandwidths are those of the file, by NCCL's tables where it names a speed and not a
- * rate; what no file says (the rate of a NIC, of memory) is asked for and never made up. docs/import.md has the rules.
+ * rate; what no file contains (the rate of a NIC, of memory) must be given and is never made up. docs/import.md has the
+ * rules.
  */
 #ifndef RONDE_IMPORT_H
 #define RONDE_IMPORT_H
@@ -18,7 +19,9 @@
 extern "C" {
 #endif
 
-/** What joins several nodes. None of them blocks; they differ in switches on the way and in what they ask of a node. */
+/**
+ * What joins several nodes. None of them blocks; they differ in switches on the way and in what they require of a node.
+ */
 enum ronde_fabric {
     RONDE_FABRIC_CROSSBAR, /**< every NIC on one switch */
     RONDE_FABRIC_RAIL,     /**< NIC i of all nodes on switch i: every GPU needs a NIC of its own */
@@ -29,14 +32,15 @@ enum ronde_fabric {
 /** The word of a fabric: crossbar, rail, fat-tree; "?" if out of range. */
 RONDE_API const char *ronde_fabric_name(enum ronde_fabric fabric);
 
-/** What to import. A rate of 0 means "not given": then the file must say it, or the import is refused. */
+/** What to import. A rate of 0 means "not given": then the file must contain it, or the import is refused. */
 struct ronde_import_request {
-    const char *path;         /**< the file; NULL = this machine, asked through hwloc */
+    const char *path;         /**< the file; NULL = this machine, read through hwloc */
     uint32_t nodes;           /**< how many such nodes, at least 1; at most RONDE_MAX_RANKS / 256 */
     enum ronde_fabric fabric; /**< joins them where there are several */
     double nic_GBps;          /**< rate of NICs whose rate the file leaves out */
-    double nvlink_GBps; /**< of each GPU into an NVSwitch, where the file knows no link between GPUs */
-    double memory_GBps; /**< memory shared by the cores of a machine without GPUs */
+    double nvlink_GBps;       /**< of each GPU into an NVSwitch, where the file has no link between
+                             GPUs */
+    double memory_GBps;       /**< memory shared by the cores of a machine without GPUs */
 };
 
 /** What was found in one node, and how much was written. */
@@ -78,7 +82,10 @@ RONDE_API bool ronde_import_remark(const struct ronde_import *import, uint32_t i
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_import_write(const struct ronde_import *import, FILE *file, struct ronde_error *error);
 
-/** Whether this machine can be asked; *out_reason says what is missing and the package that brings it. */
+/**
+ * Whether this machine can be imported; *out_reason names what is missing and the package that
+ * brings it.
+ */
 RONDE_API bool ronde_import_can_ask_machine(const char **out_reason);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /**
  * Placement: which rank sits on which host, and in which order a channel's ring visits them.
  *
- * A node is a set of hosts that are close to one another (the GPUs of a box, the hosts of a leaf switch); what leaves it
- * crosses slower links. Rings that follow the nodes cross those least.
+ * A node is a set of hosts that are close to one another (the GPUs of a server, the hosts of a leaf
+ * switch); what leaves it crosses slower links. Rings that follow the nodes cross those least.
  */
 #ifndef RONDE_PLACE_H
 #define RONDE_PLACE_H
@@ -39,7 +39,7 @@ enum ronde_nodes_source {
     RONDE_NODES_SAID,   /**< ronde.node_hosts */
     RONDE_NODES_ZONES,  /**< the zones of the file that hold hosts */
     RONDE_NODES_LINKS,  /**< hosts that faster links join than others */
-    RONDE_NODES_SINGLE, /**< nothing tells hosts apart: every host is a node */
+    RONDE_NODES_SINGLE, /**< hosts do not differ: every host is a node */
 };
 
 /** The nodes of a platform. */
@@ -82,7 +82,8 @@ struct ronde_torus {
 };
 
 /**
- * Sees whether hosts (or routers with one host each) are joined like a torus of at least two axes. Errors: NO_MEMORY.
+ * Checks whether hosts (or routers with one host each) are joined like a torus of at least two
+ * axes. Errors: NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_torus_find(const struct ronde_platform *platform, const struct ronde_mem *mem,
@@ -104,7 +105,7 @@ struct ronde_rings_found {
 
 /**
  * Finds one ring for each channel, in ranks: out_orders[channel * ranks + position], what
- * ronde_request.channel_orders takes.
+ * ronde_compile_request.channel_orders takes.
  *
  * On a torus of hosts a ring only goes to neighbours. Else a ring visits node after node, so that it leaves and enters
  * each exactly once; where in a node channel c enters and how it walks through is tried in several ways (a channel's

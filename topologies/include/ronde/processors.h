@@ -22,10 +22,10 @@ struct ronde_processor {
 
 /**
  * Lists the processors that this process's control group leaves it, near ones beside each other: by package, memory and
- * core. synthetic is hwloc's text of a machine that nobody has ("package:2 numa:2 core:8 pu:1"); NULL = this one.
+ * core. synthetic is hwloc's text of a synthetic machine ("package:2 numa:2 core:8 pu:1"); NULL = this one.
  *
  * Owner: the caller frees *out_list, *out_count entries, at least one. Errors: UNAVAILABLE without hwloc; NO_MEMORY;
- * BAD_INPUT for a text that hwloc does not read; DEVICE where it cannot look at the machine.
+ * BAD_INPUT for a text that hwloc does not read; DEVICE where it cannot read the machine.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_processors_list(const char *synthetic, const struct ronde_mem *mem,

@@ -1,8 +1,9 @@
 /**
- * The shape of a platform: places and the wires between them, as a person would draw them.
+ * The shape of a platform: places and the wires between them, as in a drawing.
  *
- * A platform file speaks of routes. This turns them around: links that follow one another on a route meet somewhere,
- * and what meets there is one place, with the name of the host or router that stands there or with none.
+ * A platform file lists routes. This inverts them: links that follow one another on a route share
+ * an end, and the ends they share are one place, with the name of the host or router that stands
+ * there or with none.
  */
 #ifndef RONDE_SHAPE_H
 #define RONDE_SHAPE_H
@@ -20,7 +21,7 @@ struct ronde_vertex {
     double rate_GBps;  /**< capacity of a medium that all traffic through here shares; 0 = none */
     double latency_ns; /**< of that medium */
     bool is_fatpipe;   /**< the medium caps each flow and is not shared */
-    bool is_opaque;    /**< a zone whose links only SimGrid knows */
+    bool is_opaque;    /**< a zone whose links are only SimGrid's */
 };
 
 /** A wire between two vertices, both directions together. */

@@ -38,11 +38,11 @@ struct ronde_curve {
 };
 
 /**
- * What its data costs a core, beyond a step's own time; zeroes where nobody has measured it. Costs of reading and of
- * writing add up, and half of what the nearest cache takes belongs to each.
+ * What its data costs a core, beyond a step's own time; zeroes where not measured. Costs of reading and of writing add
+ * up, and half of what the nearest cache takes belongs to each.
  */
 struct ronde_cache_facts {
-    double poll_ns; /**< ronde.poll_ns: looking at a lane that cannot go on */
+    double poll_ns; /**< ronde.poll_ns: polling a lane that cannot go on */
     double start_ns; /**< ronde.start_ns: a core's first step in a channel of a rank that another core has prepared */
     double core_bytes; /**< ronde.core_bytes: what a core caches for itself */
     double combine_GBps; /**< ronde.combine_GBps: results of a reduction whose operands lie in the nearest cache */
@@ -56,7 +56,7 @@ struct ronde_cache_facts {
     struct ronde_curve cross_write; /**< ronde.cross_write_curve: writing what another core has just read */
 };
 
-/** What a replay with packets knows of the network beyond its links; zeroes: one packet a message, no burst. */
+/** Facts of the network that a replay with packets uses beyond its links; zeroes: one packet a message, no burst. */
 struct ronde_packet_facts {
     double segment_bytes; /**< ronde.segment_bytes: of a message in one packet; 0 = all */
     double header_bytes; /**< ronde.header_bytes: around a message, beyond what the rate has of them */
@@ -181,11 +181,11 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde
                                                                     struct ronde_error *error);
 
 /**
- * The flat network `ranks` ranks see: the slowest rate and longest latency of any pair's route; on a shared host the
- * fair share of cores and memory. *out_is_uniform tells whether every pair sees exactly these numbers, unshared. Beyond
- * 128 hosts outside stars (clusters) this rests on routes between a few hosts spread over the machine and all others.
- * `footprint_bytes` as for ronde_platform_time; 0 = the plain constants.
- * Errors: as ronde_platform_route; BAD_INPUT for more ranks than hosts.
+ * The flat network of `ranks` ranks: the slowest rate and longest latency of any pair's route; on a shared host the
+ * fair share of cores and memory. *out_is_uniform: whether every pair has exactly these numbers, unshared. Beyond 128
+ * hosts outside stars (clusters) this rests on routes between a few hosts spread over the machine and all others.
+ * `footprint_bytes` as for ronde_platform_time; 0 = the plain constants. Errors: as ronde_platform_route; BAD_INPUT for
+ * more ranks than hosts.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
@@ -224,7 +224,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
                      struct ronde_error *error);
 
-/** Whether libxml2 was built in; *out_reason says what is missing and the package that brings it. */
+/** Whether libxml2 was built in; *out_reason names what is missing and the package that brings it. */
 RONDE_API bool ronde_topologies_available(const char **out_reason);
 
 #ifdef __cplusplus

@@ -1,0 +1,70 @@
+/**
+ * Programs of a communicator, by kind of call: compiled, proved and loaded once, kept while they are used.
+ *
+ * What is looked up, loaded and unloaded follows from the calls and their order alone, which are the same on all ranks: so
+ * all ranks load together, and what one has kept the others have, too. Belongs to the thread that uses the communicator.
+ */
+#ifndef RONDE_API_CACHE_H
+#define RONDE_API_CACHE_H
+
+#include "api/choose.h"
+
+#include "ronde/attach.h"
+
+/** A schedule that programs of several size classes share. */
+struct ronde_shared_schedule {
+    struct ronde_shared_schedule *next;
+    struct ronde_kind kind; /**< as far as it decides: without size class; source_of is the schedule's */
+    const struct ronde_schedule *schedule; /**< proved */
+    struct ronde_schedule *own;            /**< the same where it is freed with this; else NULL */
+    uint32_t uses;                         /**< programs */
+};
+
+/** A loaded program. */
+struct ronde_cached_program {
+    struct ronde_kind kind; /**< source_of is the schedule's */
+    struct ronde_comm_program *program;
+    struct ronde_shared_schedule *shared;
+    uint64_t used; /**< when, counted in look-ups */
+};
+
+/** What the user has said about a collective. */
+struct ronde_wish {
+    char algorithm[RONDE_ALGORITHM_BYTES]; /**< "" = chosen by ronde */
+    const struct ronde_schedule *schedule; /**< instead of an algorithm, or NULL */
+};
+
+/** The cache of a communicator. */
+struct ronde_cache {
+    struct ronde_comm *comm;
+    const struct ronde_mem *mem;
+    uint32_t ranks;
+    struct ronde_cached_program kept[RONDE_KEPT_PROGRAMS];
+    uint32_t count;
+    uint32_t last;  /**< index of what was found last */
+    uint64_t finds; /**< look-ups so far */
+    struct ronde_shared_schedule *schedules;
+    struct ronde_wish wishes[RONDE_COLLECTIVE_COUNT];
+};
+
+/** Prepares an empty cache. */
+void ronde_cache_init(struct ronde_cache *cache, struct ronde_comm *comm);
+
+/** Unloads and frees all. */
+void ronde_cache_fini(struct ronde_cache *cache);
+
+/** The program of a kind; NULL where it is not loaded. */
+struct ronde_cached_program *ronde_cache_find(struct ronde_cache *cache,
+                                              const struct ronde_kind *kind);
+
+/**
+ * Meets the other ranks, agrees on an algorithm and loads it. Collective, and blocks. Errors: REJECTED where ranks call
+ * different things, on all of them; those of ronde_choose, ronde_compile and ronde_comm_load, then on all ranks, too.
+ */
+enum ronde_status ronde_cache_load(struct ronde_cache *cache, const struct ronde_kind *kind,
+                                   struct ronde_error *error);
+
+/** Unloads what was loaded for a collective: another wish than before decides from now on. */
+void ronde_cache_drop(struct ronde_cache *cache, enum ronde_collective collective);
+
+#endif

@@ -1,0 +1,198 @@
+/* The progress thread. See progress.h. */
+#include "api/progress.h"
+
+/* Rounds over several queues in which nothing moved: so many that offer the processor, then naps of this length. */
+#define YIELDS 2000u
+#define NAP_NS UINT64_C(50000)
+
+/** Queues of one kind of progress. */
+struct ronde_progress_list {
+    struct ronde_queue *first;
+    uint32_t count; /**< atomic: written under the lock */
+};
+
+static struct {
+    struct ronde_lock lock;
+    struct ronde_lock start; /* who starts and ends the thread */
+    struct ronde_progress_list by_thread;
+    struct ronde_progress_list by_callers;
+    struct ronde_queue *polled; /* under lock: which the thread moves on, or NULL */
+    struct ronde_thread thread;
+    uint32_t users;        /* under start */
+    bool is_ending;        /* under lock */
+    bool has_fork_handler; /* under start */
+} progress = {.lock = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER},
+              .start = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}};
+
+/* A child has neither the thread nor a part in its parent's communicators. */
+static void forget_all(void)
+{
+    ronde_lock_init(&progress.lock);
+    ronde_lock_init(&progress.start);
+    progress.by_thread = (struct ronde_progress_list){NULL, 0};
+    progress.by_callers = (struct ronde_progress_list){NULL, 0};
+    progress.polled = NULL;
+    progress.users = 0;
+    progress.is_ending = false;
+}
+
+static uint32_t count_of(const struct ronde_progress_list *list)
+{
+    return __atomic_load_n(&list->count, __ATOMIC_RELAXED);
+}
+
+static void insert(struct ronde_progress_list *list, struct ronde_queue *queue)
+{
+    struct ronde_queue *first = list->first;
+    queue->list = list;
+    queue->next = first ? first : queue;
+    queue->previous = first ? first->previous : queue;
+    queue->next->previous = queue;
+    queue->previous->next = queue;
+    if (!first)
+        list->first = queue;
+    __atomic_store_n(&list->count, list->count + 1, __ATOMIC_RELAXED);
+}
+
+static void take_out(struct ronde_queue *queue)
+{
+    struct ronde_progress_list *list = queue->list;
+    queue->next->previous = queue->previous;
+    queue->previous->next = queue->next;
+    if (list->first == queue)
+        list->first = queue->next == queue ? NULL : queue->next;
+    queue->list = NULL;
+    __atomic_store_n(&list->count, list->count - 1, __ATOMIC_RELAXED);
+}
+
+void ronde_progress_list(struct ronde_queue *queue, bool is_listed)
+{
+    if (is_listed == (queue->list != NULL))
+        return;
+    ronde_lock_take(&progress.lock);
+    if (!is_listed) {
+        take_out(queue);
+    } else if (queue->progress == RONDE_PROGRESS_CALLER) {
+        insert(&progress.by_callers, queue);
+    } else {
+        insert(&progress.by_thread, queue);
+        ronde_lock_wake(&progress.lock);
+        /* It may be asleep until something comes for another one. */
+        if (progress.polled && progress.polled != queue)
+            ronde_comm_wake(progress.polled->comm);
+    }
+    ronde_lock_give(&progress.lock);
+}
+
+/* The next queue in turn, which the caller lets go. NULL where the list is empty. The lock is the caller's. */
+static struct ronde_queue *next_of(struct ronde_progress_list *list)
+{
+    struct ronde_queue *queue = list->first;
+    if (!queue)
+        return NULL;
+    list->first = queue->next;
+    ronde_queue_come(queue);
+    return queue;
+}
+
+/* Moves every queue on that was listed when the round began; returns whether anything moved. */
+static bool go_round(void)
+{
+    bool has_moved = false;
+    for (uint32_t left = progress.by_thread.count; left > 0; left--) {
+        struct ronde_queue *queue = next_of(&progress.by_thread);
+        if (!queue)
+            break;
+        progress.polled = queue;
+        ronde_lock_give(&progress.lock);
+        has_moved |= ronde_queue_poll(queue, true);
+        ronde_lock_take(&progress.lock);
+        progress.polled = NULL;
+        ronde_lock_give(&progress.lock);
+        ronde_queue_go(queue);
+        ronde_lock_take(&progress.lock);
+    }
+    return has_moved;
+}
+
+static void *work(void *unused)
+{
+    uint32_t idle = 0;
+    ronde_lock_take(&progress.lock);
+    while (!progress.is_ending) {
+        if (!progress.by_thread.first) {
+            ronde_lock_wait(&progress.lock, 0);
+            idle = 0;
+            continue;
+        }
+        idle = go_round() ? 0 : idle + 1;
+        if (idle == 0)
+            continue;
+        ronde_lock_give(&progress.lock);
+        ronde_thread_rest(idle < YIELDS ? 0 : NAP_NS);
+        ronde_lock_take(&progress.lock);
+    }
+    ronde_lock_give(&progress.lock);
+    return unused;
+}
+
+enum ronde_status ronde_progress_acquire(struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    ronde_lock_take(&progress.start);
+    if (!progress.has_fork_handler)
+        progress.has_fork_handler = ronde_thread_on_fork(forget_all);
+    if (progress.users == 0)
+        status = ronde_thread_start(&progress.thread, work, NULL, error);
+    progress.users += status == RONDE_OK;
+    ronde_lock_give(&progress.start);
+    return status;
+}
+
+void ronde_progress_release(void)
+{
+    ronde_lock_take(&progress.start);
+    if (--progress.users == 0) {
+        ronde_lock_take(&progress.lock);
+        progress.is_ending = true;
+        ronde_lock_wake(&progress.lock);
+        ronde_lock_give(&progress.lock);
+        ronde_thread_join(&progress.thread);
+        progress.is_ending = false;
+    }
+    ronde_lock_give(&progress.start);
+}
+
+void ronde_progress_forget(const struct ronde_queue *queue)
+{
+    ronde_lock_take(&progress.lock);
+    if (progress.polled == queue)
+        progress.polled = NULL;
+    ronde_lock_give(&progress.lock);
+}
+
+bool ronde_progress_has_callers(void)
+{
+    return count_of(&progress.by_callers) > 0;
+}
+
+bool ronde_progress_is_alone(void)
+{
+    return count_of(&progress.by_thread) <= 1;
+}
+
+bool ronde_progress_callers(const struct ronde_queue *except)
+{
+    const uint32_t count = count_of(&progress.by_callers);
+    for (uint32_t k = 0; k < count; k++) {
+        ronde_lock_take(&progress.lock);
+        struct ronde_queue *queue = next_of(&progress.by_callers);
+        ronde_lock_give(&progress.lock);
+        if (!queue)
+            break;
+        if (queue != except)
+            (void)ronde_queue_poll(queue, false);
+        ronde_queue_go(queue);
+    }
+    return count > 0;
+}

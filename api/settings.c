@@ -1,0 +1,106 @@
+/* What can be set for a communicator's operations. See ronde/ronde.h. */
+#include "api/queue.h"
+
+#include "ronde/schedules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *ronde_version(void)
+{
+    return RONDE_VERSION;
+}
+
+enum ronde_status ronde_comm_progress(struct ronde_comm *comm, enum ronde_progress progress,
+                                      struct ronde_error *error)
+{
+    struct ronde_queue *queue = NULL;
+    if ((unsigned)progress >= RONDE_PROGRESS_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "progress %u, there are %u",
+                          (unsigned)progress, (unsigned)RONDE_PROGRESS_COUNT);
+    if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "this build has no threads (package libc6-dev, -DRONDE_CPU=ON)");
+    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_queue_enter(queue);
+    ronde_lock_take(&queue->lock);
+    queue->progress = progress;
+    ronde_lock_give(&queue->lock);
+    ronde_queue_leave(queue);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_comm_timeout(struct ronde_comm *comm, uint64_t timeout_ns,
+                                     struct ronde_error *error)
+{
+    struct ronde_queue *queue = NULL;
+    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_lock_take(&queue->lock);
+    queue->timeout_ns = timeout_ns;
+    ronde_lock_give(&queue->lock);
+    return RONDE_OK;
+}
+
+/* Another wish than before: what was loaded by that one goes. */
+static enum ronde_status set_wish(struct ronde_comm *comm, enum ronde_collective collective,
+                                  const struct ronde_wish *wish, struct ronde_error *error)
+{
+    struct ronde_queue *queue = NULL;
+    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_queue_enter(queue);
+    ronde_cache_drop(&queue->cache, collective);
+    queue->cache.wishes[collective] = *wish;
+    ronde_queue_leave(queue);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_comm_choose(struct ronde_comm *comm, enum ronde_collective collective,
+                                    const char *algorithm, struct ronde_error *error)
+{
+    struct ronde_wish wish = {"", NULL};
+    if ((unsigned)collective >= RONDE_COLLECTIVE_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "collective %u, there are %u",
+                          (unsigned)collective, (unsigned)RONDE_COLLECTIVE_COUNT);
+    if (algorithm && strcmp(algorithm, "auto") != 0) {
+        const struct ronde_compile_request request = {.collective = collective,
+                                                      .algorithm = algorithm,
+                                                      .ranks = ronde_comm_ranks(comm)};
+        const struct ronde_algorithm *found = ronde_algorithm_find(collective, algorithm, error);
+        if (!found)
+            return RONDE_BAD_ARGUMENT;
+        const enum ronde_status status = found->supports(&request, error);
+        if (status != RONDE_OK)
+            return status;
+        snprintf(wish.algorithm, sizeof wish.algorithm, "%s", found->name);
+    }
+    return set_wish(comm, collective, &wish, error);
+}
+
+enum ronde_status ronde_comm_use_schedule(struct ronde_comm *comm,
+                                          const struct ronde_schedule *schedule,
+                                          struct ronde_error *error)
+{
+    const struct ronde_wish wish = {"", schedule};
+    if (schedule->ranks != ronde_comm_ranks(comm))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
+                          ronde_comm_ranks(comm));
+    return set_wish(comm, schedule->collective, &wish, error);
+}
+
+void ronde_comm_algorithm(struct ronde_comm *comm, char text[RONDE_ALGORITHM_BYTES])
+{
+    struct ronde_queue *queue = NULL;
+    text[0] = '\0';
+    if (!ronde_comm_attachment(comm) || ronde_queue_of(comm, &queue, NULL) != RONDE_OK)
+        return;
+    ronde_queue_enter(queue);
+    memcpy(text, queue->algorithm, RONDE_ALGORITHM_BYTES);
+    ronde_queue_leave(queue);
+}

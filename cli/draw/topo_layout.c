@@ -1,0 +1,245 @@
+/* Rows and frames: see the header. Lengths are in units of the picture, about a pixel on a laptop. */
+#include "topo_layout.h"
+
+#include "ronde/mem.h"
+
+#include <math.h>
+
+#define MARGIN 28.0
+#define HOST_SLOT 52.0
+#define HOST_HEIGHT 26.0
+#define SWITCH_HEIGHT 30.0
+#define FRAME_PAD 12.0
+#define FRAME_FOOT 26.0
+#define FRAME_GAP 22.0
+#define FOLD_WIDTH 76.0
+#define NARROW_STEP 84.0
+#define INNER_STEP 62.0
+#define ARC_ROOM 80.0
+#define MIN_WIDTH 720.0
+
+/* What a row is made of: the vertices of one owner at one distance from the hosts. */
+struct row {
+    uint32_t owner;
+    uint32_t level;
+    bool is_below; /* in a node: what leads nowhere else */
+    double x;
+    double y;
+    double width;
+    uint32_t limit; /* drawn at most */
+};
+
+/* The layout being made. */
+struct maker {
+    const struct ronde_topo_view *view;
+    struct ronde_layout *layout;
+    uint32_t deepest; /* largest level */
+    uint32_t rows;    /* numbered so far */
+};
+
+static bool is_in(const struct ronde_topo_view *view, const struct row *row, uint32_t vertex)
+{
+    const uint32_t level = view->level[vertex] == RONDE_NONE ? 1 : view->level[vertex];
+    const bool is_below = row->owner != RONDE_NONE && level > 0 && !view->leads_out[vertex];
+    return view->owner[vertex] == row->owner && level == row->level && is_below == row->is_below;
+}
+
+static uint32_t count_row(const struct ronde_topo_view *view, const struct row *row)
+{
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < view->shape.vertex_count; v++)
+        count += is_in(view, row, v);
+    return count;
+}
+
+static void add_gap(struct ronde_layout *layout, double x, double y, uint32_t left)
+{
+    if (layout->gap_count < RONDE_MAX_GAPS)
+        layout->gaps[layout->gap_count++] = (struct ronde_gap){x, y, left};
+}
+
+/* Side by side in equal slots; where there are too many the last slot but one is the gap. */
+static void lay_row(struct maker *maker, const struct row *row)
+{
+    const struct ronde_topo_view *view = maker->view;
+    const uint32_t count = count_row(view, row);
+    const bool is_folded = count > row->limit;
+    const uint32_t slots = is_folded ? row->limit : count;
+    const double slot = row->width / (slots > 0 ? slots : 1);
+    const double height = row->level == 0 ? HOST_HEIGHT : SWITCH_HEIGHT;
+    const double inset = row->level == 0 ? 3 : fmin(8, slot * 0.08);
+    uint32_t seen = 0;
+    for (uint32_t v = 0; v < view->shape.vertex_count && count > 0; v++) {
+        if (!is_in(view, row, v))
+            continue;
+        const bool is_last = ++seen == count;
+        const uint32_t at = is_folded && is_last ? slots - 1 : seen - 1;
+        if (is_folded && !is_last && at + 2 >= slots)
+            continue;
+        maker->layout->boxes[v] = (struct ronde_box){row->x + at * slot + inset, row->y,
+                                                     slot - 2 * inset, height, maker->rows};
+    }
+    if (is_folded)
+        add_gap(maker->layout, row->x + (slots - 1.5) * slot, row->y + height / 2,
+                count - slots + 1);
+    maker->rows++;
+}
+
+static uint32_t count_levels(const struct ronde_topo_view *view, uint32_t owner, bool is_below)
+{
+    uint32_t levels = 0;
+    for (uint32_t v = 0; v < view->shape.vertex_count; v++) {
+        const uint32_t level = view->level[v];
+        if (view->owner[v] == owner && level != RONDE_NONE && level > 0 &&
+            (owner == RONDE_NONE || !view->leads_out[v] == is_below) && level > levels)
+            levels = level;
+    }
+    return levels;
+}
+
+/* Whether vertices side by side are wired to one another: hosts, what lies below them, or what lies above. */
+static bool has_arcs(const struct ronde_topo_view *view, bool is_low, bool is_hosts)
+{
+    for (uint32_t i = 0; i < view->shape.edge_count; i++) {
+        const uint32_t a = view->shape.edges[i].a, b = view->shape.edges[i].b;
+        if (view->level[a] == view->level[b] && (view->level[a] == 0) == is_hosts &&
+            ronde_topo_view_is_low(view, a) == is_low)
+            return true;
+    }
+    return false;
+}
+
+/* The rows of a node, from the top: what leads out, hosts, what only serves the inside. Returns the height. */
+static double lay_node(struct maker *maker, uint32_t node, double x, double y, double width)
+{
+    const struct ronde_topo_view *view = maker->view;
+    struct row row = {node, 0, false, x + FRAME_PAD, y + FRAME_PAD, width - 2 * FRAME_PAD, 0};
+    row.limit = (uint32_t)(row.width / HOST_SLOT + 0.5);
+    for (uint32_t level = count_levels(view, node, false); level > 0; level--) {
+        row.level = level;
+        if (count_row(view, &row) > 0) {
+            lay_row(maker, &row);
+            row.y += INNER_STEP;
+        }
+    }
+    row.level = 0;
+    lay_row(maker, &row);
+    row.y += HOST_HEIGHT + (has_arcs(view, true, true) ? ARC_ROOM : 0);
+    row.is_below = true;
+    for (uint32_t level = 1; level <= count_levels(view, node, true); level++) {
+        row.level = level;
+        if (count_row(view, &row) > 0) {
+            row.y += INNER_STEP - SWITCH_HEIGHT;
+            lay_row(maker, &row);
+            row.y += SWITCH_HEIGHT + (has_arcs(view, true, false) ? ARC_ROOM : 0);
+        }
+    }
+    return row.y + FRAME_FOOT - y;
+}
+
+/* Hosts drawn in each frame at most: alone a node has the whole width. */
+static uint32_t hosts_drawn(const struct ronde_topo_view *view)
+{
+    const uint32_t limit = view->nodes.count > 1 ? 8 : RONDE_MAX_ROW;
+    uint32_t most = 0;
+    for (uint32_t node = 0; node < view->nodes.count; node++) {
+        const uint32_t size = view->nodes.first[node + 1] - view->nodes.first[node];
+        most = size > most ? size : most;
+    }
+    return most < 3 ? 3 : (most > limit ? limit : most);
+}
+
+/* The first nodes, a gap, the last. */
+static double lay_frames(struct maker *maker, double y)
+{
+    struct ronde_layout *layout = maker->layout;
+    const uint32_t count = maker->view->nodes.count;
+    const bool is_folded = count > RONDE_MAX_FRAMES;
+    const uint32_t drawn = is_folded ? RONDE_MAX_FRAMES - 1 : count;
+    const double width = hosts_drawn(maker->view) * HOST_SLOT + 2 * FRAME_PAD;
+    double x = layout->left, tallest = 0;
+    for (uint32_t i = 0; i < drawn; i++) {
+        const bool is_after_gap = is_folded && i + 1 == drawn;
+        if (is_after_gap)
+            x += FOLD_WIDTH;
+        const uint32_t node = is_after_gap ? count - 1 : i;
+        const double height = lay_node(maker, node, x, y, width);
+        layout->frames[layout->frame_count++] = (struct ronde_node_frame){x, y, width, height, node};
+        tallest = fmax(tallest, height);
+        x += width + FRAME_GAP;
+    }
+    if (is_folded)
+        add_gap(layout, x - width - FRAME_GAP - (FOLD_WIDTH + FRAME_GAP) / 2, y + tallest / 2,
+                count - drawn);
+    for (uint32_t i = 0; i < layout->frame_count; i++)
+        layout->frames[i].height = tallest;
+    return tallest;
+}
+
+/* As wide as the frames, or the hosts, need. */
+static void measure(struct maker *maker)
+{
+    const struct ronde_topo_view *view = maker->view;
+    const uint32_t hosts = view->nodes.host_count;
+    const uint32_t count = view->nodes.count;
+    double width = (hosts < RONDE_MAX_ROW ? hosts : RONDE_MAX_ROW) * (HOST_SLOT + 14);
+    if (view->has_nodes) {
+        const double frame = hosts_drawn(view) * HOST_SLOT + 2 * FRAME_PAD + FRAME_GAP;
+        width =
+            count > RONDE_MAX_FRAMES ? (RONDE_MAX_FRAMES - 1) * frame + FOLD_WIDTH : count * frame;
+        width -= FRAME_GAP;
+    }
+    maker->layout->left = MARGIN;
+    if (width < MIN_WIDTH)
+        maker->layout->left += (MIN_WIDTH - width) / 2;
+    maker->layout->right = maker->layout->left + width;
+}
+
+/* Rows of what nodes share from the top, then the nodes or the bare hosts. */
+static void lay_all(struct maker *maker, double top)
+{
+    const struct ronde_topo_view *view = maker->view;
+    struct ronde_layout *layout = maker->layout;
+    struct row row = {.owner = RONDE_NONE,
+                      .x = layout->left,
+                      .y = top + (has_arcs(view, false, false) ? ARC_ROOM : 0),
+                      .width = layout->right - layout->left,
+                      .limit = RONDE_MAX_ROW};
+    /* The wider the page, the flatter wires across it run: they need height to be told apart. */
+    const double wide = fmin(fmax(row.width / 9, NARROW_STEP), 150);
+    for (uint32_t level = count_levels(view, RONDE_NONE, false); level > 0; level--) {
+        row.level = level;
+        if (count_row(view, &row) > 0) {
+            lay_row(maker, &row);
+            row.y += count_row(view, &row) > 2 ? wide : NARROW_STEP;
+        }
+    }
+    row.level = 0;
+    if (view->has_nodes) {
+        layout->bottom = row.y + lay_frames(maker, row.y);
+        return;
+    }
+    lay_row(maker, &row);
+    layout->bottom = row.y + HOST_HEIGHT + (has_arcs(view, true, true) ? ARC_ROOM : 0);
+}
+
+enum ronde_status ronde_layout_make(const struct ronde_topo_view *view, double top,
+                                    struct ronde_layout *out_layout, struct ronde_error *error)
+{
+    *out_layout = (struct ronde_layout){.boxes = NULL};
+    struct maker maker = {.view = view, .layout = out_layout};
+    out_layout->boxes =
+        ronde_mem_new(ronde_mem_default(), view->shape.vertex_count, sizeof *out_layout->boxes);
+    if (!out_layout->boxes)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to lay out %u places",
+                          view->shape.vertex_count);
+    measure(&maker);
+    lay_all(&maker, top);
+    return RONDE_OK;
+}
+
+void ronde_layout_free(const struct ronde_topo_view *view, struct ronde_layout *layout)
+{
+    ronde_mem_free(ronde_mem_default(), layout->boxes, view->shape.vertex_count,
+                   sizeof *layout->boxes);
+}

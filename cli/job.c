@@ -1,0 +1,323 @@
+/* Commands in several processes. See team.h. */
+#include "job.h"
+
+#include "common.h"
+#include "report.h"
+
+#include "ronde/bind.h"
+#include "ronde/executors.h"
+#include "ronde/hw.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A rendezvous as the options and the launcher say it. */
+struct meeting {
+    struct ronde_join join;         /* of the first rank that is made here, or of this process */
+    struct ronde_launcher launcher; /* how its ranks meet; without a name where the join says it */
+    uint32_t here;                  /* ranks made here, or 1 */
+    char host[256];
+    char token[RONDE_TOKEN_BYTES];
+    bool is_made_here;      /* by forking */
+    struct ronde_bind bind; /* what the ranks made here keep to */
+};
+
+bool ronde_job_is_wanted(const char *backend)
+{
+    const struct ronde_executor *executor = ronde_executor_find(backend);
+    return executor && executor->ranks == RONDE_RANKS_PROCESSES;
+}
+
+static void print_note(void *self, const char *text)
+{
+    (void)self;
+    ronde_note("ronde: %s", text);
+}
+
+static struct ronde_comm_options comm_options(const struct ronde_options *options)
+{
+    const struct ronde_executor *backend = ronde_executor_find(options->backend);
+    const struct ronde_executor *narrowed =
+        options->transport ? ronde_executor_find(options->transport) : NULL;
+    const char *host_id = getenv("RONDE_HOST_ID");
+    return (struct ronde_comm_options){
+        .transport = narrowed ? narrowed->transport : backend->job_transport,
+        .timeout_ns = (uint64_t)(options->timeout_s * 1e9),
+        .plan = {options->slot_bytes, options->depth},
+        .host_id = host_id && *host_id ? host_id : NULL,
+        .note = print_note,
+    };
+}
+
+/* --transport chooses among the transports between hosts where --backend names one that leaves it open. */
+static enum ronde_status check_transport(const struct ronde_options *options,
+                                         struct ronde_error *error)
+{
+    const struct ronde_executor *backend = ronde_executor_find(options->backend);
+    const struct ronde_executor *narrowed =
+        options->transport ? ronde_executor_find(options->transport) : NULL;
+    const char *reason = NULL;
+    if (options->transport && backend->transport == backend->job_transport)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--transport belongs to --backend ucx");
+    if (options->transport && (!narrowed || !narrowed->spans_hosts))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown transport \"%s\"; there are %s and %s",
+                          options->transport, ronde_transport_text(RONDE_TRANSPORT_HYBRID),
+                          ronde_transport_text(RONDE_TRANSPORT_UCX));
+    if (!ronde_transport_available(comm_options(options).transport, &reason))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", reason);
+    return RONDE_OK;
+}
+
+/* "host:port", "[::1]:port". */
+static enum ronde_status parse_address(const char *text, struct meeting *out,
+                                       struct ronde_error *error)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t port = 0;
+    const size_t length = colon ? (size_t)(colon - text) : 0;
+    const bool is_bracketed = length > 2 && text[0] == '[' && text[length - 1] == ']';
+    if (length == 0 || length >= sizeof out->host)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--join \"%s\" is not HOST:PORT", text);
+    const enum ronde_status status =
+        ronde_number_parse("port", colon + 1, 1, UINT16_MAX, &port, error);
+    snprintf(out->host, sizeof out->host, "%.*s", (int)(length - 2 * is_bracketed),
+             text + is_bracketed);
+    out->join.host = out->host;
+    out->join.port = (uint16_t)port;
+    return status;
+}
+
+/* Who this process is: what the options say, else a launcher, else nobody yet. */
+static enum ronde_status find_rank(const struct ronde_options *options, struct meeting *out,
+                                   struct ronde_error *error)
+{
+    struct ronde_launcher *launcher = &out->launcher;
+    const uint32_t wanted = options->rank_counts > 0 ? options->ranks[0] : 0;
+    enum ronde_status status = RONDE_OK;
+    if (options->rank == RONDE_NONE)
+        status = ronde_launcher_find(NULL, NULL, launcher, error);
+    if (status != RONDE_OK)
+        return status;
+    /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of those it is told to make. */
+    if (launcher->ranks == 1 && wanted > 1)
+        ronde_launcher_close(launcher);
+    out->is_made_here = options->rank == RONDE_NONE && !launcher->name;
+    out->join.rank = launcher->name ? launcher->rank : out->is_made_here ? 0 : options->rank;
+    out->here = launcher->name ? 1 : options->rank_span;
+    out->join.ranks = launcher->name ? launcher->ranks : wanted;
+    if (launcher->name && wanted > 0 && wanted != launcher->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
+                          wanted, launcher->name, launcher->ranks);
+    if (out->join.ranks == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks: -N is missing");
+    if (out->is_made_here)
+        out->here = out->join.ranks;
+    if (out->join.rank + out->here > out->join.ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
+                          out->join.rank + out->here - 1, out->join.ranks);
+    return RONDE_OK;
+}
+
+/* The first line of input, where a command line would show the secret to everybody. */
+static enum ronde_status read_token(char *token, size_t bytes, struct ronde_error *error)
+{
+    if (!fgets(token, (int)bytes, stdin) || !strchr(token, '\n'))
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--token -: the first line of input is no token of at most %zu characters", bytes - 2);
+    token[strcspn(token, "\n")] = '\0';
+    return RONDE_OK;
+}
+
+/* Options and surroundings, before any process is made. */
+static enum ronde_status find_meeting(const struct ronde_options *options, struct meeting *out,
+                                      struct ronde_error *error)
+{
+    memset(out, 0, sizeof *out);
+    enum ronde_status status = find_rank(options, out, error);
+    if (status == RONDE_OK && options->join)
+        status = parse_address(options->join, out, error);
+    if (status != RONDE_OK)
+        return status;
+    memcpy(out->token, out->launcher.token, sizeof out->token);
+    if (out->is_made_here && (options->join || options->token))
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--join and --token belong to processes that others start: --rank is missing");
+    if (options->token && strlen(options->token) >= sizeof out->token)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--token has more than %zu characters",
+                          sizeof out->token - 1);
+    if (options->token && strcmp(options->token, "-") == 0)
+        status = read_token(out->token, sizeof out->token, error);
+    else if (options->token)
+        snprintf(out->token, sizeof out->token, "%s", options->token);
+    out->join.token = out->token;
+    memcpy(out->launcher.token, out->token, sizeof out->token);
+    /* Who is told where to meet asks nobody else. */
+    if (options->join)
+        ronde_launcher_close(&out->launcher);
+    if (status == RONDE_OK && !out->is_made_here && !out->launcher.name && out->token[0] == '\0')
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "processes that others start need --token, the same on all ranks");
+    return status;
+}
+
+static enum ronde_status meet(const struct meeting *meeting,
+                              const struct ronde_comm_options *choices,
+                              struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    return meeting->launcher.name
+               ? ronde_comm_launch(&meeting->launcher, choices, mem, out_comm, error)
+               : ronde_comm_join(&meeting->join, choices, mem, out_comm, error);
+}
+
+/* One process: meets the others and does its part. Results are rank 0's to print. */
+static int take_part(const struct ronde_options *options, const struct meeting *meeting,
+                     ronde_job_body body)
+{
+    struct ronde_options own = *options;
+    const struct ronde_comm_options choices = comm_options(options);
+    struct ronde_comm *comm = NULL;
+    struct ronde_error error = {0};
+    own.ranks[0] = meeting->join.ranks;
+    own.rank_counts = 1;
+    if (meeting->join.rank > 0) {
+        own.output = "/dev/null";
+        own.json = false;
+        own.csv = false;
+    }
+    if (meet(meeting, &choices, &comm, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (ronde_settings_compare(options, comm, &error) == RONDE_OK)
+        return body(&own, comm);
+    ronde_comm_destroy(comm);
+    return ronde_report(&error);
+}
+
+/* A listener at the loopback that the forked processes inherit: no port can be taken in between. */
+static enum ronde_status open_listener(struct meeting *meeting, struct ronde_error *error)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t length = sizeof address;
+    const enum ronde_status status = ronde_token_draw(meeting->token, error);
+    if (status != RONDE_OK)
+        return status;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(fd, (int)meeting->join.ranks) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return ronde_fail(error, RONDE_DEVICE, "the system refuses a listening socket");
+    }
+    snprintf(meeting->host, sizeof meeting->host, "127.0.0.1");
+    meeting->join.host = meeting->host;
+    meeting->join.port = ntohs(address.sin_port);
+    meeting->join.listener = fd;
+    return RONDE_OK;
+}
+
+/*
+ * Where every rank has processors of its own it keeps to them, as under mpirun: two ranks that poll each other on one
+ * processor are a thousand times slower. Where there are more ranks than processors the system decides.
+ */
+static void take_seat(struct ronde_bind *bind, uint32_t worker_slot, uint32_t seats)
+{
+    const uint32_t count = ronde_bind_usable(bind, bind->list);
+    (void)ronde_bind_take(bind->list, ronde_bind_group(bind->list, count, seats, worker_slot));
+    ronde_bind_close(bind);
+}
+
+/* Never returns: a forked process ends with its part, and with its parent, whose list it has no use for. */
+static void be_rank(const struct ronde_options *options, struct meeting *meeting, pid_t *list,
+                    uint32_t index, ronde_job_body body)
+{
+    ronde_mem_free(ronde_mem_default(), list, meeting->here, sizeof *list);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    take_seat(&meeting->bind, index, meeting->here);
+    meeting->join.rank += index;
+    if (meeting->join.rank > 0 && meeting->join.listener > 0) {
+        close(meeting->join.listener);
+        meeting->join.listener = 0;
+    }
+    /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
+    if (index > 0 && meeting->join.rank > 1)
+        (void)!freopen("/dev/null", "w", stderr);
+    exit(take_part(options, meeting, body));
+}
+
+/* Takes all exits; the verdict is the first rank's unless another did not end well. */
+static int await_ranks(const struct meeting *meeting, const pid_t *ranks, uint32_t started)
+{
+    int code = started == meeting->here ? RONDE_EXIT_OK : RONDE_EXIT_FAILED;
+    for (uint32_t index = 0; index < started; index++) {
+        int state = 0;
+        if (waitpid(ranks[index], &state, 0) != ranks[index])
+            continue;
+        if (WIFSIGNALED(state)) {
+            ronde_note("ronde: rank %u was ended by signal %d", meeting->join.rank + index,
+                       WTERMSIG(state));
+            code = RONDE_EXIT_FAILED;
+        } else if (index == 0 || code == RONDE_EXIT_OK) {
+            code = WEXITSTATUS(state);
+        }
+    }
+    return code;
+}
+
+static int fork_all(const struct ronde_options *options, struct meeting *meeting,
+                    ronde_job_body body)
+{
+    struct ronde_error error = {0};
+    const uint32_t count = meeting->here;
+    uint32_t started = 0;
+    if (meeting->is_made_here && open_listener(meeting, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (!options->is_unbound &&
+        ronde_bind_open(ronde_mem_default(), &meeting->bind, &error) != RONDE_OK)
+        return ronde_report(&error);
+    pid_t *ranks = ronde_mem_new(ronde_mem_default(), count, sizeof *ranks);
+    fflush(NULL);
+    for (; ranks && started < count; started++) {
+        ranks[started] = fork();
+        if (ranks[started] < 0)
+            break;
+        if (ranks[started] == 0)
+            be_rank(options, meeting, ranks, started, body);
+    }
+    ronde_bind_close(&meeting->bind);
+    if (meeting->join.listener > 0)
+        close(meeting->join.listener);
+    if (started < count)
+        ronde_note("ronde: the system refuses process %u of %u", started + 1, count);
+    const int code = await_ranks(meeting, ranks, started);
+    ronde_mem_free(ronde_mem_default(), ranks, count, sizeof *ranks);
+    return code;
+}
+
+int ronde_job_run(const struct ronde_options *options, ronde_job_body body)
+{
+    struct ronde_error error = {0};
+    struct meeting meeting;
+    if (check_transport(options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (options->hosts && options->rank == RONDE_NONE)
+        return ronde_remote_launch_run(options);
+    if (find_meeting(options, &meeting, &error) != RONDE_OK) {
+        ronde_launcher_close(&meeting.launcher);
+        return ronde_report(&error);
+    }
+    ronde_remote_launch_follow();
+    return meeting.is_made_here || meeting.here > 1 ? fork_all(options, &meeting, body)
+                                                    : take_part(options, &meeting, body);
+}

@@ -1,0 +1,138 @@
+/*
+ * Accounts: sums over channels and ranks of what the proof counted, and the bounds they are held
+ * against.
+ */
+#include "proof_report.h"
+
+double ronde_received_bound(enum ronde_collective collective, uint32_t ranks)
+{
+    if (ranks > 1 && collective == RONDE_SCATTER)
+        return 1.0;
+    if (ranks > 1 && collective == RONDE_GATHER) /* the root's own */
+        return ranks - 1.0;
+    return ronde_sent_bound(collective, ranks);
+}
+
+double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks)
+{
+    const double n = ranks;
+    if (ranks == 1)
+        return 0.0;
+    switch (collective) {
+    case RONDE_ALL_REDUCE:
+        return 2.0 * (n - 1.0) / n;
+    case RONDE_ALL_GATHER:
+    case RONDE_REDUCE_SCATTER:
+    case RONDE_ALL_TO_ALL:
+    case RONDE_SCATTER: /* the root's own */
+        return n - 1.0;
+    case RONDE_BROADCAST:
+    case RONDE_SEND_RECV:
+    case RONDE_GATHER:
+    case RONDE_REDUCE:
+        return 1.0;
+    case RONDE_BARRIER:
+    case RONDE_COLLECTIVE_COUNT:
+        break;
+    }
+    return 0.0;
+}
+
+struct ronde_account ronde_proof_report_of(const struct ronde_schedule *schedule,
+                                           const struct ronde_proof *proof)
+{
+    struct ronde_account account = {.ok = proof->ok,
+                                    .is_known = true,
+                                    .collective = schedule->collective,
+                                    .algorithm = schedule->algorithm,
+                                    .ranks = schedule->ranks,
+                                    .steps = proof->steps * schedule->channel_count,
+                                    .messages = proof->messages * schedule->channel_count,
+                                    .v_form = ronde_v_form_text(schedule->v_form),
+                                    .proof = proof};
+    account.sent_bound = ronde_sent_bound(schedule->collective, schedule->ranks);
+    account.received_bound = ronde_received_bound(schedule->collective, schedule->ranks);
+    const struct ronde_volume volume = ronde_schedule_volume(schedule);
+    account.sent_max = volume.sent;
+    account.received_max = volume.received;
+    return account;
+}
+
+struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_request *request,
+                                                 const struct ronde_proof *proof)
+{
+    struct ronde_account account = {.proof = proof, .is_known = request != NULL};
+    account.steps = proof->steps;
+    account.messages = proof->messages;
+    if (!request)
+        return account;
+    account.collective = request->collective;
+    account.algorithm = request->algorithm;
+    account.ranks = request->ranks;
+    account.sent_bound = ronde_sent_bound(request->collective, request->ranks);
+    account.received_bound = ronde_received_bound(request->collective, request->ranks);
+    return account;
+}
+
+/* A place that does not apply is null, never a number nobody meant. */
+static struct ronde_field place_field(const char *name, uint32_t value)
+{
+    return value == RONDE_NONE ? ronde_field_null(name) : ronde_field_integer(name, value);
+}
+
+/* Keys of one entry of `errors`. */
+static void layout_finding(const struct ronde_finding *finding, struct ronde_field *field)
+{
+    field[0] = ronde_field_text("code", ronde_finding_text(finding->code));
+    field[1] = place_field("rank", finding->rank);
+    field[2] = place_field("lane", finding->lane);
+    field[3] = place_field("step", finding->step);
+    field[4] = place_field("chunk", finding->chunk);
+    field[5] = ronde_field_text("text", finding->text);
+}
+
+/* What is claimed; a file that was rejected does not say what it would have been. */
+static size_t layout_head(const struct ronde_account *account, struct ronde_field *field)
+{
+    size_t at = 0;
+    field[at++] = ronde_field_boolean("ok", account->ok);
+    if (account->is_known) {
+        field[at++] = ronde_field_text("collective", ronde_collective_text(account->collective));
+        field[at++] = ronde_field_text("algorithm", account->algorithm);
+        field[at++] = ronde_field_integer("ranks", account->ranks);
+        return at;
+    }
+    field[at++] = ronde_field_null("collective");
+    field[at++] = ronde_field_null("algorithm");
+    field[at++] = ronde_field_null("ranks");
+    return at;
+}
+
+void ronde_proof_report_layout(const struct ronde_account *account,
+                               struct ronde_proof_report_row *out)
+{
+    const struct ronde_proof *proof = account->proof;
+    struct ronde_field *field = out->fields;
+    size_t at = layout_head(account, field);
+    const size_t kept =
+        proof->finding_count < RONDE_MAX_FINDINGS ? proof->finding_count : RONDE_MAX_FINDINGS;
+    for (size_t i = 0; i < kept; i++) {
+        layout_finding(&proof->findings[i], out->findings[i]);
+        out->errors[i] = (struct ronde_row){out->findings[i], RONDE_FINDING_FIELDS};
+    }
+    field[at++] = ronde_field_integer("min_depth", proof->min_depth);
+    field[at++] = ronde_field_integer("steps", account->steps);
+    field[at++] = ronde_field_integer("messages", account->messages);
+    field[at++] = ronde_field_integer("critical_path", proof->critical_path);
+    field[at++] = ronde_field_real("sent_max", account->sent_max);
+    field[at++] = ronde_field_real("sent_bound", account->sent_bound);
+    field[at++] =
+        ronde_field_text("method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
+    field[at++] = ronde_field_boolean("quotient", proof->quotient);
+    field[at++] = ronde_field_text("v_form", account->v_form);
+    field[at++] = (struct ronde_field){.name = "errors",
+                                       .kind = RONDE_FIELD_ROWS,
+                                       .rows = out->errors,
+                                       .count = kept};
+    out->row = (struct ronde_row){out->fields, at};
+}

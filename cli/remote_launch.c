@@ -1,0 +1,345 @@
+/*
+ * Starting a command's processes on other hosts.
+ *
+ * For hosts that have ssh and ronde and no launcher: hydra and mpirun also start their processes through ssh, but by a
+ * daemon of their own (hydra_pmi_proxy, orted) that must be installed on every host. docs/processes.md compares them.
+ *
+ * The command is started once on each host, through ssh or whatever --launcher says, with the ranks it is to make there
+ * and where they meet; the rest of the command line stays as it is. The job's secret goes through standard input, since
+ * command lines are for everybody to read. That input then stays open as long as this process lives: launchers such as
+ * ssh leave what they have started behind when they are ended, so the ranks watch their input and end with it.
+ */
+#include "job.h"
+
+#include "common.h"
+#include "report.h"
+
+#include "ronde/hw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where nothing says otherwise the ranks meet at one of so many ports: below those that systems hand out themselves. */
+#define FIRST_PORT 20000u
+#define PORTS 10000u
+
+/* Hosts and words of a command line, at most. */
+#define MAX_HOSTS 256u
+#define MAX_WORDS 512u
+
+/* Tells a process on a host that its input is such a leash. */
+#define LEASH "RONDE_LEASH"
+
+/* Once a host has failed the others get this long to say why, and between two looks at them this. */
+#define FAREWELL_NS 2e9
+#define LOOK_NS 20000000L
+
+/* What there is to do, and how far it is. */
+struct errand {
+    const struct ronde_options *options;
+    uint32_t ranks;
+    uint32_t host_count;
+    char *hosts[MAX_HOSTS]; /* in `names` */
+    char names[4096];
+    char launcher[512];                /* cut at its blanks */
+    char join[256];                    /* where the ranks meet */
+    char token[RONDE_TOKEN_BYTES + 1]; /* the job's secret, with a line's end */
+    char program[512];                 /* this program */
+    char count[16];                    /* of ranks, in words */
+    char range[32];                    /* of the ranks of a host, in words */
+    const char *words[MAX_WORDS];      /* the command line for a host, and NULL */
+    uint32_t word_count;
+    pid_t children[MAX_HOSTS];
+    int leashes[MAX_HOSTS]; /* the other ends of the children's inputs */
+};
+
+extern char **environ;
+
+/* Cuts a text at a separator; how many parts, or `most` + 1. */
+static uint32_t cut(char *text, const char *separator, char **parts, uint32_t most)
+{
+    uint32_t count = 0;
+    char *rest = text;
+    for (char *part = strtok_r(text, separator, &rest); part && count <= most;
+         part = strtok_r(NULL, separator, &rest)) {
+        if (count < most)
+            parts[count] = part;
+        count++;
+    }
+    return count;
+}
+
+/* A launcher may hand words to a shell of the other host, or may not: only those that mean the same to both are sent. */
+static enum ronde_status check_word(const char *word, struct ronde_error *error)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=:,./@%";
+    if (*word != '\0' && word[strspn(word, plain)] == '\0')
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "--hosts: \"%.100s\" would reach the hosts in other words; without blanks, "
+                      "quotes and other signs of a shell it would not",
+                      word);
+}
+
+static enum ronde_status add_word(struct errand *errand, const char *word, struct ronde_error *error)
+{
+    const enum ronde_status status = check_word(word, error);
+    if (status != RONDE_OK)
+        return status;
+    if (errand->word_count + 1 >= MAX_WORDS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: more than %u words", MAX_WORDS - 1);
+    errand->words[errand->word_count++] = word;
+    errand->words[errand->word_count] = NULL;
+    return RONDE_OK;
+}
+
+static enum ronde_status find_hosts(struct errand *errand, struct ronde_error *error)
+{
+    const struct ronde_options *options = errand->options;
+    const uint32_t given = options->rank_counts > 0 ? options->ranks[0] : 0;
+    if (strlen(options->hosts) >= sizeof errand->names)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: more than %zu characters",
+                          sizeof errand->names - 1);
+    memcpy(errand->names, options->hosts, strlen(options->hosts) + 1);
+    errand->host_count = cut(errand->names, ",", errand->hosts, MAX_HOSTS);
+    errand->ranks = given > 0 ? given : errand->host_count;
+    snprintf(errand->count, sizeof errand->count, "%u", errand->ranks);
+    if (errand->host_count == 0 || errand->host_count > MAX_HOSTS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts \"%.100s\": 1 to %u names are needed",
+                          options->hosts, MAX_HOSTS);
+    if (errand->ranks < errand->host_count)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u ranks on %u hosts: some would have none",
+                          errand->ranks, errand->host_count);
+    for (uint32_t host = 0; host < errand->host_count; host++)
+        if (errand->hosts[host][0] == '-')
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: \"%.100s\" is no host",
+                              errand->hosts[host]);
+    return RONDE_OK;
+}
+
+/* Where the ranks meet, and their secret. */
+static enum ronde_status find_meeting(struct errand *errand, struct ronde_error *error)
+{
+    uint64_t drawn;
+    const enum ronde_status status = ronde_token_draw(errand->token, error);
+    if (status != RONDE_OK)
+        return status;
+    strcat(errand->token, "\n");
+    if (getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn)
+        return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
+    /* A login name before the first host's is ssh's business only. */
+    const char *at = strrchr(errand->hosts[0], '@');
+    snprintf(errand->join, sizeof errand->join, "%.200s:%u", at ? at + 1 : errand->hosts[0],
+             FIRST_PORT + (unsigned)(drawn % PORTS));
+    return RONDE_OK;
+}
+
+/* This program as the hosts know it: by its path, or by the name under which it was found. */
+static enum ronde_status find_program(struct errand *errand, struct ronde_error *error)
+{
+    const ssize_t length = readlink("/proc/self/exe", errand->program, sizeof errand->program - 1);
+    if (length <= 0)
+        return ronde_fail(error, RONDE_DEVICE, "--hosts: this program's path cannot be read");
+    errand->program[length] = '\0';
+    return RONDE_OK;
+}
+
+/* What this process's environment says to UCX goes along. */
+static enum ronde_status add_environment(struct errand *errand, struct ronde_error *error)
+{
+    enum ronde_status status = add_word(errand, "env", error);
+    if (status == RONDE_OK)
+        status = add_word(errand, LEASH "=1", error);
+    for (char **variable = environ; *variable && status == RONDE_OK; variable++)
+        if (strncmp(*variable, "UCX_", 4) == 0)
+            status = add_word(errand, *variable, error);
+    return status;
+}
+
+/* The first rank of a host, of equal shares; that of the host after the last is the number of ranks. */
+static uint32_t first_rank(const struct errand *errand, uint32_t host)
+{
+    return (uint32_t)((uint64_t)errand->ranks * host / errand->host_count);
+}
+
+/* Whether a word of the command line holds an option's value. */
+static bool holds(const char *word, const char *value)
+{
+    return value && (uintptr_t)value >= (uintptr_t)word &&
+           (uintptr_t)value <= (uintptr_t)word + strlen(word);
+}
+
+/* Whether the word is part of --hosts or --launcher, which are for this process alone. */
+static bool is_own(const struct ronde_options *options, int k)
+{
+    const char *const values[] = {options->hosts, options->launcher};
+    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
+        if (holds(options->argv[k], values[v]) ||
+            (k + 1 < options->argc && values[v] == options->argv[k + 1]))
+            return true;
+    return false;
+}
+
+/* The words for one host: launcher, host, environment, this program, what is new, the command line as given. */
+static enum ronde_status fill_words(struct errand *errand, uint32_t host, struct ronde_error *error)
+{
+    const struct ronde_options *options = errand->options;
+    snprintf(errand->range, sizeof errand->range, "%u..%u", first_rank(errand, host),
+             first_rank(errand, host + 1) - 1);
+    const char *const own[] = {errand->program, options->argv[0], "--rank",     errand->range, "-N",
+                               errand->count,   "--join",         errand->join, "--token",     "-"};
+    snprintf(errand->launcher, sizeof errand->launcher, "%s",
+             options->launcher ? options->launcher : "ssh -o BatchMode=yes");
+    errand->word_count = cut(errand->launcher, " ", (char **)errand->words, MAX_WORDS / 4);
+    if (errand->word_count == 0 || errand->word_count > MAX_WORDS / 4)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--launcher \"%.100s\" is no command",
+                          options->launcher);
+    enum ronde_status status = add_word(errand, errand->hosts[host], error);
+    if (status == RONDE_OK)
+        status = add_environment(errand, error);
+    for (size_t k = 0; k < sizeof own / sizeof own[0] && status == RONDE_OK; k++)
+        status = add_word(errand, own[k], error);
+    /* What was given comes last, and wins. */
+    for (int k = 1; k < options->argc && status == RONDE_OK; k++)
+        if (!is_own(options, k))
+            status = add_word(errand, options->argv[k], error);
+    return status;
+}
+
+/* Never returns. The launcher's input is the token, and then nothing until this process ends. */
+static void be_launcher(struct errand *errand, int input)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (dup2(input, STDIN_FILENO) < 0)
+        _exit(RONDE_EXIT_FAILED);
+    execvp(errand->words[0], (char *const *)(uintptr_t)errand->words);
+    ronde_note("ronde: %s cannot be started: %s", errand->words[0], strerror(errno));
+    _exit(RONDE_EXIT_FAILED);
+}
+
+static enum ronde_status start_host(struct errand *errand, uint32_t host, struct ronde_error *error)
+{
+    int ends[2];
+    enum ronde_status status = fill_words(errand, host, error);
+    if (status != RONDE_OK)
+        return status;
+    /* No launcher may hold another's leash. */
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ronde_fail(error, RONDE_DEVICE, "the system gives no pipe: %s", strerror(errno));
+    fflush(NULL);
+    errand->children[host] = fork();
+    if (errand->children[host] == 0)
+        be_launcher(errand, ends[0]);
+    /* A few bytes: they fit into the pipe whether somebody reads or not. */
+    const size_t bytes = strlen(errand->token);
+    if (errand->children[host] < 0 || write(ends[1], errand->token, bytes) != (ssize_t)bytes)
+        status = ronde_fail(error, RONDE_DEVICE, "the system refuses process %u of %u: %s",
+                            host + 1, errand->host_count, strerror(errno));
+    close(ends[0]);
+    errand->leashes[host] = ends[1];
+    return status;
+}
+
+void ronde_remote_launch_follow(void)
+{
+    const pid_t follower = getpid();
+    char nothing[64];
+    if (!getenv(LEASH) || fork() != 0)
+        return;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ssize_t got = 1;
+    while (got > 0 || (got < 0 && errno == EINTR))
+        got = read(STDIN_FILENO, nothing, sizeof nothing);
+    if (getppid() == follower)
+        (void)kill(follower, SIGTERM);
+    _exit(RONDE_EXIT_OK);
+}
+
+/* What the end of a host's command means; codes that are not ronde's are its launcher's. */
+static int judge(const struct errand *errand, uint32_t host, int state)
+{
+    if (WIFEXITED(state) && WEXITSTATUS(state) <= RONDE_EXIT_FAILED)
+        return WEXITSTATUS(state);
+    if (WIFEXITED(state))
+        ronde_note("ronde: host %s: its launcher ended with code %d", errand->hosts[host],
+                   WEXITSTATUS(state));
+    else
+        ronde_note("ronde: host %s: its launcher was ended by signal %d", errand->hosts[host],
+                   WTERMSIG(state));
+    return RONDE_EXIT_FAILED;
+}
+
+/* One look at all hosts: how many are still at work. The verdict is the first host's unless another did not end well. */
+static uint32_t look_around(struct errand *errand, int *io_code)
+{
+    uint32_t working = 0;
+    for (uint32_t host = 0; host < errand->host_count; host++) {
+        int state = 0;
+        if (errand->children[host] <= 0)
+            continue;
+        if (waitpid(errand->children[host], &state, WNOHANG) == 0) {
+            working++;
+            continue;
+        }
+        errand->children[host] = 0;
+        close(errand->leashes[host]);
+        const int code = judge(errand, host, state);
+        *io_code = host == 0 || *io_code == RONDE_EXIT_OK ? code : *io_code;
+    }
+    return working;
+}
+
+/* Waits for all hosts; once one has failed the others may say why, and are then ended. */
+static int await_hosts(struct errand *errand, int code)
+{
+    const struct timespec pause = {0, LOOK_NS};
+    double failed_ns = code == RONDE_EXIT_OK ? 0 : ronde_clock_ns();
+    while (look_around(errand, &code) > 0) {
+        if (code != RONDE_EXIT_OK && failed_ns == 0)
+            failed_ns = ronde_clock_ns();
+        for (uint32_t host = 0; failed_ns > 0 && ronde_clock_ns() - failed_ns > FAREWELL_NS &&
+                                host < errand->host_count;
+             host++)
+            if (errand->children[host] > 0)
+                (void)kill(errand->children[host], SIGTERM);
+        (void)nanosleep(&pause, NULL);
+    }
+    return code;
+}
+
+int ronde_remote_launch_run(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct errand *errand = ronde_mem_new(ronde_mem_default(), 1, sizeof *errand);
+    int code = RONDE_EXIT_OK;
+    uint32_t started = 0;
+    if (!errand) {
+        (void)ronde_fail(&error, RONDE_NO_MEMORY, "no memory for --hosts");
+        return ronde_report(&error);
+    }
+    errand->options = options;
+    enum ronde_status status = find_hosts(errand, &error);
+    if (status == RONDE_OK)
+        status = find_meeting(errand, &error);
+    if (status == RONDE_OK)
+        status = find_program(errand, &error);
+    /* Nothing is started before all of it can be said. */
+    for (uint32_t host = 0; host < errand->host_count && status == RONDE_OK; host++)
+        status = fill_words(errand, host, &error);
+    for (; started < errand->host_count && status == RONDE_OK; started++)
+        status = start_host(errand, started, &error);
+    if (status != RONDE_OK)
+        code = ronde_report(&error);
+    code = await_hosts(errand, code);
+    ronde_mem_free(ronde_mem_default(), errand, 1, sizeof *errand);
+    return code;
+}

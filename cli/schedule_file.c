@@ -1,0 +1,50 @@
+/* Schedules from files, as the command line names them. See schedule_file.h. */
+#include "schedule_file.h"
+
+bool ronde_is_schedule_file(const struct ronde_options *options)
+{
+    return options->argument_count > 0 && ronde_is_file(options->arguments[0]);
+}
+
+/* What an algorithm would be asked for is decided in the file: nothing that is said beside it may be ignored. */
+static enum ronde_status check_options(const struct ronde_options *options, uint32_t ranks,
+                                       struct ronde_error *error)
+{
+    const char *path = options->arguments[0];
+    if (options->algorithm_count > 0 || options->shape.count > 0 || options->channels > 0 ||
+        options->pairs.ranks > 0 || options->root > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s is a schedule, which has its algorithm, root, shape, channels and "
+                          "pairs: leave out -a, -r, --shape, --channels and --pairs",
+                          path);
+    if (options->rank_counts > 1 || (options->rank_counts == 1 && options->ranks[0] != ranks))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s is for %u ranks: leave out -N", path,
+                          ranks);
+    return RONDE_OK;
+}
+
+enum ronde_status
+ronde_schedule_file_read(const struct ronde_options *options, struct ronde_proof *out_proof,
+                         struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    enum ronde_status status =
+        ronde_schedule_file_open(options->arguments[0], out_proof, out_schedule, error);
+    if (status == RONDE_OK)
+        status = check_options(options, (*out_schedule)->ranks, error);
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(*out_schedule);
+        *out_schedule = NULL;
+    }
+    return status;
+}
+
+enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *options,
+                                                  struct ronde_schedule **out_schedule,
+                                                  struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    if (ronde_is_schedule_file(options))
+        return ronde_schedule_file_read(options, NULL, out_schedule, error);
+    const enum ronde_status status = ronde_single_request(options, &request, error);
+    return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
+}

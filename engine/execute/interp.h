@@ -1,0 +1,282 @@
+/**
+ * The step interpreter: the one piece of code that executes schedules, on CPUs and GPUs alike.
+ *
+ * It is resumable and never blocks: ronde_lane_poll executes at most one step and returns whether
+ * it progressed, what it waits for, or that the lane is done. The driver of the lanes (one thread
+ * for all, a thread per rank, a GPU block per lane) decides what to do while a lane waits. Free of
+ * libc; machine.h says what it runs on.
+ */
+#ifndef RONDE_ENGINE_EXECUTE_INTERP_H
+#define RONDE_ENGINE_EXECUTE_INTERP_H
+
+#include "engine/execute/burst.h"
+#include "engine/execute/zero_copy.h"
+
+/** Records why a lane stopped. */
+RONDE_INTERP enum ronde_poll ronde_lane_stop(struct ronde_lane *lane, enum ronde_poll poll,
+                                             enum ronde_reason reason, uint32_t about)
+{
+    lane->reason = reason;
+    lane->about = about;
+    return poll;
+}
+
+/** Whether all dependencies of a step are over. */
+RONDE_INTERP bool ronde_lane_is_released(struct ronde_lane *lane, const struct ronde_step *step)
+{
+    const struct ronde_task *task = lane->task;
+    const uint64_t piece = task->frame->first_piece + lane->piece;
+    for (uint32_t k = 0; k < step->dependency_count; k++) {
+        const uint32_t index = step->first_dependency + k;
+        const struct ronde_wait *wait = &task->waits[index];
+        if (RONDE_ACQUIRE(task->frame, &task->progress[wait->lane].value) <
+            piece * wait->steps + wait->after) {
+            lane->about = index;
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Whether all peers have read what the lane's next step overwrites. */
+RONDE_INTERP bool ronde_lane_may_overwrite(struct ronde_lane *lane)
+{
+    const uint64_t piece = lane->task->frame->first_piece + lane->piece;
+    const uint32_t unread = ronde_task_unread(lane->task, lane->step, piece, 0);
+    if (unread != RONDE_NONE)
+        lane->about = unread;
+    return unread == RONDE_NONE;
+}
+
+/** Whether a message has arrived. */
+RONDE_INTERP bool ronde_end_has_message(const struct ronde_frame *frame, struct ronde_end *end)
+{
+    (void)frame;
+    if (end->seen == end->count)
+        end->seen = RONDE_POSTED(frame, end);
+    return end->seen > end->count;
+}
+
+/** Whether a slot is free. A freed slot is credit, not ordering. */
+RONDE_INTERP bool ronde_end_has_slot(const struct ronde_frame *frame, struct ronde_end *end)
+{
+    if (end->count - end->seen >= frame->depth)
+        end->seen = RONDE_ACQUIRE(frame, end->theirs);
+    return end->count - end->seen < frame->depth;
+}
+
+/** Publishes the current slot to the other side: posts a message or frees a slot. */
+RONDE_INTERP void ronde_end_advance(const struct ronde_frame *frame, struct ronde_end *end)
+{
+    end->slot = end->slot + 1 == frame->depth ? 0 : end->slot + 1;
+    end->count++;
+    RONDE_RELEASE(frame, end->mine, end->count);
+}
+
+/** Does all items of a step. */
+RONDE_INTERP void ronde_act_items(struct ronde_act *act)
+{
+    const struct ronde_frame *frame = act->lane->task->frame;
+    for (uint32_t item = 0; item < act->step->chunk_count; item++) {
+        if (frame->checks) {
+            act->lane->reason = ronde_act_fault(act, item);
+            if (act->lane->reason != RONDE_REASON_NONE)
+                return;
+        }
+        struct ronde_segment segment = ronde_act_segment(act, item);
+        const uint64_t bytes = segment.elements * frame->element_bytes;
+        /* A pull must not read beyond what was offered. */
+        if (frame->checks && act->pulled && act->pulled[item].bytes != bytes) {
+            act->lane->reason = RONDE_REASON_LENGTH;
+            return;
+        }
+        if (act->pulled && segment.elements > 0) {
+            segment.received = RONDE_REMOTE_READ(act, &act->pulled[item],
+                                                 segment.source ? 0 : segment.destination);
+            if (!segment.received) {
+                act->lane->reason = RONDE_REASON_REMOTE_READ;
+                return;
+            }
+        }
+        if (act->has_landed)
+            segment.received = segment.destination;
+        if (RONDE_PUSHES(frame) && act->target)
+            act->sent = ronde_write_target_address(act->target, item);
+        if (segment.elements > 0)
+            ronde_act_apply(act, &segment);
+        if (act->offered) {
+            const unsigned char *const start =
+                ronde_op_is_in(act->step->op, RONDE_OPS_THAT_SEND_KEPT) ? segment.destination
+                                                                        : segment.source;
+            act->offered[item].start = RONDE_KEEP(act, start, bytes);
+            act->offered[item].bytes = bytes;
+        }
+        const uint64_t stride = RONDE_ITEM_STRIDE(frame, bytes);
+        act->moved += stride;
+        if (act->received)
+            act->received += stride;
+        if (act->sent)
+            act->sent += stride;
+    }
+}
+
+/** Passes a message on. That needs no operand: the length travels beside the slot. */
+RONDE_INTERP void ronde_lane_pass(struct ronde_act *act, const struct ronde_end *from)
+{
+    if (!act->pulled) {
+        act->moved = RONDE_LENGTH(act->lane->task->frame, from);
+        ronde_act_copy(act, act->sent, act->received, act->moved);
+        return;
+    }
+    for (uint32_t item = 0; item < act->step->chunk_count; item++) {
+        const struct ronde_offer *offer = &act->pulled[item];
+        unsigned char *const place = act->sent + act->moved;
+        const unsigned char *start = offer->bytes > 0 ? RONDE_REMOTE_READ(act, offer, place) : place;
+        if (!start) {
+            act->lane->reason = RONDE_REASON_REMOTE_READ;
+            return;
+        }
+        ronde_act_copy(act, place, start, offer->bytes);
+        act->moved += offer->bytes;
+    }
+}
+
+/** Where messages are not always copied, finds out how this step's two travel. */
+RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_end *from,
+                                    struct ronde_write_target *target)
+{
+    const uint64_t length = from ? RONDE_LENGTH(act->lane->task->frame, from) : 0;
+    act->has_landed = (length & RONDE_LENGTH_PUSHED) != 0;
+    if ((length & RONDE_LENGTH_OFFERED) != 0)
+        act->pulled = (const struct ronde_offer *)(const void *)act->received;
+    if (!act->sent)
+        return;
+    if (RONDE_PUSHES(act->lane->task->frame) && ronde_act_finds_target(act, from, target)) {
+        act->target = target;
+    } else if (ronde_act_may_offer(act)) {
+        act->offered = (struct ronde_offer *)(void *)act->sent;
+        act->sent = 0;
+    }
+}
+
+/** How a message travels, as bits of its length. */
+RONDE_INTERP uint64_t ronde_act_manner(const struct ronde_act *act)
+{
+    if (act->target)
+        return RONDE_LENGTH_PUSHED;
+    return act->offered ? RONDE_LENGTH_OFFERED : 0;
+}
+
+/** Executes a step whose dependencies, message and slot are there. */
+RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step,
+                                              const struct ronde_end *from,
+                                              const struct ronde_end *to)
+{
+    const struct ronde_frame *frame = lane->task->frame;
+    struct ronde_write_target target;
+    struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, false, 0};
+    act.buffer[0] = ronde_act_buffer(step, false);
+    act.buffer[1] = ronde_act_buffer(step, true);
+    act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
+    act.sent = to ? to->slots + to->slot * frame->slot_stride : 0;
+    lane->reason = RONDE_REASON_NONE;
+    RONDE_USE(frame, from, to);
+    if (frame->no_pull != 0 || frame->has_offers)
+        ronde_act_arrange(&act, from, &target);
+    if (ronde_op_is_in(step->op, RONDE_OPS_THAT_PASS)) {
+        ronde_lane_pass(&act, from);
+    } else if (step->chunk_count > 0 && ronde_op_is_in(step->op, RONDE_OPS_WITH_OPERAND)) {
+        ronde_act_open(&act);
+        ronde_act_items(&act);
+    }
+    if (to)
+        RONDE_TELL_LENGTH(frame, to, act.moved | ronde_act_manner(&act));
+    /* The receiver reads the length only of unproved schedules: it costs a cache line. */
+    if (lane->reason == RONDE_REASON_NONE && frame->checks && from &&
+        (RONDE_LENGTH(frame, from) & RONDE_LENGTH_BYTES) != act.moved)
+        lane->reason = RONDE_REASON_LENGTH;
+    return lane->reason;
+}
+
+/** Publishes a step that is over: its data was written before. */
+RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *from,
+                                     struct ronde_end *to)
+{
+    const struct ronde_task *task = lane->task;
+    RONDE_SETTLE(task);
+    if (from)
+        ronde_end_advance(task->frame, from);
+    if (to)
+        ronde_end_advance(task->frame, to);
+    lane->done++;
+    RONDE_RELEASE(task->frame, &task->progress[lane->index].value, lane->done);
+    lane->step++;
+    if (lane->step == lane->end) {
+        lane->step = lane->first;
+        lane->piece++;
+    }
+}
+
+/** Whether steps wait for readers: messages are read from the senders' buffers, and not from copies. */
+RONDE_INTERP bool ronde_frame_awaits_readers(const struct ronde_frame *frame)
+{
+    return frame->no_pull != 0 && !frame->keeps;
+}
+
+/** A lane is done once all its messages were read: until then their memory is not the caller's again. */
+RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
+{
+    const struct ronde_task *task = lane->task;
+    for (uint32_t k = lane->first; ronde_frame_awaits_readers(task->frame) && k < lane->end; k++) {
+        const uint32_t send = ronde_act_send(&task->view.program->steps[k]);
+        struct ronde_end *end = send == RONDE_NONE ? 0 : &task->ends[send];
+        if (!end || end->is_copied)
+            continue;
+        if (end->seen < end->count)
+            end->seen = RONDE_ACQUIRE(task->frame, end->theirs);
+        if (end->seen < end->count)
+            return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, send);
+    }
+    return RONDE_POLL_DONE;
+}
+
+/** Executes the next step of a lane if it can. Never blocks. */
+RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
+{
+    const struct ronde_task *task = lane->task;
+    if (lane->piece == task->frame->piece_count)
+        return ronde_lane_drain(lane);
+    const struct ronde_step *step = &task->view.program->steps[lane->step];
+    const uint32_t receive = ronde_act_receive(step);
+    const uint32_t send = ronde_act_send(step);
+    struct ronde_end *from = receive == RONDE_NONE ? 0 : &task->ends[receive];
+    struct ronde_end *to = send == RONDE_NONE ? 0 : &task->ends[send];
+    if (!ronde_lane_is_released(lane, step))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_DEPENDENCY, lane->about);
+    if (from && !ronde_end_has_message(task->frame, from))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, receive);
+    if (to && !ronde_end_has_slot(task->frame, to))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, send);
+    if (ronde_frame_awaits_readers(task->frame) && !ronde_lane_may_overwrite(lane))
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, lane->about);
+    const enum ronde_reason wrong = ronde_lane_act(lane, step, from, to);
+    if (wrong != RONDE_REASON_NONE)
+        return ronde_lane_stop(lane, RONDE_POLL_WRONG, wrong, receive);
+    ronde_lane_publish(lane, from, to);
+    return RONDE_POLL_PROGRESSED;
+}
+
+/** Lets a lane go on while it can, but not for ever. *io_moved becomes true if it executed a step. */
+RONDE_INTERP enum ronde_poll ronde_lane_burst(struct ronde_lane *lane, bool *io_moved)
+{
+    enum ronde_poll poll = RONDE_POLL_PROGRESSED;
+    for (uint32_t k = 0; k < RONDE_BURST_STEPS && poll == RONDE_POLL_PROGRESSED; k++) {
+        if (!RONDE_MAY_POLL(lane))
+            return RONDE_POLL_BLOCKED;
+        poll = ronde_lane_poll(lane);
+        *io_moved |= poll == RONDE_POLL_PROGRESSED;
+    }
+    return poll;
+}
+
+#endif

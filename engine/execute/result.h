@@ -1,0 +1,160 @@
+/**
+ * Results of a step: what is computed of an item, and where it goes: to memory, to a slot, or past the caches.
+ *
+ * Part of the step interpreter (interp.h). Free of libc.
+ */
+#ifndef RONDE_ENGINE_EXECUTE_RESULT_H
+#define RONDE_ENGINE_EXECUTE_RESULT_H
+
+#include "engine/execute/operand.h"
+
+/** Copies unless the data is there already, which is how in-place runs skip copies. */
+RONDE_INTERP void ronde_act_copy(const struct ronde_act *act, unsigned char *to,
+                                 const unsigned char *from, uint64_t bytes)
+{
+    (void)act;
+    if (to != from && bytes > 0)
+        RONDE_COPY(act->lane->task->frame, to, from, bytes);
+}
+
+/** Whether the step carries a mark that the operator depends on. */
+RONDE_INTERP bool ronde_act_heeds(const struct ronde_act *act, uint32_t mark)
+{
+    return (act->step->flags & act->lane->task->frame->marks & mark) != 0;
+}
+
+/**
+ * Moves the local operand on alone: premul_sum scales one that is raw and avg divides one that is final, even onto
+ * itself. No step writes a place twice: a message of lines is read as soon as it is written.
+ */
+RONDE_INTERP void ronde_act_take(const struct ronde_act *act, unsigned char *to,
+                                 const unsigned char *from, uint64_t elements)
+{
+    const struct ronde_task *task = act->lane->task;
+    if (ronde_act_heeds(act, RONDE_FLAG_RAW))
+        RONDE_SCALE(task->frame, to, from, &task->factor, elements);
+    else if (ronde_act_heeds(act, RONDE_FLAG_FINAL))
+        RONDE_DIVIDE(task->frame, to, from, elements);
+    else
+        ronde_act_copy(act, to, from, elements * task->frame->element_bytes);
+}
+
+/**
+ * Combines the operand that the marks are about, a step's source, with another one. `to` <- source o other, but for
+ * `reduce`, whose source is the second operand: sums commute, and no other operator depends on marks.
+ */
+RONDE_INTERP void ronde_act_combine(const struct ronde_act *act, unsigned char *to,
+                                    const unsigned char *source, const unsigned char *other,
+                                    uint64_t elements)
+{
+    const struct ronde_task *task = act->lane->task;
+    const bool is_final = ronde_act_heeds(act, RONDE_FLAG_FINAL);
+    if (ronde_act_heeds(act, RONDE_FLAG_RAW))
+        RONDE_SCALE_SUM(task->frame, to, source, other, &task->factor, elements);
+    else if (ronde_op_is_in(act->step->op, RONDE_OPS_THAT_REREAD))
+        RONDE_COMBINE(task->frame, to, other, source, elements, is_final);
+    else
+        RONDE_COMBINE(task->frame, to, source, other, elements, is_final);
+}
+
+/** Computes what a step passes on or keeps of one item. */
+RONDE_INTERP void ronde_act_compute(const struct ronde_act *act, unsigned char *to,
+                                    const struct ronde_segment *from, uint64_t elements)
+{
+    const uint32_t op = act->step->op;
+    const bool receives = ronde_op_is_in(op, RONDE_OPS_THAT_RECEIVE);
+    if (ronde_op_is_in(op, RONDE_OPS_THAT_REDUCE))
+        ronde_act_combine(act, to, from->source, receives ? from->received : from->destination,
+                          elements);
+    else if (receives)
+        ronde_act_copy(act, to, from->received, elements * act->lane->task->frame->element_bytes);
+    else
+        ronde_act_take(act, to, from->source, elements);
+}
+
+/** Where the result of a step lies already, or NULL if it has to be computed. */
+RONDE_INTERP const unsigned char *ronde_act_unchanged(const struct ronde_act *act,
+                                                      const struct ronde_segment *from)
+{
+    const uint32_t op = act->step->op;
+    if (ronde_op_is_in(op, RONDE_OPS_THAT_REDUCE))
+        return 0;
+    if (ronde_op_is_in(op, RONDE_OPS_THAT_RECEIVE))
+        return from->received;
+    if (ronde_act_heeds(act, RONDE_FLAG_RAW) || ronde_act_heeds(act, RONDE_FLAG_FINAL))
+        return 0;
+    return from->source;
+}
+
+/** Whether the receiver reads what a step keeps, or a later step of the rank does. */
+RONDE_INTERP bool ronde_act_is_read(const struct ronde_act *act)
+{
+    const struct ronde_task *task = act->lane->task;
+    return act->offered || task->landings->is_read[act->step - task->view.program->steps];
+}
+
+/**
+ * Does one item whose result is not read soon, in one of its places or in both: block by block,
+ * computed in the first- level cache and written past the others. The operands may be the places
+ * themselves, exactly.
+ */
+RONDE_INTERP_APART void ronde_act_stream(const struct ronde_act *act,
+                                         const struct ronde_segment *segment,
+                                         const struct ronde_places *places)
+{
+    const struct ronde_frame *frame = act->lane->task->frame;
+    unsigned char bounce[RONDE_STREAM_BLOCK] __attribute__((aligned(RONDE_STREAM_LINE)));
+    struct ronde_segment left = *segment;
+    unsigned char *to = places->to;
+    unsigned char *also = places->also;
+    uint64_t block = RONDE_STREAM_BLOCK - (uint64_t)(uintptr_t)to % RONDE_STREAM_LINE;
+    while (left.elements > 0) {
+        const uint64_t most = block / frame->element_bytes;
+        const uint64_t elements = left.elements < most ? left.elements : most;
+        const uint64_t bytes = elements * frame->element_bytes;
+        unsigned char *const into = places->streams_to ? bounce : to;
+        const unsigned char *result = ronde_act_unchanged(act, &left);
+        if (!result || !places->streams_to) {
+            ronde_act_compute(act, into, &left, elements);
+            result = into;
+        }
+        if (places->streams_to)
+            RONDE_STREAM(frame, to, result, bytes);
+        if (also && places->streams_also)
+            RONDE_STREAM(frame, also, result, bytes);
+        else if (also)
+            ronde_act_copy(act, also, result, bytes);
+        ronde_segment_skip(&left, elements, bytes);
+        to += bytes;
+        also += also ? bytes : 0;
+        block = RONDE_STREAM_BLOCK;
+    }
+}
+
+/** Does one item: computes it into its first place, and copies it from there into the second. */
+RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct ronde_segment *segment)
+{
+    const struct ronde_frame *frame = act->lane->task->frame;
+    const bool keeps = act->buffer[0] != RONDE_BUFFER_COUNT;
+    struct ronde_places places = {keeps ? segment->destination : act->sent, keeps ? act->sent : 0,
+                                  false, false};
+    if (!places.to)
+        return;
+    if (RONDE_STREAMS(frame)) {
+        const bool streams_sent = act->target && !act->target->is_read;
+        places.streams_to = keeps ? !ronde_act_is_read(act) : streams_sent;
+        places.streams_also = keeps && streams_sent;
+    }
+    /* What was read from the very same place is in the caches; and a copy onto itself is no access: others may read. */
+    places.streams_to &= places.to != segment->source && places.to != segment->received;
+    places.streams_also &= places.also != segment->received;
+    if (places.streams_to || places.streams_also) {
+        ronde_act_stream(act, segment, &places);
+        return;
+    }
+    ronde_act_compute(act, places.to, segment, segment->elements);
+    if (places.also)
+        ronde_act_copy(act, places.also, places.to, segment->elements * frame->element_bytes);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/**
+ * Finishing a schedule, for the makers of raw schedules (builder, text reader) and for tests.
+ *
+ * A raw schedule has programs, channels and a header filled in by its maker; everything that check, prove and lower
+ * find is still empty. ronde_finish_raw is the only function that fills it in.
+ */
+#ifndef RONDE_ENGINE_IR_FINISH_H
+#define RONDE_ENGINE_IR_FINISH_H
+
+#include "ronde/ir.h"
+
+/** Creates an empty raw schedule with its arena. Errors: NO_MEMORY. */
+enum ronde_status ronde_raw_create(const struct ronde_mem *mem,
+                                   struct ronde_schedule **out_schedule, struct ronde_error *error);
+
+/** Deep copy without the derived fields, to be changed and finished again (mutation tests). */
+enum ronde_status ronde_raw_copy(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
+                                 struct ronde_schedule **out_schedule, struct ronde_error *error);
+
+/**
+ * Fills in derived fields (sums, maxima, inverse orders, hash), checks, proves and lowers. The schedule stays the
+ * caller's, who destroys it on failure. Errors: NO_MEMORY; REJECTED with the first finding as message.
+ */
+enum ronde_status ronde_finish_raw(struct ronde_schedule *schedule, struct ronde_proof *out_proof,
+                                   struct ronde_error *error);
+
+/**
+ * Fills in the derived fields only and claims a minimum depth: what the mutation test runs on `host` to see whether a
+ * mutant misbehaves. Errors: NO_MEMORY; REJECTED when it is not even well-formed (bounds), so that it cannot run.
+ */
+enum ronde_status ronde_finish_unproved(struct ronde_schedule *schedule, uint32_t min_depth,
+                                        struct ronde_error *error);
+
+#endif

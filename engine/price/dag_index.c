@@ -1,0 +1,238 @@
+/** Tables for the step graph: made once per graph, per program where possible. */
+#include "dag_index.h"
+#include "engine/ir/arena.h"
+
+#include <stdlib.h>
+
+/** A connection of a program in the order it is searched in. */
+struct end {
+    uint64_t key;   /**< direction, peer and tag */
+    uint32_t index; /**< of the connection */
+};
+
+/** What all actors of a program share. */
+struct shared {
+    struct ronde_dag_step *steps;
+    struct ronde_dag_queue *queues;
+    struct end *ends;           /**< sorted by key */
+    uint64_t messages_received; /**< of one piece */
+};
+
+static uint64_t end_key(bool is_send, uint32_t peer, uint32_t tag)
+{
+    return (uint64_t)is_send << 63 | (uint64_t)peer << 32 | tag;
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+    const uint64_t a = ((const struct end *)left)->key;
+    const uint64_t b = ((const struct end *)right)->key;
+    return a < b ? -1 : a > b;
+}
+
+static bool sort_ends(const struct ronde_program *program, struct ronde_arena *arena,
+                      struct shared *shared)
+{
+    shared->ends = ronde_arena_new(arena, program->connection_count, sizeof *shared->ends);
+    if (!shared->ends)
+        return false;
+    for (uint32_t c = 0; c < program->connection_count; c++) {
+        const struct ronde_connection *connection = &program->connections[c];
+        shared->ends[c].key = end_key(connection->is_send, connection->peer, connection->tag);
+        shared->ends[c].index = c;
+    }
+    qsort(shared->ends, program->connection_count, sizeof *shared->ends, compare_ends);
+    return true;
+}
+
+/** Index of the connection with this key, or RONDE_NONE. */
+static uint32_t find_end(const struct shared *shared, uint32_t count, uint64_t key)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (shared->ends[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && shared->ends[low].key == key ? shared->ends[low].index : RONDE_NONE;
+}
+
+/** Counts the messages of every connection and gives the queues their room. */
+static bool size_queues(const struct ronde_program *program, struct ronde_arena *arena,
+                        struct shared *shared)
+{
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const struct ronde_step *step = &program->steps[s];
+        if (step->send != RONDE_NONE)
+            shared->queues[step->send].count++;
+        if (step->receive != RONDE_NONE)
+            shared->queues[step->receive].count++;
+    }
+    for (uint32_t c = 0; c < program->connection_count; c++) {
+        struct ronde_dag_queue *queue = &shared->queues[c];
+        queue->steps = ronde_arena_new(arena, queue->count, sizeof *queue->steps);
+        if (!queue->steps)
+            return false;
+        queue->count = 0;
+    }
+    return true;
+}
+
+static uint32_t queue_step(struct ronde_dag_queue *queue, uint32_t step)
+{
+    queue->steps[queue->count] = step;
+    return queue->count++;
+}
+
+/* A connection has one lane at each end, so step numbers are in message order. */
+static void fill_steps(const struct ronde_program *program, struct shared *shared)
+{
+    for (uint32_t lane = 0; lane < program->lane_count; lane++)
+        for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++) {
+            const struct ronde_step *step = &program->steps[s];
+            struct ronde_dag_step *facts = &shared->steps[s];
+            facts->lane = lane;
+            facts->reduces = ronde_step_reduces((enum ronde_step_op)step->op);
+            if (step->send != RONDE_NONE)
+                facts->send_place = queue_step(&shared->queues[step->send], s);
+            if (step->receive != RONDE_NONE) {
+                facts->receive_place = queue_step(&shared->queues[step->receive], s);
+                shared->messages_received++;
+            }
+        }
+}
+
+static bool make_shared(const struct ronde_program *program, struct ronde_arena *arena,
+                        struct shared *shared)
+{
+    shared->steps = ronde_arena_new(arena, program->step_count, sizeof *shared->steps);
+    shared->queues = ronde_arena_new(arena, program->connection_count, sizeof *shared->queues);
+    if (!shared->steps || !shared->queues || !sort_ends(program, arena, shared) ||
+        !size_queues(program, arena, shared))
+        return false;
+    fill_steps(program, shared);
+    return true;
+}
+
+static uint32_t program_number(const struct ronde_schedule *schedule, uint32_t position)
+{
+    return schedule->program_of ? schedule->program_of[position] : 0;
+}
+
+/**
+ * Finds the other end of every connection of an actor; `shared` is that of all programs. In a
+ * quotient the actor itself stands for every peer.
+ */
+static bool make_links(const struct ronde_schedule *schedule, const struct shared *shared,
+                       bool is_quotient, struct ronde_dag_actor *actor, struct ronde_arena *arena)
+{
+    const struct ronde_program *program = actor->program;
+    const uint32_t position = actor->view.position;
+    struct ronde_dag_link *links = ronde_arena_new(arena, program->connection_count, sizeof *links);
+    if (!links)
+        return false;
+    for (uint32_t c = 0; c < program->connection_count; c++) {
+        const struct ronde_connection *connection = &program->connections[c];
+        const uint32_t peer = ronde_view_peer_position(&actor->view, c);
+        const uint32_t number = program_number(schedule, peer);
+        /* How the peer sees this position: checked schedules always have that end. */
+        const uint32_t back =
+            schedule->absolute_peers
+                ? position
+                : ronde_group_add(schedule, position, ronde_group_negate(schedule, peer));
+        links[c].actor = is_quotient ? 0 : actor->channel * schedule->ranks + peer;
+        links[c].connection = find_end(&shared[number], schedule->programs[number].connection_count,
+                                       end_key(!connection->is_send, back, connection->tag));
+    }
+    actor->links = links;
+    return true;
+}
+
+/** Running totals, wide enough to notice what does not fit. */
+struct totals {
+    uint64_t ops;
+    uint64_t edges;
+    uint64_t lanes;
+};
+
+/**
+ * Adds what an actor brings: every message, credit, dependency and lane predecessor is one edge.
+ */
+static void count_actor(const struct ronde_dag_actor *actor, const struct shared *shared,
+                        const struct ronde_dag_shape *shape, struct totals *totals)
+{
+    const struct ronde_program *program = actor->program;
+    totals->ops += program->step_count * shape->pieces;
+    totals->edges += (shared->messages_received + program->dependency_count) * shape->pieces;
+    for (uint32_t c = 0; c < program->connection_count; c++) {
+        const uint64_t messages = actor->queues[c].count * shape->pieces;
+        if (program->connections[c].is_send && messages > shape->depth)
+            totals->edges += messages - shape->depth;
+    }
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        const uint64_t steps = program->lane_first[lane + 1] - program->lane_first[lane];
+        totals->edges += steps > 0 ? steps * shape->pieces - 1 : 0;
+    }
+    totals->lanes += program->lane_count;
+}
+
+/** Fills in the actors and adds up the totals. */
+static bool make_actors(const struct ronde_schedule *schedule, const struct shared *shared,
+                        const struct ronde_dag_shape *shape, struct ronde_arena *arena,
+                        struct ronde_dag_index *index, struct totals *totals)
+{
+    for (uint32_t a = 0; a < index->actor_count; a++) {
+        struct ronde_dag_actor *actor = &index->actors[a];
+        const uint32_t position = a % schedule->ranks;
+        const uint32_t number = program_number(schedule, position);
+        actor->channel = shape->is_quotient ? shape->channel : a / schedule->ranks;
+        actor->view =
+            ronde_view_open(schedule, actor->channel,
+                            ronde_channel_rank(&schedule->channels[actor->channel], position));
+        actor->program = &schedule->programs[number];
+        actor->steps = shared[number].steps;
+        actor->queues = shared[number].queues;
+        actor->first_op = (uint32_t)totals->ops;
+        actor->first_lane = (uint32_t)totals->lanes;
+        if (!make_links(schedule, shared, shape->is_quotient, actor, arena))
+            return false;
+        count_actor(actor, &shared[number], shape, totals);
+    }
+    return true;
+}
+
+static enum ronde_status out_of_memory(const struct ronde_schedule *schedule,
+                                       struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the step graph of %u ranks",
+                      schedule->ranks);
+}
+
+enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
+                                       const struct ronde_dag_shape *shape,
+                                       struct ronde_arena *arena, struct ronde_dag_index *out_index,
+                                       struct ronde_error *error)
+{
+    struct totals totals = {0};
+    struct shared *shared = ronde_arena_new(arena, schedule->program_count, sizeof *shared);
+    if (!shared)
+        return out_of_memory(schedule, error);
+    for (uint32_t i = 0; i < schedule->program_count; i++)
+        if (!make_shared(&schedule->programs[i], arena, &shared[i]))
+            return out_of_memory(schedule, error);
+    out_index->actor_count = shape->is_quotient ? 1 : schedule->channel_count * schedule->ranks;
+    out_index->actors = ronde_arena_new(arena, out_index->actor_count, sizeof *out_index->actors);
+    if (!out_index->actors || !make_actors(schedule, shared, shape, arena, out_index, &totals))
+        return out_of_memory(schedule, error);
+    if (totals.ops >= RONDE_NONE || totals.edges >= RONDE_NONE)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%llu operations and %llu edges: a step graph has at most 2^32 - 2",
+                          (unsigned long long)totals.ops, (unsigned long long)totals.edges);
+    out_index->pieces = (uint32_t)shape->pieces;
+    out_index->lane_count = (uint32_t)totals.lanes;
+    out_index->op_count = (uint32_t)totals.ops;
+    out_index->edge_count = (uint32_t)totals.edges;
+    return RONDE_OK;
+}

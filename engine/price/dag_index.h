@@ -1,0 +1,76 @@
+/**
+ * The tables behind the step graph: which step of which peer every message comes from and goes to.
+ *
+ * An *actor* is one (channel, position). Operations of an actor are numbered piece after piece,
+ * step after step, from its first_op on, whatever their place in the graph.
+ */
+#ifndef RONDE_ENGINE_PRICE_DAG_INDEX_H
+#define RONDE_ENGINE_PRICE_DAG_INDEX_H
+
+#include "ronde/cursor.h"
+#include "ronde/quotient.h"
+
+struct ronde_arena;
+
+/** What a step of a program is to the walk. */
+struct ronde_dag_step {
+    uint32_t lane;          /**< of the program */
+    uint32_t receive_place; /**< messages of its receive connection before it, in one piece */
+    uint32_t send_place;    /**< the same of its send connection */
+    bool reduces;           /**< pays bytes / gamma */
+};
+
+/** The steps of a program that use one of its connections, in order. */
+struct ronde_dag_queue {
+    uint32_t *steps; /**< of one piece */
+    uint32_t count;  /**< messages of one piece */
+};
+
+/** The other end of a connection. */
+struct ronde_dag_link {
+    uint32_t actor;      /**< the peer */
+    uint32_t connection; /**< the connection in the peer's program */
+};
+
+/** One (channel, position). */
+struct ronde_dag_actor {
+    struct ronde_view view;
+    const struct ronde_program *program;
+    const struct ronde_dag_step *steps;   /**< per step; shared by the actors of a program */
+    const struct ronde_dag_queue *queues; /**< per connection; shared likewise */
+    const struct ronde_dag_link *links;   /**< per connection */
+    uint32_t channel;
+    uint32_t first_op;   /**< number of the first step of piece 0 */
+    uint32_t first_lane; /**< number of its first lane among all lanes */
+};
+
+/** How a load is run. */
+struct ronde_dag_shape {
+    uint64_t pieces;  /**< times the program is run */
+    uint32_t depth;   /**< slots of a connection */
+    bool is_quotient; /**< position 0 of one channel is its own peer on every connection */
+    uint32_t channel; /**< that channel */
+};
+
+/** All actors of a schedule, channel after channel, position after position; one of a quotient. */
+struct ronde_dag_index {
+    struct ronde_dag_actor *actors;
+    uint32_t actor_count;
+    uint32_t lane_count; /**< of all actors */
+    uint32_t pieces;     /**< as in the shape */
+    uint32_t op_count;   /**< of all actors and pieces */
+    uint32_t edge_count; /**< exactly as many as the graph will have */
+};
+
+/** Makes the tables. Errors: NO_MEMORY; UNSUPPORTED when operations or edges exceed 2^32 - 2. */
+enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
+                                       const struct ronde_dag_shape *shape,
+                                       struct ronde_arena *arena, struct ronde_dag_index *out_index,
+                                       struct ronde_error *error);
+
+/** Builds the graph of position 0 of one channel, with origins; see ronde_quotient. */
+enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request *request,
+                                            const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                                            struct ronde_error *error);
+
+#endif

@@ -1,0 +1,363 @@
+/* The printer of the text form. Canonical: the order of lines and the spacing are fixed, defaults are left out. */
+#include "ronde/text.h"
+
+#include "draft.h"
+#include "engine/execute/operation.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Room that one formatted piece never exceeds; the longest is the algorithm's line. */
+#define PIECE_BYTES 128
+
+/* Numbers in a row, at least, that are printed as a run: "3-5" but "3 4". */
+#define RUN_LEAST 3
+
+/* The text so far. A lack of memory is kept until the end. */
+struct text_out {
+    const struct ronde_mem *mem;
+    void *text;
+    size_t capacity;
+    size_t bytes;
+    bool is_short;
+};
+
+static void put(struct text_out *out, const char *format, ...) RONDE_FORMAT(2, 3);
+
+/* Appends a formatted piece of at most PIECE_BYTES. */
+static void put(struct text_out *out, const char *format, ...)
+{
+    if (out->is_short ||
+        !ronde_mem_grow(out->mem, &out->text, &out->capacity, out->bytes + PIECE_BYTES, 1)) {
+        out->is_short = true;
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    const int written = vsnprintf((char *)out->text + out->bytes, PIECE_BYTES, format, arguments);
+    va_end(arguments);
+    if (written > 0)
+        out->bytes += (size_t)written;
+}
+
+/* End of the run of numbers, up or down by one, that begins at `first`; one past its last. */
+static uint32_t run_end(const uint32_t *numbers, uint32_t count, uint32_t first)
+{
+    uint32_t end = first + 1;
+    if (end == count)
+        return end;
+    const uint32_t difference = numbers[end] - numbers[first]; /* modulo 2^32: -1 is UINT32_MAX */
+    if (difference != 1 && difference != UINT32_MAX)
+        return end;
+    while (end < count && numbers[end] - numbers[end - 1] == difference)
+        end++;
+    return end;
+}
+
+/* A list with its longer runs written short, as text_need_list reads it. */
+static void put_list(struct text_out *out, const uint32_t *numbers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count;) {
+        const uint32_t end = run_end(numbers, count, i);
+        if (end - i < RUN_LEAST) {
+            put(out, " %" PRIu32, numbers[i++]);
+            continue;
+        }
+        put(out, " %" PRIu32 "-%" PRIu32, numbers[i], numbers[end - 1]);
+        i = end;
+    }
+}
+
+/* The one plain channel that most schedules have is omitted. */
+static void put_channels(struct text_out *out, const struct ronde_schedule *schedule)
+{
+    const struct ronde_channel *channels = schedule->channels;
+    if (schedule->channel_count == 1 && channels[0].weight == 1 && !channels[0].order)
+        return;
+    for (uint32_t k = 0; k < schedule->channel_count; k++) {
+        put(out, "channel weight %" PRIu32, channels[k].weight);
+        if (channels[k].order) {
+            put(out, " order");
+            put_list(out, channels[k].order, schedule->ranks);
+        }
+        put(out, "\n");
+    }
+}
+
+/* Shape and symmetry. A shape means nothing elsewhere and is not printed there. */
+static void put_symmetry(struct text_out *out, const struct ronde_schedule *schedule)
+{
+    if (schedule->symmetry == RONDE_SYMMETRY_NONE)
+        return;
+    if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count > 0) {
+        put(out, "shape");
+        for (uint32_t i = 0; i < schedule->shape_count; i++)
+            put(out, " %" PRIu32, schedule->shape[i]);
+        put(out, "\n");
+    }
+    put(out, schedule->symmetry == RONDE_SYMMETRY_XOR ? "xor" : "rotate");
+    for (uint32_t buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
+        if (schedule->rotates[buffer])
+            put(out, " %s", text_buffer_words[buffer]);
+    put(out, "\n");
+}
+
+/* In the order of destinations, of which there is one each. */
+static void put_pairs(struct text_out *out, const struct ronde_schedule *schedule)
+{
+    if (!schedule->source_of)
+        return;
+    put(out, "pairs");
+    for (uint32_t rank = 0; rank < schedule->ranks; rank++)
+        if (schedule->source_of[rank] != RONDE_NONE)
+            put(out, " %" PRIu32 " -> %" PRIu32, schedule->source_of[rank], rank);
+    put(out, "\n");
+}
+
+/* Everything above the programs, in the order of enum text_header_word. */
+static void put_header(struct text_out *out, const struct ronde_schedule *schedule)
+{
+    put(out, "ronde 1\n");
+    put(out, "collective %s\n", ronde_collective_text(schedule->collective));
+    put(out, "algorithm %s\n", schedule->algorithm);
+    put(out, "ranks %" PRIu32 "\n", schedule->ranks);
+    if (schedule->root != 0)
+        put(out, "root %" PRIu32 "\n", schedule->root);
+    put_pairs(out, schedule);
+    if (schedule->chunks_per_block != 1)
+        put(out, "chunks %" PRIu32 "\n", schedule->chunks_per_block);
+    put_symmetry(out, schedule);
+    if (schedule->absolute_peers)
+        put(out, "peers absolute\n");
+    if (!schedule->allow_dead_work)
+        put(out, "strict\n");
+    if (schedule->clobbers)
+        put(out, "clobbers\n");
+    put_channels(out, schedule);
+}
+
+/*
+ * A strided operand prints its count even if that is 1: without it, it would not read as strided.
+ */
+static void put_range(struct text_out *out, const char *buffer, const struct ronde_range *range)
+{
+    put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
+        range->first, range->count, range->run, range->stride);
+}
+
+/* A plain operand. */
+static void put_chunks(struct text_out *out, const char *buffer, uint32_t first, uint32_t count)
+{
+    if (count == 1)
+        put(out, " %s[%" PRIu32 "]", buffer, first);
+    else
+        put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
+}
+
+/* Source, then destination; "rs" has neither and prints how much passes through. */
+static void put_operands(struct text_out *out, const struct ronde_program *program,
+                         const struct ronde_step *step)
+{
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    if (ronde_op_is_in(op, RONDE_OPS_THAT_PASS))
+        put(out, " %" PRIu32, step->chunk_count);
+    if (ronde_step_reads_source(op)) {
+        const char *buffer = text_buffer_words[step->source];
+        if (step->flags & RONDE_FLAG_SOURCE_RANGE)
+            put_range(out, buffer, &program->ranges[step->source_chunk]);
+        else
+            put_chunks(out, buffer, step->source_chunk, step->chunk_count);
+    }
+    if (ronde_step_writes(op)) {
+        const char *buffer = text_buffer_words[step->destination];
+        if (step->flags & RONDE_FLAG_DESTINATION_RANGE)
+            put_range(out, buffer, &program->ranges[step->destination_chunk]);
+        else
+            put_chunks(out, buffer, step->destination_chunk, step->chunk_count);
+    }
+}
+
+/* An offset modulo a radix the shorter way round; half way is positive. */
+static void put_offset(struct text_out *out, const char *plus, uint32_t offset, uint32_t radix)
+{
+    if (offset <= radix / 2)
+        put(out, "%s%" PRIu32, plus, offset);
+    else
+        put(out, "-%" PRIu32, radix - offset);
+}
+
+/* An offset digit by digit, slowest first. */
+static void put_shaped_peer(struct text_out *out, const struct ronde_schedule *schedule,
+                            uint32_t peer)
+{
+    uint32_t place = schedule->ranks;
+    for (uint32_t i = 0; i < schedule->shape_count; i++) {
+        const uint32_t radix = schedule->shape[i];
+        place /= radix;
+        put(out, i == 0 ? "(" : ",");
+        put_offset(out, "", peer / place % radix, radix);
+    }
+    put(out, ")");
+}
+
+/* A peer in the form the header requires. */
+static void put_peer(struct text_out *out, const struct ronde_schedule *schedule, uint32_t peer)
+{
+    switch (text_peer_form(schedule)) {
+    case TEXT_PEER_ABSOLUTE:
+        put(out, "@%" PRIu32, peer);
+        break;
+    case TEXT_PEER_XOR:
+        put(out, "^%" PRIu32, peer);
+        break;
+    case TEXT_PEER_SHAPED:
+        put_shaped_peer(out, schedule, peer);
+        break;
+    case TEXT_PEER_SIGNED:
+        put_offset(out, "+", peer, schedule->ranks);
+        break;
+    }
+}
+
+/* One end of a connection; tag 0 is omitted. */
+static void put_connection(struct text_out *out, const struct ronde_schedule *schedule,
+                           const char *arrow, const struct ronde_connection *connection)
+{
+    put(out, " %s ", arrow);
+    put_peer(out, schedule, connection->peer);
+    if (connection->tag != 0)
+        put(out, ":%" PRIu32, connection->tag);
+}
+
+/* Dependencies as lane and step within the lane, which is how a reader counts. */
+static void put_dependencies(struct text_out *out, const struct ronde_program *program,
+                             const struct ronde_step *step)
+{
+    if (step->dependency_count > 0)
+        put(out, " after");
+    for (uint32_t i = 0; i < step->dependency_count; i++) {
+        const uint32_t on = program->dependencies[step->first_dependency + i];
+        const uint32_t lane = ronde_program_lane(program, on);
+        put(out, " %" PRIu32 ".%" PRIu32, lane, on - program->lane_first[lane]);
+    }
+}
+
+/* A message without chunks has names of its own, unless its operand is not the one that those stand for. */
+static const char *signal_word(const struct ronde_step *step)
+{
+    const uint8_t strided = RONDE_FLAG_SOURCE_RANGE | RONDE_FLAG_DESTINATION_RANGE;
+    if (step->chunk_count != 0 || (step->flags & strided) != 0)
+        return NULL;
+    if (step->op == RONDE_STEP_SEND && step->source == RONDE_IN && step->source_chunk == 0)
+        return "signal";
+    if (step->op == RONDE_STEP_RECV && step->destination == RONDE_OUT && step->destination_chunk == 0)
+        return "wait";
+    return NULL;
+}
+
+static void put_step(struct text_out *out, const struct ronde_schedule *schedule,
+                     const struct ronde_program *program, const struct ronde_step *step)
+{
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    const char *word = signal_word(step);
+    put(out, "    %s", word ? word : ronde_step_op_text(op));
+    if (!word)
+        put_operands(out, program, step);
+    if (ronde_step_receives(op))
+        put_connection(out, schedule, "<-", &program->connections[step->receive]);
+    if (ronde_step_sends(op))
+        put_connection(out, schedule, "->", &program->connections[step->send]);
+    put_dependencies(out, program, step);
+    put(out, "\n");
+}
+
+/* The steps, lane after lane; a single lane needs no heading. */
+static void put_steps(struct text_out *out, const struct ronde_schedule *schedule,
+                      const struct ronde_program *program)
+{
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        if (program->lane_count > 1)
+            put(out, "  lane %" PRIu32 "\n", lane);
+        for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++)
+            put_step(out, schedule, program, &program->steps[s]);
+    }
+}
+
+/*
+ * Positions of each program, by counting: those of program i are places[firsts[i]] .. places[firsts[i + 1] - 1].
+ * firsts has two entries more than programs: counted two places up, summed, they are starts one place up, which filling
+ * in the places then moves to the start of the next.
+ */
+static void sort_positions(const struct ronde_schedule *schedule, uint32_t *firsts, uint32_t *places)
+{
+    for (uint32_t position = 0; position < schedule->ranks; position++)
+        firsts[schedule->program_of[position] + 2]++;
+    for (uint32_t i = 1; i < schedule->program_count + 2; i++)
+        firsts[i] += firsts[i - 1];
+    for (uint32_t position = 0; position < schedule->ranks; position++)
+        places[firsts[schedule->program_of[position] + 1]++] = position;
+}
+
+/* The programs, each below an empty line. */
+static void put_programs(struct text_out *out, const struct ronde_schedule *schedule,
+                         const uint32_t *firsts, const uint32_t *places)
+{
+    for (uint32_t i = 0; i < schedule->program_count; i++) {
+        const struct ronde_program *program = &schedule->programs[i];
+        put(out, "\nprogram %" PRIu32, i);
+        if (program->scratch_chunks > 0)
+            put(out, " scratch %" PRIu32, program->scratch_chunks);
+        if (schedule->program_of) {
+            put(out, " positions");
+            put_list(out, &places[firsts[i]], firsts[i + 1] - firsts[i]);
+        }
+        put(out, "\n");
+        put_steps(out, schedule, program);
+    }
+}
+
+/*
+ * Returns the text in a block of exactly its size, which the caller frees; the header made it
+ * non-empty.
+ */
+static bool trim(struct text_out *out, char **out_text)
+{
+    if (out->is_short)
+        return false;
+    char *text = out->mem->resize(out->mem->self, out->text, out->capacity, out->bytes + 1);
+    if (!text)
+        return false;
+    out->text = NULL;
+    *out_text = text;
+    return true;
+}
+
+enum ronde_status ronde_schedule_print(const struct ronde_schedule *schedule,
+                                       const struct ronde_mem *mem, char **out_text,
+                                       size_t *out_bytes, struct ronde_error *error)
+{
+    struct text_out printed = {.mem = mem};
+    const size_t starts = (size_t)schedule->program_count + 2;
+    uint32_t *firsts = ronde_mem_new(mem, starts, sizeof *firsts);
+    uint32_t *places = ronde_mem_new(mem, schedule->ranks, sizeof *places);
+    enum ronde_status status = RONDE_NO_MEMORY;
+    *out_text = NULL;
+    *out_bytes = 0;
+    if (!firsts || !places)
+        goto out;
+    if (schedule->program_of)
+        sort_positions(schedule, firsts, places);
+    put_header(&printed, schedule);
+    put_programs(&printed, schedule, firsts, places);
+    if (!trim(&printed, out_text))
+        goto out;
+    *out_bytes = printed.bytes;
+    status = RONDE_OK;
+out:
+    ronde_mem_free(mem, printed.text, printed.capacity, 1);
+    ronde_mem_free(mem, places, schedule->ranks, sizeof *places);
+    ronde_mem_free(mem, firsts, starts, sizeof *firsts);
+    return status == RONDE_OK ? status : ronde_fail(error, status, "no memory to print a schedule");
+}

@@ -1,0 +1,213 @@
+/*
+ * Handshake before data: whose records a run waits for.
+ *
+ * A rank consumes messages only of ranks that run the same, so it needs the records of those that send to it; eager
+ * messages have its digest in their header (hw/shm/eager.h). Of ranks it only sends to it needs to verify, before the
+ * end, that they ran the same. While a program repeats a launch that all have verified, it waits for those records some
+ * runs later: the root of a series of small broadcasts need not stall until all ranks have begun the last one.
+ */
+#include "hw/comm/comm.h"
+
+#include "ronde/hw.h"
+
+/* Empty sweeps before the records of eager senders are read: one whose run differs may never send a message. */
+#define EAGER_SWEEPS 32u
+
+/*
+ * A rank whose own buffers are read waits for its readers in every run. Messages between hosts are not counted in runs.
+ * Send copies are valid until all readers have read them.
+ */
+static uint32_t most_lead(const struct ronde_comm_program *program)
+{
+    const struct ronde_comm *comm = program->comm;
+    const struct ronde_frame *frame = &program->loaded->frame;
+    const uint32_t lead = ronde_comm_lead(comm->ranks);
+    if (comm->transport != RONDE_TRANSPORT_SHM || program->drive ||
+        ronde_frame_awaits_readers(frame))
+        return 0;
+    return frame->keeps && lead > RONDE_SEND_COPY_RUNS - 2 ? RONDE_SEND_COPY_RUNS - 2 : lead;
+}
+
+/*
+ * Of such ranks' records it reads one in so many: each costs the transfer of a cache line. A rank that ran something
+ * else in between has detected that itself, as it compares every run with those that send to it.
+ */
+static uint32_t stride_of(const struct ronde_comm_program *program)
+{
+    return program->lead / 2 + 1;
+}
+
+/* Whether a rank that this one only sends to is verified up to the lead. */
+static bool is_within_lead(const struct ronde_comm_program *program,
+                           const struct ronde_neighbour *neighbour)
+{
+    return neighbour->verified + program->lead >= program->handshake.sequence;
+}
+
+/* Switches to another program: records the last one still lacks are verified in the first run of this one. */
+static void change_program(struct ronde_comm_program *program)
+{
+    struct ronde_comm *comm = program->comm;
+    comm->unsettled = comm->previous;
+    comm->previous = program;
+    for (uint32_t n = 0; n < program->neighbour_count; n++)
+        program->neighbours[n].verified = program->handshake.sequence - 1;
+}
+
+void ronde_run_handshake_begin(struct ronde_comm_program *program)
+{
+    const bool is_other = program->comm->previous != program;
+    const bool may_lead =
+        !is_other && !program->is_rearranged && program->handshake_digest == program->agreed_digest;
+    if (is_other)
+        change_program(program);
+    program->lead = may_lead ? most_lead(program) : 0;
+    program->agreed_digest = program->handshake_digest;
+    program->doubted = NULL;
+    program->sources_left = 0;
+    program->others_left = 0;
+    for (uint32_t n = 0; n < program->neighbour_count; n++) {
+        struct ronde_neighbour *at = &program->neighbours[n];
+        at->digest = program->digest;
+        at->is_verified = !at->is_source && is_within_lead(program, at);
+        program->sources_left += at->is_source;
+        program->others_left += !at->is_source && !at->is_verified;
+    }
+}
+
+bool ronde_run_handshake_is_complete(const struct ronde_comm_program *program)
+{
+    return program->sources_left == 0 && program->others_left == 0 && !program->doubted &&
+           !program->comm->unsettled;
+}
+
+/* Checks the next wanted record of a rank; SAME also where none is wanted. */
+static enum ronde_handshake_state catch_up(const struct ronde_comm_program *program,
+                                           struct ronde_neighbour *at, struct ronde_error *why)
+{
+    const struct ronde_comm *comm = program->comm;
+    const struct ronde_handshake *handshakes =
+        &comm->near_handshakes[(size_t)comm->rank * RONDE_HANDSHAKES];
+    const uint64_t last = program->handshake.sequence;
+    const uint64_t stepped = at->verified + stride_of(program);
+    const uint64_t next = stepped < last ? stepped : last;
+    const struct ronde_handshake *mine =
+        next == last ? &program->handshake : &handshakes[next % RONDE_HANDSHAKES];
+    bool has_offers;
+    if (at->verified == last)
+        return RONDE_HANDSHAKE_SAME;
+    const enum ronde_handshake_state state =
+        ronde_handshake_check(comm, at->rank, mine, &has_offers, why);
+    if (state == RONDE_HANDSHAKE_SAME)
+        at->verified = next;
+    return state;
+}
+
+/* Status of a check: OK also while the record is absent; a mismatch, or a rank that has left, fails. */
+static enum ronde_status status_of(const struct ronde_comm *comm, uint32_t rank,
+                                   enum ronde_handshake_state state, struct ronde_error *why)
+{
+    if (state == RONDE_HANDSHAKE_OTHER)
+        return why->status;
+    if (state == RONDE_HANDSHAKE_ABSENT && ronde_control_has_left(comm->control, rank))
+        return ronde_fail(why, RONDE_DEVICE, "rank %u has left the communicator", rank);
+    return RONDE_OK;
+}
+
+/* Verifies the records that runs of an earlier program still lack. */
+static enum ronde_status verify_unsettled(struct ronde_comm *comm, struct ronde_error *why)
+{
+    struct ronde_comm_program *unsettled = comm->unsettled;
+    bool is_settled = true;
+    for (uint32_t n = 0; n < unsettled->neighbour_count; n++) {
+        struct ronde_neighbour *at = &unsettled->neighbours[n];
+        if (at->is_source)
+            continue;
+        const enum ronde_handshake_state state = catch_up(unsettled, at, why);
+        const enum ronde_status status = status_of(comm, at->rank, state, why);
+        if (status != RONDE_OK)
+            return status;
+        is_settled &= at->verified == unsettled->handshake.sequence;
+    }
+    if (is_settled)
+        comm->unsettled = NULL;
+    return RONDE_OK;
+}
+
+/* Whether this rank reads a neighbour's record: an eager sender's digest in its messages stands for it. */
+static bool needs_handshake(const struct ronde_comm_program *program,
+                            const struct ronde_neighbour *neighbour)
+{
+    const bool uses_digest = program->has_eager && !program->is_rearranged &&
+                             program->doubted != neighbour && program->idle < EAGER_SWEEPS;
+    return !neighbour->is_verified && !(neighbour->is_source && uses_digest);
+}
+
+/* Digest in the eager headers of a rank whose record differs from this one's in offers only. */
+static uint64_t digest_of(const struct ronde_comm_program *program, bool has_offers)
+{
+    struct ronde_handshake handshake = program->handshake;
+    handshake.offers = has_offers;
+    return ronde_handshake_digest_in_run(ronde_handshake_digest(&handshake), handshake.sequence);
+}
+
+/* Checks the record of a rank that sends to this one. */
+static enum ronde_status verify_source(struct ronde_comm_program *program,
+                                       struct ronde_neighbour *at, struct ronde_error *why)
+{
+    bool has_offers = false;
+    const enum ronde_handshake_state state =
+        ronde_handshake_check(program->comm, at->rank, &program->handshake, &has_offers, why);
+    if (state == RONDE_HANDSHAKE_SAME) {
+        at->is_verified = true;
+        at->digest = digest_of(program, has_offers);
+        program->doubted = program->doubted == at ? NULL : program->doubted;
+        program->loaded->frame.has_offers |= has_offers;
+        program->sources_left--;
+    }
+    return status_of(program->comm, at->rank, state, why);
+}
+
+/* Checks the records of a rank that this one only sends to. */
+static enum ronde_status verify_other(struct ronde_comm_program *program,
+                                      struct ronde_neighbour *at, struct ronde_error *why)
+{
+    const enum ronde_handshake_state state = catch_up(program, at, why);
+    if (is_within_lead(program, at)) {
+        at->is_verified = true;
+        program->others_left--;
+    }
+    return status_of(program->comm, at->rank, state, why);
+}
+
+enum ronde_status ronde_run_handshake_poll(struct ronde_comm_program *program,
+                                           struct ronde_error *why)
+{
+    const struct ronde_comm *comm = program->comm;
+    enum ronde_status status = RONDE_OK;
+    if (program->doubted && program->doubted->is_verified)
+        return ronde_fail(
+            why, RONDE_REJECTED,
+            "ranks %u and %u disagree about what they run: %u has come to run %llu, %u "
+            "sent it a message of another",
+            comm->rank, program->doubted->rank, comm->rank,
+            (unsigned long long)program->handshake.sequence, program->doubted->rank);
+    if (comm->unsettled)
+        status = verify_unsettled(program->comm, why);
+    for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++) {
+        struct ronde_neighbour *at = &program->neighbours[n];
+        if (needs_handshake(program, at))
+            status =
+                at->is_source ? verify_source(program, at, why) : verify_other(program, at, why);
+    }
+    return status;
+}
+
+void ronde_run_handshake_drop(struct ronde_comm_program *program)
+{
+    struct ronde_comm *comm = program->comm;
+    if (comm->previous == program)
+        comm->previous = NULL;
+    if (comm->unsettled == program)
+        comm->unsettled = NULL;
+}

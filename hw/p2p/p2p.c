@@ -1,0 +1,425 @@
+/* Tagged messages: posting, testing, releasing. See ronde/p2p.h. */
+#include "hw/p2p/path.h"
+#include "ronde/hw.h"
+
+#include <unistd.h>
+
+/* Rounds between two clock readings, until so many in a row were empty. */
+#define ROUNDS_PER_CLOCK 32u
+#define IDLE_ROUNDS 100u
+
+/* Between two polls of the control channel. */
+#define CHECK_NS 2e6
+
+/* Whether this is the process that made the communicator. */
+static bool is_owning_process(const struct ronde_p2p_state *state)
+{
+    return state->alive ? *state->alive != 0 : state->comm->process == (int32_t)getpid();
+}
+
+static enum ronde_status refuse_child(const struct ronde_p2p_state *state, struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "this process was forked after rank %u made the communicator, which is its "
+                      "parent's alone",
+                      state->comm->rank);
+}
+
+void ronde_p2p_need(struct ronde_p2p *p2p, struct ronde_p2p_peer *peer)
+{
+    if (p2p->peer)
+        p2p->peer->waiting--;
+    p2p->peer = peer;
+    if (peer)
+        peer->waiting++;
+}
+
+void ronde_p2p_finish(struct ronde_p2p *p2p)
+{
+    struct ronde_p2p_state *state = p2p->state;
+    p2p->stage = RONDE_P2P_DONE;
+    state->pending--;
+    state->net_pending -= p2p->needs_net;
+    ronde_p2p_need(p2p, NULL);
+    if (p2p->is_released && !p2p->is_held)
+        ronde_p2p_pool_give(&state->requests, p2p);
+}
+
+void ronde_p2p_transfer_ended(struct ronde_p2p *p2p)
+{
+    p2p->is_held = false;
+    if (p2p->is_released && p2p->stage == RONDE_P2P_DONE)
+        ronde_p2p_pool_give(&p2p->state->requests, p2p);
+}
+
+bool ronde_p2p_may_be_eager(struct ronde_p2p_peer *peer, uint64_t bytes)
+{
+    const uint64_t charged = peer->charged + ronde_p2p_charge(bytes);
+    if (charged - peer->credited > RONDE_P2P_WINDOW_BYTES && peer->path == RONDE_P2P_SHM)
+        peer->credited = ronde_p2p_shm_credited(peer);
+    if (charged - peer->credited > RONDE_P2P_WINDOW_BYTES)
+        return false;
+    peer->charged = charged;
+    return true;
+}
+
+bool ronde_p2p_round(struct ronde_p2p_state *state)
+{
+    const bool has_shm_moved = ronde_p2p_shm_round(state);
+    return ronde_p2p_net_round(state) || has_shm_moved;
+}
+
+bool ronde_p2p_progress_pending(struct ronde_comm *comm)
+{
+    struct ronde_p2p_state *state = comm->p2p;
+    const bool has_work = state->pending > 0 || state->busy > 0 || state->credits_due > 0 ||
+                          ronde_p2p_list_first(&state->shm_peers) ||
+                          ronde_p2p_shm_has_new_writers(state);
+    return has_work && !state->has_failed && ronde_p2p_round(state);
+}
+
+int ronde_p2p_progress_hook(void *self)
+{
+    struct ronde_comm *comm = self;
+    const struct ronde_p2p_state *state = comm->p2p;
+    (void)ronde_p2p_progress_pending(comm);
+    /* A rank with rings may be written to at any time. */
+    return ronde_p2p_list_first(&state->shm_peers) ? RONDE_CONTROL_SOON : RONDE_CONTROL_LATER;
+}
+
+void ronde_p2p_fail(struct ronde_p2p_state *state, const struct ronde_error *why)
+{
+    struct ronde_error notices = {0};
+    if (state->has_failed)
+        return;
+    state->has_failed = true;
+    /* The failure may come from a rank that left because of another's end, of which this one has no notice yet. */
+    if (ronde_control_linger(state->comm->control, RONDE_CONTROL_GRACE_NS, &notices) == RONDE_OK)
+        ronde_control_alarm(state->comm->control, why);
+}
+
+/* The communicator has failed: offers are withdrawn, and UCX releases buffers. */
+static void end_all(struct ronde_p2p_state *state)
+{
+    const struct ronde_comm *comm = state->comm;
+    if (state->is_over)
+        return;
+    state->has_failed = true;
+    state->is_over = true;
+    if (state->pending > 0 && comm->wire->withdraw)
+        comm->wire->withdraw(comm);
+    ronde_p2p_net_abort(state);
+}
+
+/* A rank that has left may have sent its reason: only if none arrives for a while is its loss the failure. */
+static void look_for_losses(struct ronde_p2p_state *state, double now_ns)
+{
+    struct ronde_error why = {0};
+    const char *reason = "it has left the communicator";
+    const struct ronde_p2p_peer *lost = ronde_p2p_shm_lost(state);
+    if (!lost)
+        lost = ronde_p2p_net_lost(state, &reason);
+    if (!lost) {
+        state->lost_ns = 0;
+    } else if (state->lost_ns == 0) {
+        state->lost_ns = now_ns;
+    } else if (now_ns - state->lost_ns > RONDE_CONTROL_GRACE_NS) {
+        (void)ronde_fail(&why, RONDE_DEVICE,
+                         "rank %u was lost while messages of it were awaited: %s", lost->rank,
+                         reason);
+        ronde_p2p_fail(state, &why);
+    }
+}
+
+/* After a round: returns a known failure, and looks for new ones now and then. */
+static enum ronde_status check_failures(struct ronde_p2p_state *state, bool has_moved,
+                                        struct ronde_error *error)
+{
+    struct ronde_comm *comm = state->comm;
+    enum ronde_status status = ronde_control_known(comm->control, error);
+    state->idle = has_moved ? 0 : state->idle + 1;
+    const bool is_due =
+        ++state->rounds % ROUNDS_PER_CLOCK == 0 || state->idle >= IDLE_ROUNDS || comm->is_crowded;
+    if (status == RONDE_OK && is_due) {
+        const double now_ns = ronde_clock_ns();
+        if (now_ns - comm->checked_ns >= CHECK_NS) {
+            status = ronde_comm_check(comm, now_ns, error);
+            if (status == RONDE_OK && !has_moved && state->pending > 0)
+                look_for_losses(state, now_ns);
+        }
+        /* A failure found just now. */
+        if (status == RONDE_OK)
+            status = ronde_control_known(comm->control, error);
+    }
+    if (status != RONDE_OK)
+        end_all(state);
+    return status;
+}
+
+enum ronde_status ronde_comm_p2p_progress(struct ronde_comm *comm, bool *out_moved,
+                                          struct ronde_error *error)
+{
+    struct ronde_p2p_state *state = comm->p2p;
+    if (out_moved)
+        *out_moved = false;
+    if (!is_owning_process(state))
+        return refuse_child(state, error);
+    const bool has_moved = !state->has_failed && ronde_p2p_round(state);
+    if (out_moved)
+        *out_moved = has_moved;
+    return check_failures(state, has_moved, error);
+}
+
+static struct ronde_p2p_peer *new_peer(struct ronde_p2p_state *state, uint32_t rank)
+{
+    struct ronde_p2p_peer *peer = ronde_mem_new(state->mem, 1, sizeof *peer);
+    if (!peer)
+        return NULL;
+    peer->state = state;
+    peer->rank = rank;
+    peer->path = rank == state->comm->rank               ? RONDE_P2P_SELF
+                 : ronde_comm_is_near(state->comm, rank) ? RONDE_P2P_SHM
+                                                         : RONDE_P2P_NET;
+    ronde_p2p_list_init(&peer->node);
+    ronde_p2p_list_init(&peer->controls);
+    ronde_p2p_list_init(&peer->sends);
+    ronde_p2p_list_init(&peer->streams);
+    ronde_p2p_list_init(&peer->early);
+    if (peer->path == RONDE_P2P_SHM)
+        ronde_p2p_shm_add_peer(peer);
+    if (peer->path == RONDE_P2P_NET)
+        ronde_p2p_list_add(&state->net_peers, &peer->node);
+    state->peers[rank] = peer;
+    return peer;
+}
+
+struct ronde_p2p_peer *ronde_p2p_get_peer(struct ronde_p2p_state *state, uint32_t rank,
+                                          struct ronde_error *error)
+{
+    struct ronde_p2p_peer *peer = state->peers[rank] ? state->peers[rank] : new_peer(state, rank);
+    if (!peer)
+        (void)ronde_fail(error, RONDE_NO_MEMORY, "no memory for messages with rank %u", rank);
+    return peer;
+}
+
+/* The checks common to both kinds of posts; and the peer, if a rank is named. */
+static enum ronde_status check_post(struct ronde_p2p_state *state, const void *buffer,
+                                    uint64_t bytes, uint32_t rank, struct ronde_p2p_peer **out_peer,
+                                    struct ronde_error *error)
+{
+    const struct ronde_comm *comm = state->comm;
+    *out_peer = NULL;
+    if (!is_owning_process(state))
+        return refuse_child(state, error);
+    const enum ronde_status status = ronde_control_known(comm->control, error);
+    if (status != RONDE_OK)
+        return status;
+    if (!buffer && bytes > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a message of %llu bytes has no buffer",
+                          (unsigned long long)bytes);
+    if (rank == RONDE_ANY_RANK)
+        return RONDE_OK;
+    if (rank >= comm->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a message for rank %u of %u ranks", rank,
+                          comm->ranks);
+    *out_peer = ronde_p2p_get_peer(state, rank, error);
+    if (!*out_peer)
+        return RONDE_NO_MEMORY;
+    return (*out_peer)->path == RONDE_P2P_NET ? ronde_p2p_net_connect(*out_peer, error) : RONDE_OK;
+}
+
+static struct ronde_p2p *new_request(struct ronde_p2p_state *state, struct ronde_p2p_peer *peer,
+                                     uint64_t bytes, uint64_t tag, struct ronde_error *error)
+{
+    struct ronde_p2p *p2p = ronde_p2p_pool_take(&state->requests);
+    if (!p2p) {
+        (void)ronde_fail(error, RONDE_NO_MEMORY, "no memory for a message");
+        return NULL;
+    }
+    ronde_p2p_list_init(&p2p->node);
+    p2p->state = state;
+    p2p->peer = NULL;
+    p2p->is_released = false;
+    p2p->is_held = false;
+    p2p->stage = RONDE_P2P_POSTED;
+    p2p->bytes = bytes;
+    p2p->moved = 0;
+    p2p->message = NULL;
+    p2p->status = (struct ronde_p2p_status){.tag = tag};
+    p2p->needs_net = peer ? peer->path == RONDE_P2P_NET : state->comm->net_self != NULL;
+    ronde_p2p_need(p2p, peer);
+    state->pending++;
+    state->net_pending += p2p->needs_net;
+    return p2p;
+}
+
+/* A message of this rank to itself. False without memory. */
+static bool send_own(struct ronde_p2p *send)
+{
+    struct ronde_p2p_peer *peer = send->peer;
+    const bool is_eager =
+        send->bytes <= RONDE_P2P_MOST_EAGER_BYTES && ronde_p2p_may_be_eager(peer, send->bytes);
+    const struct ronde_p2p_arrival arrival = {is_eager ? RONDE_P2P_EAGER : RONDE_P2P_OWN,
+                                              peer,
+                                              send->status.tag,
+                                              send->bytes,
+                                              send->buffer,
+                                              (uint64_t)(uintptr_t)send};
+    send->stage = RONDE_P2P_OFFERED;
+    if (!ronde_p2p_arrive(send->state, &arrival))
+        return false;
+    if (is_eager)
+        ronde_p2p_finish(send);
+    return true;
+}
+
+enum ronde_status ronde_comm_send_post(struct ronde_comm *comm, const void *buffer, uint64_t bytes,
+                                       uint32_t peer, uint64_t tag, struct ronde_p2p **out_p2p,
+                                       struct ronde_error *error)
+{
+    struct ronde_p2p_state *state = comm->p2p;
+    struct ronde_p2p_peer *to = NULL;
+    *out_p2p = NULL;
+    enum ronde_status status = check_post(state, buffer, bytes, peer, &to, error);
+    if (status == RONDE_OK && !to)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "a message needs a rank to be sent to");
+    struct ronde_p2p *send = status == RONDE_OK ? new_request(state, to, bytes, tag, error) : NULL;
+    if (!send)
+        return status == RONDE_OK ? RONDE_NO_MEMORY : status;
+    send->is_send = true;
+    /* Nothing is ever written there. */
+    send->buffer = (unsigned char *)(uintptr_t)buffer;
+    send->status.source = comm->rank;
+    send->status.bytes = bytes;
+    *out_p2p = send;
+    if (to->path == RONDE_P2P_SHM) {
+        ronde_p2p_shm_send(send);
+    } else if (to->path == RONDE_P2P_NET) {
+        ronde_p2p_net_send(send);
+    } else if (!send_own(send)) {
+        send->is_released = true;
+        ronde_p2p_finish(send);
+        *out_p2p = NULL;
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a message");
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_comm_recv_post(struct ronde_comm *comm, void *buffer, uint64_t bytes,
+                                       uint32_t peer, uint64_t tag, struct ronde_p2p **out_p2p,
+                                       struct ronde_error *error)
+{
+    struct ronde_p2p_state *state = comm->p2p;
+    struct ronde_p2p_peer *from = NULL;
+    *out_p2p = NULL;
+    const enum ronde_status status = check_post(state, buffer, bytes, peer, &from, error);
+    struct ronde_p2p *receive =
+        status == RONDE_OK ? new_request(state, from, bytes, tag, error) : NULL;
+    if (!receive)
+        return status == RONDE_OK ? RONDE_NO_MEMORY : status;
+    receive->is_send = false;
+    receive->buffer = buffer;
+    receive->source = peer;
+    receive->status.source = peer;
+    *out_p2p = receive;
+    (void)ronde_p2p_match(receive);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_p2p_test(struct ronde_p2p *p2p, bool *out_done,
+                                 struct ronde_p2p_status *out_status, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    *out_done = false;
+    if (!is_owning_process(p2p->state))
+        return refuse_child(p2p->state, error);
+    struct ronde_error why;
+    why.status = RONDE_OK;
+    if (p2p->stage != RONDE_P2P_DONE)
+        status = ronde_comm_p2p_progress(p2p->state->comm, NULL, &why);
+    *out_done = p2p->stage == RONDE_P2P_DONE || status != RONDE_OK;
+    if (*out_done && out_status)
+        *out_status = p2p->status;
+    if (p2p->stage != RONDE_P2P_DONE)
+        return status == RONDE_OK ? RONDE_OK : ronde_fail(error, status, "%s", why.message);
+    if (!p2p->status.is_truncated)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_REJECTED,
+                      "a message of %llu bytes of rank %u with tag %llu is longer than the buffer "
+                      "of its receive, %llu bytes",
+                      (unsigned long long)p2p->status.bytes, p2p->status.source,
+                      (unsigned long long)p2p->status.tag, (unsigned long long)p2p->bytes);
+}
+
+/* Cancels a receive that is not done. */
+static void cancel(struct ronde_p2p *receive)
+{
+    struct ronde_p2p_state *state = receive->state;
+    struct ronde_error why = {0};
+    switch (receive->stage) {
+    case RONDE_P2P_READING:
+    case RONDE_P2P_STREAMING:
+        ronde_p2p_shm_cancel(receive);
+        break;
+    case RONDE_P2P_IN_FLIGHT:
+        while (receive->stage != RONDE_P2P_DONE && !state->has_failed)
+            if (ronde_comm_p2p_progress(state->comm, NULL, &why) == RONDE_OK && state->idle > 0)
+                ronde_comm_p2p_rest(state->comm, state->idle);
+        break;
+    case RONDE_P2P_POSTED:
+    case RONDE_P2P_OFFERED:
+    case RONDE_P2P_DONE:
+        ronde_p2p_list_take(&receive->node);
+        ronde_p2p_finish(receive);
+        break;
+    }
+}
+
+void ronde_p2p_release(struct ronde_p2p *p2p)
+{
+    if (!p2p || !is_owning_process(p2p->state))
+        return;
+    struct ronde_p2p_state *state = p2p->state;
+    const bool is_done = p2p->stage == RONDE_P2P_DONE;
+    /* The failure may have been found by a run; the buffer is about to be the caller's again. */
+    if (!is_done && ronde_control_known(state->comm->control, NULL) != RONDE_OK)
+        end_all(state);
+    /* UCX holds the buffer: waits, before the request may be released on completion. */
+    if (!is_done && !p2p->is_send && p2p->stage == RONDE_P2P_IN_FLIGHT)
+        cancel(p2p);
+    p2p->is_released = true;
+    if (p2p->stage == RONDE_P2P_DONE) {
+        if (!p2p->is_held)
+            ronde_p2p_pool_give(&state->requests, p2p);
+    } else if (state->has_failed) {
+        ronde_p2p_list_take(&p2p->node);
+        ronde_p2p_finish(p2p);
+    } else if (!p2p->is_send) {
+        cancel(p2p);
+    }
+}
+
+uint64_t ronde_comm_p2p_pending(const struct ronde_comm *comm)
+{
+    return comm->p2p->pending;
+}
+
+void ronde_comm_p2p_rest(struct ronde_comm *comm, uint32_t idle)
+{
+    ronde_comm_rest(comm, idle);
+}
+
+bool ronde_comm_sleep_begin(struct ronde_comm *comm)
+{
+    return comm->wire->sleep_begin(comm);
+}
+
+void ronde_comm_sleep(struct ronde_comm *comm)
+{
+    comm->wire->sleep(comm);
+}
+
+void ronde_comm_wake(struct ronde_comm *comm)
+{
+    comm->wire->wake(comm);
+}

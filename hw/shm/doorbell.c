@@ -1,0 +1,112 @@
+/* Doorbells as pipes. See doorbell.h. */
+#include "hw/shm/doorbell.h"
+
+#include "hw/comm/comm.h"
+#include "hw/shm/peer_fd.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ronde_doorbells {
+    int own[2]; /* this rank's pipe: its reading and its writing end */
+    int *fds;   /* one per rank: the writing end of its pipe, or -1 */
+    uint32_t ranks;
+};
+
+/* A pipe's descriptor in the process that owns it. */
+struct pipe_fd {
+    int32_t process;
+    int32_t descriptor;
+};
+
+/* For reading, too: a write to a pipe whose owner has died raises no SIGPIPE while a reader is left. */
+static int open_pipe(const struct pipe_fd *pipe_fd)
+{
+    return ronde_peer_fd_open(pipe_fd->process, pipe_fd->descriptor, O_RDWR | O_NONBLOCK);
+}
+
+static enum ronde_status open_own(struct ronde_comm *comm, struct ronde_error *error)
+{
+    struct ronde_doorbells *doorbells = ronde_mem_new(comm->mem, 1, sizeof *doorbells);
+    comm->doorbells = doorbells;
+    if (!doorbells)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for bells");
+    doorbells->own[0] = doorbells->own[1] = -1;
+    doorbells->ranks = comm->ranks;
+    doorbells->fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *doorbells->fds);
+    if (!doorbells->fds)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u bells", comm->ranks);
+    for (uint32_t rank = 0; rank < comm->ranks; rank++)
+        doorbells->fds[rank] = -1;
+    if (pipe2(doorbells->own, O_NONBLOCK | O_CLOEXEC) != 0)
+        return ronde_fail(error, RONDE_DEVICE, "the system gives no pipe: %s", strerror(errno));
+    return RONDE_OK;
+}
+
+static enum ronde_status open_others(struct ronde_comm *comm, const struct pipe_fd *pipe_fds,
+                                     struct ronde_error *error)
+{
+    for (uint32_t rank = 0; rank < comm->ranks; rank++) {
+        if (rank == comm->rank || !ronde_comm_is_near(comm, rank))
+            continue;
+        comm->doorbells->fds[rank] = open_pipe(&pipe_fds[rank]);
+        if (comm->doorbells->fds[rank] < 0)
+            return ronde_fail(error, RONDE_DEVICE, "cannot open the bell of rank %u: %s", rank,
+                              strerror(errno));
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_doorbells_open(struct ronde_comm *comm, struct ronde_error *error)
+{
+    struct pipe_fd pipe_fd = {(int32_t)getpid(), -1};
+    struct pipe_fd *pipe_fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *pipe_fds);
+    enum ronde_status status =
+        pipe_fds ? open_own(comm, error)
+                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u bells", comm->ranks);
+    if (status == RONDE_OK)
+        pipe_fd.descriptor = comm->doorbells->own[1];
+    status = ronde_comm_agree(comm, status, error);
+    if (status == RONDE_OK)
+        status = ronde_control_allgather(comm->control, &pipe_fd, sizeof pipe_fd, pipe_fds, error);
+    if (status == RONDE_OK)
+        status = open_others(comm, pipe_fds, error);
+    ronde_mem_free(comm->mem, pipe_fds, comm->ranks, sizeof *pipe_fds);
+    /* A rank's own descriptor must stay open until all ranks have opened it. */
+    return ronde_comm_agree(comm, status, error);
+}
+
+void ronde_doorbells_close(struct ronde_comm *comm)
+{
+    struct ronde_doorbells *doorbells = comm->doorbells;
+    if (!doorbells)
+        return;
+    for (uint32_t rank = 0; doorbells->fds && rank < doorbells->ranks; rank++)
+        if (doorbells->fds[rank] >= 0)
+            close(doorbells->fds[rank]);
+    for (int end = 0; end < 2; end++)
+        if (doorbells->own[end] >= 0)
+            close(doorbells->own[end]);
+    ronde_mem_free(comm->mem, doorbells->fds, doorbells->ranks, sizeof *doorbells->fds);
+    ronde_mem_free(comm->mem, doorbells, 1, sizeof *doorbells);
+    comm->doorbells = NULL;
+}
+
+void ronde_doorbells_ring(const struct ronde_doorbells *doorbells, uint32_t rank)
+{
+    /* A full pipe is readable already. This rank's own pipe has no other descriptor. */
+    (void)!write(doorbells->fds[rank] >= 0 ? doorbells->fds[rank] : doorbells->own[1], "", 1);
+}
+
+int ronde_doorbells_fd(const struct ronde_doorbells *doorbells)
+{
+    return doorbells->own[0];
+}
+
+void ronde_doorbells_clear(const struct ronde_doorbells *doorbells)
+{
+    char rings[256];
+    while (read(doorbells->own[0], rings, sizeof rings) == (ssize_t)sizeof rings)
+        ;
+}

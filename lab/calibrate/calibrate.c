@@ -1,0 +1,406 @@
+/*
+ * Calibration: probes, and the constants that make the time model say what they took.
+ *
+ * Every constant is solved for from the model's own words for a point-to-point probe; no collective
+ * enters a fit. Where the machine has two values and the model one, a choice is left, and it is a
+ * choice: copy_GBps is the geometric mean of a stream between two cores and of streams within every
+ * core at once. The second used to be a stream within one core alone; that was changed after a
+ * comparison had been seen, so the comparison is no blind test of this constant.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "ronde/calibrate.h"
+
+#include "parallel_probe.h"
+#include "probes.h"
+
+#include "ronde/caches.h"
+#include "ronde/hw.h"
+
+#include <math.h>
+#include <time.h>
+
+/*
+ * Hops and messages of the short and the long run of a slope: long enough that the slope is
+ * hundreds of clock ticks.
+ */
+#define FEW_HOPS 3u
+#define MANY_HOPS 403u
+#define FEW_MESSAGES 32u
+#define MANY_MESSAGES 1056u
+
+/* Sizes of streams, bytes: from within the private caches to beyond any. */
+static const uint64_t sizes_of_core[] = {64u << 10, 256u << 10, 1u << 20,
+                                         4u << 20,  16u << 20,  64u << 20};
+#define STREAMS (sizeof sizes_of_core / sizeof sizes_of_core[0])
+
+/* The same for one of a GPU's hundred multiprocessors. */
+static const uint64_t sizes_of_block[STREAMS] = {4u << 10,   16u << 10, 64u << 10,
+                                                 256u << 10, 1u << 20,  2u << 20};
+
+/* What is calibrated, and what with. */
+struct bench {
+    const struct ronde_calibrate_options *options;
+    uint32_t cores; /* processors of this machine, multiprocessors of GPUs */
+    bool is_device; /* ranks are blocks of GPUs: a run has them all at once, as channels */
+    struct ronde_benchmark_options how; /* with the slot in use */
+    uint64_t slot_bytes;
+    const uint64_t *stream_bytes; /* STREAMS sizes */
+};
+
+/* A probe in its surroundings. */
+struct setup {
+    enum ronde_probe probe;
+    uint32_t length;
+    uint64_t bytes;      /* of the block */
+    uint32_t cores_each; /* 0 = all */
+    uint32_t members;
+    bool in_place;
+    uint32_t pairs; /* of RONDE_PROBE_PAIRS */
+};
+
+/* Raw measurements, ns unless said otherwise. */
+struct raw {
+    const struct bench *bench;
+    struct ronde_stats few_hops, many_hops;
+    struct ronde_stats few_messages, many_messages; /* two cores */
+    struct ronde_stats few_near, many_near;         /* one core */
+    struct ronde_stats few_near_hops, many_near_hops;
+    struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
+    struct ronde_stats across[STREAMS];             /* stream, two cores */
+    struct ronde_stats crowd[STREAMS];              /* stream, every core */
+    struct ronde_stats reduce[STREAMS];             /* reduce, one core */
+};
+
+/*
+ * One probe on one set of cores. The schedule lives as long as the measurement. Members on a device are channels of one
+ * run: kernels of several threads would begin at different times.
+ */
+static enum ronde_status measure(const struct bench *bench, const struct setup *setup,
+                                 struct ronde_stats *out_stats, struct ronde_error *error)
+{
+    /* Long runs need their share of the window too: five at least. */
+    static const struct ronde_effort effort = {3, 5, RONDE_MAX_SAMPLES, 6e7};
+    const uint32_t channels = bench->is_device ? setup->members : 1;
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status =
+        setup->pairs > 0 ? ronde_probe_make_pairs(2 * setup->pairs, setup->length, &schedule, error)
+                         : ronde_probe_make(setup->probe, setup->length, channels, &schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_parallel_probe crowd = {.backend = bench->options->backend,
+                                               .schedule = schedule,
+                                               .options = &bench->how,
+                                               .count = channels * (setup->bytes / sizeof(float)),
+                                               .in_place = setup->in_place,
+                                               .cores_each =
+                                                   bench->is_device ? 0 : setup->cores_each,
+                                               .members = setup->members / channels};
+    status = ronde_parallel_probe_measure(&crowd, &effort, out_stats, error);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+/* Slopes need two lengths each: their difference has neither launch nor wake-up in it. */
+static enum ronde_status measure_small(struct raw *raw, struct ronde_error *error)
+{
+    const struct ronde_reporter *reporter = &raw->bench->options->reporter;
+    const uint64_t grain = 16;
+    const struct {
+        struct setup setup;
+        struct ronde_stats *stats;
+    } list[] = {
+        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 0, 1, true, 0}, &raw->few_hops},
+        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 0, 1, true, 0}, &raw->many_hops},
+        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 0, 1, true, 0},
+         &raw->few_messages},
+        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 0, 1, true, 0},
+         &raw->many_messages},
+        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 1, 1, true, 0}, &raw->few_near},
+        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 1, 1, true, 0},
+         &raw->many_near},
+        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 1, 1, true, 0}, &raw->few_near_hops},
+        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 1, 1, true, 0}, &raw->many_near_hops},
+    };
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < sizeof list / sizeof list[0]; i++) {
+        ronde_reporter_say(reporter, "calibrate: latency and step costs, %zu of %zu", i + 1,
+                           sizeof list / sizeof list[0]);
+        status = measure(raw->bench, &list[i].setup, list[i].stats, error);
+    }
+    return status;
+}
+
+/* Pairs that stay within their core: what comes with ranks, and not with messages, is in what is left at no hop. */
+static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; status == RONDE_OK && k < 2; k++) {
+        struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 2, 1, false, 2 * (k + 1)};
+        status = measure(raw->bench, &setup, &raw->few_pairs[k], error);
+        setup.length = MANY_HOPS;
+        if (status == RONDE_OK)
+            status = measure(raw->bench, &setup, &raw->many_pairs[k], error);
+    }
+    return status;
+}
+
+/* Sizes on the outside, so that a disturbance of the machine hits all kinds of one size alike. */
+static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *error)
+{
+    const struct ronde_reporter *reporter = &raw->bench->options->reporter;
+    const uint32_t cores = raw->bench->cores;
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
+        const uint64_t bytes = raw->bench->stream_bytes[i];
+        /* In place, so that the sender's own copy moves nothing. */
+        const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 0};
+        const struct setup crowd = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 0};
+        const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 0};
+        ronde_reporter_say(reporter, "calibrate: copies and reductions, %zu of %zu sizes", i + 1,
+                           STREAMS);
+        status = measure(raw->bench, &across, &raw->across[i], error);
+        if (status == RONDE_OK)
+            status = measure(raw->bench, &crowd, &raw->crowd[i], error);
+        if (status == RONDE_OK)
+            status = measure(raw->bench, &reduce, &raw->reduce[i], error);
+    }
+    return status;
+}
+
+/* ns per unit between a short and a long run. */
+static double slope(const struct ronde_stats *few, const struct ronde_stats *many, uint32_t units)
+{
+    return fmax((many->median - few->median) / units, 0.0);
+}
+
+static double worst_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Latency, launch and step costs. */
+static void fit_small(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const double hop_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
+    const uint32_t messages = MANY_MESSAGES - FEW_MESSAGES;
+    fit->time.step_ns = slope(&raw->few_messages, &raw->many_messages, messages);
+    fit->shared.core_step_ns = slope(&raw->few_near, &raw->many_near, messages) / 2.0;
+    fit->latency_ns = fmax(hop_ns - fit->time.step_ns, 0.0);
+    fit->time.launch_ns = fmax(raw->few_hops.median - FEW_HOPS * hop_ns, 0.0);
+    report->constants[0] = (struct ronde_constant){"launch_ns", "ns", fit->time.launch_ns,
+                                                   ronde_stats_spread(&raw->few_hops),
+                                                   "ping-pong between two ranks, at no hop"};
+    report->constants[1] = (struct ronde_constant){"latency_ns", "ns", fit->latency_ns,
+                                                   ronde_stats_spread(&raw->many_hops),
+                                                   "ping-pong, per hop, without the step"};
+    report->constants[2] =
+        (struct ronde_constant){"step_ns", "ns", fit->time.step_ns,
+                                ronde_stats_spread(&raw->many_messages),
+                                "16-byte messages in a row between two ranks, per message"};
+    report->constants[3] =
+        (struct ronde_constant){"core_step_ns", "ns", fit->shared.core_step_ns,
+                                ronde_stats_spread(&raw->many_near),
+                                raw->bench->is_device
+                                    ? "half of it: blocks of a GPU have a core each"
+                                    : "the same with both ranks on one core, per step"};
+}
+
+/* ns per byte of the moving part of a stream of one size. */
+static double cost_at(const struct raw *raw, const struct ronde_stats *runs, size_t i,
+                      double steps_ns)
+{
+    const struct bench *bench = raw->bench;
+    return fmax(runs[i].median / (double)bench->stream_bytes[i] -
+                    steps_ns / (double)bench->slot_bytes,
+                1e-6);
+}
+
+/*
+ * Copies: at each size the mean of what two cores do together (a core then works on one block) and
+ * what every core does by itself at the same time (on two). The constant is the median of the curve.
+ */
+static void fit_copy(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    double costs[STREAMS], apart = 0.0;
+    for (size_t i = 0; i < STREAMS; i++) {
+        const double across = cost_at(raw, raw->across, i, fit->time.step_ns);
+        const double within = cost_at(raw, raw->crowd, i, 2.0 * fit->shared.core_step_ns) / 2.0;
+        costs[i] = sqrt(across * within);
+        apart = worst_of(apart, (across > within ? across : within) / costs[i] - 1.0);
+        fit->copy_curve.bytes[i] = (double)raw->bench->stream_bytes[i] * sqrt(2.0);
+        fit->copy_curve.GBps[i] = 1.0 / costs[i];
+    }
+    fit->copy_curve.count = STREAMS;
+    fit->time.copy_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
+    report->constants[4] = (struct ronde_constant){
+        "copy_GBps", "GB/s", fit->time.copy_GBps, apart,
+        "one-way streams, 64 KiB to 64 MiB (the file has all): two cores, and every core at once"};
+}
+
+/* Reductions beyond the copy, every core at once, each on two and a half blocks in the mean. */
+static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    double costs[STREAMS], spread = 0.0;
+    for (size_t i = 0; i < STREAMS; i++) {
+        costs[i] = fmax((raw->reduce[i].median - raw->crowd[i].median) /
+                            (double)raw->bench->stream_bytes[i],
+                        1e-6);
+        spread = worst_of(spread, ronde_stats_spread(&raw->reduce[i]));
+        fit->gamma_curve.bytes[i] = 2.5 * (double)raw->bench->stream_bytes[i];
+        fit->gamma_curve.GBps[i] = 1.0 / costs[i];
+    }
+    fit->gamma_curve.count = STREAMS;
+    fit->time.gamma_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
+    report->constants[5] =
+        (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, spread,
+                                "the same into a sum, every core at once, beyond the copy"};
+}
+
+/*
+ * Memory: what all cores together move at the size that suits them best. What lies beyond the
+ * caches is in the curves already, which were measured with every core at work.
+ */
+static void fit_memory(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    double least = INFINITY, spread = 0.0;
+    for (size_t i = 0; i < STREAMS; i++) {
+        least = fmin(least, cost_at(raw, raw->crowd, i, 2.0 * fit->shared.core_step_ns));
+        spread = worst_of(spread, ronde_stats_spread(&raw->crowd[i]));
+    }
+    fit->shared.cores = raw->bench->cores;
+    /* Send and receive each read and write a byte. */
+    fit->shared.memory_GBps = 4.0 * fit->shared.cores / least;
+    report->constants[6] =
+        (struct ronde_constant){"memory_GBps", "GB/s", fit->shared.memory_GBps, spread,
+                                "the best of them on every core at once, bytes read and written"};
+    report->constants[7] =
+        (struct ronde_constant){"cores", "", fit->shared.cores, 0.0, "usable by this process"};
+    report->constants[8] = (struct ronde_constant){"slot_bytes", "B", (double)fit->slot_bytes, 0.0,
+                                                   "what the streams were cut into"};
+}
+
+/* Where data lies: of processors only, and only where there are two for data to cross between. */
+static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibration_report *report,
+                                        struct ronde_error *error)
+{
+    const struct bench *bench = raw->bench;
+    const struct ronde_reporter *reporter = &bench->options->reporter;
+    if (bench->is_device || bench->cores < 2)
+        return RONDE_OK;
+    ronde_reporter_say(reporter, "calibrate: caches");
+    enum ronde_status status = measure_pairs(raw, error);
+    if (status == RONDE_OK)
+        status = ronde_caches_measure(ronde_mem_default(), &report->calibration.caches, error);
+    ronde_reporter_end(reporter);
+    return status;
+}
+
+/* A hop within a core is a step, and a look at the lane that has just passed the message on. */
+static void fit_caches(const struct raw *raw, struct ronde_calibration_report *report)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    struct ronde_cache_facts *caches = &fit->caches;
+    if (caches->read.count == 0)
+        return;
+    const double hop_ns = slope(&raw->few_near_hops, &raw->many_near_hops, MANY_HOPS - FEW_HOPS);
+    caches->poll_ns = fmax(hop_ns - fit->shared.core_step_ns, 0.0);
+    double rest_ns[2];
+    for (uint32_t k = 0; k < 2; k++)
+        rest_ns[k] = raw->few_pairs[k].median -
+                     FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
+    caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
+    const uint32_t last = caches->cross_copy.count - 1;
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"poll_ns", "ns", caches->poll_ns,
+                                ronde_stats_spread(&raw->many_near_hops),
+                                "ping-pong on one core, per hop, without the step"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"start_ns", "ns", caches->start_ns,
+                                ronde_stats_spread(&raw->few_pairs[1]),
+                                "two pairs a core and one, at no hop, per rank"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"combine_GBps", "GB/s", caches->combine_GBps, 0.0,
+                                "sums in the nearest cache, all cores"};
+    report->constants[report->constant_count++] = (struct ronde_constant){
+        "cross_copy", "GB/s", caches->cross_copy.GBps[last], 0.0,
+        "reading what another core wrote, 256 KiB (the file has all sizes)"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"cross_write", "GB/s", caches->cross_write.GBps[last], 0.0,
+                                "writing what another core has read, 256 KiB"};
+}
+
+void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
+                                const char *what)
+{
+    struct ronde_calibration *fit = &report->calibration;
+    const time_t now = time(NULL);
+    struct tm date;
+    ronde_machine_line(engine, ronde_usable_cores(), report->machine, sizeof report->machine);
+    snprintf(report->measured_by, sizeof report->measured_by, "ronde calibrate %s, %s",
+             RONDE_VERSION, what);
+    if (!gmtime_r(&now, &date) ||
+        !strftime(report->measured_on, sizeof report->measured_on, "%Y-%m-%d", &date))
+        snprintf(report->measured_on, sizeof report->measured_on, "unknown");
+    fit->machine = report->machine;
+    fit->measured_by = report->measured_by;
+    fit->measured_on = report->measured_on;
+    for (uint32_t i = 0; i < report->constant_count; i++)
+        fit->worst_spread = worst_of(fit->worst_spread, report->constants[i].spread);
+}
+
+/* What the backend is like; the slot in use is the options' or its own. */
+static enum ronde_status open_bench(const struct ronde_calibrate_options *options,
+                                    struct bench *out_bench, struct ronde_error *error)
+{
+    struct ronde_target target = {0};
+    const enum ronde_status status = ronde_target_open_modelled(options->backend, &target, error);
+    if (status != RONDE_OK)
+        return status;
+    out_bench->is_device = target.machine.devices > 0;
+    out_bench->cores = out_bench->is_device ? target.machine.cores : ronde_usable_cores();
+    out_bench->slot_bytes = options->benchmark.slot_bytes ? options->benchmark.slot_bytes
+                                                          : target.machine.default_slot_bytes;
+    out_bench->stream_bytes = out_bench->is_device ? sizes_of_block : sizes_of_core;
+    ronde_target_close(&target);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_calibrate(const struct ronde_calibrate_options *options, uint32_t max_ranks,
+                                  struct ronde_calibration_report *out_report,
+                                  struct ronde_error *error)
+{
+    struct bench bench = {.options = options, .how = options->benchmark};
+    struct raw raw = {.bench = &bench};
+    enum ronde_status status = open_bench(options, &bench, error);
+    bench.how.slot_bytes = bench.slot_bytes;
+    bench.how.dtype = RONDE_FLOAT32;
+    bench.how.op = RONDE_SUM;
+    if (status == RONDE_OK)
+        status = measure_small(&raw, error);
+    if (status == RONDE_OK)
+        status = measure_streams(&raw, error);
+    ronde_reporter_end(&options->reporter);
+    if (status != RONDE_OK)
+        return status;
+    *out_report = (struct ronde_calibration_report){0};
+    out_report->calibration.slot_bytes = bench.slot_bytes;
+    out_report->calibration.max_ranks = max_ranks;
+    fit_small(&raw, out_report);
+    fit_copy(&raw, out_report);
+    fit_gamma(&raw, out_report);
+    fit_memory(&raw, out_report);
+    out_report->constant_count = 9;
+    status = measure_caches(&raw, out_report, error);
+    if (status != RONDE_OK)
+        return status;
+    fit_caches(&raw, out_report);
+    char backend[48];
+    snprintf(backend, sizeof backend, "backend %s", options->backend);
+    ronde_calibration_describe(out_report, options->backend, backend);
+    return RONDE_OK;
+}

@@ -1,0 +1,39 @@
+/**
+ * Point-to-point schedules: what calibration runs. They are ordinary schedules, stated through the builder and proved
+ * like any other, but none of them is an algorithm that validation predicts. Exported for the rig's calibration, not
+ * installed.
+ */
+#ifndef RONDE_LAB_CALIBRATE_PROBES_H
+#define RONDE_LAB_CALIBRATE_PROBES_H
+
+#include "ronde/builder.h"
+
+/** Most ranks of a probe of pairs. */
+#define RONDE_PROBE_RANKS 16u
+
+/** Kind of a probe. */
+enum ronde_probe {
+    RONDE_PROBE_LAUNCH, /**< one rank copies its input: a run with next to nothing in it */
+    RONDE_PROBE_PING_PONG, /**< one message goes to and fro `length` times, each time passed on at once */
+    RONDE_PROBE_MESSAGES, /**< `length` messages of one chunk each in a row, one way */
+    RONDE_PROBE_STREAM,   /**< the whole block one way, piece after piece */
+    RONDE_PROBE_REDUCE,   /**< the same, combined with the receiver's input on arrival */
+    RONDE_PROBE_EXCHANGE, /**< the whole block both ways at once */
+    RONDE_PROBE_PAIRS /**< ping-pong both ways at once, `length` times, between ranks 0 and 1, 2 and 3, and so on */
+};
+
+/** RONDE_PROBE_PAIRS for an even number of ranks. Owner and errors: as ronde_probe_make. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_probe_make_pairs(uint32_t ranks, uint32_t length, struct ronde_schedule **out_schedule,
+                       struct ronde_error *error);
+
+/**
+ * Makes a probe for two ranks (LAUNCH: one), in equal channels that each do it with a share of the block. `length` is odd
+ * for PING_PONG, so that the message ends at rank 1, and ignored where nothing above mentions it. Owner: the caller
+ * destroys *out_schedule. Errors: as ronde_schedule_finish.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
+                 struct ronde_schedule **out_schedule, struct ronde_error *error);
+
+#endif

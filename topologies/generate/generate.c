@@ -1,0 +1,163 @@
+/* The kinds of machines there are, the requests of each, and the frame of the files. */
+#include "generator.h"
+
+#include <string.h>
+
+#define GPU_PARTS                                                                                  \
+    (RONDE_PART_NODES | RONDE_PART_GPUS | RONDE_PART_LEVELS | RONDE_PART_OVERSUBSCRIPTION |        \
+     RONDE_PART_FABRIC)
+
+/* A kind, what writes it, and which parts of a request it uses. */
+static const struct {
+    struct ronde_machine_kind kind;
+    enum ronde_status (*write)(const struct ronde_generate_request *request, FILE *file,
+                               struct ronde_error *error);
+    uint32_t parts;
+} kinds[] = {
+    {{"crossbar", "hosts on one switch that never blocks, 400 Gbit/s ports"},
+     ronde_generate_crossbar,
+     RONDE_PART_NODES},
+    {{"ethernet", "hosts on one 100 GbE switch, TCP"}, ronde_generate_ethernet, RONDE_PART_NODES},
+    {{"fat-tree", "hosts below two or three levels of switches, any oversubscription"},
+     ronde_generate_fat_tree,
+     RONDE_PART_NODES | RONDE_PART_LEVELS | RONDE_PART_OVERSUBSCRIPTION | RONDE_PART_SHAPE},
+    {{"torus", "chips in a ring per axis, 2-D or 3-D"}, ronde_generate_torus, RONDE_PART_SHAPE},
+    {{"dragonfly", "groups of routers, one cable between any two groups"},
+     ronde_generate_dragonfly,
+     RONDE_PART_NODES | RONDE_PART_SHAPE},
+    {{"pcie", "one server, GPUs on PCIe only"}, ronde_generate_pcie, RONDE_PART_GPUS},
+    {{"dgx-a100", "DGX A100 nodes: 8 GPUs on NVSwitch, 200 Gbit/s a GPU"},
+     ronde_generate_gpus,
+     GPU_PARTS},
+    {{"dgx-h100", "DGX H100 nodes: 8 GPUs on NVSwitch, 400 Gbit/s a GPU"},
+     ronde_generate_gpus,
+     GPU_PARTS},
+    {{"hgx-h200", "HGX H200 nodes: 8 GPUs on NVSwitch, 400 Gbit/s a GPU"},
+     ronde_generate_gpus,
+     GPU_PARTS},
+    {{"nvl72", "GB200 NVL72 racks: 72 GPUs on NVLink switches, 400 Gbit/s a GPU"},
+     ronde_generate_gpus,
+     GPU_PARTS},
+    {{"mi300x", "MI300X nodes: 8 GPUs in a full mesh, 400 Gbit/s a GPU"},
+     ronde_generate_gpus,
+     GPU_PARTS},
+    {{"rail", "pods of DGX H100 nodes, one leaf switch per GPU of a node"},
+     ronde_generate_gpus,
+     GPU_PARTS & ~(uint32_t)RONDE_PART_FABRIC},
+};
+
+#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
+
+const struct ronde_machine_kind *ronde_machine_kind(uint32_t index)
+{
+    return index < KIND_COUNT ? &kinds[index].kind : NULL;
+}
+
+/* Refuses what would otherwise be ignored: a request that is not met in full is worse than an error. */
+static enum ronde_status check_parts(const struct ronde_generate_request *request, uint32_t parts,
+                                     struct ronde_error *error)
+{
+    const struct {
+        uint32_t part;
+        bool is_given;
+        const char *name;
+    } given[] = {
+        {RONDE_PART_NODES, request->nodes > 0, "nodes"},
+        {RONDE_PART_GPUS, request->gpus > 0, "gpus"},
+        {RONDE_PART_LEVELS, request->levels > 0, "levels"},
+        {RONDE_PART_OVERSUBSCRIPTION, request->oversubscription > 0, "oversubscription"},
+        {RONDE_PART_FABRIC, request->fabric != RONDE_FABRIC_COUNT, "fabric"},
+        {RONDE_PART_SHAPE, request->axis_count > 0, "shape"},
+    };
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
+        if (given[i].is_given && !(parts & given[i].part))
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no %s", request->kind,
+                              given[i].name);
+    return RONDE_OK;
+}
+
+/* Sizes no kind can have. Written so that NaN fails too. */
+static enum ronde_status check_sizes(const struct ronde_generate_request *request,
+                                     struct ronde_error *error)
+{
+    const double ratio = request->oversubscription;
+    if (request->nodes > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes, at most %u", request->nodes,
+                          RONDE_MAX_RANKS);
+    if (ratio != 0 && !(ratio >= 1 && ratio <= 1000))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "oversubscription is %g, expected 1 to 1000",
+                          ratio);
+    if (request->levels != 0 && request->levels != 2 && request->levels != 3)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u levels of switches, expected 2 or 3",
+                          request->levels);
+    if ((unsigned)request->fabric > RONDE_FABRIC_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "fabric number %u, there are %u",
+                          (unsigned)request->fabric, (unsigned)RONDE_FABRIC_COUNT);
+    if (request->axis_count > RONDE_GENERATE_AXES)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %u axes, at most %u",
+                          request->axis_count, RONDE_GENERATE_AXES);
+    uint64_t hosts = 1;
+    for (uint32_t i = 0; i < request->axis_count; i++) {
+        hosts *= request->shape[i];
+        if (hosts == 0 || hosts > RONDE_MAX_RANKS)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %llu hosts, expected 1 to %u",
+                              (unsigned long long)hosts, RONDE_MAX_RANKS);
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_generate(const struct ronde_generate_request *request, FILE *file,
+                                 struct ronde_error *error)
+{
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        if (strcmp(kinds[i].kind.name, request->kind) != 0)
+            continue;
+        enum ronde_status status = check_parts(request, kinds[i].parts, error);
+        if (status == RONDE_OK)
+            status = check_sizes(request, error);
+        return status == RONDE_OK ? kinds[i].write(request, file, error) : status;
+    }
+    return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown kind of machine '%s'", request->kind);
+}
+
+void ronde_generator_open(FILE *file, const struct ronde_opening *opening)
+{
+    fprintf(file,
+            "<?xml version=\"1.0\"?>\n"
+            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+            "<!--\n%s-->\n"
+            "<platform version=\"4.1\">\n"
+            "  <zone id=\"%s\" routing=\"%s\">\n"
+            "    <prop id=\"ronde.description\" value=\"%s\"/>\n"
+            "    <prop id=\"ronde.source\" value=\"%s\"/>\n",
+            opening->comment, opening->name, opening->routing, opening->description,
+            opening->source);
+    if (opening->node_hosts > 0)
+        fprintf(file, "    <prop id=\"ronde.node_hosts\" value=\"%u\"/>\n", opening->node_hosts);
+}
+
+enum ronde_status ronde_generator_close(FILE *file, struct ronde_error *error)
+{
+    fputs("  </zone>\n</platform>\n", file);
+    if (fflush(file) != 0 || ferror(file))
+        return ronde_fail(error, RONDE_IO, "writing the platform file failed");
+    return RONDE_OK;
+}
+
+void ronde_generator_link(FILE *file, const char *id, double GBps, double latency_ns)
+{
+    fprintf(file,
+            "    <link id=\"%s\" bandwidth=\"%.15gGBps\" latency=\"%.15gns\" "
+            "sharing_policy=\"SPLITDUPLEX\"/>\n",
+            id, GBps, latency_ns);
+}
+
+void ronde_generator_core(FILE *file)
+{
+    fputs("    <zone id=\"core\" routing=\"Full\"><router id=\"spine\"/></zone>\n", file);
+}
+
+uint32_t ronde_parts_of(uint32_t total, uint32_t size)
+{
+    return (total + size - 1) / size;
+}

@@ -1,0 +1,70 @@
+/**
+ * What the generators share: the request with its defaults filled in, and the frame of a platform file.
+ */
+#ifndef RONDE_TOPOLOGIES_GENERATE_GENERATOR_H
+#define RONDE_TOPOLOGIES_GENERATE_GENERATOR_H
+
+#include "ronde/collective.h"
+#include "ronde/generate.h"
+
+/** Rate of a 400 Gbit/s port (NDR InfiniBand, 400 GbE). */
+#define RONDE_PORT_400_GBPS 50.0
+/** Latency a switch adds to a route: NVIDIA Quantum QM8700 data sheet, below 130 ns port to port. */
+#define RONDE_SWITCH_NS 130.0
+/** Ports of a leaf switch that lead down where half of 64 do, as in a QM9700 without oversubscription. */
+#define RONDE_LEAF_PORTS 32u
+
+/** Parts of a request a kind can have a use for. */
+enum ronde_generated_part {
+    RONDE_PART_NODES = 1,
+    RONDE_PART_GPUS = 2,
+    RONDE_PART_LEVELS = 4,
+    RONDE_PART_OVERSUBSCRIPTION = 8,
+    RONDE_PART_FABRIC = 16,
+    RONDE_PART_SHAPE = 32
+};
+
+/** The opening of a file. */
+struct ronde_opening {
+    const char *name;        /**< id of the root zone */
+    const char *routing;     /**< its routing */
+    const char *description; /**< one line */
+    const char *source;      /**< where the numbers come from, one line */
+    const char *comment;     /**< for a reader of the file, lines with a final newline */
+    uint32_t node_hosts;     /**< hosts of a node; 0 = a node is a host */
+};
+
+/** Writes everything up to the first element of the root zone. */
+void ronde_generator_open(FILE *file, const struct ronde_opening *opening);
+
+/** Closes the root zone and the file. Errors: IO. */
+enum ronde_status ronde_generator_close(FILE *file, struct ronde_error *error);
+
+/** A SPLITDUPLEX link whose name was printed into `id`. */
+void ronde_generator_link(FILE *file, const char *id, double GBps, double latency_ns);
+
+/** A router `core` in a zone of its own, to which other zones lead. */
+void ronde_generator_core(FILE *file);
+
+/** How many parts of `size` it takes to hold `total`. */
+uint32_t ronde_parts_of(uint32_t total, uint32_t size);
+
+/** The generators: crossbar and ethernet; torus; fat tree; dragonfly; PCIe box. Errors: as ronde_generate. */
+enum ronde_status ronde_generate_crossbar(const struct ronde_generate_request *request, FILE *file,
+                                          struct ronde_error *error);
+enum ronde_status ronde_generate_ethernet(const struct ronde_generate_request *request, FILE *file,
+                                          struct ronde_error *error);
+enum ronde_status ronde_generate_torus(const struct ronde_generate_request *request, FILE *file,
+                                       struct ronde_error *error);
+enum ronde_status ronde_generate_fat_tree(const struct ronde_generate_request *request, FILE *file,
+                                          struct ronde_error *error);
+enum ronde_status ronde_generate_dragonfly(const struct ronde_generate_request *request, FILE *file,
+                                           struct ronde_error *error);
+enum ronde_status ronde_generate_pcie(const struct ronde_generate_request *request, FILE *file,
+                                      struct ronde_error *error);
+
+/** Nodes of GPUs, one or many. Errors: as ronde_generate. */
+enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *request, FILE *file,
+                                      struct ronde_error *error);
+
+#endif

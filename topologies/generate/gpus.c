@@ -1,0 +1,157 @@
+/* Nodes of GPUs: their data sheets, and what a request makes of them. pods.c writes them. */
+#include "gpu_cluster.h"
+
+#include <string.h>
+
+/* Nodes that share leaf switches: a scalable unit of the DGX SuperPOD reference architecture. */
+#define POD_NODES 32u
+
+static const struct ronde_node_sheet sheets[] = {
+    {"dgx-a100", "DGX A100", RONDE_INSIDE_SWITCHED, 8, 300, 25, RONDE_FABRIC_RAIL, 1,
+     "NVIDIA DGX A100 User Guide: NVLink 600 GB/s a GPU both ways, 8 x 200 Gbit/s ConnectX-6"},
+    {"dgx-h100", "DGX H100", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 1,
+     "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
+    {"hgx-h200", "HGX H200", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL,
+     1, "NVIDIA H200 data sheet: NVLink 900 GB/s a GPU both ways; 8 x 400 Gbit/s as in DGX H200"},
+    {"nvl72", "GB200 NVL72", RONDE_INSIDE_SWITCHED, 72, 900, RONDE_PORT_400_GBPS,
+     RONDE_FABRIC_FAT_TREE, 1,
+     "NVIDIA GB200 NVL72 data sheet: NVLink 1.8 TB/s a GPU both ways; 400 Gbit/s ConnectX-7 a GPU"},
+    {"mi300x", "MI300X", RONDE_INSIDE_MESH, 8, 64, RONDE_PORT_400_GBPS, RONDE_FABRIC_FAT_TREE,
+     1, "AMD Instinct MI300X platform data sheet: 7 links of 128 GB/s both ways a GPU; 8 x 400 Gbit/s"},
+    {"rail", "DGX H100", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 32,
+     "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
+};
+
+/* What the fabric is, for the description. */
+static void describe_fabric(const struct ronde_gpu_cluster *cluster, char *text, size_t bytes)
+{
+    char ratio[48] = "";
+    const char *name = "one switch";
+    if (cluster->ratio > 1)
+        snprintf(ratio, sizeof ratio, " %g:1", cluster->ratio);
+    if (cluster->fabric == RONDE_FABRIC_RAIL)
+        name = cluster->pods > 1 ? "rail-optimised pods" : "rail-optimised";
+    else if (cluster->fabric == RONDE_FABRIC_FAT_TREE)
+        name = "fat tree";
+    snprintf(text, bytes, "; %.15g GB/s NICs, %s%s", cluster->sheet->nic_GBps, name, ratio);
+}
+
+/* The comment of the file: what stands for what, with the numbers. */
+static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t bytes)
+{
+    const struct ronde_node_sheet *sheet = cluster->sheet;
+    const char *joined = sheet->inside == RONDE_INSIDE_SWITCHED
+                             ? "its own way into the NVSwitches"
+                             : "a link to each other GPU of the node";
+    size_t used =
+        (size_t)snprintf(text, bytes,
+                         "  %s. Host n1g2 is GPU 2 of node 1. Every GPU has %s, %.15g GB/s per\n"
+                         "  direction. Nominal, not measured.\n"
+                         "  Rates: %s.\n"
+                         "  Latencies: NCCL's model of a hop (src/graph/tuning.cc, 2.23 to 2.30, "
+                         "low-latency protocol): 0.6 us inside.\n",
+                         sheet->title, joined, sheet->gpu_GBps, sheet->source);
+    if (cluster->nodes == 1)
+        return;
+    used += (size_t)snprintf(text + used, bytes - used,
+                             "  Every GPU has a NIC (link _c), %.15g GB/s; 2.7 us between two "
+                             "NICs, 130 ns for each further switch (NVIDIA\n"
+                             "  Quantum QM8700 data sheet). Uplinks (_u) are one fat link, as "
+                             "perfect (adaptive) spreading gives.\n"
+                             "  n*x and l*_s never limit a flow: they are there to be counted, so "
+                             "that no two ways are equally short.\n",
+                             sheet->nic_GBps);
+    if (cluster->fabric == RONDE_FABRIC_RAIL)
+        snprintf(text + used, bytes - used,
+                 "  Pods of %u nodes (NVIDIA DGX SuperPOD reference architecture RA-11333: "
+                 "scalable unit), one leaf per\n"
+                 "  GPU of a node. In a pod another rail is reached over NVLink or xGMI first "
+                 "(NCCL's PXN).\n",
+                 cluster->pod_nodes);
+}
+
+static void put_cluster(const struct ronde_gpu_cluster *cluster, const char *kind)
+{
+    char name[64];
+    char fabric[128] = "";
+    char description[256];
+    char comment[2048];
+    snprintf(name, sizeof name, "%s-%u", kind, cluster->nodes * cluster->gpus);
+    if (cluster->nodes > 1)
+        describe_fabric(cluster, fabric, sizeof fabric);
+    describe(cluster, comment, sizeof comment);
+    snprintf(description, sizeof description, "%u x %s, %u GPUs, %.15g GB/s %s%s", cluster->nodes,
+             cluster->sheet->title, cluster->nodes * cluster->gpus, cluster->sheet->gpu_GBps,
+             cluster->sheet->inside == RONDE_INSIDE_SWITCHED ? "into NVSwitch" : "to each other",
+             fabric);
+    const struct ronde_opening opening = {
+        .name = name,
+        .routing = "DijkstraCache",
+        .description = description,
+        .source = cluster->sheet->source,
+        .comment = comment,
+        .node_hosts = cluster->gpus,
+    };
+    ronde_generator_open(cluster->file, &opening);
+    ronde_generator_pods(cluster);
+}
+
+/* Nodes that share a leaf switch, or on rails a set of them. */
+static uint32_t pod_nodes_of(enum ronde_fabric fabric, uint32_t gpus)
+{
+    if (fabric != RONDE_FABRIC_FAT_TREE)
+        return POD_NODES;
+    return gpus < RONDE_LEAF_PORTS ? RONDE_LEAF_PORTS / gpus : 1;
+}
+
+/* Sizes and fabrics that do not go together. */
+static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
+                               const struct ronde_generate_request *request,
+                               struct ronde_error *error)
+{
+    const bool is_rail = cluster->fabric == RONDE_FABRIC_RAIL;
+    if (cluster->gpus > cluster->sheet->gpus)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u GPUs, but a node of %s has %u",
+                          cluster->gpus, request->kind, cluster->sheet->gpus);
+    if (cluster->nodes > RONDE_MAX_RANKS / cluster->gpus)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes of %u GPUs, at most %u GPUs",
+                          cluster->nodes, cluster->gpus, RONDE_MAX_RANKS);
+    if (cluster->nodes == 1 && request->fabric != RONDE_FABRIC_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "one node needs no fabric; how many nodes?");
+    if (cluster->levels == 3 && !is_rail)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "3 levels of switches, but only rails have them; fabric is %s",
+                          ronde_fabric_name(cluster->fabric));
+    if (cluster->ratio > 1 && cluster->fabric == RONDE_FABRIC_CROSSBAR)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a crossbar has no oversubscription");
+    if (cluster->pods == 1 && (cluster->ratio > 1 || request->levels > 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%u nodes fit below one level of switches (%u do): neither levels nor "
+                          "oversubscription mean anything there",
+                          cluster->nodes, cluster->pod_nodes);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *request, FILE *file,
+                                      struct ronde_error *error)
+{
+    const struct ronde_node_sheet *sheet = sheets;
+    while (strcmp(sheet->kind, request->kind) != 0)
+        sheet++;
+    struct ronde_gpu_cluster cluster = {
+        .file = file,
+        .sheet = sheet,
+        .fabric = request->fabric == RONDE_FABRIC_COUNT ? sheet->fabric : request->fabric,
+        .nodes = request->nodes > 0 ? request->nodes : sheet->nodes,
+        .gpus = request->gpus > 0 ? request->gpus : sheet->gpus,
+        .levels = request->levels > 0 ? request->levels : 2,
+        .ratio = request->oversubscription > 0 ? request->oversubscription : 1,
+    };
+    cluster.pod_nodes = pod_nodes_of(cluster.fabric, cluster.gpus);
+    cluster.pods = ronde_parts_of(cluster.nodes, cluster.pod_nodes);
+    const enum ronde_status status = check(&cluster, request, error);
+    if (status != RONDE_OK)
+        return status;
+    put_cluster(&cluster, request->kind);
+    return ronde_generator_close(file, error);
+}

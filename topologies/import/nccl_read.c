@@ -1,0 +1,449 @@
+/*
+ * NCCL's <system> and RCCL's: CPUs, the PCI tree below them, GPUs with their NVLinks, NICs with their ports. Elements
+ * that are in no table are skipped with what is in them, as NCCL does, and the import says so; numbers are not trusted.
+ */
+#include "nccl_rates.h"
+#include "reader.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Most hosts of one file: the racks that NVLink joins have 18. */
+#define MAX_HOSTS 64u
+
+/* State of one reading; host hashes distinguish the machines of a merged file. */
+struct nccl {
+    struct ronde_import_reader *reader;
+    const char *link;                /* element of a GPU's links: nvlink or xgmi */
+    char hosts[MAX_HOSTS][32];       /* host_hash of each host */
+    uint32_t host_count;             /* of these */
+    xmlNode *gpus[RONDE_MAX_PLACES]; /* <gpu> of a place, or NULL */
+};
+
+/* The number of a host_hash; a file without any describes one host. */
+static enum ronde_status find_host(struct nccl *nccl, xmlNode *node, uint32_t *out_host)
+{
+    char hash[RONDE_ATTRIBUTE_BYTES];
+    const enum ronde_status status = ronde_import_text(nccl->reader, node, "host_hash", hash);
+    if (status != RONDE_OK)
+        return status;
+    hash[sizeof nccl->hosts[0] - 1] = '\0';
+    for (*out_host = 0; *out_host < nccl->host_count; (*out_host)++)
+        if (strcmp(nccl->hosts[*out_host], hash) == 0)
+            return RONDE_OK;
+    if (nccl->host_count == MAX_HOSTS)
+        return ronde_import_fail(nccl->reader, node, "more than %u hosts", MAX_HOSTS);
+    memcpy(nccl->hosts[nccl->host_count++], hash, sizeof nccl->hosts[0]);
+    return RONDE_OK;
+}
+
+/* The rate to other CPUs follows from the make. */
+static enum ronde_status rate_cpu(struct nccl *nccl, xmlNode *node, uint32_t place)
+{
+    char arch[RONDE_ATTRIBUTE_BYTES];
+    char vendor[RONDE_ATTRIBUTE_BYTES];
+    struct ronde_nccl_cpu cpu = {arch, vendor, 0, 0};
+    struct ronde_import_reader *reader = nccl->reader;
+    enum ronde_status status = ronde_import_text(reader, node, "arch", arch);
+    if (status == RONDE_OK)
+        status = ronde_import_text(reader, node, "vendor", vendor);
+    if (status == RONDE_OK)
+        status = ronde_import_integer(reader, node, "familyid", UINT32_MAX - 1, 0, &cpu.family);
+    if (status == RONDE_OK)
+        status = ronde_import_integer(reader, node, "modelid", UINT32_MAX - 1, 0, &cpu.model);
+    RONDE_PLACE(reader->import, place)->cpu_GBps = ronde_nccl_cpu_GBps(&cpu);
+    return status;
+}
+
+/* numaid is any integer, also -1, and unique on its host. */
+static enum ronde_status name_cpu(struct nccl *nccl, xmlNode *node, uint32_t place)
+{
+    struct ronde_import *import = nccl->reader->import;
+    struct ronde_import_place *self = RONDE_PLACE(import, place);
+    char numa[RONDE_ATTRIBUTE_BYTES];
+    const enum ronde_status status = ronde_import_text(nccl->reader, node, "numaid", numa);
+    if (status != RONDE_OK)
+        return status;
+    const char *digits = numa[0] == '-' ? numa + 1 : numa;
+    if (digits[0] == '\0' || strlen(digits) > 9 || digits[strspn(digits, "0123456789")] != '\0')
+        return ronde_import_fail(nccl->reader, node, "numaid is '%s', expected an integer", numa);
+    if (self->host > 0)
+        (void)snprintf(self->name, sizeof self->name, "host%u-cpu%.10s", self->host, numa);
+    else
+        (void)snprintf(self->name, sizeof self->name, "cpu%.10s", numa);
+    for (uint32_t i = 0; i < place; i++)
+        if (strcmp(RONDE_PLACE(import, i)->name, self->name) == 0)
+            return ronde_import_fail(nccl->reader, node, "a second cpu %s; the first is on line %u",
+                                     numa, RONDE_PLACE(import, i)->line);
+    return RONDE_OK;
+}
+
+/* One port of a NIC; a speed of 0 or less is 10 Gbit/s to NCCL. */
+static enum ronde_status read_net(struct nccl *nccl, xmlNode *node, uint32_t place)
+{
+    struct ronde_import *import = nccl->reader->import;
+    char name[RONDE_ATTRIBUTE_BYTES];
+    char speed[RONDE_ATTRIBUTE_BYTES];
+    double Mbps = 0;
+    enum ronde_status status = ronde_import_text(nccl->reader, node, "name", name);
+    if (status == RONDE_OK)
+        status = ronde_import_text(nccl->reader, node, "speed", speed);
+    if (status != RONDE_OK)
+        return status;
+    if (speed[0] != '\0' && (!ronde_parse_number(speed, &Mbps) || Mbps > 1e12))
+        return ronde_import_fail(nccl->reader, node, "speed is '%s', expected Mbit/s", speed);
+    if (Mbps <= 0) {
+        ronde_import_note(import, RONDE_REMARK_NET_SPEED, ronde_import_line(node));
+        Mbps = 10000;
+    }
+    ronde_import_add_port(RONDE_PLACE(import, place), name, Mbps / 8000);
+    return RONDE_OK;
+}
+
+/* Elements that are in no table. */
+static enum ronde_status skip(struct nccl *nccl, const xmlNode *node)
+{
+    if (node->type == XML_ELEMENT_NODE)
+        ronde_import_note(nccl->reader->import, RONDE_REMARK_SKIPPED, ronde_import_line(node));
+    return RONDE_OK;
+}
+
+/* Newer files have gin and rma beside net: other faces of the same port. */
+static enum ronde_status read_nic(struct nccl *nccl, xmlNode *node, uint32_t place)
+{
+    enum ronde_status status = RONDE_OK;
+    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next)
+        status = ronde_import_is(child, "net") ? read_net(nccl, child, place) : skip(nccl, child);
+    return status;
+}
+
+/* What a PCI element is: by what it holds, else by its class. */
+static enum ronde_place_kind kind_of(const xmlNode *node, const char *class)
+{
+    bool is_leaf = true;
+    for (const xmlNode *child = node->children; child; child = child->next)
+        is_leaf = is_leaf && child->type != XML_ELEMENT_NODE;
+    if (ronde_import_child(node, "nic"))
+        return RONDE_PLACE_NIC;
+    if (ronde_import_child(node, "gpu") || (is_leaf && strncmp(class, "0x03", 4) == 0))
+        return RONDE_PLACE_GPU;
+    return is_leaf && strncmp(class, "0x02", 4) == 0 ? RONDE_PLACE_NIC : RONDE_PLACE_SWITCH;
+}
+
+/* The link to the parent. */
+static enum ronde_status rate_pci(struct nccl *nccl, xmlNode *node, uint32_t place)
+{
+    struct ronde_import *import = nccl->reader->import;
+    char speed[RONDE_ATTRIBUTE_BYTES];
+    uint32_t lanes;
+    bool is_known;
+    enum ronde_status status = ronde_import_text(nccl->reader, node, "link_speed", speed);
+    if (status == RONDE_OK)
+        status = ronde_import_integer(nccl->reader, node, "link_width", 64, 0, &lanes);
+    if (status != RONDE_OK)
+        return status;
+    RONDE_PLACE(import, place)->up_GBps = ronde_nccl_pcie_GBps(speed, lanes, &is_known);
+    if (!is_known)
+        ronde_import_note(import, RONDE_REMARK_PCIE_SPEED, ronde_import_line(node));
+    return RONDE_OK;
+}
+
+/* The rank in the communicator, else NVML's index; a file for NCCL_TOPO_FILE may leave out both. */
+static enum ronde_status read_gpu(struct nccl *nccl, xmlNode *node, uint32_t place)
+{
+    uint32_t device;
+    struct ronde_import_place *self = RONDE_PLACE(nccl->reader->import, place);
+    if (nccl->gpus[place])
+        return ronde_import_fail(nccl->reader, node, "a second gpu of one PCI device");
+    nccl->gpus[place] = node;
+    const enum ronde_status status =
+        ronde_import_integer(nccl->reader, node, "dev", RONDE_MAX_RANKS, RONDE_NONE, &device);
+    return status == RONDE_OK ? ronde_import_integer(nccl->reader, node, "rank", RONDE_MAX_RANKS,
+                                                     device, &self->rank)
+                              : status;
+}
+
+static enum ronde_status read_pci(struct nccl *nccl, xmlNode *node, uint32_t parent, uint32_t depth);
+
+/* What may stand in a PCI element. */
+static enum ronde_status read_pci_child(struct nccl *nccl, xmlNode *node, uint32_t place,
+                                        uint32_t depth)
+{
+    if (ronde_import_is(node, "pci"))
+        return read_pci(nccl, node, place, depth + 1);
+    if (ronde_import_is(node, "gpu"))
+        return read_gpu(nccl, node, place);
+    if (ronde_import_is(node, "nic"))
+        return read_nic(nccl, node, place);
+    /* Links between switches are read once all switches are known. */
+    return ronde_import_is(node, "pcilink") ? RONDE_OK : skip(nccl, node);
+}
+
+/* The element itself first: what is in it hangs from it. */
+static enum ronde_status read_pci(struct nccl *nccl, xmlNode *node, uint32_t parent, uint32_t depth)
+{
+    struct ronde_import_reader *reader = nccl->reader;
+    char class[RONDE_ATTRIBUTE_BYTES];
+    uint32_t place = RONDE_NONE;
+    if (depth > RONDE_MAX_PCI_DEPTH)
+        return ronde_import_fail(reader, node, "pci nested deeper than %u", RONDE_MAX_PCI_DEPTH);
+    enum ronde_status status = ronde_import_text(reader, node, "class", class);
+    if (status == RONDE_OK)
+        status = ronde_import_added(reader, node,
+                                    ronde_import_add_place(reader->import, kind_of(node, class),
+                                                           parent, ronde_import_line(node), &place));
+    if (status == RONDE_OK)
+        status = ronde_import_busid(reader, node, "busid", place);
+    if (status == RONDE_OK)
+        status = rate_pci(nccl, node, place);
+    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next)
+        status = read_pci_child(nccl, child, place, depth);
+    return status;
+}
+
+/*
+ * A NIC without a PCI parent: sockets, or a virtual machine's. No limit of the path to it is known.
+ */
+static enum ronde_status read_local_nic(struct nccl *nccl, xmlNode *node, uint32_t cpu)
+{
+    uint32_t place;
+    const enum ronde_status status =
+        ronde_import_added(nccl->reader, node,
+                           ronde_import_add_place(nccl->reader->import, RONDE_PLACE_NIC, cpu,
+                                                  ronde_import_line(node), &place));
+    return status == RONDE_OK ? read_nic(nccl, node, place) : status;
+}
+
+/* A NUMA domain with everything below it. */
+static enum ronde_status read_cpu(struct nccl *nccl, xmlNode *node)
+{
+    struct ronde_import *import = nccl->reader->import;
+    uint32_t place = RONDE_NONE;
+    uint32_t host = 0;
+    enum ronde_status status = find_host(nccl, node, &host);
+    if (status == RONDE_OK)
+        status = ronde_import_added(nccl->reader, node,
+                                    ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
+                                                           ronde_import_line(node), &place));
+    if (status != RONDE_OK)
+        return status;
+    RONDE_PLACE(import, place)->host = host;
+    status = name_cpu(nccl, node, place);
+    if (status == RONDE_OK)
+        status = rate_cpu(nccl, node, place);
+    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next) {
+        if (ronde_import_is(child, "pci"))
+            status = read_pci(nccl, child, place, 0);
+        else if (ronde_import_is(child, "nic"))
+            status = read_local_nic(nccl, child, place);
+        else
+            status = skip(nccl, child);
+    }
+    return status;
+}
+
+/* Rate of one link of a GPU. */
+static enum ronde_status link_rate(struct nccl *nccl, xmlNode *gpu, double *out_GBps)
+{
+    char gcn[RONDE_ATTRIBUTE_BYTES];
+    uint32_t sm;
+    bool is_known = true;
+    enum ronde_status status = ronde_import_text(nccl->reader, gpu, "gcn", gcn);
+    if (status == RONDE_OK)
+        status = ronde_import_integer(nccl->reader, gpu, "sm", 100000, 0, &sm);
+    if (status != RONDE_OK)
+        return status;
+    const bool is_xgmi = strcmp(nccl->link, "xgmi") == 0;
+    if (!is_xgmi && sm == 0)
+        return ronde_import_fail(nccl->reader, gpu,
+                                 "a gpu with nvlink but without sm, from which "
+                                 "the rate of a link follows");
+    *out_GBps = is_xgmi ? ronde_nccl_xgmi_GBps(gcn, &is_known) : ronde_nccl_nvlink_GBps(sm);
+    if (!is_known)
+        ronde_import_note(nccl->reader->import, RONDE_REMARK_GCN, ronde_import_line(gpu));
+    return RONDE_OK;
+}
+
+/* Adds a link that works both ways. */
+static enum ronde_status add_duplex(struct nccl *nccl, const char *word, uint32_t gpu, uint32_t to,
+                                    double GBps)
+{
+    struct ronde_import *import = nccl->reader->import;
+    const enum ronde_status status = ronde_import_add_rate(import, word, gpu, to, GBps);
+    return status == RONDE_OK ? ronde_import_add_rate(import, word, to, gpu, GBps) : status;
+}
+
+/* To another GPU only in this direction: the peer has an element of its own. */
+static enum ronde_status add_nvlink(struct nccl *nccl, xmlNode *node, uint32_t gpu, double GBps)
+{
+    struct ronde_import *import = nccl->reader->import;
+    char target[RONDE_ATTRIBUTE_BYTES];
+    char class[RONDE_ATTRIBUTE_BYTES];
+    uint32_t centre = RONDE_NONE;
+    enum ronde_status status = ronde_import_text(nccl->reader, node, "target", target);
+    if (status == RONDE_OK)
+        status = ronde_import_text(nccl->reader, node, "tclass", class);
+    if (status != RONDE_OK)
+        return status;
+    if (strncmp(class, "0x068001", 8) == 0)
+        return add_duplex(nccl, nccl->link, gpu, ronde_import_root(import, gpu), GBps);
+    if (strncmp(class, "0x068000", 8) == 0) {
+        status = ronde_import_nvswitch(import, &centre);
+        return status == RONDE_OK ? add_duplex(nccl, nccl->link, gpu, centre, GBps) : status;
+    }
+    const uint32_t peer = ronde_import_find(import, RONDE_PLACE(import, gpu)->host, target);
+    if (peer == gpu)
+        ronde_import_note(import, RONDE_REMARK_SELF_LINK, ronde_import_line(node));
+    else if (peer == RONDE_NONE || RONDE_PLACE(import, peer)->kind != RONDE_PLACE_GPU)
+        ronde_import_note(import, RONDE_REMARK_LOST_LINK, ronde_import_line(node));
+    else
+        return ronde_import_add_rate(import, nccl->link, gpu, peer, GBps);
+    return RONDE_OK;
+}
+
+/* A count of 0 is a link that is down. */
+static enum ronde_status read_nvlink(struct nccl *nccl, xmlNode *node, uint32_t gpu)
+{
+    uint32_t count;
+    double GBps = 0;
+    enum ronde_status status = ronde_import_integer(nccl->reader, node, "count", 1024, 1, &count);
+    if (status == RONDE_OK)
+        status = link_rate(nccl, node->parent, &GBps);
+    if (status != RONDE_OK || count == 0)
+        return status;
+    return ronde_import_added(nccl->reader, node, add_nvlink(nccl, node, gpu, count * GBps));
+}
+
+/* bw is MB/s of one link. */
+static enum ronde_status read_c2c(struct nccl *nccl, xmlNode *node, uint32_t gpu)
+{
+    uint32_t count;
+    double MBps;
+    enum ronde_status status = ronde_import_integer(nccl->reader, node, "count", 1024, 1, &count);
+    if (status == RONDE_OK)
+        status = ronde_import_number(nccl->reader, node, "bw", 0, &MBps);
+    if (status != RONDE_OK)
+        return status;
+    if (!(MBps * count > 0) || MBps > 1e9)
+        return ronde_import_fail(nccl->reader, node, "c2c of %g MB/s, %u links", MBps, count);
+    return ronde_import_added(nccl->reader, node,
+                              add_duplex(nccl, "c2c", gpu,
+                                         ronde_import_root(nccl->reader->import, gpu),
+                                         MBps * count / 1000));
+}
+
+/* Everything a GPU has besides its PCI link. */
+static enum ronde_status read_links(struct nccl *nccl, xmlNode *gpu, uint32_t place)
+{
+    enum ronde_status status = RONDE_OK;
+    for (xmlNode *child = gpu->children; child && status == RONDE_OK; child = child->next) {
+        if (ronde_import_is(child, nccl->link))
+            status = read_nvlink(nccl, child, place);
+        else if (ronde_import_is(child, "c2c"))
+            status = read_c2c(nccl, child, place);
+        else
+            status = skip(nccl, child);
+    }
+    return status;
+}
+
+/* NCCL takes such a link for as fast as anything; it carries what the switches carry. */
+static enum ronde_status read_pcilink(struct nccl *nccl, xmlNode *node)
+{
+    struct ronde_import *import = nccl->reader->import;
+    char ends[2][RONDE_ATTRIBUTE_BYTES];
+    uint32_t host = 0;
+    uint32_t places[2];
+    const xmlNode *cpu = node;
+    while (!ronde_import_is(cpu, "cpu"))
+        cpu = cpu->parent;
+    enum ronde_status status = ronde_import_text(nccl->reader, node->parent, "busid", ends[0]);
+    if (status == RONDE_OK)
+        status = ronde_import_text(nccl->reader, node, "target", ends[1]);
+    if (status == RONDE_OK)
+        status = find_host(nccl, (xmlNode *)(uintptr_t)cpu, &host);
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t i = 0; i < 2; i++)
+        places[i] = ronde_import_find(import, host, ends[i]);
+    if (places[1] == RONDE_NONE || places[0] == places[1]) {
+        ronde_import_note(import, RONDE_REMARK_LOST_LINK, ronde_import_line(node));
+        return RONDE_OK;
+    }
+    status = ronde_import_add_rate(import, "pcilink", places[0], places[1], INFINITY);
+    return ronde_import_added(nccl->reader, node, status);
+}
+
+/* Everything that names its other end by busid. */
+static enum ronde_status read_all_links(struct nccl *nccl, xmlNode *node)
+{
+    enum ronde_status status = RONDE_OK;
+    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next) {
+        if (ronde_import_is(child, "pcilink") && ronde_import_is(node, "pci"))
+            status = read_pcilink(nccl, child);
+        else if (ronde_import_is(child, "cpu") || ronde_import_is(child, "pci"))
+            status = read_all_links(nccl, child);
+    }
+    return status;
+}
+
+/* The number of GPUs is all that a file must have; everything else has a default. */
+static enum ronde_status check_gpus(struct nccl *nccl, const xmlNode *root)
+{
+    const struct ronde_import *import = nccl->reader->import;
+    uint32_t devices = 0;
+    for (uint32_t i = 0; i < import->places.count; i++) {
+        if (RONDE_PLACE(import, i)->kind == RONDE_PLACE_GPU)
+            return RONDE_OK;
+        devices += RONDE_PLACE(import, i)->kind != RONDE_PLACE_CPU ? 1 : 0;
+    }
+    return ronde_import_fail(nccl->reader, root,
+                             "no GPU: none of the %u PCI devices has a gpu element or class 0x03; "
+                             "NCCL fills in such a file while it runs, NCCL_TOPO_DUMP_FILE writes "
+                             "the result",
+                             devices);
+}
+
+/* Two GPUs of one rank would be one host. */
+static enum ronde_status check_ranks(struct nccl *nccl)
+{
+    const struct ronde_import *import = nccl->reader->import;
+    for (uint32_t i = 0; i < import->places.count; i++)
+        for (uint32_t j = 0; j < i && nccl->gpus[i]; j++) {
+            const struct ronde_import_place *a = RONDE_PLACE(import, j);
+            const struct ronde_import_place *b = RONDE_PLACE(import, i);
+            if (nccl->gpus[j] && a->rank == b->rank && a->rank != RONDE_NONE && a->host == b->host)
+                return ronde_import_fail(
+                    nccl->reader, nccl->gpus[i],
+                    "a second gpu of rank (or dev) %u; the first is on line %u", b->rank, a->line);
+        }
+    return RONDE_OK;
+}
+
+/* Links come last: they name places that may stand further down in the file. */
+enum ronde_status ronde_nccl_read(struct ronde_import_reader *reader, xmlNode *root)
+{
+    struct nccl nccl = {.reader = reader};
+    char version[RONDE_ATTRIBUTE_BYTES];
+    enum ronde_status status = ronde_import_text(reader, root, "version", version);
+    if (status != RONDE_OK)
+        return status;
+    const bool is_rccl = strcmp(version, "2") == 0;
+    if (!is_rccl && strcmp(version, "1") != 0)
+        return ronde_import_fail(reader, root,
+                                 "version of <system> is '%s', expected 1 (NCCL) or 2 (RCCL)",
+                                 version);
+    nccl.link = is_rccl ? "xgmi" : "nvlink";
+    reader->import->kind = is_rccl ? "RCCL topology" : "NCCL topology";
+    reader->import->rates = "bandwidths by NCCL's tables";
+    for (xmlNode *child = root->children; child && status == RONDE_OK; child = child->next)
+        status = ronde_import_is(child, "cpu") ? read_cpu(&nccl, child) : skip(&nccl, child);
+    if (status == RONDE_OK)
+        status = check_gpus(&nccl, root);
+    if (status == RONDE_OK)
+        status = check_ranks(&nccl);
+    for (uint32_t i = 0; i < reader->import->places.count && status == RONDE_OK; i++)
+        if (nccl.gpus[i])
+            status = read_links(&nccl, nccl.gpus[i], i);
+    return status == RONDE_OK ? read_all_links(&nccl, root) : status;
+}

@@ -1,0 +1,211 @@
+/*
+ * Which way data goes, as NCCL decides it (src/graph/paths.cc): the best kind of path wins, then the bandwidth, then the
+ * number of links. Data passes through switches and CPUs, never through a GPU or a NIC on its way elsewhere: NCCL's NVB
+ * and PXN paths do, with copies by the GPU between, which are two messages of a schedule and not one.
+ */
+#include "machine.h"
+
+#include <math.h>
+
+const struct ronde_label *ronde_import_label(const struct ronde_import *import, uint32_t gpu,
+                                             uint32_t place)
+{
+    return &import->labels[(size_t)gpu * import->places.count + place];
+}
+
+/* Whether a path is better than another one; a place not reached has no path. */
+static bool is_better(const struct ronde_label *a, const struct ronde_label *b)
+{
+    if (a->hops == RONDE_NONE || b->hops == RONDE_NONE)
+        return b->hops == RONDE_NONE && a->hops != RONDE_NONE;
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
+    if (a->GBps > b->GBps || a->GBps < b->GBps)
+        return a->GBps > b->GBps;
+    return a->hops < b->hops;
+}
+
+/* The best open place, or NONE. Every further edge makes a path worse, so it is final. */
+static uint32_t settle(const struct ronde_import *import, struct ronde_label *labels)
+{
+    uint32_t best = RONDE_NONE;
+    for (uint32_t i = 0; i < import->places.count; i++)
+        if (!labels[i].is_done && labels[i].hops != RONDE_NONE &&
+            (best == RONDE_NONE || is_better(&labels[i], &labels[best])))
+            best = i;
+    if (best != RONDE_NONE)
+        labels[best].is_done = true;
+    return best;
+}
+
+/* Offers what lies beyond one edge the path over it. */
+static void relax(const struct ronde_import *import, struct ronde_label *labels, uint32_t edge,
+                  uint32_t from)
+{
+    const struct ronde_import_edge *self = RONDE_EDGE(import, edge);
+    const uint32_t way = self->ends[0] == from ? 0 : 1;
+    if (self->ends[way] != from || self->GBps[way] <= 0)
+        return;
+    const struct ronde_label *here = &labels[from];
+    struct ronde_label *there = &labels[self->ends[1 - way]];
+    const struct ronde_label offer = {here->kind > self->kind ? here->kind : self->kind,
+                                      fmin(here->GBps, self->GBps[way]), here->hops + 1, edge,
+                                      false};
+    if (!there->is_done && is_better(&offer, there))
+        *there = offer;
+}
+
+/* Dijkstra's algorithm; there are few places, so that nothing faster than a scan is needed. */
+static void search(const struct ronde_import *import, uint32_t source, struct ronde_label *labels)
+{
+    for (uint32_t i = 0; i < import->places.count; i++)
+        labels[i] = (struct ronde_label){RONDE_PATH_LOCAL, INFINITY, RONDE_NONE, RONDE_NONE, false};
+    labels[source].hops = 0;
+    for (uint32_t at; (at = settle(import, labels)) != RONDE_NONE;) {
+        const enum ronde_place_kind kind = RONDE_PLACE(import, at)->kind;
+        if (at != source && (kind == RONDE_PLACE_GPU || kind == RONDE_PLACE_NIC))
+            continue;
+        for (uint32_t edge = 0; edge < import->edges.count; edge++)
+            relax(import, labels, edge, at);
+    }
+}
+
+/* Labels lead back to the source; the edges come out last first. */
+uint32_t ronde_import_path(const struct ronde_import *import, uint32_t gpu, uint32_t place,
+                           uint32_t *out_edges)
+{
+    const uint32_t hops = ronde_import_label(import, gpu, place)->hops;
+    uint32_t at = place;
+    for (uint32_t i = hops; i > 0; i--) {
+        const uint32_t edge = ronde_import_label(import, gpu, at)->edge;
+        const struct ronde_import_edge *self = RONDE_EDGE(import, edge);
+        out_edges[i - 1] = edge;
+        at = self->ends[0] == at ? self->ends[1] : self->ends[0];
+    }
+    return hops;
+}
+
+/* GPUs that already use a NIC. */
+static uint32_t users_of(const struct ronde_import *import, uint32_t nic)
+{
+    uint32_t users = 0;
+    for (uint32_t i = 0; i < import->nic_of.count; i++)
+        users += *RONDE_AT(import->nic_of, uint32_t, i) == nic ? 1 : 0;
+    return users;
+}
+
+/* Whether the links of a path lead back as well; a damaged file may know only one direction. */
+static bool leads_back(const struct ronde_import *import, uint32_t gpu, uint32_t place)
+{
+    uint32_t edges[RONDE_MAX_PLACES];
+    const uint32_t count = ronde_import_path(import, gpu, place, edges);
+    for (uint32_t i = 0; i < count; i++)
+        if (RONDE_EDGE(import, edges[i])->GBps[0] <= 0 || RONDE_EDGE(import, edges[i])->GBps[1] <= 0)
+            return false;
+    return true;
+}
+
+/* The path through a NIC's ports, which data takes in both directions; no path where it cannot. */
+static struct ronde_label exit_of(const struct ronde_import *import, uint32_t gpu, uint32_t nic)
+{
+    struct ronde_label label = *ronde_import_label(import, gpu, nic);
+    label.GBps = fmin(label.GBps, RONDE_PLACE(import, nic)->net_GBps);
+    if (label.hops != RONDE_NONE && !leads_back(import, gpu, nic))
+        label.hops = RONDE_NONE;
+    return label;
+}
+
+/* The nearest NIC; of several equally near ones the one with the fewest GPUs, so that all are used. */
+static uint32_t pick_nic(const struct ronde_import *import, uint32_t gpu)
+{
+    uint32_t best = RONDE_NONE;
+    struct ronde_label nearest = {RONDE_PATH_LOCAL, 0, RONDE_NONE, RONDE_NONE, false};
+    for (uint32_t i = 0; i < import->nics.count; i++) {
+        const uint32_t nic = *RONDE_AT(import->nics, uint32_t, i);
+        const struct ronde_label label = exit_of(import, gpu, nic);
+        if (RONDE_PLACE(import, nic)->net_GBps <= 0 || is_better(&nearest, &label))
+            continue;
+        if (is_better(&label, &nearest) ||
+            (best != RONDE_NONE && users_of(import, nic) < users_of(import, best))) {
+            best = nic;
+            nearest = label;
+        }
+    }
+    return best;
+}
+
+/* In rank order, which is what makes the choice among equals even. */
+static enum ronde_status pick_nics(struct ronde_import *import)
+{
+    for (uint32_t gpu = 0; gpu < import->gpus.count; gpu++) {
+        const uint32_t nic = pick_nic(import, gpu);
+        uint32_t *entry = ronde_list_push(import->mem, &import->nic_of, sizeof(uint32_t));
+        if (!entry)
+            return RONDE_NO_MEMORY;
+        *entry = nic;
+    }
+    for (uint32_t i = 0; i < import->nics.count; i++) {
+        const uint32_t nic = *RONDE_AT(import->nics, uint32_t, i);
+        if (RONDE_PLACE(import, nic)->net_GBps > 0 && users_of(import, nic) == 0)
+            ronde_import_note(import, RONDE_REMARK_IDLE_NIC, RONDE_PLACE(import, nic)->line);
+    }
+    return RONDE_OK;
+}
+
+/* Every GPU reaches every other one, over at least one link whose rate is known. */
+static enum ronde_status check_pairs(const struct ronde_import *import, const char *path,
+                                     struct ronde_error *error)
+{
+    for (uint32_t from = 0; from < import->gpus.count; from++)
+        for (uint32_t to = 0; to < import->gpus.count; to++) {
+            const uint32_t place = *RONDE_AT(import->gpus, uint32_t, to);
+            const struct ronde_label *label = ronde_import_label(import, from, place);
+            if (from == to || (label->hops != RONDE_NONE && isfinite(label->GBps)))
+                continue;
+            const uint32_t line = RONDE_PLACE(import, place)->line;
+            return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                                 "%s:%u: no link of known rate leads from gpu%u to gpu%u, which is "
+                                 "on this line",
+                                 path, line, from, to);
+        }
+    return RONDE_OK;
+}
+
+/* Several nodes communicate through NICs, and rails require one for each GPU. */
+static enum ronde_status check_fabric(const struct ronde_import *import, const char *path,
+                                      struct ronde_error *error)
+{
+    for (uint32_t gpu = 0; gpu < import->gpus.count && import->request.nodes > 1; gpu++) {
+        const uint32_t nic = *RONDE_AT(import->nic_of, uint32_t, gpu);
+        if (nic == RONDE_NONE)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "%s: %u nodes, but gpu%u reaches no NIC whose rate the file knows "
+                              "and that reaches it; say --nic-GBps if there are NICs",
+                              path, import->request.nodes, gpu);
+        if (import->request.fabric == RONDE_FABRIC_RAIL && users_of(import, nic) > 1)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "%s: a rail fabric needs a NIC for each GPU, but %u GPUs share %s; "
+                              "use --fabric crossbar or fat-tree",
+                              path, users_of(import, nic), RONDE_PLACE(import, nic)->name);
+    }
+    return RONDE_OK;
+}
+
+/* Room for every GPU at once: routes are written in an order of their own. */
+enum ronde_status ronde_import_find_paths(struct ronde_import *import, const char *path,
+                                          struct ronde_error *error)
+{
+    const size_t count = (size_t)import->gpus.count * import->places.count;
+    import->labels = ronde_mem_new(import->mem, count, sizeof *import->labels);
+    if (!import->labels)
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the paths of %u GPUs", path,
+                          import->gpus.count);
+    for (uint32_t gpu = 0; gpu < import->gpus.count; gpu++)
+        search(import, *RONDE_AT(import->gpus, uint32_t, gpu),
+               &import->labels[(size_t)gpu * import->places.count]);
+    if (pick_nics(import) != RONDE_OK)
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the NICs of %u GPUs", path,
+                          import->gpus.count);
+    const enum ronde_status status = check_pairs(import, path, error);
+    return status == RONDE_OK ? check_fabric(import, path, error) : status;
+}

@@ -1,0 +1,267 @@
+/* From a file, or this machine, to an import: which kind it is, and what the readers of all kinds share. */
+#include "reader.h"
+
+#include "hwloc_live.h"
+#include "topologies/read/document.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t ronde_import_line(const xmlNode *node)
+{
+    const long line = xmlGetLineNo(node);
+    return line > 0 ? (uint32_t)line : 0;
+}
+
+enum ronde_status ronde_import_fail(struct ronde_import_reader *reader, const xmlNode *node,
+                                    const char *format, ...)
+{
+    char message[RONDE_ERROR_MESSAGE_BYTES];
+    const uint32_t line = ronde_import_line(node);
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(message, sizeof message, format, arguments) < 0)
+        message[0] = '\0';
+    va_end(arguments);
+    /* What hwloc reports of this machine is in no file, so there is no line to name. */
+    if (!reader->import->request.path)
+        return ronde_fail(reader->error, RONDE_BAD_INPUT, "%s: %s", reader->path, message);
+    return ronde_fail_at(reader->error, RONDE_BAD_INPUT, line, "%s:%u: %s", reader->path, line,
+                         message);
+}
+
+enum ronde_status ronde_import_added(struct ronde_import_reader *reader, const xmlNode *node,
+                                     enum ronde_status status)
+{
+    if (status == RONDE_BAD_INPUT)
+        return ronde_import_fail(reader, node, "more than %u processors, switches and devices",
+                                 RONDE_MAX_PLACES);
+    if (status != RONDE_OK)
+        return ronde_fail(reader->error, status, "%s: no memory for the machine", reader->path);
+    return RONDE_OK;
+}
+
+bool ronde_import_is(const xmlNode *node, const char *name)
+{
+    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
+}
+
+xmlNode *ronde_import_child(const xmlNode *node, const char *name)
+{
+    xmlNode *child = node->children;
+    while (child && !ronde_import_is(child, name))
+        child = child->next;
+    return child;
+}
+
+/* Compared in libxml2's memory: attributes that only have to match may be of any length. */
+bool ronde_import_has(xmlNode *node, const char *name, const char *value)
+{
+    xmlChar *found = xmlGetNoNsProp(node, (const xmlChar *)name);
+    const bool is_equal = found && strcmp((const char *)found, value) == 0;
+    xmlFree(found);
+    return is_equal;
+}
+
+/* Longer values belong to no such file; cutting them off would make two names one. */
+enum ronde_status ronde_import_text(struct ronde_import_reader *reader, xmlNode *node,
+                                    const char *name, char text[RONDE_ATTRIBUTE_BYTES])
+{
+    xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
+    const size_t bytes = value ? strlen((const char *)value) : 0;
+    text[0] = '\0';
+    if (value && bytes < RONDE_ATTRIBUTE_BYTES)
+        memcpy(text, value, bytes + 1);
+    xmlFree(value);
+    return bytes < RONDE_ATTRIBUTE_BYTES
+               ? RONDE_OK
+               : ronde_import_fail(reader, node, "%s of <%s> has %zu bytes, at most %u fit", name,
+                                   (const char *)node->name, bytes, RONDE_ATTRIBUTE_BYTES - 1);
+}
+
+/* Negative rates and counts do not exist. */
+enum ronde_status ronde_import_number(struct ronde_import_reader *reader, xmlNode *node,
+                                      const char *name, double fallback, double *out_value)
+{
+    char text[RONDE_ATTRIBUTE_BYTES];
+    const enum ronde_status status = ronde_import_text(reader, node, name, text);
+    *out_value = fallback;
+    if (status != RONDE_OK || text[0] == '\0')
+        return status;
+    if (!ronde_parse_number(text, out_value) || *out_value < 0)
+        return ronde_import_fail(reader, node, "%s of <%s> is '%s', expected a number of at least 0",
+                                 name, (const char *)node->name, text);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_import_integer(struct ronde_import_reader *reader, xmlNode *node,
+                                       const char *name, uint32_t limit, uint32_t fallback,
+                                       uint32_t *out_value)
+{
+    char text[RONDE_ATTRIBUTE_BYTES];
+    uint64_t value = 0;
+    const char *at = text;
+    const enum ronde_status status = ronde_import_text(reader, node, name, text);
+    *out_value = fallback;
+    if (status != RONDE_OK || text[0] == '\0')
+        return status;
+    if (!ronde_parse_integer(&at, limit, &value) || *at != '\0')
+        return ronde_import_fail(reader, node, "%s of <%s> is '%s', expected an integer up to %u",
+                                 name, (const char *)node->name, text, limit);
+    *out_value = (uint32_t)value;
+    return RONDE_OK;
+}
+
+/* One hexadecimal field of a busid and what ends it; adds it to the number. */
+static bool take_field(const char **at, size_t max_digits, char end, uint64_t *number)
+{
+    const size_t digits = strspn(*at, "0123456789abcdefABCDEF");
+    if (digits == 0 || digits > max_digits || (*at)[digits] != end)
+        return false;
+    *number = *number << 8 | strtoul(*at, NULL, 16);
+    *at += digits + (end != '\0' ? 1 : 0);
+    return true;
+}
+
+enum ronde_status ronde_import_busid(struct ronde_import_reader *reader, xmlNode *node,
+                                     const char *attribute, uint32_t place)
+{
+    struct ronde_import_place *self = RONDE_PLACE(reader->import, place);
+    char text[RONDE_ATTRIBUTE_BYTES];
+    uint64_t bus = 0;
+    const char *at = text;
+    const enum ronde_status status = ronde_import_text(reader, node, attribute, text);
+    if (status != RONDE_OK)
+        return status;
+    if (!take_field(&at, 8, ':', &bus) || !take_field(&at, 2, ':', &bus) ||
+        !take_field(&at, 2, '.', &bus) || !take_field(&at, 1, '\0', &bus))
+        return ronde_import_fail(reader, node,
+                                 "%s of <%s> is '%s', expected domain:bus:device.function",
+                                 attribute, (const char *)node->name, text);
+    const uint32_t other = ronde_import_find(reader->import, self->host, text);
+    if (other != RONDE_NONE)
+        return ronde_import_fail(reader, node, "a second device %s; the first is on line %u", text,
+                                 RONDE_PLACE(reader->import, other)->line);
+    self->bus = bus;
+    (void)snprintf(self->busid, sizeof self->busid, "%.31s", text);
+    return RONDE_OK;
+}
+
+/* Letters, digits and what stands between them; anything else would have to be escaped in the platform file. */
+static void copy_safely(char *out, size_t bytes, const char *text)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
+    size_t used = 0;
+    for (; text[used] != '\0' && used + 1 < bytes; used++)
+        out[used] = text[used];
+    out[used] = '\0';
+    for (size_t i = 0; i < used; i++)
+        if (!strchr(safe, out[i]))
+            out[i] = '_';
+}
+
+/* Names beyond the room are left out; rates are not. */
+void ronde_import_add_port(struct ronde_import_place *nic, const char *name, double GBps)
+{
+    char safe[48];
+    const size_t used = strlen(nic->ports);
+    copy_safely(safe, sizeof safe, name);
+    (void)snprintf(nic->ports + used, sizeof nic->ports - used, "%s%s:%gGBps", used > 0 ? " " : "",
+                   safe, GBps);
+    nic->net_GBps += GBps;
+    nic->port_count++;
+}
+
+/* By the root element. */
+static enum ronde_status dispatch(struct ronde_import_reader *reader, xmlNode *root)
+{
+    if (ronde_import_is(root, "system"))
+        return ronde_nccl_read(reader, root);
+    if (ronde_import_is(root, "topology"))
+        return ronde_hwloc_read(reader, root);
+    if (ronde_import_is(root, "graphs"))
+        return ronde_import_fail(reader, root,
+                                 "this is a graph of NCCL (NCCL_GRAPH_DUMP_FILE): it holds rings "
+                                 "and trees, not a machine; NCCL_TOPO_DUMP_FILE writes that");
+    if (ronde_import_is(root, "platform"))
+        return ronde_import_fail(reader, root,
+                                 "this is a platform file already; use it with --topo");
+    return ronde_import_fail(reader, root,
+                             "root element is <%s>, expected <system> (NCCL, RCCL) or <topology> "
+                             "(hwloc)",
+                             (const char *)root->name);
+}
+
+/* The document of the request, and what it is called. */
+static enum ronde_status open_document(struct ronde_import_reader *reader, xmlDoc **out_document)
+{
+    struct ronde_import *import = reader->import;
+    char *text = NULL;
+    size_t bytes = 0;
+    if (import->request.path) {
+        const char *slash = strrchr(reader->path, '/');
+        copy_safely(import->source, sizeof import->source, slash ? slash + 1 : reader->path);
+        return ronde_document_read(reader->path, import->mem, out_document, reader->error);
+    }
+    (void)snprintf(import->source, sizeof import->source, "live");
+    enum ronde_status status =
+        ronde_hwloc_describe_machine(import->mem, &text, &bytes, reader->error);
+    if (status == RONDE_OK)
+        status = ronde_document_parse(reader->path, text, bytes, out_document, reader->error);
+    ronde_mem_free(import->mem, text, bytes, 1);
+    return status;
+}
+
+/* Before anything is read. */
+static enum ronde_status check_request(const struct ronde_import_request *request,
+                                       struct ronde_error *error)
+{
+    const double rates[] = {request->nic_GBps, request->nvlink_GBps, request->memory_GBps};
+    if (request->nodes == 0 || request->nodes > RONDE_MAX_RANKS / RONDE_MAX_GPUS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes, expected 1 to %u", request->nodes,
+                          RONDE_MAX_RANKS / RONDE_MAX_GPUS);
+    if ((unsigned)request->fabric >= RONDE_FABRIC_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "fabric number %d", (int)request->fabric);
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (!(rates[i] >= 0 && rates[i] <= 1e9))
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "a rate of %g GB/s, expected 0 to 1e9",
+                              rates[i]);
+    return RONDE_OK;
+}
+
+/* A machine without a file still needs a name in messages. */
+static enum ronde_status fill(struct ronde_import *import, struct ronde_error *error)
+{
+    struct ronde_import_reader reader = {import, import->request.path, error};
+    xmlDoc *document = NULL;
+    if (!reader.path)
+        reader.path = "this machine";
+    enum ronde_status status = open_document(&reader, &document);
+    if (status == RONDE_OK)
+        status = dispatch(&reader, xmlDocGetRootElement(document));
+    xmlFreeDoc(document);
+    return status == RONDE_OK ? ronde_import_finish(import, reader.path, error) : status;
+}
+
+enum ronde_status ronde_import_read(const struct ronde_import_request *request,
+                                    const struct ronde_mem *mem, struct ronde_import **out_import,
+                                    struct ronde_error *error)
+{
+    *out_import = NULL;
+    enum ronde_status status = check_request(request, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_import *import = ronde_mem_new(mem, 1, sizeof *import);
+    if (!import)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an import");
+    import->mem = mem;
+    import->request = *request;
+    import->nvswitch = RONDE_NONE;
+    status = fill(import, error);
+    if (status == RONDE_OK)
+        *out_import = import;
+    else
+        ronde_import_destroy(import);
+    return status;
+}

@@ -1,0 +1,76 @@
+/* What an import found, and what it assumed, for people. */
+#include "machine.h"
+
+#include <string.h>
+
+/* One line for each remark; %u is how often it applied. */
+static const char *const texts[RONDE_REMARK_COUNT] = {
+    [RONDE_REMARK_PCIE_SPEED] = "PCI links of unknown speed, taken as Gen3 like NCCL does: %u",
+    [RONDE_REMARK_SELF_LINK] = "NVLinks of a GPU to itself, which lead nowhere, left out: %u",
+    [RONDE_REMARK_LOST_LINK] = "links to a device that is not in the file, left out: %u",
+    [RONDE_REMARK_SKIPPED] = "elements that mean nothing for a machine, skipped: %u",
+    [RONDE_REMARK_GCN] = "GPUs whose xGMI rate RCCL does not know, taken as 24 GB/s a link: %u",
+    [RONDE_REMARK_NET_SPEED] =
+        "network ports without a speed, taken as 10 Gbit/s like NCCL does: %u",
+    [RONDE_REMARK_FAST_NET] = "NICs faster than their PCI link, which then limits them: %u",
+    [RONDE_REMARK_CPU] = "pairs of CPUs of unknown make, taken as no limit like NCCL does: %u",
+    [RONDE_REMARK_NO_NVLINK] = "no NVLink in the file, so GPUs talk over PCI (see --nvlink-GBps)",
+    [RONDE_REMARK_GIVEN_NVLINK] =
+        "the file knows no NVLink; NVSwitches of --nvlink-GBps are assumed",
+    [RONDE_REMARK_SILENT_NIC] = "NICs without a rate in the file, left out; say --nic-GBps: %u",
+    [RONDE_REMARK_GIVEN_NIC] = "NICs without a rate in the file, taken as --nic-GBps: %u",
+    [RONDE_REMARK_IDLE_NIC] = "NICs that are nearest to no GPU, not used: %u",
+    [RONDE_REMARK_SILENT_PCIE] = "GPUs whose PCI speed hwloc could not see, not limited: %u",
+};
+
+bool ronde_import_remark(const struct ronde_import *import, uint32_t index, char *out_line,
+                         size_t bytes)
+{
+    uint32_t remark = 0;
+    for (;; remark++) {
+        if (remark == RONDE_REMARK_COUNT)
+            return false;
+        if (import->remark_counts[remark] > 0 && index-- == 0)
+            break;
+    }
+    char count[16];
+    const char *mark = strstr(texts[remark], "%u");
+    const size_t before = mark ? (size_t)(mark - texts[remark]) : strlen(texts[remark]);
+    (void)snprintf(count, sizeof count, "%u", import->remark_counts[remark]);
+    (void)snprintf(out_line, bytes, "%.*s%s", (int)before, texts[remark], mark ? count : "");
+    const size_t used = strlen(out_line);
+    if (import->remark_lines[remark] > 0)
+        (void)snprintf(out_line + used, bytes - used, " (line %u%s)", import->remark_lines[remark],
+                       import->remark_counts[remark] > 1 ? " and others" : "");
+    return true;
+}
+
+/* Links as they are written: one for both directions where these are equal. */
+static uint32_t count_links(const struct ronde_import *import)
+{
+    uint32_t links = 0;
+    for (uint32_t i = 0; i < import->edges.count; i++)
+        links += ronde_import_links(RONDE_EDGE(import, i));
+    for (uint32_t i = 0; i < import->nics.count; i++)
+        links += RONDE_PLACE(import, *RONDE_AT(import->nics, uint32_t, i))->net_GBps > 0 ? 1 : 0;
+    return links;
+}
+
+struct ronde_import_summary ronde_import_summary(const struct ronde_import *import)
+{
+    struct ronde_import_summary summary = {
+        .kind = import->kind,
+        .gpus = import->gpus.count,
+        .cores = import->cores,
+        .nics = import->nics.count,
+        .links = count_links(import),
+        .hosts = import->gpus.count > 0 ? import->gpus.count * import->request.nodes : import->cores,
+    };
+    for (uint32_t i = 0; i < import->places.count; i++) {
+        const struct ronde_import_place *place = RONDE_PLACE(import, i);
+        summary.cpus += place->is_used && place->kind == RONDE_PLACE_CPU ? 1 : 0;
+        summary.switches += place->is_used && place->kind == RONDE_PLACE_SWITCH ? 1 : 0;
+        summary.ports += place->port_count;
+    }
+    return summary;
+}

@@ -1,0 +1,279 @@
+/*
+ * <cluster>: hosts PREFIX n SUFFIX for the numbers of `radical`, each with a private link ID_link_n, optionally one
+ * backbone ID_backbone that all routes cross, and a router. Names as SimGrid 3.32 makes them.
+ */
+#include "reader.h"
+
+#include <string.h>
+
+/* The attributes that shape every host. */
+struct cluster {
+    const char *id;
+    const char *prefix;
+    const char *suffix;
+    double rate_GBps;
+    double latency_ns;
+    double limiter_GBps; /* 0 = none: a SHARED link both directions of a host cross */
+    uint32_t sharing;    /* enum ronde_link_sharing, of the private links */
+    uint32_t zone;
+    uint32_t backbone; /* link or NONE */
+    bool is_star;      /* hosts have private links */
+    bool is_torus;     /* links lead from host to host; else SimGrid makes links of its own */
+};
+
+/* Up: limiter, port, backbone. Down: backbone, port, limiter. Absent ones are NONE. */
+static enum ronde_status add_ports(struct ronde_xml_reader *reader, uint32_t point,
+                                   const uint32_t up_down[2], uint32_t limiter, uint32_t backbone)
+{
+    struct ronde_platform *platform = reader->platform;
+    const uint32_t order[6] = {limiter, up_down[0], backbone, backbone, up_down[1], limiter};
+    struct ronde_hops hops[2] = {{0, 0}, {0, 0}};
+    for (uint32_t i = 0; i < 6; i++) {
+        struct ronde_hops *side = &hops[i / 3];
+        if (i % 3 == 0)
+            side->first = platform->hops.count;
+        if (order[i] == RONDE_NONE)
+            continue;
+        if (ronde_platform_add_hop(platform, order[i]) != RONDE_OK)
+            return ronde_reader_no_memory(reader);
+        side->count++;
+    }
+    RONDE_AT(platform->points, struct ronde_netpoint, point)->up = hops[0];
+    RONDE_AT(platform->points, struct ronde_netpoint, point)->down = hops[1];
+    return RONDE_OK;
+}
+
+/* The private links of a host. */
+static enum ronde_status add_links(struct ronde_xml_reader *reader, const xmlNode *node,
+                                   const struct cluster *cluster, const char *number, uint32_t point)
+{
+    struct ronde_platform *platform = reader->platform;
+    struct ronde_link link = {NULL, cluster->rate_GBps, cluster->latency_ns, false, false};
+    uint32_t up_down[2];
+    uint32_t limiter[2] = {RONDE_NONE, RONDE_NONE};
+    link.name = ronde_platform_text(platform, cluster->id, "_link_", number);
+    if (!link.name)
+        return ronde_reader_no_memory(reader);
+    struct ronde_link limit = {NULL, cluster->limiter_GBps, 0, false, false};
+    limit.name = ronde_platform_text(platform, link.name, "_limiter", "");
+    if (!limit.name)
+        return ronde_reader_no_memory(reader);
+    enum ronde_status status =
+        ronde_reader_new_link(reader, node, &link, (enum ronde_link_sharing)cluster->sharing,
+                              up_down);
+    if (status == RONDE_OK && cluster->limiter_GBps > 0)
+        status = ronde_reader_new_link(reader, node, &limit, RONDE_SHARING_SHARED, limiter);
+    if (status == RONDE_OK)
+        status = add_ports(reader, point, up_down, limiter[0], cluster->backbone);
+    return status;
+}
+
+/* The name decides the host, so it is checked before anything is added. */
+static enum ronde_status add_host(struct ronde_xml_reader *reader, const xmlNode *node,
+                                  const struct cluster *cluster, uint64_t number)
+{
+    struct ronde_platform *platform = reader->platform;
+    char digits[24];
+    uint32_t point;
+    (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    const char *name = ronde_platform_text(platform, cluster->prefix, digits, cluster->suffix);
+    if (!name)
+        return ronde_reader_no_memory(reader);
+    enum ronde_status status = ronde_reader_new_point(reader, node, name);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_platform_add_point(platform, name, cluster->zone, true, &point);
+    if (status != RONDE_OK)
+        return ronde_reader_no_memory(reader);
+    return cluster->is_star ? add_links(reader, node, cluster, digits, point) : RONDE_OK;
+}
+
+/* Numbers and ranges separated by commas: "0-3,7". */
+static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const xmlNode *node,
+                                   const struct cluster *cluster, const char *radical)
+{
+    const char *at = radical;
+    for (;;) {
+        uint64_t first;
+        uint64_t last;
+        at += strspn(at, " ");
+        bool is_good = ronde_parse_integer(&at, INT32_MAX, &first);
+        last = first;
+        if (is_good && *at == '-') {
+            at++;
+            is_good = ronde_parse_integer(&at, INT32_MAX, &last);
+        }
+        at += strspn(at, " ");
+        if (!is_good || last < first || (*at != '\0' && *at != ','))
+            return ronde_reader_fail(reader, node,
+                                     "radical is '%s', expected numbers and ranges "
+                                     "such as 0-3,7",
+                                     radical);
+        /* Before making any: a range may be a slip of the pen worth gigabytes. */
+        if (last - first >= RONDE_MAX_RANKS - reader->platform->hosts.count)
+            return ronde_reader_fail(reader, node, "more than %u hosts", RONDE_MAX_RANKS);
+        for (uint64_t number = first; number <= last; number++) {
+            const enum ronde_status status = add_host(reader, node, cluster, number);
+            if (status != RONDE_OK)
+                return status;
+        }
+        if (*at++ == '\0')
+            return RONDE_OK;
+    }
+}
+
+/* SimGrid makes one in every cluster; without a name of its own it is PREFIX ID _router SUFFIX. */
+static enum ronde_status add_router(struct ronde_xml_reader *reader, xmlNode *node,
+                                    const struct cluster *cluster)
+{
+    struct ronde_platform *platform = reader->platform;
+    const char *id;
+    uint32_t point;
+    enum ronde_status status = ronde_reader_text(reader, node, "router_id", &id);
+    if (status != RONDE_OK)
+        return status;
+    if (*id == '\0') {
+        id = ronde_platform_text(platform, cluster->prefix, cluster->id, "_router");
+        if (id)
+            id = ronde_platform_text(platform, id, cluster->suffix, "");
+    }
+    if (!id)
+        return ronde_reader_no_memory(reader);
+    status = ronde_reader_new_point(reader, node, id);
+    if (status != RONDE_OK)
+        return status;
+    return ronde_reader_added(reader,
+                              ronde_platform_add_point(platform, id, cluster->zone, false, &point));
+}
+
+/* bb_lat alone would make a link without bandwidth, at which SimGrid aborts. */
+static enum ronde_status add_backbone(struct ronde_xml_reader *reader, xmlNode *node,
+                                      struct cluster *cluster)
+{
+    struct ronde_link link = {NULL, 0, 0, false, false};
+    uint32_t sharing;
+    uint32_t up_down[2] = {RONDE_NONE, RONDE_NONE};
+    enum ronde_status status = ronde_reader_bandwidth(reader, node, "bb_bw", 0, &link.rate_GBps);
+    if (status == RONDE_OK)
+        status = ronde_reader_time(reader, node, "bb_lat", &link.latency_ns);
+    if (status == RONDE_OK)
+        status = ronde_reader_choice(reader, node, "bb_sharing_policy", ronde_sharing_words, 3,
+                                     &sharing);
+    if (status != RONDE_OK || (link.rate_GBps == 0 && link.latency_ns == 0))
+        return status;
+    if (link.rate_GBps == 0)
+        return ronde_reader_fail(reader, node, "cluster '%s' has bb_lat but no bb_bw", cluster->id);
+    link.name = ronde_platform_text(reader->platform, cluster->id, "_backbone", "");
+    if (!link.name)
+        return ronde_reader_no_memory(reader);
+    status = ronde_reader_new_link(reader, node, &link, (enum ronde_link_sharing)sharing, up_down);
+    cluster->backbone = up_down[0];
+    RONDE_AT(reader->platform->zones, struct ronde_zone, cluster->zone)->backbone = up_down[0];
+    return status;
+}
+
+/* Numbers that shape the hosts; loopbacks are read only to be checked, for a message to oneself never flows. */
+static enum ronde_status read_rates(struct ronde_xml_reader *reader, xmlNode *node,
+                                    struct cluster *cluster)
+{
+    double unused;
+    enum ronde_status status = ronde_reader_bandwidth(reader, node, "bw", 0, &cluster->rate_GBps);
+    if (status == RONDE_OK && cluster->rate_GBps <= 0)
+        return ronde_reader_fail(reader, node, "bw of cluster '%s' is empty", cluster->id);
+    if (status == RONDE_OK)
+        status = ronde_reader_time(reader, node, "lat", &cluster->latency_ns);
+    if (status == RONDE_OK)
+        status = ronde_reader_bandwidth(reader, node, "limiter_link", 0, &cluster->limiter_GBps);
+    if (status == RONDE_OK)
+        status = ronde_reader_bandwidth(reader, node, "loopback_bw", 0, &unused);
+    if (status == RONDE_OK)
+        status = ronde_reader_time(reader, node, "loopback_lat", &unused);
+    if (status == RONDE_OK)
+        status = ronde_reader_choice(reader, node, "sharing_policy", ronde_sharing_words,
+                                     RONDE_SHARING_COUNT, &cluster->sharing);
+    if (cluster->sharing == RONDE_SHARING_DEFAULT)
+        cluster->sharing = RONDE_SHARING_SPLIT;
+    return status;
+}
+
+/* Names and speed. */
+static enum ronde_status read_names(struct ronde_xml_reader *reader, xmlNode *node,
+                                    struct cluster *cluster)
+{
+    const char *speed;
+    enum ronde_status status = ronde_reader_text(reader, node, "id", &cluster->id);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "prefix", &cluster->prefix);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "suffix", &cluster->suffix);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "speed", &speed);
+    if (status == RONDE_OK && !ronde_parse_speeds(speed))
+        return ronde_reader_fail(reader, node, "speed of cluster '%s' is '%s', expected e.g. 1Gf",
+                                 cluster->id, speed);
+    return status == RONDE_OK ? ronde_reader_new_point(reader, node, cluster->id) : status;
+}
+
+/*
+ * The zone a cluster is. A cluster with a topology is kept for its hosts; its links are SimGrid's.
+ */
+static enum ronde_status open_zone(struct ronde_xml_reader *reader, xmlNode *node, uint32_t parent,
+                                   struct cluster *cluster)
+{
+    static const char *const topologies[] = {"", "FLAT", "TORUS", "FAT_TREE", "DRAGONFLY"};
+    struct ronde_platform *platform = reader->platform;
+    uint32_t topology;
+    enum ronde_status status =
+        ronde_reader_choice(reader, node, "topology", topologies, 5, &topology);
+    if (status != RONDE_OK)
+        return status;
+    if (parent == RONDE_NONE && platform->zones.count > 0)
+        return ronde_reader_fail(reader, node, "a second root zone '%s'", cluster->id);
+    cluster->is_star = topology < 2;
+    /* A limiter is a link of its own on either side of such a torus. */
+    cluster->is_torus = topology == 2 && cluster->limiter_GBps == 0;
+    status = ronde_platform_add_zone(platform, cluster->id, parent,
+                                     cluster->is_star ? RONDE_ZONE_STAR : RONDE_ZONE_FOREIGN,
+                                     &cluster->zone);
+    if (status != RONDE_OK)
+        return ronde_reader_no_memory(reader);
+    RONDE_AT(platform->zones, struct ronde_zone, cluster->zone)->routing = topologies[topology];
+    if (parent == RONDE_NONE)
+        (void)snprintf(platform->facts.name, sizeof platform->facts.name, "%s", cluster->id);
+    return cluster->is_star ? add_backbone(reader, node, cluster) : RONDE_OK;
+}
+
+static enum ronde_status make_torus(struct ronde_xml_reader *reader, xmlNode *node,
+                                    const struct cluster *cluster)
+{
+    const struct ronde_link link = {cluster->id, cluster->rate_GBps, cluster->latency_ns, false,
+                                    false};
+    return ronde_reader_torus(reader, node, cluster->zone, &link,
+                              (enum ronde_link_sharing)cluster->sharing);
+}
+
+/* Numbers first, then the zone, its router, its hosts; props last, as they stand in the file. */
+enum ronde_status ronde_read_cluster(struct ronde_xml_reader *reader, xmlNode *node, uint32_t parent)
+{
+    static const struct ronde_element inside[] = {
+        {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop},
+    };
+    struct cluster cluster = {NULL, NULL, NULL, 0, 0, 0, 0, RONDE_NONE, RONDE_NONE, false, false};
+    const char *radical;
+    enum ronde_status status = read_names(reader, node, &cluster);
+    if (status == RONDE_OK)
+        status = read_rates(reader, node, &cluster);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "radical", &radical);
+    if (status == RONDE_OK)
+        status = open_zone(reader, node, parent, &cluster);
+    if (status == RONDE_OK)
+        status = add_router(reader, node, &cluster);
+    if (status == RONDE_OK)
+        status = add_hosts(reader, node, &cluster, radical);
+    if (status == RONDE_OK && cluster.is_torus)
+        status = make_torus(reader, node, &cluster);
+    if (status == RONDE_OK)
+        status = ronde_reader_walk(reader, node, cluster.zone, inside, 1);
+    return status;
+}

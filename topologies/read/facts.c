@@ -1,0 +1,296 @@
+/* <prop id="ronde.*">: what ronde needs of a machine beyond its links, and what follows from it
+   once all is read. */
+#include "reader.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* How the value of a prop is read. */
+enum shape { NUMBER, INTEGER32, INTEGER64, TEXT, CURVE, MODEL, RANKS, REMARK };
+
+/* One row per prop; offset is into the facts. REMARKs are for people and carry no meaning here. */
+static const struct {
+    const char *name;
+    enum shape shape;
+    size_t offset;
+} props[RONDE_FACT_COUNT] = {
+    {"alpha_ns", NUMBER, offsetof(struct ronde_platform_facts, time.alpha_ns)},
+    {"step_ns", NUMBER, offsetof(struct ronde_platform_facts, time.step_ns)},
+    {"launch_ns", NUMBER, offsetof(struct ronde_platform_facts, time.launch_ns)},
+    {"gamma_GBps", NUMBER, offsetof(struct ronde_platform_facts, time.gamma_GBps)},
+    {"copy_GBps", NUMBER, offsetof(struct ronde_platform_facts, time.copy_GBps)},
+    {"lane_GBps", NUMBER, offsetof(struct ronde_platform_facts, time.lane_GBps)},
+    {"memory_GBps", NUMBER, offsetof(struct ronde_platform_facts, shared.memory_GBps)},
+    {"core_step_ns", NUMBER, offsetof(struct ronde_platform_facts, shared.core_step_ns)},
+    {"segment_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.segment_bytes)},
+    {"header_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.header_bytes)},
+    {"burst_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.burst_bytes)},
+    {"switch_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.switch_ns)},
+    {"jitter_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.jitter_ns)},
+    {"jitter_GBps", NUMBER, offsetof(struct ronde_platform_facts, packets.jitter_GBps)},
+    {"reverse_share", NUMBER, offsetof(struct ronde_platform_facts, packets.reverse_share)},
+    {"poll_ns", NUMBER, offsetof(struct ronde_platform_facts, caches.poll_ns)},
+    {"start_ns", NUMBER, offsetof(struct ronde_platform_facts, caches.start_ns)},
+    {"core_bytes", NUMBER, offsetof(struct ronde_platform_facts, caches.core_bytes)},
+    {"combine_GBps", NUMBER, offsetof(struct ronde_platform_facts, caches.combine_GBps)},
+    {"read_curve", CURVE, offsetof(struct ronde_platform_facts, caches.read)},
+    {"write_curve", CURVE, offsetof(struct ronde_platform_facts, caches.write)},
+    {"cross_copy_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_copy)},
+    {"cross_combine_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_combine)},
+    {"cross_write_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_write)},
+    {"cores", INTEGER32, offsetof(struct ronde_platform_facts, shared.cores)},
+    {"processors", INTEGER32, offsetof(struct ronde_platform_facts, packets.processors)},
+    {"node_hosts", INTEGER32, offsetof(struct ronde_platform_facts, node_hosts)},
+    {"slot_bytes", INTEGER64, offsetof(struct ronde_platform_facts, slot_bytes)},
+    {"copy_curve", CURVE, offsetof(struct ronde_platform_facts, copy_curve)},
+    {"gamma_curve", CURVE, offsetof(struct ronde_platform_facts, gamma_curve)},
+    {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
+    {"description", TEXT, offsetof(struct ronde_platform_facts, description)},
+    {"network_model", MODEL, 0},
+    {"rank_hosts", RANKS, 0},
+    {"measured_on", REMARK, 0},
+    {"machine", REMARK, 0},
+    {"spread", REMARK, 0},
+    {"source", REMARK, 0},
+    {"version", REMARK, 0},
+};
+
+/* Stores a text whole or not at all. */
+static enum ronde_status store_text(struct ronde_xml_reader *reader, const xmlNode *node,
+                                    uint32_t row, const char *value)
+{
+    char *field = (char *)&reader->platform->facts + props[row].offset;
+    const size_t limit = RONDE_FACT_TEXT_BYTES;
+    if (strlen(value) >= limit)
+        return ronde_reader_fail(reader, node, "ronde.%s has %zu bytes, at most %zu fit",
+                                 props[row].name, strlen(value), limit - 1);
+    memcpy(field, value, strlen(value) + 1);
+    return RONDE_OK;
+}
+
+/* Counts are bounded by what any machine or file can have, which also keeps later products from overflowing. */
+static enum ronde_status store_integer(struct ronde_xml_reader *reader, const xmlNode *node,
+                                       uint32_t row, const char *value)
+{
+    char *field = (char *)&reader->platform->facts + props[row].offset;
+    const uint64_t limit = props[row].shape == INTEGER32 ? RONDE_MAX_RANKS : UINT64_MAX / 16;
+    uint64_t integer;
+    const char *at = value;
+    if (!ronde_parse_integer(&at, limit, &integer) || *at != '\0')
+        return ronde_reader_fail(reader, node,
+                                 "ronde.%s is '%s', expected an integer from 0 to "
+                                 "%llu",
+                                 props[row].name, value, (unsigned long long)limit);
+    const uint32_t narrow = (uint32_t)integer;
+    if (props[row].shape == INTEGER32)
+        memcpy(field, &narrow, sizeof narrow);
+    else
+        memcpy(field, &integer, sizeof integer);
+    return RONDE_OK;
+}
+
+/* No cost and no rate is negative; infinite ones are written as 0. */
+static enum ronde_status store_number(struct ronde_xml_reader *reader, const xmlNode *node,
+                                      uint32_t row, const char *value)
+{
+    double number;
+    if (!ronde_parse_number(value, &number) || number < 0)
+        return ronde_reader_fail(reader, node, "ronde.%s is '%s', expected a number of at least 0",
+                                 props[row].name, value);
+    memcpy((char *)&reader->platform->facts + props[row].offset, &number, sizeof number);
+    return RONDE_OK;
+}
+
+/* One "bytes:GBps", moving *at behind it and the blanks that follow. */
+static bool read_point(const char **at, double *out_bytes, double *out_GBps)
+{
+    char text[64];
+    const size_t length = strcspn(*at, " ");
+    const char *colon = memchr(*at, ':', length);
+    if (!colon || length >= sizeof text)
+        return false;
+    memcpy(text, *at, length);
+    text[length] = '\0';
+    text[colon - *at] = '\0';
+    *at += length;
+    *at += strspn(*at, " ");
+    return ronde_parse_number(text, out_bytes) &&
+           ronde_parse_number(text + strlen(text) + 1, out_GBps) && *out_bytes > 0 && *out_GBps > 0;
+}
+
+/* Ascending points, or the prop is refused whole. */
+static enum ronde_status store_curve(struct ronde_xml_reader *reader, const xmlNode *node,
+                                     uint32_t row, const char *value)
+{
+    struct ronde_curve curve = {0};
+    for (const char *at = value; *at != '\0'; curve.count++) {
+        const uint32_t i = curve.count;
+        if (i == RONDE_MAX_CURVE || !read_point(&at, &curve.bytes[i], &curve.GBps[i]) ||
+            (i > 0 && curve.bytes[i] <= curve.bytes[i - 1]))
+            return ronde_reader_fail(reader, node,
+                                     "ronde.%s is '%s', expected at most %u ascending points "
+                                     "'bytes:GBps' with blanks between them",
+                                     props[row].name, value, RONDE_MAX_CURVE);
+    }
+    memcpy((char *)&reader->platform->facts + props[row].offset, &curve, sizeof curve);
+    return RONDE_OK;
+}
+
+/* SimGrid's names of its models: bytes over rate, which is the default, or TCP as it was calibrated. */
+static enum ronde_status store_model(struct ronde_xml_reader *reader, const xmlNode *node,
+                                     const char *value)
+{
+    reader->platform->facts.is_tcp = strcmp(value, "LV08") == 0;
+    if (reader->platform->facts.is_tcp || strcmp(value, "CM02") == 0)
+        return RONDE_OK;
+    return ronde_reader_fail(reader, node, "ronde.network_model is '%s', expected CM02 or LV08",
+                             value);
+}
+
+/* By shape; ranks are kept as text until all hosts are known. */
+static enum ronde_status store(struct ronde_xml_reader *reader, const xmlNode *node, uint32_t row,
+                               const char *value)
+{
+    switch (props[row].shape) {
+    case NUMBER:
+        return store_number(reader, node, row, value);
+    case INTEGER32:
+    case INTEGER64:
+        return store_integer(reader, node, row, value);
+    case TEXT:
+        return store_text(reader, node, row, value);
+    case CURVE:
+        return store_curve(reader, node, row, value);
+    case MODEL:
+        return store_model(reader, node, value);
+    case RANKS:
+        reader->rank_hosts = value;
+        return RONDE_OK;
+    case REMARK:
+        return RONDE_OK;
+    }
+    return RONDE_OK;
+}
+
+/* ronde.* only; what other programs keep in props is theirs. */
+enum ronde_status ronde_read_prop(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone)
+{
+    const char *id;
+    const char *value;
+    enum ronde_status status = ronde_reader_walk(reader, node, zone, NULL, 0);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "id", &id);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "value", &value);
+    if (status != RONDE_OK || strncmp(id, "ronde.", 6) != 0)
+        return status;
+    uint32_t row = 0;
+    while (row < RONDE_FACT_COUNT && strcmp(props[row].name, id + 6) != 0)
+        row++;
+    if (row == RONDE_FACT_COUNT)
+        return ronde_reader_fail(reader, node, "unknown prop '%s'", id);
+    /* One machine model per file: a second value, even an equal one, is more likely a slip than a wish. */
+    if (reader->fact_lines[row] != 0)
+        return ronde_reader_fail(reader, node, "a second '%s'; the first is on line %u", id,
+                                 reader->fact_lines[row]);
+    reader->fact_lines[row] = ronde_reader_line(node);
+    return store(reader, node, row, value);
+}
+
+enum ronde_status ronde_read_foreign_prop(struct ronde_xml_reader *reader, xmlNode *node,
+                                          uint32_t zone)
+{
+    const char *id;
+    enum ronde_status status = ronde_reader_walk(reader, node, zone, NULL, 0);
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, node, "id", &id);
+    if (status == RONDE_OK && strncmp(id, "ronde.", 6) == 0)
+        return ronde_reader_fail(reader, node,
+                                 "'%s' on a link; ronde's props belong to the root "
+                                 "zone, a cluster or a host",
+                                 id);
+    return status;
+}
+
+/* Line a prop stood on, for checks that come after the whole file. */
+static uint32_t fact_line(const struct ronde_xml_reader *reader, const char *name)
+{
+    uint32_t row = 0;
+    while (strcmp(props[row].name, name) != 0)
+        row++;
+    return reader->fact_lines[row];
+}
+
+/* Puts the host of one name at the next rank, out of those not placed yet. */
+static enum ronde_status place(struct ronde_xml_reader *reader, const char *name, uint32_t rank)
+{
+    struct ronde_platform *platform = reader->platform;
+    const uint32_t line = fact_line(reader, "rank_hosts");
+    const uint32_t point = ronde_names_find(&platform->point_names, name);
+    if (point == RONDE_NONE || !RONDE_AT(platform->points, struct ronde_netpoint, point)->is_host)
+        return ronde_reader_fail_line(reader, line, "ronde.rank_hosts: unknown host '%s'", name);
+    uint32_t *hosts = platform->hosts.block;
+    for (uint32_t i = rank; i < platform->hosts.count; i++) {
+        if (hosts[i] != point)
+            continue;
+        hosts[i] = hosts[rank];
+        hosts[rank] = point;
+        return RONDE_OK;
+    }
+    return ronde_reader_fail_line(reader, line, "ronde.rank_hosts: host '%s' twice", name);
+}
+
+/* Ranks in the order of ronde.rank_hosts; hosts it leaves out are no ranks. */
+static enum ronde_status order_ranks(struct ronde_xml_reader *reader)
+{
+    const char *at = reader->rank_hosts;
+    uint32_t rank = 0;
+    while (at && *(at += strspn(at, ", \n\t")) != '\0') {
+        char name[256];
+        const size_t length = strcspn(at, ", \n\t");
+        if (length >= sizeof name)
+            return ronde_reader_fail_line(reader, fact_line(reader, "rank_hosts"),
+                                          "ronde.rank_hosts: a name of %zu bytes", length);
+        memcpy(name, at, length);
+        name[length] = '\0';
+        const enum ronde_status status = place(reader, name, rank++);
+        if (status != RONDE_OK)
+            return status;
+        at += length;
+    }
+    if (reader->rank_hosts && rank == 0)
+        return ronde_reader_fail_line(reader, fact_line(reader, "rank_hosts"),
+                                      "ronde.rank_hosts names no host");
+    if (reader->rank_hosts)
+        reader->platform->hosts.count = rank;
+    reader->platform->facts.hosts = reader->platform->hosts.count;
+    return RONDE_OK;
+}
+
+/* The memory of a shared host is a link, so that SimGrid can share it: the backbone of that bandwidth. */
+static enum ronde_status find_memory(struct ronde_xml_reader *reader)
+{
+    struct ronde_platform *platform = reader->platform;
+    const double memory = platform->facts.shared.memory_GBps;
+    for (uint32_t i = 0; memory > 0 && i < platform->zones.count; i++) {
+        const uint32_t backbone = RONDE_AT(platform->zones, struct ronde_zone, i)->backbone;
+        const struct ronde_link *link = ronde_platform_link(platform, backbone);
+        if (link && !link->is_fatpipe && link->rate_GBps == memory) {
+            platform->facts.memory_link = backbone;
+            return RONDE_OK;
+        }
+    }
+    if (memory == 0)
+        return RONDE_OK;
+    return ronde_reader_fail_line(reader, fact_line(reader, "memory_GBps"),
+                                  "ronde.memory_GBps is %.17g, but no cluster has a SHARED "
+                                  "backbone (bb_bw) of that bandwidth",
+                                  memory);
+}
+
+/* Needs every host and every link. */
+enum ronde_status ronde_reader_finish_facts(struct ronde_xml_reader *reader)
+{
+    const enum ronde_status status = order_ranks(reader);
+    return status == RONDE_OK ? find_memory(reader) : status;
+}

@@ -1,0 +1,222 @@
+/** Choosing an algorithm: candidates, their prices on a flat network, the cheapest. See choice.h. */
+#include "ronde/choice.h"
+
+#include "ronde/split.h"
+
+#include <math.h>
+#include <string.h>
+
+/** Closed forms that differ by less say the same: they are sums of a few thousand rounded terms. */
+#define ROUNDING 1e-9
+
+/** A pricer's engines, as records name them. */
+static const char closed_form[] = "closed_form";
+static const char longest_path[] = "dag";
+
+/** Room for one candidate more. */
+static struct ronde_candidate *new_candidate(struct ronde_choice *choice, struct ronde_error *error)
+{
+    void *block = choice->candidates;
+    if (!ronde_mem_grow(choice->mem, &block, &choice->capacity, (size_t)choice->count + 1,
+                        sizeof *choice->candidates)) {
+        ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u candidates", choice->count + 1);
+        return NULL;
+    }
+    choice->candidates = block;
+    return &choice->candidates[choice->count];
+}
+
+/** Whether a schedule was refused for its size alone: nothing is wrong with it that the prover knows of. */
+static bool is_too_large(enum ronde_status status, const struct ronde_proof *proof)
+{
+    return status == RONDE_REJECTED && proof->finding_count > 0 &&
+           proof->findings[0].code == RONDE_FINDING_NOT_PROVED;
+}
+
+static enum ronde_status
+add_algorithm(struct ronde_choice *choice, const struct ronde_algorithm *algorithm,
+              const struct ronde_compile_request *request, struct ronde_error *error)
+{
+    struct ronde_candidate *candidate = new_candidate(choice, error);
+    if (!candidate)
+        return RONDE_NO_MEMORY;
+    struct ronde_proof proof;
+    *candidate = (struct ronde_candidate){.algorithm = algorithm, .request = *request};
+    candidate->request.algorithm = algorithm->name;
+    const enum ronde_status status =
+        ronde_compile(&candidate->request, choice->mem, &proof, &candidate->own, error);
+    if (status != RONDE_OK)
+        return is_too_large(status, &proof) ? RONDE_UNSUPPORTED : status;
+    candidate->schedule = candidate->own;
+    candidate->is_eligible = !candidate->own->proof.rank_dependent_bits;
+    choice->count++;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_choice_init(const struct ronde_compile_request *request,
+                                    const struct ronde_mem *mem, struct ronde_choice *out_choice,
+                                    struct ronde_error *error)
+{
+    struct ronde_choice choice = {.mem = mem};
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    enum ronde_status status = RONDE_OK;
+    uint32_t total = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
+    *out_choice = choice;
+    for (uint32_t i = 0; i < total && status == RONDE_OK; i++) {
+        if (all[i]->collective != request->collective)
+            continue;
+        why = (struct ronde_error){RONDE_OK, 0, ""};
+        status = add_algorithm(&choice, all[i], request, &why);
+        /* What does not serve the request or is too large to prove does not compete; what else goes wrong is wrong for all. */
+        if (status == RONDE_UNSUPPORTED)
+            status = RONDE_OK;
+    }
+    if (status == RONDE_OK && choice.count == 0)
+        status = RONDE_UNSUPPORTED;
+    if (status != RONDE_OK) {
+        ronde_choice_fini(&choice);
+        return ronde_fail(error, status, "%s", why.message);
+    }
+    *out_choice = choice;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_choice_offer(struct ronde_choice *choice,
+                                     const struct ronde_schedule *schedule,
+                                     struct ronde_error *error)
+{
+    const struct ronde_compile_request *first = &choice->candidates[0].request;
+    if (schedule->collective != first->collective || schedule->ranks != first->ranks ||
+        schedule->root != first->root)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s is %s on %u ranks with root %u, others are %s on %u with root %u",
+                          schedule->algorithm, ronde_collective_text(schedule->collective),
+                          schedule->ranks, schedule->root, ronde_collective_text(first->collective),
+                          first->ranks, first->root);
+    struct ronde_compile_request request = *first;
+    struct ronde_candidate *candidate = new_candidate(choice, error);
+    if (!candidate)
+        return RONDE_NO_MEMORY;
+    request.algorithm = schedule->algorithm;
+    request.channels = schedule->channel_count;
+    *candidate = (struct ronde_candidate){.request = request,
+                                          .schedule = schedule,
+                                          .is_eligible = !schedule->proof.rank_dependent_bits};
+    choice->count++;
+    return RONDE_OK;
+}
+
+void ronde_choice_fini(struct ronde_choice *choice)
+{
+    for (uint32_t i = 0; i < choice->count; i++)
+        ronde_schedule_destroy(choice->candidates[i].own);
+    if (choice->mem)
+        ronde_mem_free(choice->mem, choice->candidates, choice->capacity,
+                       sizeof *choice->candidates);
+    *choice = (struct ronde_choice){.mem = NULL};
+}
+
+uint32_t ronde_choice_find(const struct ronde_choice *choice, const char *algorithm)
+{
+    for (uint32_t i = 0; i < choice->count; i++)
+        if (strcmp(choice->candidates[i].request.algorithm, algorithm) == 0)
+            return i;
+    return RONDE_NONE;
+}
+
+enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
+                                     const struct ronde_load *load,
+                                     const struct ronde_pricer *pricer,
+                                     struct ronde_quote *out_quotes, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++)
+        status = pricer->price(pricer->self, &choice->candidates[i], load, choice->mem,
+                               &out_quotes[i], error);
+    return status;
+}
+
+/** Of two that take as long: whether a has less to do, in fewer lanes; a price does not know all that a step costs. */
+static bool is_simpler(const struct ronde_schedule *a, const struct ronde_schedule *b)
+{
+    const uint64_t a_steps = a->proof.steps * a->channel_count;
+    const uint64_t b_steps = b->proof.steps * b->channel_count;
+    return a_steps != b_steps
+               ? a_steps < b_steps
+               : a->max_lane_count * a->channel_count < b->max_lane_count * b->channel_count;
+}
+
+uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                           uint32_t without)
+{
+    uint32_t best = RONDE_NONE;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        const struct ronde_candidate *candidates = choice->candidates;
+        if (i == without || !candidates[i].is_eligible || !isfinite(quotes[i].time_ns))
+            continue;
+        /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
+        const double least_ns = best == RONDE_NONE ? INFINITY : quotes[best].time_ns;
+        const bool is_as_fast = quotes[i].time_ns <= least_ns * (1.0 + ROUNDING);
+        if (quotes[i].time_ns < least_ns * (1.0 - ROUNDING) ||
+            (is_as_fast && is_simpler(candidates[i].schedule, candidates[best].schedule)))
+            best = i;
+    }
+    return best;
+}
+
+uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,
+                               const struct ronde_load *load)
+{
+    const struct ronde_schedule *schedule = candidate->schedule;
+    const uint64_t pieces =
+        load->slot_bytes ? ronde_piece_count(schedule, load->count, ronde_dtype_bytes(load->dtype),
+                                             load->slot_bytes)
+                         : 1;
+    return schedule->proof.steps * schedule->channel_count * pieces;
+}
+
+/** Whether ports change nothing: the formula then speaks of flows that are all as fast as alone. */
+static bool is_alone(const struct ronde_candidate *candidate, const struct ronde_load *load,
+                     const struct ronde_network *network, double time_ns)
+{
+    struct ronde_network portless = *network;
+    const double port_GBps = network->port_GBps;
+    if (port_GBps > 0 && !(portless.time.lane_GBps > 0 && portless.time.lane_GBps < port_GBps))
+        portless.time.lane_GBps = port_GBps;
+    portless.port_GBps = 0;
+    const double portless_ns =
+        candidate->algorithm->price(&candidate->request, load, &portless).time_ns;
+    return fabs(time_ns - portless_ns) <= ROUNDING * time_ns;
+}
+
+static enum ronde_status price_path(const struct ronde_candidate *candidate,
+                                    const struct ronde_load *load,
+                                    const struct ronde_network *network, const struct ronde_mem *mem,
+                                    struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    *out_quote = (struct ronde_quote){.engine = longest_path,
+                                      .is_exact = candidate->algorithm || network->port_GBps == 0};
+    return ronde_dag_price(candidate->schedule, load, network, mem, &out_quote->time_ns, error);
+}
+
+/** The network pricer. */
+static enum ronde_status price_on_network(const void *self, const struct ronde_candidate *candidate,
+                                          const struct ronde_load *load, const struct ronde_mem *mem,
+                                          struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    const struct ronde_network *network = self;
+    if (!candidate->algorithm)
+        return price_path(candidate, load, network, mem, out_quote, error);
+    const struct ronde_price price = candidate->algorithm->price(&candidate->request, load, network);
+    if (!price.is_exact && is_alone(candidate, load, network, price.time_ns) &&
+        ronde_candidate_steps(candidate, load) <= RONDE_MOST_PRICED_STEPS)
+        return price_path(candidate, load, network, mem, out_quote, error);
+    *out_quote = (struct ronde_quote){price.time_ns, closed_form, price.is_exact};
+    return RONDE_OK;
+}
+
+struct ronde_pricer ronde_network_pricer(const struct ronde_network *network)
+{
+    return (struct ronde_pricer){.self = network, .price = price_on_network};
+}

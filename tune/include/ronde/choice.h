@@ -1,0 +1,111 @@
+/**
+ * Choosing an algorithm: every algorithm that serves a request is compiled once and priced for each load.
+ *
+ *     ronde_choice_init(&request, mem, &choice, &error)
+ *     for each load:
+ *         ronde_choice_price(&choice, &load, &pricer, quotes, &error)
+ *         best = ronde_choice_best(&choice, quotes, RONDE_NONE)
+ *
+ * The answer depends on the request, the load and the pricer's numbers alone, so ranks that hold the same numbers choose
+ * alike. Where they may not (another file, another build), one rank decides and tells the others the name.
+ */
+#ifndef RONDE_CHOICE_H
+#define RONDE_CHOICE_H
+
+#include "ronde/schedules.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An algorithm that may be chosen, compiled. */
+struct ronde_candidate {
+    const struct ronde_algorithm
+        *algorithm; /**< whose closed form it has; NULL = a schedule that was offered */
+    struct ronde_compile_request request;  /**< what it was compiled from; names the algorithm */
+    const struct ronde_schedule *schedule; /**< proved */
+    struct ronde_schedule *own;            /**< the same where the choice frees it; else NULL */
+    bool is_eligible; /**< all ranks get the same bits; others are priced, and never chosen */
+};
+
+/** The candidates of a request, in the order of the registry. */
+struct ronde_choice {
+    const struct ronde_mem *mem;        /**< theirs */
+    struct ronde_candidate *candidates; /**< `count` of them */
+    uint32_t count;                     /**< how many */
+    size_t capacity;                    /**< reserved */
+};
+
+/** What a candidate takes for a load. */
+struct ronde_quote {
+    double time_ns; /**< launch included; INFINITY where nobody knows: it is then never chosen */
+    const char *engine; /**< who says so: closed_form, dag, or a pricer of another kind */
+    bool is_exact;      /**< the time of the model; else approximate */
+};
+
+/** Whoever says what a candidate takes: a formula, a replay, a table. */
+struct ronde_pricer {
+    const void *self; /**< its own */
+    /** Prices a load. Errors: its own. */
+    enum ronde_status (*price)(const void *self, const struct ronde_candidate *candidate,
+                               const struct ronde_load *load, const struct ronde_mem *mem,
+                               struct ronde_quote *out_quote, struct ronde_error *error);
+};
+
+/** Steps of all ranks, channels and pieces up to which the longest path is looked for where no formula is exact. */
+#define RONDE_MOST_PRICED_STEPS ((uint64_t)1 << 19)
+
+/**
+ * Compiles every algorithm of the request's collective that serves it and is not too large to prove; request->algorithm is
+ * not read. Whatever the request points to must outlive the choice. Owner: the caller, by ronde_choice_fini. Errors:
+ * BAD_ARGUMENT for impossible ranks, root or channels; UNSUPPORTED where no algorithm serves it (the reason is the last one's);
+ * NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_init(const struct ronde_compile_request *request, const struct ronde_mem *mem,
+                  struct ronde_choice *out_choice, struct ronde_error *error);
+
+/**
+ * Offers one more candidate: a schedule that the user wrote, which has no closed form. It must outlive the choice, and
+ * do what the others do. Errors: BAD_ARGUMENT for another collective, root or number of ranks; NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_offer(struct ronde_choice *choice, const struct ronde_schedule *schedule,
+                   struct ronde_error *error);
+
+/** Frees what a choice holds; a zeroed one is allowed. */
+RONDE_API void ronde_choice_fini(struct ronde_choice *choice);
+
+/** Index of the candidate of a name; RONDE_NONE if there is none. */
+RONDE_API uint32_t ronde_choice_find(const struct ronde_choice *choice, const char *algorithm);
+
+/** Prices all candidates: out_quotes has choice->count entries. Errors: the pricer's. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_price(const struct ronde_choice *choice, const struct ronde_load *load,
+                   const struct ronde_pricer *pricer, struct ronde_quote *out_quotes,
+                   struct ronde_error *error);
+
+/**
+ * The cheapest eligible candidate with a finite time but `without` (RONDE_NONE: of all); of equals the one of fewer steps, then of
+ * fewer lanes, then the first. RONDE_NONE if there is none.
+ * Asked again without the winner it names the runner-up.
+ */
+RONDE_API uint32_t ronde_choice_best(const struct ronde_choice *choice,
+                                     const struct ronde_quote *quotes, uint32_t without);
+
+/** Steps of all ranks, channels and pieces of a candidate: what a replay of it has to go through. */
+RONDE_API uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,
+                                         const struct ronde_load *load);
+
+/**
+ * The pricer of a flat network, which must outlive it. A closed form that is exact speaks for itself. One that is not,
+ * but says the same with ports as without, only has unequal chunks: then the longest path is exact, and taken up to
+ * RONDE_MOST_PRICED_STEPS. Where flows share ports the longest path knows nothing of it, and the closed form stands,
+ * approximate. An offered schedule has its longest path, exact on a network without port limits.
+ */
+RONDE_API struct ronde_pricer ronde_network_pricer(const struct ronde_network *network);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,182 @@
+/** Prices on a platform. See platform_price.h. */
+#include "ronde/platform_price.h"
+
+#include <string.h>
+
+enum ronde_status
+ronde_platform_pricer_open(const struct ronde_platform *platform,
+                           const struct ronde_tune_options *options, uint32_t ranks,
+                           struct ronde_platform_pricer *out_pricer, struct ronde_error *error)
+{
+    struct ronde_platform_pricer platform_pricer = {.platform = platform,
+                                                    .options = *options,
+                                                    .ranks = ranks};
+    if (options->engine && strcmp(options->engine, "auto") != 0)
+        platform_pricer.engine = options->engine;
+    const enum ronde_status status =
+        ronde_platform_network(platform, ranks, 0, &platform_pricer.network,
+                               &platform_pricer.is_uniform, error);
+    if (status == RONDE_OK)
+        *out_pricer = platform_pricer;
+    return status;
+}
+
+struct ronde_load ronde_platform_pricer_load(const struct ronde_platform_pricer *platform_pricer,
+                                             uint64_t count)
+{
+    return (struct ronde_load){
+        .count = count,
+        .dtype = platform_pricer->options.dtype,
+        .slot_bytes = ronde_forecast_slot(platform_pricer->platform, &platform_pricer->options),
+        .depth = platform_pricer->options.depth,
+    };
+}
+
+static struct ronde_forecast forecast_of(const struct ronde_platform_pricer *platform_pricer,
+                                         const struct ronde_candidate *candidate,
+                                         const struct ronde_load *load)
+{
+    struct ronde_forecast forecast =
+        ronde_forecast_of(platform_pricer->platform, candidate->schedule, &candidate->request,
+                          &platform_pricer->options);
+    forecast.load = *load;
+    forecast.sim.host_of = platform_pricer->host_of;
+    return forecast;
+}
+
+/** The network of a load. Only machines with curves or shared cores see another one for other sizes. */
+static enum ronde_status network_of(const struct ronde_platform_pricer *platform_pricer,
+                                    const struct ronde_forecast *forecast,
+                                    struct ronde_network *out_network, struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform_pricer->platform);
+    bool is_uniform = false;
+    *out_network = platform_pricer->network;
+    if (facts->copy_curve.count == 0 && facts->gamma_curve.count == 0)
+        return RONDE_OK;
+    return ronde_platform_network(platform_pricer->platform, platform_pricer->ranks,
+                                  ronde_forecast_footprint(forecast), out_network, &is_uniform,
+                                  error);
+}
+
+/** Formula or longest path. */
+static enum ronde_status price_on_network(const struct ronde_platform_pricer *platform_pricer,
+                                          const struct ronde_candidate *candidate,
+                                          const struct ronde_forecast *forecast,
+                                          struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    struct ronde_network network;
+    enum ronde_status status = network_of(platform_pricer, forecast, &network, error);
+    const struct ronde_pricer pricer = ronde_network_pricer(&network);
+    if (status == RONDE_OK)
+        status = pricer.price(pricer.self, candidate, &forecast->load, ronde_mem_default(),
+                              out_quote, error);
+    if (status == RONDE_OK)
+        out_quote->is_exact = out_quote->is_exact && platform_pricer->is_uniform;
+    return status;
+}
+
+static enum ronde_status replay(const struct ronde_forecast *forecast, const char *engine,
+                                struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    struct ronde_prediction prediction;
+    const enum ronde_status status = ronde_forecast_replay(forecast, engine, &prediction, error);
+    if (status == RONDE_OK)
+        *out_quote = (struct ronde_quote){prediction.time_ns, prediction.engine,
+                                          prediction.result.is_contention_free &&
+                                              !ronde_prediction_has(&prediction, "approximate")};
+    return status;
+}
+
+/*
+ * What a replay may go through: a tenth of a second's work, as a plan asks for hundreds. On a quotient steps cost next to
+ * nothing, but each pair of ranks that talks has a route to be found.
+ */
+#define MOST_STEPS ((uint64_t)1 << 17)
+#define MOST_QUOTIENT_STEPS (MOST_STEPS << 8)
+#define MOST_ROUTES ((uint64_t)1 << 17)
+
+static bool is_short(const struct ronde_candidate *candidate, const struct ronde_load *load)
+{
+    return ronde_candidate_steps(candidate, load) <= MOST_STEPS;
+}
+
+static bool has_short_quotient(const struct ronde_candidate *candidate,
+                               const struct ronde_load *load)
+{
+    const struct ronde_schedule *schedule = candidate->schedule;
+    return schedule->symmetry != RONDE_SYMMETRY_NONE &&
+           (uint64_t)schedule->programs[0].connection_count * schedule->ranks <= MOST_ROUTES &&
+           ronde_candidate_steps(candidate, load) <= MOST_QUOTIENT_STEPS;
+}
+
+/** Over the routes: alone where nothing is shared, in queues where something is. */
+static enum ronde_status price_on_routes(const struct ronde_platform_pricer *platform_pricer,
+                                         const struct ronde_candidate *candidate,
+                                         const struct ronde_forecast *forecast,
+                                         struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    const bool has_queues = is_short(candidate, &forecast->load);
+    if (has_queues || has_short_quotient(candidate, &forecast->load)) {
+        const enum ronde_status status = replay(forecast, "flat", out_quote, error);
+        if (status != RONDE_OK || out_quote->is_exact)
+            return status;
+    }
+    return has_queues ? replay(forecast, "flat_fifo", out_quote, error)
+                      : price_on_network(platform_pricer, candidate, forecast, out_quote, error);
+}
+
+/** Whether SimGrid is told how to model the network. */
+static bool has_flags(const struct ronde_tune_options *options)
+{
+    return (options->cfg && options->cfg[0]) || options->native_latency;
+}
+
+/** The engine that the platform has numbers for; NULL where links are all there is. */
+static const char *own_engine(const struct ronde_platform_pricer *platform_pricer)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform_pricer->platform);
+    if (platform_pricer->engine)
+        return platform_pricer->engine;
+    /* Only SimGrid knows what its own flags and models mean. */
+    if (facts->is_tcp || has_flags(&platform_pricer->options))
+        return "simgrid";
+    if (ronde_platform_has_caches(platform_pricer->platform))
+        return "cores";
+    return facts->packets.segment_bytes > 0 ? "ports" : NULL;
+}
+
+/** Shared cores without measured caches are no links, and ranks without a host have none. */
+static bool has_routes(const struct ronde_platform_pricer *platform_pricer)
+{
+    const struct ronde_shared_host *shared =
+        &ronde_platform_facts(platform_pricer->platform)->shared;
+    return shared->cores == 0 && shared->memory_GBps <= 0.0 && !platform_pricer->is_stretched;
+}
+
+static enum ronde_status price(const void *self, const struct ronde_candidate *candidate,
+                               const struct ronde_load *load, const struct ronde_mem *mem,
+                               struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    const struct ronde_platform_pricer *platform_pricer = self;
+    const struct ronde_forecast forecast = forecast_of(platform_pricer, candidate, load);
+    const char *engine =
+        load->count > 0 && !platform_pricer->is_stretched ? own_engine(platform_pricer) : NULL;
+    enum ronde_status status = RONDE_OK;
+    (void)mem;
+    if (engine && (platform_pricer->engine || is_short(candidate, load)))
+        return replay(&forecast, engine, out_quote, error);
+    if (engine || load->count == 0 || !has_routes(platform_pricer))
+        return price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
+    *out_quote = (struct ronde_quote){.is_exact = false};
+    if (platform_pricer->is_uniform)
+        status = price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
+    if (status != RONDE_OK || out_quote->is_exact)
+        return status;
+    return price_on_routes(platform_pricer, candidate, &forecast, out_quote, error);
+}
+
+struct ronde_pricer ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer)
+{
+    return (struct ronde_pricer){.self = platform_pricer, .price = price};
+}

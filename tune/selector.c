@@ -1,0 +1,193 @@
+/** Choosing an algorithm. See selector.h. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "ronde/selector.h"
+
+#include "ronde/data_files.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/** The machine that stands for a backend nobody has measured on: what its ranks are most often joined by. */
+static const struct {
+    const char *backend;
+    const char *topology;
+} typical[] = {
+    {"ucx", "ethernet-16"},
+    {"hybrid", "ethernet-16"},
+    {"cuda", "dgx-h100"},
+};
+
+/** Reads a platform by its path or its shipped name. */
+static enum ronde_status read_platform(const char *topology, struct ronde_platform **out_platform,
+                                       struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES];
+    ronde_find_topology(topology, path, sizeof path);
+    return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
+}
+
+/** Prices on a platform that was read before, or here, as so many ranks see it. */
+static enum ronde_status open_platform(struct ronde_selector *selector,
+                                       const struct ronde_platform *platform, uint32_t ranks,
+                                       struct ronde_error *error)
+{
+    const struct ronde_platform *used = platform ? platform : selector->own;
+    const enum ronde_status status = ronde_platform_pricer_open(used, &selector->options, ranks,
+                                                                &selector->platform_pricer, error);
+    if (status != RONDE_OK)
+        return status;
+    selector->pricer = ronde_platform_pricer_pricer(&selector->platform_pricer);
+    selector->basis = RONDE_BASIS_PLATFORM;
+    snprintf(selector->words, sizeof selector->words, "price on %s (%s)",
+             ronde_platform_facts(used)->name, ronde_platform_path(used));
+    return RONDE_OK;
+}
+
+/** Ranks beyond the hosts of a typical machine see the network of all its hosts. */
+static enum ronde_status open_typical(struct ronde_selector *selector, const char *topology,
+                                      const char *backend, struct ronde_error *error)
+{
+    const uint32_t ranks = selector->choice.candidates[0].request.ranks;
+    enum ronde_status status = read_platform(topology, &selector->own, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t hosts = ronde_platform_facts(selector->own)->hosts;
+    status = open_platform(selector, NULL, ranks < hosts ? ranks : hosts, error);
+    if (status != RONDE_OK)
+        return status;
+    selector->platform_pricer.is_stretched = ranks > hosts;
+    const size_t length = strlen(selector->words);
+    selector->basis = RONDE_BASIS_TYPICAL;
+    snprintf(selector->words + length, sizeof selector->words - length, ", which stands for %s",
+             backend);
+    return RONDE_OK;
+}
+
+/*
+ * host runs what cpu runs, in order, and null does not run it: what is fast there says something of neither, so they get
+ * what cpu would.
+ */
+static const char *measured_as(const char *backend)
+{
+    const bool has_no_times = strcmp(backend, "host") == 0 || strcmp(backend, "null") == 0;
+    return has_no_times ? "cpu" : backend;
+}
+
+/** Whether any table is there: then a collective it lacks is worth a word. */
+static bool has_table(const char *backend)
+{
+    char path[RONDE_PATH_BYTES];
+    for (uint32_t place = 0; place < RONDE_MEASURED_PLACES; place++)
+        if (ronde_measured_path(place, backend, path, sizeof path) && access(path, F_OK) == 0)
+            return true;
+    return false;
+}
+
+/** Looks for measured times of the backend; leaves the table NULL where there are none. */
+static enum ronde_status open_measured(struct ronde_selector *selector, const char *backend,
+                                       uint32_t cores, struct ronde_error *error)
+{
+    const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
+    const enum ronde_status status =
+        ronde_measured_find(backend, request->collective, request->ranks, cores,
+                            ronde_mem_default(), &selector->table, &selector->measured, error);
+    if (status != RONDE_OK || !selector->table)
+        return status;
+    selector->pricer = ronde_measured_pricer(&selector->measured);
+    selector->basis = RONDE_BASIS_MEASURED;
+    snprintf(selector->words, sizeof selector->words, "times measured on %s, %u ranks, %s, %s",
+             backend, selector->measured.ranks, selector->table->machine, selector->table->date);
+    return RONDE_OK;
+}
+
+static enum ronde_status open_backend(struct ronde_selector *selector, const char *backend,
+                                      uint32_t cores, struct ronde_error *error)
+{
+    const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
+    const char *const name = measured_as(backend);
+    const enum ronde_status status = open_measured(selector, name, cores, error);
+    if (status != RONDE_OK || selector->table)
+        return status;
+    for (size_t i = 0; i < sizeof typical / sizeof typical[0]; i++)
+        if (strcmp(typical[i].backend, backend) == 0)
+            return open_typical(selector, typical[i].topology, backend, error);
+    if (has_table(name))
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "no times of %s on %s are known: name an algorithm with -a, or a machine "
+                          "with --topo",
+                          ronde_collective_text(request->collective), name);
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "nothing is known of how fast %s is: name an algorithm with -a, or a machine "
+                      "with --topo",
+                      backend);
+}
+
+enum ronde_status ronde_selector_open(const struct ronde_tune_options *options,
+                                      const struct ronde_compile_request *request,
+                                      struct ronde_selector *out_selector, struct ronde_error *error)
+{
+    *out_selector = (struct ronde_selector){.options = *options};
+    const enum ronde_status status =
+        ronde_choice_init(request, ronde_mem_default(), &out_selector->choice, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t count = out_selector->choice.count;
+    out_selector->quotes = ronde_mem_new(ronde_mem_default(), count, sizeof *out_selector->quotes);
+    return out_selector->quotes
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", count);
+}
+
+enum ronde_status ronde_selector_rely(struct ronde_selector *selector,
+                                      const struct ronde_platform *platform, const char *backend,
+                                      uint32_t cores, struct ronde_error *error)
+{
+    const uint32_t ranks = selector->choice.candidates[0].request.ranks;
+    enum ronde_status status = RONDE_OK;
+    if (!platform && !selector->options.topology)
+        return open_backend(selector, backend, cores, error);
+    if (!platform)
+        status = read_platform(selector->options.topology, &selector->own, error);
+    return status == RONDE_OK ? open_platform(selector, platform, ranks, error) : status;
+}
+
+void ronde_selector_close(struct ronde_selector *selector)
+{
+    ronde_mem_free(ronde_mem_default(), selector->quotes, selector->choice.count,
+                   sizeof *selector->quotes);
+    ronde_choice_fini(&selector->choice);
+    ronde_platform_destroy(selector->own);
+    ronde_measured_destroy(selector->table, ronde_mem_default());
+    *selector = (struct ronde_selector){.quotes = NULL};
+}
+
+static struct ronde_load load_of(const struct ronde_selector *selector, uint64_t count)
+{
+    if (selector->platform_pricer.platform)
+        return ronde_platform_pricer_load(&selector->platform_pricer, count);
+    return (struct ronde_load){.count = count,
+                               .dtype = selector->options.dtype,
+                               .slot_bytes = selector->options.slot_bytes,
+                               .depth = selector->options.depth};
+}
+
+enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_t count,
+                                        struct ronde_decision *out_decision,
+                                        struct ronde_error *error)
+{
+    struct ronde_decision decision = {.load = load_of(selector, count)};
+    const enum ronde_status status = ronde_choice_price(&selector->choice, &decision.load,
+                                                        &selector->pricer, selector->quotes, error);
+    if (status != RONDE_OK)
+        return status;
+    decision.best = ronde_choice_best(&selector->choice, selector->quotes, RONDE_NONE);
+    decision.second = ronde_choice_best(&selector->choice, selector->quotes, decision.best);
+    if (decision.best == RONDE_NONE)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "nobody knows how fast any algorithm of %s is: name one with -a",
+                          ronde_collective_text(selector->choice.candidates[0].request.collective));
+    *out_decision = decision;
+    return RONDE_OK;
+}
