@@ -5,6 +5,7 @@
 #include "ronde/split.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,6 +20,18 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+/* A mutex would take two such exchanges, and every run asks what its buffers are. */
+static void lock(struct ronde_registered_memory *registered)
+{
+    while (__atomic_exchange_n(&registered->is_locked, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void unlock(struct ronde_registered_memory *registered)
+{
+    __atomic_store_n(&registered->is_locked, false, __ATOMIC_RELEASE);
+}
 
 static uint64_t page_bytes(void)
 {
@@ -65,19 +78,20 @@ static unsigned char *map_most(int fd, uint64_t *io_bytes)
 static bool open_registered(struct ronde_registered_memory *registered)
 {
     uint64_t bytes = ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
-    registered->fd = memfd_create("ronde-heap", MFD_CLOEXEC);
-    if (registered->fd < 0)
+    const int fd = memfd_create("ronde-heap", MFD_CLOEXEC);
+    if (fd < 0)
         return false;
-    registered->start =
-        ftruncate(registered->fd, (off_t)bytes) == 0 ? map_most(registered->fd, &bytes) : NULL;
-    if (!registered->start) {
-        close(registered->fd);
+    unsigned char *start = ftruncate(fd, (off_t)bytes) == 0 ? map_most(fd, &bytes) : NULL;
+    if (!start) {
+        close(fd);
         return false;
     }
+    registered->fd = fd;
     registered->bytes = bytes;
-    registered->descriptor->start = (uint64_t)(uintptr_t)registered->start;
+    registered->descriptor->start = (uint64_t)(uintptr_t)start;
     registered->descriptor->process = (int32_t)getpid();
-    registered->descriptor->fd = registered->fd;
+    registered->descriptor->fd = fd;
+    __atomic_store_n(&registered->start, start, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -113,28 +127,27 @@ static bool populate(const struct ronde_registered_memory *registered, uint64_t 
     return false;
 }
 
-static void *take_block(struct ronde_registered_memory *registered, uint64_t wanted)
+/* Under the lock: a range that no block has, as a block of its own. */
+static bool reserve(struct ronde_registered_memory *registered, uint64_t wanted,
+                    struct ronde_registered_block *out_block)
 {
     size_t at = 0;
     uint64_t first = 0;
     if (!registered->start && !open_registered(registered))
-        return NULL;
+        return false;
     if (wanted > registered->bytes || registered->is_frozen)
-        return NULL;
+        return false;
     const uint64_t bytes = ronde_round_up(wanted, page_bytes());
     if (!find_gap(registered, bytes, &at, &first) ||
         !ronde_mem_grow(registered->mem, (void **)&registered->blocks, &registered->block_capacity,
-                        registered->block_count + 1, sizeof *registered->blocks) ||
-        !populate(registered, first, bytes))
-        return NULL;
+                        registered->block_count + 1, sizeof *registered->blocks))
+        return false;
     memmove(&registered->blocks[at + 1], &registered->blocks[at],
             (registered->block_count - at) * sizeof *registered->blocks);
-    registered->blocks[at] = (struct ronde_registered_block){first, first + bytes};
+    *out_block = (struct ronde_registered_block){first, first + bytes};
+    registered->blocks[at] = *out_block;
     registered->block_count++;
-    /* A rank that receives an offer of data here reads a length that covers it. */
-    if (first + bytes > registered->descriptor->bytes)
-        __atomic_store_n(&registered->descriptor->bytes, first + bytes, __ATOMIC_RELEASE);
-    return registered->start + first;
+    return true;
 }
 
 /* The block that contains an offset, or block_count. */
@@ -148,17 +161,50 @@ static size_t find_block(const struct ronde_registered_memory *registered, uint6
                : registered->block_count;
 }
 
-static void give_block(struct ronde_registered_memory *registered, const void *block)
+/* Under the lock: the block's range is free. */
+static void drop(struct ronde_registered_memory *registered, uint64_t first)
 {
-    const size_t at =
-        find_block(registered, (uint64_t)((const unsigned char *)block - registered->start));
-    if (at == registered->block_count || registered->is_frozen)
-        return;
-    const struct ronde_registered_block gone = registered->blocks[at];
+    const size_t at = find_block(registered, first);
     registered->block_count--;
     memmove(&registered->blocks[at], &registered->blocks[at + 1],
             (registered->block_count - at) * sizeof *registered->blocks);
-    (void)madvise(registered->start + gone.first, (size_t)(gone.end - gone.first), MADV_REMOVE);
+}
+
+static void *take_block(struct ronde_registered_memory *registered, uint64_t wanted)
+{
+    struct ronde_registered_block block = {0, 0};
+    lock(registered);
+    const bool is_reserved = reserve(registered, wanted, &block);
+    unlock(registered);
+    if (!is_reserved)
+        return NULL;
+    const bool is_populated = populate(registered, block.first, block.end - block.first);
+    lock(registered);
+    if (!is_populated)
+        drop(registered, block.first);
+    /* A rank that receives an offer of data here reads a length that covers it. */
+    else if (block.end > registered->descriptor->bytes)
+        __atomic_store_n(&registered->descriptor->bytes, block.end, __ATOMIC_RELEASE);
+    unlock(registered);
+    return is_populated ? registered->start + block.first : NULL;
+}
+
+static void give_block(struct ronde_registered_memory *registered, const void *start)
+{
+    const uint64_t offset = (uint64_t)((const unsigned char *)start - registered->start);
+    struct ronde_registered_block block = {0, 0};
+    lock(registered);
+    const size_t at = find_block(registered, offset);
+    if (at < registered->block_count && !registered->is_frozen)
+        block = registered->blocks[at];
+    unlock(registered);
+    if (block.end == 0)
+        return;
+    /* No other thread gets the range before its pages are gone. */
+    (void)madvise(registered->start + block.first, (size_t)(block.end - block.first), MADV_REMOVE);
+    lock(registered);
+    drop(registered, block.first);
+    unlock(registered);
 }
 
 /* See ronde_resize. */
@@ -186,17 +232,23 @@ void ronde_registered_memory_init(struct ronde_registered_memory *registered,
 
 void ronde_registered_memory_freeze(struct ronde_registered_memory *registered)
 {
+    lock(registered);
     registered->is_frozen = true;
+    unlock(registered);
 }
 
-bool ronde_registered_memory_holds(const struct ronde_registered_memory *registered,
-                                   const void *start, uint64_t bytes)
+bool ronde_registered_memory_holds(struct ronde_registered_memory *registered, const void *start,
+                                   uint64_t bytes)
 {
-    const uint64_t offset = (uint64_t)(uintptr_t)start - (uint64_t)(uintptr_t)registered->start;
-    if (!registered->start || offset >= registered->bytes)
+    const unsigned char *base = __atomic_load_n(&registered->start, __ATOMIC_ACQUIRE);
+    const uint64_t offset = (uint64_t)(uintptr_t)start - (uint64_t)(uintptr_t)base;
+    if (!base || offset >= registered->bytes)
         return false;
+    lock(registered);
     const size_t at = find_block(registered, offset);
-    return at < registered->block_count && bytes <= registered->blocks[at].end - offset;
+    const bool holds = at < registered->block_count && bytes <= registered->blocks[at].end - offset;
+    unlock(registered);
+    return holds;
 }
 
 void ronde_registered_memory_close(struct ronde_registered_memory *registered)

@@ -4,6 +4,9 @@
  * Registered memory is an anonymous file (memfd), as long as the machine's memory, of which only used pages take any. Its
  * owner maps all of it and allocates whole pages; peers map, when they first read there, what has been used so far. A
  * descriptor in memory that all ranks share says where it is. A mapping outlives the process it came from.
+ *
+ * Any thread of the owner may allocate and free while another one runs programs, which ask what is registered: the list of
+ * blocks has a lock, which is never held while the system allocates or frees pages.
  */
 #ifndef RONDE_HW_SHM_REGISTERED_MEMORY_H
 #define RONDE_HW_SHM_REGISTERED_MEMORY_H
@@ -32,9 +35,10 @@ struct ronde_registered_memory {
     const struct ronde_mem *mem; /**< for the list of blocks */
     struct ronde_mem own;        /**< allocates from it */
     struct ronde_memory_descriptor *descriptor;
-    unsigned char *start; /**< NULL before the first allocation */
-    uint64_t bytes;
-    int fd;
+    unsigned char *start;                  /**< atomic: NULL before the first allocation */
+    uint64_t bytes;                        /**< written before start */
+    int fd;                                /**< likewise */
+    bool is_locked;                        /**< atomic: what follows is one thread's */
     struct ronde_registered_block *blocks; /**< in order */
     size_t block_count;
     size_t block_capacity;
@@ -47,8 +51,8 @@ void ronde_registered_memory_init(struct ronde_registered_memory *registered,
                                   const struct ronde_mem *mem);
 
 /** Whether so many bytes lie in one allocated block. */
-bool ronde_registered_memory_holds(const struct ronde_registered_memory *registered,
-                                   const void *start, uint64_t bytes);
+bool ronde_registered_memory_holds(struct ronde_registered_memory *registered, const void *start,
+                                   uint64_t bytes);
 
 /**
  * Allocates and frees nothing from now on: peers that have not received the failure yet may still write there.

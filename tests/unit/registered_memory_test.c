@@ -8,6 +8,7 @@
 #include "hw/shm/registered_memory.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -155,7 +156,7 @@ static void only_bytes_of_one_block_are_held(void)
     unsigned char *middle = take(&owner, page);
     const unsigned char *high = take(&owner, page);
     CU_ASSERT_PTR_NOT_NULL_FATAL(low);
-    const struct ronde_registered_memory *registered = &owner.registered;
+    struct ronde_registered_memory *registered = &owner.registered;
     CU_ASSERT_TRUE(ronde_registered_memory_holds(registered, low, page));
     CU_ASSERT_TRUE(ronde_registered_memory_holds(registered, low + page - 1, 1));
     CU_ASSERT_TRUE(ronde_registered_memory_holds(registered, low, 0));
@@ -304,6 +305,62 @@ static void a_descriptor_that_is_not_there_is_refused(void)
     CU_ASSERT_PTR_NULL(mapping.start);
 }
 
+#define TURNS 1500u
+#define KEPT 6u
+
+/* A thread that allocates and frees; what it wrote must still be there when it frees. */
+struct user {
+    pthread_t thread;
+    struct owner *owner;
+    unsigned char mark;
+    uint32_t wrong;
+};
+
+static void *use_blocks(void *self)
+{
+    struct user *user = self;
+    struct owner *owner = user->owner;
+    unsigned char *blocks[KEPT] = {NULL};
+    uint64_t bytes[KEPT] = {0};
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        const uint32_t k = turn % KEPT;
+        if (blocks[k]) {
+            user->wrong += blocks[k][0] != user->mark || blocks[k][bytes[k] - 1] != user->mark ||
+                           !ronde_registered_memory_holds(&owner->registered, blocks[k], bytes[k]);
+            give(owner, blocks[k], bytes[k]);
+        }
+        bytes[k] = 1 + (turn * 7919u + user->mark) % (4 * owner->page_bytes);
+        blocks[k] = take(owner, bytes[k]);
+        user->wrong += !blocks[k];
+        if (blocks[k]) {
+            user->wrong += blocks[k][0] != 0 || blocks[k][bytes[k] - 1] != 0;
+            blocks[k][0] = user->mark;
+            blocks[k][bytes[k] - 1] = user->mark;
+        }
+    }
+    for (uint32_t k = 0; k < KEPT; k++)
+        if (blocks[k])
+            give(owner, blocks[k], bytes[k]);
+    return NULL;
+}
+
+static void threads_take_and_give_at_once(void)
+{
+    struct owner owner;
+    struct user users[3];
+    open_owner(&owner, ronde_mem_default());
+    for (uint32_t k = 0; k < 3; k++) {
+        users[k] = (struct user){.owner = &owner, .mark = (unsigned char)(k + 1)};
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&users[k].thread, NULL, use_blocks, &users[k]), 0);
+    }
+    for (uint32_t k = 0; k < 3; k++) {
+        CU_ASSERT_EQUAL(pthread_join(users[k].thread, NULL), 0);
+        CU_ASSERT_EQUAL(users[k].wrong, 0);
+    }
+    CU_ASSERT_EQUAL(owner.registered.block_count, 0);
+    ronde_registered_memory_close(&owner.registered);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -318,6 +375,7 @@ int main(void)
         {"blocks_longer_than_the_machine_are_refused", blocks_longer_than_the_machine_are_refused},
         {"without_memory_for_its_list_no_block_is_taken",
          without_memory_for_its_list_no_block_is_taken},
+        {"threads_take_and_give_at_once", threads_take_and_give_at_once},
         {"a_mapping_shows_the_same_bytes_elsewhere", a_mapping_shows_the_same_bytes_elsewhere},
         {"a_mapping_finds_only_what_it_maps", a_mapping_finds_only_what_it_maps},
         {"a_mapping_grows_with_what_is_shown", a_mapping_grows_with_what_is_shown},

@@ -149,8 +149,8 @@ RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *com
  * from it.
  *
  * Blocks are whole pages, taken from the system at once; up to the machine's memory. Blocks must be freed before the
- * communicator is destroyed, and belong to the thread of the communicator. Where a transport has no such memory, the
- * communicator's own allocator. Owner: the communicator.
+ * communicator is destroyed. Any thread may allocate and free, also while operations are pending. Where a transport has no
+ * such memory, the communicator's own allocator. Owner: the communicator.
  *
  * After a failed run, ranks that have not yet received the failure may still write: what the run's buffers hold is
  * undefined until the communicator is destroyed. They may be freed at once; the allocator does not reuse that memory,
