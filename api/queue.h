@@ -133,14 +133,48 @@ bool ronde_request_drop(struct ronde_request *request);
 /** Waits for a request to be over. */
 void ronde_queue_await(struct ronde_request *request);
 
+/** How far a request is. */
+static inline enum ronde_request_stage ronde_request_stage_of(const struct ronde_request *request)
+{
+    return __atomic_load_n(&request->stage, __ATOMIC_ACQUIRE);
+}
+
+/** Sets it; of who drives, or under the lock. */
+static inline void ronde_request_set_stage(struct ronde_request *request,
+                                           enum ronde_request_stage stage)
+{
+    __atomic_store_n(&request->stage, stage, __ATOMIC_RELEASE);
+}
+
 /** Whether a request is over. */
 static inline bool ronde_request_is_over(const struct ronde_request *request)
 {
-    return __atomic_load_n(&request->stage, __ATOMIC_ACQUIRE) == RONDE_STAGE_OVER;
+    return ronde_request_stage_of(request) == RONDE_STAGE_OVER;
+}
+
+/** Whether a thread loads a program for the first operation. */
+static inline bool ronde_queue_is_loading(const struct ronde_queue *queue)
+{
+    return __atomic_load_n(&queue->is_loading, __ATOMIC_ACQUIRE);
+}
+
+/** The earliest deadline of any pending operation, 0 = none. */
+static inline double ronde_queue_earliest(const struct ronde_queue *queue)
+{
+    return (double)__atomic_load_n(&queue->earliest_ns, __ATOMIC_RELAXED);
 }
 
 /** Ends what is pending, and all use of the communicator. */
 void ronde_queue_close(struct ronde_queue *queue);
+
+/** The queue that a thread has entered, or loads for, and how often: what it then calls enters again. */
+struct ronde_inside {
+    struct ronde_queue *queue; /**< NULL = none */
+    uint32_t depth;
+};
+
+/** Says for the calling thread that it is inside a queue; returns what was said before, to be said again. */
+struct ronde_inside ronde_queue_set_inside(struct ronde_inside now);
 
 /** Waits until nothing is pending and drives the queue: until ronde_queue_leave no other thread does. */
 void ronde_queue_enter(struct ronde_queue *queue);
@@ -160,9 +194,23 @@ void ronde_queue_hurry(struct ronde_request *request, double deadline_ns);
 enum ronde_status ronde_queue_load(struct ronde_queue *queue, const struct ronde_kind *kind,
                                    struct ronde_error *error);
 
+/** The end of loading by a thread of its own: the first operation may begin, or has failed. Without the lock. */
+void ronde_queue_end_load(struct ronde_queue *queue, enum ronde_status status,
+                          const struct ronde_error *error);
+
+/** Moves on what is pending; returns whether that made a difference. While nothing is loaded. */
+bool ronde_queue_advance(struct ronde_queue *queue);
+
+/** The first operation is over. Without the lock. */
+void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
+                           const struct ronde_error *error);
+
 /** Moves the running program on; *out_done: it is over, well or not. Errors: the run's. */
 enum ronde_status ronde_queue_move_run(struct ronde_queue *queue, bool *out_done,
                                        struct ronde_error *error);
+
+/** Waits a moment, after a turn in which nothing moved. */
+void ronde_queue_rest(struct ronde_queue *queue);
 
 /** After a turn in which nothing moved: moves other queues on, or waits a moment. */
 void ronde_queue_idle(struct ronde_queue *queue);
