@@ -440,7 +440,7 @@ static void shm_wake(struct ronde_comm *comm)
 static bool is_in_registered(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
                              const struct ronde_launch *launch, bool is_input)
 {
-    const struct shm *shm = comm->wire_self;
+    struct shm *shm = comm->wire_self;
     const uint32_t blocks = is_input
                                 ? ronde_collective_in_blocks(schedule->collective, comm->ranks)
                                 : ronde_collective_out_blocks(schedule->collective, comm->ranks);
