@@ -1,6 +1,9 @@
 /* Random calls of the front door. See calls.h. */
 #include "api/calls.h"
 
+#include "api/thread.h"
+#include "support/suite.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +111,13 @@ enum ronde_status calls_run(const struct team_seat *seat, struct ronde_comm *com
         calls_check(seat, &one);
     calls_close(&one);
     return status;
+}
+
+bool calls_lack_threads(void)
+{
+    if (!ronde_has_threads)
+        suite_skip("this build has no threads (package libc6-dev, -DRONDE_CPU=ON)");
+    return !ronde_has_threads;
 }
 
 enum ronde_status calls_join(const struct team_seat *seat, struct ronde_comm **out_comm,

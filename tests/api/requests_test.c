@@ -3,6 +3,7 @@
  * in which they end before they are over.
  */
 #include "api/calls.h"
+#include "api/thread.h"
 #include "support/built_with.h"
 #include "support/suite.h"
 
@@ -31,6 +32,8 @@ static void by_both(team_part part, uint32_t ranks)
 {
     for (unsigned k = 0; k < RONDE_PROGRESS_COUNT; k++) {
         const enum ronde_progress progress = (enum ronde_progress)k;
+        if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
+            continue;
         CU_ASSERT_FATAL(team_run(ranks, part, &progress, results));
         team_expect(results, ranks, RONDE_OK);
         for (uint32_t rank = 0; rank < ranks; rank++)
@@ -141,6 +144,8 @@ static enum ronde_status mix_orders(const struct team_seat *seat, struct ronde_e
 
 static void communicators_are_called_and_waited_for_in_any_order(void)
 {
+    if (calls_lack_threads())
+        return;
     by_both(mix_orders, RANKS);
 }
 
@@ -175,6 +180,8 @@ static enum ronde_status call_in_groups(const struct team_seat *seat, struct ron
 
 static void a_group_starts_at_its_outermost_end(void)
 {
+    if (calls_lack_threads())
+        return;
     by_both(call_in_groups, RANKS);
 }
 
@@ -233,6 +240,8 @@ static enum ronde_status call_back(const struct team_seat *seat, struct ronde_er
 
 static void callbacks_are_called_once_and_may_call(void)
 {
+    if (calls_lack_threads())
+        return;
     CU_ASSERT_FATAL(team_run(RANKS, call_back, NULL, results));
     team_expect(results, RANKS, RONDE_OK);
 }
@@ -301,6 +310,8 @@ static enum ronde_status work_in_threads(const struct team_seat *seat, struct ro
 
 static void threads_work_in_overlapping_groups(void)
 {
+    if (calls_lack_threads())
+        return;
     by_both(work_in_threads, 4);
 }
 
@@ -385,6 +396,8 @@ static enum ronde_status look_at_the_thread(const struct team_seat *seat, struct
 
 static void the_thread_sleeps_while_nothing_is_pending(void)
 {
+    if (calls_lack_threads())
+        return;
     if (strcmp(RONDE_SANITIZE, "thread") == 0) {
         suite_skip("ThreadSanitizer has a thread of its own, which runs now and then");
         return;
