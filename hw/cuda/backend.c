@@ -314,6 +314,23 @@ enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ro
     return ronde_cuda_program_start(program, streams, error);
 }
 
+enum ronde_status ronde_cuda_is_captured(const void *self, void *stream, bool *out_captured,
+                                         struct ronde_error *error)
+{
+    const struct ronde_gpu *gpu = ronde_cuda_gpu(self, 0);
+    return gpu->is_captured(gpu->self, stream, out_captured, error);
+}
+
+enum ronde_status ronde_cuda_mark(void *self, void *const *streams, struct ronde_error *error)
+{
+    return ronde_cuda_program_mark(self, streams, error);
+}
+
+enum ronde_status ronde_cuda_is_past(void *self, bool *out_past, struct ronde_error *error)
+{
+    return ronde_cuda_program_is_past(self, out_past, error);
+}
+
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)
 {
     const enum ronde_status status = ronde_cuda_program_poll_peers(self, error);

@@ -86,6 +86,13 @@ struct ronde_gpu {
     /** Enqueues a call of a host function in the stream, or the queue; the function uses no device. Errors: DEVICE. */
     enum ronde_status (*call)(void *queue, void *stream, void (*function)(void *self), void *self,
                               struct ronde_error *error);
+    /** Whether a caller's stream is being captured: then it runs nothing yet. Errors: DEVICE. */
+    enum ronde_status (*is_captured)(void *self, void *stream, bool *out_captured,
+                                     struct ronde_error *error);
+    /** Marks how far a caller's stream, which is not captured, is by now; the mark before is forgotten. Errors: DEVICE. */
+    enum ronde_status (*mark)(void *queue, void *stream, struct ronde_error *error);
+    /** Whether all work before the mark is over; never blocks. Errors: DEVICE. */
+    enum ronde_status (*is_past)(void *queue, bool *out_past, struct ronde_error *error);
     /** Whether the kernel is over; never blocks. Errors: DEVICE. */
     enum ronde_status (*is_over)(void *queue, bool *out_over, struct ronde_error *error);
     /** Waits for all work of the queue; the kernel's time, unless out_elapsed_ns is NULL. Errors: DEVICE. */

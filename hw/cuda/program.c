@@ -401,6 +401,31 @@ enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program,
     return status;
 }
 
+enum ronde_status ronde_cuda_program_mark(struct ronde_cuda_program *program, void *const *streams,
+                                          struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
+        status = program->parts[p].gpu->mark(program->parts[p].queue, streams[p], error);
+    return status;
+}
+
+enum ronde_status ronde_cuda_program_is_past(struct ronde_cuda_program *program, bool *out_past,
+                                             struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    struct ronde_error later = {0};
+    *out_past = true;
+    /* Check returns the error; it stops the kernels here. The progress thread sees failures itself. */
+    if (program->progress)
+        *out_past = ronde_cuda_progress_is_idle(program->progress);
+    else
+        (void)ronde_cuda_program_poll_peers(program, &later);
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_past; p++)
+        status = program->parts[p].gpu->is_past(program->parts[p].queue, out_past, error);
+    return status;
+}
+
 /* Other processes may be lost at any time, so this polls the control channel too instead of blocking. */
 static void await(struct ronde_cuda_program *program)
 {

@@ -14,6 +14,7 @@ struct queue {
     cudaStream_t stream;
     cudaEvent_t started;
     cudaEvent_t ended;
+    cudaEvent_t mark; /* in a stream of the caller's */
     uint32_t *words;
     bool has_kernel; /* the events were recorded */
 };
@@ -148,6 +149,8 @@ static void close_queue(void *self)
         (void)cudaEventDestroy(queue->started);
     if (queue->ended)
         (void)cudaEventDestroy(queue->ended);
+    if (queue->mark)
+        (void)cudaEventDestroy(queue->mark);
     if (queue->words)
         (void)cudaFreeHost(queue->words);
     ronde_device_leave(queue->device, before);
@@ -169,6 +172,8 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
         result = cudaEventCreate(&queue->started);
     if (result == cudaSuccess)
         result = cudaEventCreate(&queue->ended);
+    if (result == cudaSuccess)
+        result = cudaEventCreateWithFlags(&queue->mark, cudaEventDisableTiming);
     if (result == cudaSuccess)
         result = cudaHostAlloc((void **)&queue->words, 2 * sizeof *queue->words,
                                cudaHostAllocMapped | cudaHostAllocPortable);
@@ -272,6 +277,34 @@ static enum ronde_status call(void *self, void *stream, void (*function)(void *s
     return ronde_device_check(result, "enqueueing a call", error);
 }
 
+static enum ronde_status is_captured(void *self, void *stream, bool *out_captured,
+                                     struct ronde_error *error)
+{
+    enum cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
+    const int before = ronde_device_enter(self);
+    const cudaError_t result = cudaStreamIsCapturing((cudaStream_t)stream, &state);
+    ronde_device_leave(self, before);
+    *out_captured = state != cudaStreamCaptureStatusNone;
+    return ronde_device_check(result, "asking for a capture", error);
+}
+
+static enum ronde_status mark(void *self, void *stream, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    const int before = ronde_device_enter(queue->device);
+    const cudaError_t result = cudaEventRecord(queue->mark, (cudaStream_t)stream);
+    ronde_device_leave(queue->device, before);
+    return ronde_device_check(result, "recording an event", error);
+}
+
+static enum ronde_status is_past(void *self, bool *out_past, struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    const cudaError_t result = cudaEventQuery(queue->mark);
+    *out_past = result != cudaErrorNotReady;
+    return *out_past ? ronde_device_check(result, "running the stream", error) : RONDE_OK;
+}
+
 static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
 {
     const struct queue *queue = self;
@@ -331,6 +364,9 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .words = words,
                                      .start = start,
                                      .call = call,
+                                     .is_captured = is_captured,
+                                     .mark = mark,
+                                     .is_past = is_past,
                                      .is_over = is_over,
                                      .finish = finish};
     enum ronde_status status = check_device(device, error);

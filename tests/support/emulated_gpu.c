@@ -262,6 +262,25 @@ static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde
     return RONDE_OK;
 }
 
+static enum ronde_status is_captured(void *self, void *stream, bool *out_captured,
+                                     struct ronde_error *error)
+{
+    (void)self;
+    (void)stream;
+    (void)error;
+    *out_captured = false;
+    return RONDE_OK;
+}
+
+/* What a stream has is in the queue. */
+static enum ronde_status mark(void *self, void *stream, struct ronde_error *error)
+{
+    (void)self;
+    (void)stream;
+    (void)error;
+    return RONDE_OK;
+}
+
 /* A device in a machine that has room for it. */
 static const struct ronde_gpu *open_in(struct emulated_machine *machine,
                                        const struct emulated_options *options)
@@ -288,6 +307,9 @@ static const struct ronde_gpu *open_in(struct emulated_machine *machine,
                                      .words = words,
                                      .start = start,
                                      .call = call,
+                                     .is_captured = is_captured,
+                                     .mark = mark,
+                                     .is_past = is_over,
                                      .is_over = is_over,
                                      .finish = finish};
     emulated_memory_init(device);

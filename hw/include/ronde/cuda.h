@@ -120,6 +120,20 @@ RONDE_API uint32_t ronde_device_program_of(const void *program, uint32_t rank);
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_enqueue(void *program, void *const *streams,
                                                                 struct ronde_error *error);
 
+/** Whether a stream of an open backend's first device is being captured. Errors: DEVICE. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_captured(const void *self, void *stream,
+                                                                    bool *out_captured,
+                                                                    struct ronde_error *error);
+
+/** Marks the end of all runs that were enqueued in these streams, none of which is being captured. Errors: DEVICE. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_mark(void *program, void *const *streams,
+                                                             struct ronde_error *error);
+
+/** Whether the runs before the mark are over, so that ronde_cuda_check tells how they ended; never blocks. A failure of
+ * another process ends them. Errors: DEVICE. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_past(void *program, bool *out_past,
+                                                                struct ronde_error *error);
+
 /**
  * After the streams were synchronised: whether all enqueued runs completed. Errors: TIMEOUT naming a rank, a lane and
  * what it waits for; the program must then be prepared again. DEVICE.
