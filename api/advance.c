@@ -1,5 +1,6 @@
 /* Moving pending operations on: loading, starting and running their programs. See queue.h. */
 #include "api/progress.h"
+#include "api/stream.h"
 
 #include "ronde/hw.h"
 
@@ -19,6 +20,8 @@ void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
     struct ronde_request *request = queue->first;
     ronde_lock_take(&queue->lock);
     __atomic_store_n(&queue->first, request->next, __ATOMIC_RELEASE);
+    if (ronde_request_stage_of(request) != RONDE_STAGE_IN_STREAM)
+        __atomic_store_n(&queue->on_host, queue->on_host - 1, __ATOMIC_RELEASE);
     if (!request->next)
         queue->last = NULL;
     if (request->deadline_ns > 0)
@@ -138,6 +141,8 @@ static bool advance_first(struct ronde_queue *queue)
     bool is_done = false;
     if (!request)
         return false;
+    if (ronde_request_stage_of(request) == RONDE_STAGE_IN_STREAM)
+        return ronde_stream_advance(request);
     if (ronde_request_stage_of(request) == RONDE_STAGE_WAITING) {
         begin(queue, request);
         return true;
@@ -172,6 +177,8 @@ void ronde_queue_rest(struct ronde_queue *queue)
         ronde_comm_run_rest(queue->running);
     else if (ronde_queue_has_messages(queue))
         ronde_comm_p2p_rest(queue->comm, queue->idle);
+    else if (queue->first)
+        ronde_thread_rest(queue->idle < RONDE_YIELDS ? 0 : RONDE_NAP_NS);
 }
 
 /* Nothing moved: other queues may, or the thread waits a moment. */

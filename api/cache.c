@@ -26,7 +26,7 @@ void ronde_cache_init(struct ronde_cache *cache, struct ronde_comm *comm)
                                   .ranks = ronde_comm_ranks(comm)};
 }
 
-static void drop_schedule(struct ronde_cache *cache, struct ronde_shared_schedule *shared)
+void ronde_cache_give(struct ronde_cache *cache, struct ronde_shared_schedule *shared)
 {
     struct ronde_shared_schedule **at = &cache->schedules;
     if (--shared->uses > 0)
@@ -42,7 +42,7 @@ static void drop_program(struct ronde_cache *cache, uint32_t index)
 {
     struct ronde_cached_program *kept = &cache->kept[index];
     ronde_comm_unload(kept->program);
-    drop_schedule(cache, kept->shared);
+    ronde_cache_give(cache, kept->shared);
     cache->kept[index] = cache->kept[--cache->count];
     cache->last = 0;
 }
@@ -167,7 +167,7 @@ take_schedule(struct ronde_cache *cache, const struct ronde_kind *kind, const ch
 
 /* Names the schedule or the algorithm that the user wishes, or else the best. */
 static enum ronde_status
-name_algorithm(const struct ronde_cache *cache, const struct ronde_kind *kind,
+name_algorithm(const struct ronde_cache *cache, const struct ronde_kind *kind, const char *backend,
                char algorithm[RONDE_ALGORITHM_BYTES], struct ronde_error *error)
 {
     const struct ronde_wish *wish = &cache->wishes[ronde_kind_collective(kind)];
@@ -178,13 +178,14 @@ name_algorithm(const struct ronde_cache *cache, const struct ronde_kind *kind,
     const char *name = given ? given->algorithm : wish->algorithm;
     ronde_mem_free(cache->mem, sources, cache->ranks, sizeof *sources);
     if (name[0] == '\0')
-        return ronde_choose(cache->comm, kind, cache->mem, algorithm, error);
+        return ronde_choose(cache->comm, kind, backend, cache->mem, algorithm, error);
     snprintf(algorithm, RONDE_ALGORITHM_BYTES, "%s", name);
     return RONDE_OK;
 }
 
 /* What this rank brings to the meeting; the choice is rank 0's. */
-static struct meeting prepare_meeting(const struct ronde_cache *cache, const struct ronde_kind *kind)
+static struct meeting prepare_meeting(const struct ronde_cache *cache,
+                                      const struct ronde_kind *kind, const char *backend)
 {
     struct ronde_error error = {0};
     struct meeting mine;
@@ -193,7 +194,7 @@ static struct meeting prepare_meeting(const struct ronde_cache *cache, const str
     mine.digest = ronde_kind_digest(kind, cache->ranks);
     if (ronde_comm_rank(cache->comm) != 0)
         return mine;
-    mine.status = (uint32_t)name_algorithm(cache, kind, mine.algorithm, &error);
+    mine.status = (uint32_t)name_algorithm(cache, kind, backend, mine.algorithm, &error);
     snprintf(mine.why, sizeof mine.why, "%.255s", error.message);
     return mine;
 }
@@ -233,9 +234,10 @@ static enum ronde_status compare(const struct ronde_cache *cache, const struct m
 }
 
 static enum ronde_status meet(struct ronde_cache *cache, const struct ronde_kind *kind,
-                              char algorithm[RONDE_ALGORITHM_BYTES], struct ronde_error *error)
+                              const char *backend, char algorithm[RONDE_ALGORITHM_BYTES],
+                              struct ronde_error *error)
 {
-    const struct meeting mine = prepare_meeting(cache, kind);
+    const struct meeting mine = prepare_meeting(cache, kind, backend);
     struct meeting *all = ronde_mem_new(cache->mem, cache->ranks, sizeof *all);
     if (!all) {
         /* The others wait for this rank: it cannot go without a word. */
@@ -256,9 +258,8 @@ static enum ronde_status meet(struct ronde_cache *cache, const struct ronde_kind
     return status;
 }
 
-/* Ranks go on together or not at all: every one returns the first rank's error that has one. */
-static enum ronde_status agree(struct ronde_cache *cache, enum ronde_status status,
-                               const struct ronde_error *why, struct ronde_error *error)
+enum ronde_status ronde_cache_agree(struct ronde_cache *cache, enum ronde_status status,
+                                    const struct ronde_error *why, struct ronde_error *error)
 {
     struct outcome mine;
     struct outcome *all = ronde_mem_new(cache->mem, cache->ranks, sizeof *all);
@@ -289,23 +290,39 @@ static void make_room(struct ronde_cache *cache)
     drop_program(cache, oldest);
 }
 
-enum ronde_status ronde_cache_load(struct ronde_cache *cache, const struct ronde_kind *kind,
+enum ronde_status ronde_cache_take(struct ronde_cache *cache, const struct ronde_kind *kind,
+                                   const char *backend, struct ronde_shared_schedule **out_shared,
                                    struct ronde_error *error)
 {
     char algorithm[RONDE_ALGORITHM_BYTES];
     struct ronde_shared_schedule *shared = NULL;
-    struct ronde_comm_program *program = NULL;
     struct ronde_error why = {0};
-    enum ronde_status status = meet(cache, kind, algorithm, error);
+    *out_shared = NULL;
+    enum ronde_status status = meet(cache, kind, backend, algorithm, error);
     if (status != RONDE_OK)
         return status;
     const enum ronde_status own = take_schedule(cache, kind, algorithm, &shared, &why);
-    status = agree(cache, own, &why, error);
+    status = ronde_cache_agree(cache, own, &why, error);
+    if (status == RONDE_OK)
+        *out_shared = shared;
+    else if (shared)
+        ronde_cache_give(cache, shared);
+    return status;
+}
+
+enum ronde_status ronde_cache_load(struct ronde_cache *cache, const struct ronde_kind *kind,
+                                   struct ronde_error *error)
+{
+    struct ronde_shared_schedule *shared = NULL;
+    struct ronde_comm_program *program = NULL;
+    enum ronde_status status =
+        ronde_cache_take(cache, kind, ronde_transport_text(ronde_comm_transport(cache->comm)),
+                         &shared, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(cache->comm, shared->schedule, NULL, &program, error);
     if (status != RONDE_OK) {
         if (shared)
-            drop_schedule(cache, shared);
+            ronde_cache_give(cache, shared);
         return status;
     }
     make_room(cache);

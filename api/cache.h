@@ -64,6 +64,24 @@ struct ronde_cached_program *ronde_cache_find(struct ronde_cache *cache,
 enum ronde_status ronde_cache_load(struct ronde_cache *cache, const struct ronde_kind *kind,
                                    struct ronde_error *error);
 
+/**
+ * Meets the other ranks, agrees on an algorithm for a backend or transport, as tables name it, and takes its schedule, to
+ * be given back. Collective, and blocks. Errors: as ronde_cache_load.
+ */
+enum ronde_status ronde_cache_take(struct ronde_cache *cache, const struct ronde_kind *kind,
+                                   const char *backend, struct ronde_shared_schedule **out_shared,
+                                   struct ronde_error *error);
+
+/**
+ * After a step that each rank does alone, and whose error is in `why`: ranks go on together or not at all. Collective.
+ * Errors: on every rank those of the first rank that has one.
+ */
+enum ronde_status ronde_cache_agree(struct ronde_cache *cache, enum ronde_status status,
+                                    const struct ronde_error *why, struct ronde_error *error);
+
+/** Gives a schedule back, which is freed after its last use. */
+void ronde_cache_give(struct ronde_cache *cache, struct ronde_shared_schedule *shared);
+
 /** Unloads what was loaded for a collective: another wish than before decides from now on. */
 void ronde_cache_drop(struct ronde_cache *cache, enum ronde_collective collective);
 

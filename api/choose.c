@@ -23,8 +23,8 @@ struct ronde_compile_request ronde_kind_request(const struct ronde_kind *kind, u
 }
 
 enum ronde_status ronde_choose(const struct ronde_comm *comm, const struct ronde_kind *kind,
-                               const struct ronde_mem *mem, char algorithm[RONDE_ALGORITHM_BYTES],
-                               struct ronde_error *error)
+                               const char *backend, const struct ronde_mem *mem,
+                               char algorithm[RONDE_ALGORITHM_BYTES], struct ronde_error *error)
 {
     const uint32_t ranks = ronde_comm_ranks(comm);
     struct ronde_selection selection;
@@ -36,7 +36,7 @@ enum ronde_status ronde_choose(const struct ronde_comm *comm, const struct ronde
         .count = ronde_kind_bytes(kind),
         .dtype = RONDE_UINT8,
         .needs_v_form = ronde_kind_is_v(kind),
-        .backend = ronde_transport_text(ronde_comm_transport(comm)),
+        .backend = backend,
         .cores = ronde_comm_processors(comm),
         .is_one_host = ronde_comm_transport(comm) == RONDE_TRANSPORT_SHM,
     };

@@ -13,11 +13,11 @@ struct ronde_compile_request ronde_kind_request(const struct ronde_kind *kind, u
                                                 uint32_t *sources);
 
 /**
- * Chooses an algorithm for a kind on a communicator: by times measured on its transport where there are some, else by price
- * on a network that stands for it. Errors: UNSUPPORTED where no algorithm serves it; NO_MEMORY.
+ * Chooses an algorithm for a kind on a communicator: by times measured on a backend or transport, as tables name it, where
+ * there are some, else by price on a network that stands for it. Errors: UNSUPPORTED where no algorithm serves it; NO_MEMORY.
  */
 enum ronde_status ronde_choose(const struct ronde_comm *comm, const struct ronde_kind *kind,
-                               const struct ronde_mem *mem, char algorithm[RONDE_ALGORITHM_BYTES],
-                               struct ronde_error *error);
+                               const char *backend, const struct ronde_mem *mem,
+                               char algorithm[RONDE_ALGORITHM_BYTES], struct ronde_error *error);
 
 #endif

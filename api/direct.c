@@ -3,9 +3,8 @@
 
 #include "ronde/hw.h"
 
-/* Runs one program to its end. */
-static enum ronde_status run_here(struct ronde_queue *queue, const struct ronde_call *call,
-                                  uint64_t count, double deadline_ns, struct ronde_error *error)
+enum ronde_status ronde_queue_run_here(struct ronde_queue *queue, const struct ronde_call *call,
+                                       uint64_t count, double deadline_ns, struct ronde_error *error)
 {
     const struct ronde_kind kind = ronde_kind_of(call, count);
     const struct ronde_cached_program *kept = ronde_cache_find(&queue->cache, &kind);
@@ -39,11 +38,12 @@ static enum ronde_status perform(struct ronde_queue *queue, const struct ronde_c
     if (queue->failure.status != RONDE_OK)
         return ronde_queue_failed(queue, error);
     if (call->is_v && count == 0) {
-        status = run_here(queue, ronde_queue_agreement(queue, call), 1, deadline_ns, error);
+        status =
+            ronde_queue_run_here(queue, ronde_queue_agreement(queue, call), 1, deadline_ns, error);
         count = queue->agreed[1];
     }
     return status == RONDE_OK && !ronde_call_is_empty(call, count)
-               ? run_here(queue, call, count, deadline_ns, error)
+               ? ronde_queue_run_here(queue, call, count, deadline_ns, error)
                : status;
 }
 

@@ -1,5 +1,5 @@
 /* Operations that start together, and the one way in for all of them. See ronde/ronde.h. */
-#include "api/queue.h"
+#include "api/stream.h"
 
 /* The group that a thread has open: what was called in it, in order. */
 static _Thread_local struct {
@@ -43,6 +43,28 @@ static enum ronde_status begin(struct ronde_request *request, struct ronde_reque
     return out_request ? RONDE_OK : finish(request, error);
 }
 
+/* Enqueued before this returns, in groups as well: what the caller enqueues next must come after it. */
+static enum ronde_status start_in_stream(struct ronde_queue *queue, const struct ronde_call *call,
+                                         struct ronde_request **out_request,
+                                         struct ronde_error *error)
+{
+    struct ronde_request *request = NULL;
+    enum ronde_status status = ronde_queue_take(queue, call, &request, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_stream_start(request, error);
+    if (status != RONDE_OK) {
+        /* Both references: the caller's and the queue's, which has not seen it. */
+        ronde_request_free(request);
+        ronde_request_free(request);
+        return status;
+    }
+    if (!out_request)
+        return finish(request, error);
+    *out_request = request;
+    return RONDE_OK;
+}
+
 enum ronde_status ronde_start(struct ronde_comm *comm, const struct ronde_call *call,
                               struct ronde_request **out_request, struct ronde_error *error)
 {
@@ -56,9 +78,7 @@ enum ronde_status ronde_start(struct ronde_comm *comm, const struct ronde_call *
     if (status != RONDE_OK)
         return status;
     if (call->stream)
-        return ronde_fail(error, RONDE_UNAVAILABLE,
-                          "%s: a stream was given, and the communicator has no device",
-                          ronde_collective_text(call->collective));
+        return start_in_stream(queue, call, out_request, error);
     if (!out_request && group.depth == 0 && ronde_queue_run(queue, call, &status, error))
         return status;
     status = ronde_queue_take(queue, call, &request, error);

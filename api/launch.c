@@ -48,29 +48,35 @@ static enum ronde_status set_factor(struct ronde_queue *queue, const struct rond
     return RONDE_OK;
 }
 
+enum ronde_status ronde_queue_fill_launch(struct ronde_queue *queue, const struct ronde_call *call,
+                                          uint64_t count, struct ronde_launch *launch,
+                                          struct ronde_error *error)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(call->collective);
+    const bool is_root = call->root == queue->rank;
+    *launch = (struct ronde_launch){.count = count,
+                                    .dtype = call->dtype,
+                                    .op = traits->reduces ? call->op : RONDE_SUM,
+                                    .in = queue->in,
+                                    .out = queue->out};
+    if (call->collective == RONDE_BARRIER)
+        launch->dtype = RONDE_UINT8;
+    /* Buffers that only the root has are nothing elsewhere, whatever was given. */
+    queue->in[queue->rank] = traits->in_at_root && !is_root ? NULL : (void *)(uintptr_t)call->in;
+    queue->out[queue->rank] = traits->out_at_root && !is_root ? NULL : call->out;
+    const enum ronde_status status = set_blocks(queue, call, launch, error);
+    return status == RONDE_OK ? set_factor(queue, call, launch, error) : status;
+}
+
 enum ronde_status ronde_queue_launch(struct ronde_queue *queue,
                                      const struct ronde_cached_program *kept,
                                      const struct ronde_call *call, uint64_t count,
                                      double deadline_ns, struct ronde_error *error)
 {
-    const struct ronde_collective_traits *traits = ronde_collective_traits(call->collective);
-    const bool is_root = call->root == queue->rank;
-    struct ronde_launch launch = {.count = count,
-                                  .dtype = call->dtype,
-                                  .op = traits->reduces ? call->op : RONDE_SUM,
-                                  .in = queue->in,
-                                  .out = queue->out};
-    /* Buffers that only the root has are nothing elsewhere, whatever was given. */
-    queue->in[queue->rank] = traits->in_at_root && !is_root ? NULL : (void *)(uintptr_t)call->in;
-    queue->out[queue->rank] = traits->out_at_root && !is_root ? NULL : call->out;
-    enum ronde_status status = set_blocks(queue, call, &launch, error);
+    struct ronde_launch launch;
+    enum ronde_status status = ronde_queue_fill_launch(queue, call, count, &launch, error);
     if (status == RONDE_OK)
-        status = set_factor(queue, call, &launch, error);
-    if (status != RONDE_OK)
-        return status;
-    if (call->collective == RONDE_BARRIER)
-        launch.dtype = RONDE_UINT8;
-    status = ronde_comm_run(kept->program, &launch, error);
+        status = ronde_comm_run(kept->program, &launch, error);
     if (status != RONDE_OK)
         return status;
     if (deadline_ns > 0)

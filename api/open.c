@@ -13,7 +13,7 @@ static void close_queue(struct ronde_attachment *self)
 
 static void enter_queue(struct ronde_attachment *self)
 {
-    ronde_queue_enter((struct ronde_queue *)self);
+    ronde_queue_enter((struct ronde_queue *)self, false);
 }
 
 static void leave_queue(struct ronde_attachment *self)

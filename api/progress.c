@@ -1,10 +1,6 @@
 /* The progress thread. See progress.h. */
 #include "api/progress.h"
 
-/* Rounds over several queues in which nothing moved: so many that offer the processor, then naps of this length. */
-#define YIELDS 2000u
-#define NAP_NS UINT64_C(50000)
-
 /** Queues of one kind of progress. */
 struct ronde_progress_list {
     struct ronde_queue *first;
@@ -129,7 +125,7 @@ static void *work(void *unused)
         if (idle == 0)
             continue;
         ronde_lock_give(&progress.lock);
-        ronde_thread_rest(idle < YIELDS ? 0 : NAP_NS);
+        ronde_thread_rest(idle < RONDE_YIELDS ? 0 : RONDE_NAP_NS);
         ronde_lock_take(&progress.lock);
     }
     ronde_lock_give(&progress.lock);

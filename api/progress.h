@@ -7,6 +7,10 @@
 
 #include "api/queue.h"
 
+/** Turns in which nothing moved: so many that offer the processor, then naps of this length. */
+#define RONDE_YIELDS 2000u
+#define RONDE_NAP_NS UINT64_C(50000)
+
 /** Counts a queue among those that need the progress thread, and starts it with the first. Errors: those of a start. */
 enum ronde_status ronde_progress_acquire(struct ronde_error *error);
 

@@ -1,5 +1,6 @@
 /* Pending operations of a communicator. See queue.h. */
 #include "api/progress.h"
+#include "api/stream.h"
 
 /* While other queues need the calling thread, it looks at its own again after this long. */
 #define GLANCE_NS UINT64_C(1000000)
@@ -239,7 +240,14 @@ void ronde_queue_await(struct ronde_request *request)
     ronde_lock_give(&queue->lock);
 }
 
-void ronde_queue_enter(struct ronde_queue *queue)
+/* Whether something is pending that a thread which enters waits for. */
+static bool must_wait(const struct ronde_queue *queue, bool besides_streams)
+{
+    return besides_streams ? __atomic_load_n(&queue->on_host, __ATOMIC_ACQUIRE) > 0
+                           : __atomic_load_n(&queue->first, __ATOMIC_ACQUIRE) != NULL;
+}
+
+void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams)
 {
     if (inside.queue == queue) {
         inside.depth++;
@@ -247,10 +255,9 @@ void ronde_queue_enter(struct ronde_queue *queue)
     }
     ronde_lock_take(&queue->lock);
     count_waiter(queue, 1);
-    while (start_driving(queue, NULL) && queue->first) {
+    while (start_driving(queue, NULL) && must_wait(queue, besides_streams)) {
         ronde_lock_give(&queue->lock);
-        while (__atomic_load_n(&queue->first, __ATOMIC_ACQUIRE) && !ronde_queue_is_loading(queue) &&
-               !queue->called)
+        while (must_wait(queue, besides_streams) && !ronde_queue_is_loading(queue) && !queue->called)
             if (!ronde_queue_advance(queue))
                 ronde_queue_idle(queue);
         ronde_queue_stop_driving(queue);
@@ -283,8 +290,16 @@ bool ronde_queue_tend(struct ronde_queue *queue)
 }
 
 /* Under the lock. */
+static void count_on_host(struct ronde_queue *queue, const struct ronde_request *request)
+{
+    if (ronde_request_stage_of(request) != RONDE_STAGE_IN_STREAM)
+        __atomic_store_n(&queue->on_host, queue->on_host + 1, __ATOMIC_RELEASE);
+}
+
+/* Under the lock. */
 static void add_last(struct ronde_queue *queue, struct ronde_request *request)
 {
+    count_on_host(queue, request);
     if (queue->last)
         queue->last->next = request;
     else
@@ -328,6 +343,15 @@ void ronde_queue_append(struct ronde_request *request)
     ronde_queue_stop_driving(queue);
 }
 
+void ronde_queue_append_stream(struct ronde_request *request)
+{
+    struct ronde_queue *queue = request->queue;
+    ronde_lock_take(&queue->lock);
+    ronde_request_set_stage(request, RONDE_STAGE_IN_STREAM);
+    add_last(queue, request);
+    ronde_lock_give(&queue->lock);
+}
+
 /* Waits until no thread is on the communicator, and keeps all from it. Under the lock. */
 static void drive_for_ever(struct ronde_queue *queue)
 {
@@ -357,6 +381,8 @@ void ronde_queue_close(struct ronde_queue *queue)
         (void)ronde_fail(&queue->failure, RONDE_TIMEOUT,
                          "rank %u destroyed the communicator before its operations were over",
                          queue->rank);
+    if (queue->streams)
+        ronde_streams_stop(queue);
     while (queue->first)
         ronde_queue_end_first(queue, queue->failure.status, &queue->failure);
     ronde_queue_end_messages(queue, &queue->failure);
@@ -364,6 +390,7 @@ void ronde_queue_close(struct ronde_queue *queue)
     queue->called = NULL;
     call_all(called);
     const struct ronde_inside before = ronde_queue_set_inside((struct ronde_inside){queue, 1});
+    ronde_streams_close(queue);
     ronde_cache_fini(&queue->cache);
     (void)ronde_queue_set_inside(before);
 }

@@ -14,10 +14,11 @@
 
 /** How far an operation is. */
 enum ronde_request_stage {
-    RONDE_STAGE_WAITING,  /**< it has not begun, or its next part has not */
-    RONDE_STAGE_RUNNING,  /**< its program runs */
-    RONDE_STAGE_AGREEING, /**< the longest block of all ranks is being found out */
-    RONDE_STAGE_OVER      /**< it has a status */
+    RONDE_STAGE_WAITING,   /**< it has not begun, or its next part has not */
+    RONDE_STAGE_RUNNING,   /**< its program runs */
+    RONDE_STAGE_AGREEING,  /**< the longest block of all ranks is being found out */
+    RONDE_STAGE_IN_STREAM, /**< it is in a stream of the caller's */
+    RONDE_STAGE_OVER       /**< it has a status */
 };
 
 /** See ronde/ronde.h. */
@@ -39,7 +40,8 @@ struct ronde_request {
     uint64_t tag;                 /**< likewise */
     struct ronde_p2p *p2p;        /**< likewise, once it was posted */
     struct ronde_p2p_status came; /**< likewise, once it is over */
-    bool is_waited;               /**< of a group, at whose end it is waited for */
+    struct ronde_stream_launch *launch; /**< of an operation in a stream: what was enqueued, NULL = nothing */
+    bool is_waited;                     /**< of a group, at whose end it is waited for */
     uint32_t *out_source; /**< of one of these: where the rank goes whose message came, or NULL */
     struct ronde_request *beside; /**< the next of these */
     ronde_complete callback;      /**< under the lock; NULL = none, or called */
@@ -64,6 +66,7 @@ struct ronde_queue {
     uint32_t waiters;    /**< under the lock, read without: threads that want to drive it */
     struct ronde_request *first; /**< pending; written under the lock, read without by who drives */
     struct ronde_request *last;
+    uint32_t on_host; /**< atomic: pending operations that are in no stream; written under the lock */
     struct ronde_request *fresh;  /**< under the lock, looked at without: messages to be posted */
     struct ronde_request *newest; /**< under the lock: the last of these */
     struct ronde_request *posted; /**< of who drives or loads: messages under way */
@@ -89,6 +92,7 @@ struct ronde_queue {
     struct ronde_call agreement;           /**< what finds out the longest block */
     uint64_t agreed[2];                    /**< of this rank, of all */
     char algorithm[RONDE_ALGORITHM_BYTES]; /**< of who drives: what ran last */
+    struct ronde_streams *streams;         /**< of the communicator's device; NULL = it has none */
     struct ronde_kind load_kind;           /**< of the loading thread */
     enum ronde_status load_status;         /**< likewise */
     struct ronde_error load_error;         /**< likewise */
@@ -176,8 +180,11 @@ struct ronde_inside {
 /** Says for the calling thread that it is inside a queue; returns what was said before, to be said again. */
 struct ronde_inside ronde_queue_set_inside(struct ronde_inside now);
 
-/** Waits until nothing is pending and drives the queue: until ronde_queue_leave no other thread does. */
-void ronde_queue_enter(struct ronde_queue *queue);
+/**
+ * Waits until nothing is pending, operations in streams aside where these may be, and drives the queue: until
+ * ronde_queue_leave no other thread does.
+ */
+void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams);
 
 /** While a collective call waits for other ranks: moves messages on; whether it wants to be called again soon. */
 bool ronde_queue_tend(struct ronde_queue *queue);
@@ -211,6 +218,14 @@ enum ronde_status ronde_queue_move_run(struct ronde_queue *queue, bool *out_done
 
 /** Waits a moment, after a turn in which nothing moved. */
 void ronde_queue_rest(struct ronde_queue *queue);
+
+/** Loads a program if it has to, and runs it to its end. Errors: those of both. */
+enum ronde_status ronde_queue_run_here(struct ronde_queue *queue, const struct ronde_call *call,
+                                       uint64_t count, double deadline_ns,
+                                       struct ronde_error *error);
+
+/** Appends an operation that is in a stream. Without the lock. */
+void ronde_queue_append_stream(struct ronde_request *request);
 
 /** After a turn in which nothing moved: moves other queues on, or waits a moment. */
 void ronde_queue_idle(struct ronde_queue *queue);
@@ -248,6 +263,11 @@ bool ronde_queue_move_messages(struct ronde_queue *queue);
 void ronde_queue_end_messages(struct ronde_queue *queue, const struct ronde_error *why);
 
 /* launch.c: of the thread that drives. */
+
+/** Fills in the launch of a call whose blocks have `count` elements; tables are the queue's. Errors: NO_MEMORY. */
+enum ronde_status ronde_queue_fill_launch(struct ronde_queue *queue, const struct ronde_call *call,
+                                          uint64_t count, struct ronde_launch *launch,
+                                          struct ronde_error *error);
 
 /** Starts a loaded program for a call whose blocks have `count` elements. Errors: those of ronde_comm_run. */
 enum ronde_status ronde_queue_launch(struct ronde_queue *queue,

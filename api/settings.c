@@ -1,5 +1,5 @@
 /* What can be set for a communicator's operations. See ronde/ronde.h. */
-#include "api/queue.h"
+#include "api/stream.h"
 
 #include "ronde/schedules.h"
 
@@ -24,7 +24,7 @@ enum ronde_status ronde_comm_progress(struct ronde_comm *comm, enum ronde_progre
     const enum ronde_status status = ronde_queue_of(comm, &queue, error);
     if (status != RONDE_OK)
         return status;
-    ronde_queue_enter(queue);
+    ronde_queue_enter(queue, false);
     ronde_lock_take(&queue->lock);
     queue->progress = progress;
     ronde_lock_give(&queue->lock);
@@ -53,7 +53,8 @@ static enum ronde_status set_wish(struct ronde_comm *comm, enum ronde_collective
     const enum ronde_status status = ronde_queue_of(comm, &queue, error);
     if (status != RONDE_OK)
         return status;
-    ronde_queue_enter(queue);
+    ronde_queue_enter(queue, false);
+    ronde_streams_drop(queue, collective);
     ronde_cache_drop(&queue->cache, collective);
     queue->cache.wishes[collective] = *wish;
     ronde_queue_leave(queue);
@@ -100,7 +101,7 @@ void ronde_comm_algorithm(struct ronde_comm *comm, char text[RONDE_ALGORITHM_BYT
     text[0] = '\0';
     if (!ronde_comm_attachment(comm) || ronde_queue_of(comm, &queue, NULL) != RONDE_OK)
         return;
-    ronde_queue_enter(queue);
+    ronde_queue_enter(queue, false);
     memcpy(text, queue->algorithm, RONDE_ALGORITHM_BYTES);
     ronde_queue_leave(queue);
 }

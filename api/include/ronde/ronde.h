@@ -16,7 +16,7 @@
  * all_gather, and for gather at the root; out == in + rank * count for reduce_scatter, and for scatter at the root. Blocks
  * of the input of a reduce_scatter in place that are not this rank's may be destroyed. all_to_all and send_recv have none.
  *
- * `stream` is NULL for memory of the host. `out_request` NULL waits until the operation is over on this rank. Otherwise the
+ * `stream` is NULL for memory of the host; see ronde_comm_use_device for others. `out_request` NULL waits until the operation is over on this rank. Otherwise the
  * call returns at once and *out_request is the pending operation, which the caller frees with ronde_request_free; buffers,
  * and tables of blocks and of sources, must stay as they are until it is over. A call that fails sets *out_request to NULL
  * and has no effect; but other ranks that have made theirs wait for it, until their time limits.
@@ -288,6 +288,30 @@ enum ronde_progress {
 #undef RONDE_ENUMERATOR
         RONDE_PROGRESS_COUNT /**< number of kinds */
 };
+
+/**
+ * Gives a communicator a GPU of this machine, by its number among the visible ones. Operations that name a stream of it
+ * (cudaStream_t, not the legacy default stream) then run there: their buffers are memory of that GPU, and they follow what
+ * the stream had before. Collective: every rank has a GPU, or none.
+ *
+ * An operation with a stream has been enqueued when the call returns; its request is over when the stream is past it, and with
+ * out_request NULL the call waits for that. Ranks meet in every such call, by 32 bytes on the host, and the first time with
+ * these buffers for a preparation (milliseconds), which is kept for the last RONDE_KEPT_PROGRAMS launches; blocks of
+ * different lengths are prepared in every call. Operations of one communicator in several streams wait for each other on
+ * the host. In a group they are enqueued at once. A stream must not be captured: ronde/cuda.h has runs for CUDA graphs.
+ *
+ * Errors: UNAVAILABLE saying what is missing, on all ranks; BAD_ARGUMENT for a GPU that is not there, or a second one;
+ * NO_MEMORY; DEVICE; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_comm_use_device(struct ronde_comm *comm, uint32_t device, struct ronde_error *error);
+
+/**
+ * Memory of the communicator's GPU, which network adapters can access where driver and device allow it: like cudaMalloc, for
+ * operations with a stream. Blocks are whole multiples of 2 MiB, and must be freed before the communicator is destroyed.
+ * NULL without a GPU. Owner: the communicator.
+ */
+RONDE_API const struct ronde_mem *ronde_comm_device_mem(struct ronde_comm *comm);
 
 /**
  * Says who moves pending operations of a communicator on: by default the thread, which starts when the first operation is

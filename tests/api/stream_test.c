@@ -1,0 +1,473 @@
+/*
+ * Operations in streams of a device. The device is emulated, and so is what a stream promises: what is started in it begins
+ * when all before it is over.
+ */
+#include "api/calls.h"
+#include "support/emulated_gpu.h"
+#include "support/suite.h"
+
+#include "ronde/gpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct team_result results[TEAM_MAX];
+
+/* The one device of a process. */
+static struct {
+    const struct ronde_gpu *inner;
+    struct ronde_gpu gpu;
+    const unsigned char *first; /* the block the rank has there */
+    size_t bytes;
+    void *before; /* queue of what was started last in the stream; NULL = nothing was */
+    bool is_captured;
+    bool is_lazy; /* starts nothing */
+} device;
+
+/* Names of streams; nothing is read there. */
+static char streams[2];
+
+static enum ronde_status start(void *queue, void *stream, enum ronde_dtype dtype,
+                               const struct ronde_job *job, uint32_t blocks,
+                               struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    if (device.is_lazy)
+        return RONDE_OK;
+    if (stream && device.before && device.before != queue)
+        status = device.inner->finish(device.before, NULL, error);
+    device.before = stream ? queue : device.before;
+    return status == RONDE_OK ? device.inner->start(queue, stream, dtype, job, blocks, error)
+                              : status;
+}
+
+static void close_queue(void *queue)
+{
+    if (device.before == queue)
+        device.before = NULL;
+    device.inner->close_queue(queue);
+}
+
+static bool reaches(void *self, const void *memory, uint64_t bytes)
+{
+    const uintptr_t offset = (uintptr_t)memory - (uintptr_t)device.first;
+    (void)self;
+    return device.first && offset <= device.bytes && bytes <= device.bytes - offset;
+}
+
+static enum ronde_status is_captured(void *self, void *stream, bool *out_captured,
+                                     struct ronde_error *error)
+{
+    (void)self;
+    (void)stream;
+    (void)error;
+    *out_captured = device.is_captured;
+    return RONDE_OK;
+}
+
+uint32_t ronde_gpu_runtime(void)
+{
+    return 13000;
+}
+
+enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
+{
+    (void)why_not;
+    *out_count = 1;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
+{
+    memset(out_machine, 0, sizeof *out_machine);
+    out_machine->max_ranks = RONDE_MAX_RANKS;
+    return ronde_gpu_count(&out_machine->devices, why_not);
+}
+
+enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
+                                 const struct ronde_gpu **out_gpu, struct ronde_error *error)
+{
+    const struct emulated_options options = {.movers = 3, .resident = 4, .room_bytes = 4096};
+    (void)mem;
+    (void)number;
+    device.inner = emulated_gpu_open(&options);
+    if (!device.inner)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a device");
+    device.gpu = *device.inner;
+    device.gpu.start = start;
+    device.gpu.close_queue = close_queue;
+    device.gpu.is_captured = is_captured;
+    device.gpu.reaches = reaches;
+    *out_gpu = &device.gpu;
+    return RONDE_OK;
+}
+
+void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
+{
+    (void)mem;
+    if (gpu)
+        emulated_gpu_close(device.inner);
+    device.inner = NULL;
+}
+
+/* A rank with its device and a buffer there. */
+struct rank {
+    const struct team_seat *seat;
+    struct ronde_comm *comm;
+    int32_t *data;
+    size_t count;
+    uint32_t rank;
+    uint32_t ranks;
+};
+
+static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat, size_t count,
+                                   struct ronde_error *error)
+{
+    *rank = (struct rank){.seat = seat, .count = count};
+    enum ronde_status status = calls_join(seat, &rank->comm, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_use_device(rank->comm, 0, error);
+    if (status != RONDE_OK)
+        return status;
+    rank->rank = ronde_comm_rank(rank->comm);
+    rank->ranks = ronde_comm_ranks(rank->comm);
+    rank->data = ronde_mem_new(ronde_comm_device_mem(rank->comm), count, sizeof *rank->data);
+    device.first = (const unsigned char *)rank->data;
+    device.bytes = count * sizeof *rank->data;
+    return rank->data ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory of the device");
+}
+
+static void close_rank(struct rank *rank)
+{
+    if (rank->data)
+        ronde_mem_free(ronde_comm_device_mem(rank->comm), rank->data, rank->count,
+                       sizeof *rank->data);
+    ronde_comm_destroy(rank->comm);
+}
+
+static uint64_t writes(void)
+{
+    return emulated_gpu_counts(device.inner).writes;
+}
+
+/* Every collective with a reduction or copies of known results, each in place of its own, all pending at once. */
+static enum ronde_status chain(struct rank *rank, struct ronde_error *error)
+{
+    const uint32_t n = rank->ranks;
+    int32_t *data = rank->data;
+    struct ronde_request *requests[5] = {NULL};
+    void *stream = &streams[0];
+    /* sum of r + 1; all of them; turned by one; root's; its own again */
+    int32_t *sum = data, *all = data + 8, *turned = all + 8 * n, *last = turned + 8;
+    for (int k = 0; k < 8; k++)
+        sum[k] = (int32_t)(rank->rank + 1 + (uint32_t)k);
+    enum ronde_status status = ronde_all_reduce(rank->comm, sum, sum, 8, RONDE_INT32, RONDE_SUM,
+                                                stream, &requests[0], error);
+    if (status == RONDE_OK)
+        status = ronde_all_gather(rank->comm, sum, all, 8, RONDE_INT32, stream, &requests[1], error);
+    if (status == RONDE_OK)
+        status =
+            ronde_shift(rank->comm, all, turned, 8, RONDE_INT32, 1, stream, &requests[2], error);
+    if (status == RONDE_OK)
+        status = ronde_broadcast(rank->comm, turned, last, 8, RONDE_INT32, n - 1, stream,
+                                 &requests[3], error);
+    if (status == RONDE_OK)
+        status = ronde_barrier(rank->comm, stream, &requests[4], error);
+    for (int k = 5; k-- > 0;) {
+        if (status == RONDE_OK)
+            status = ronde_request_wait(requests[k], 0, error);
+        ronde_request_free(requests[k]);
+    }
+    const int32_t first = (int32_t)(n * (n + 1) / 2);
+    bool is_right = true;
+    for (int k = 0; k < 8; k++)
+        is_right = is_right && sum[k] == first + k * (int32_t)n &&
+                   all[8 * (n - 1) + (uint32_t)k] == sum[k] && turned[k] == sum[k] &&
+                   last[k] == sum[k];
+    (void)team_check(rank->seat, is_right, "a result of a chain");
+    return status;
+}
+
+static enum ronde_status run_chains(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    enum ronde_status status = open_rank(&rank, seat, 1000, error);
+    uint64_t before = 0;
+    if (status == RONDE_OK)
+        status = chain(&rank, error);
+    if (status == RONDE_OK)
+        before = writes();
+    for (int k = 0; k < 3 && status == RONDE_OK; k++)
+        status = chain(&rank, error);
+    (void)team_check(seat, status != RONDE_OK || writes() == before,
+                     "a launch that was prepared is prepared again");
+    close_rank(&rank);
+    return status;
+}
+
+static void pending_operations_follow_one_another_in_a_stream(void)
+{
+    for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+        CU_ASSERT_FATAL(team_run(ranks, run_chains, NULL, results));
+        team_expect(results, ranks, RONDE_OK);
+    }
+}
+
+/* Operations of the host, of one stream and of another, in turns: each has the result of the one before. */
+static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    enum ronde_status status = open_rank(&rank, seat, 16, error);
+    for (uint32_t turn = 0; turn < 12 && status == RONDE_OK; turn++) {
+        struct ronde_request *early = NULL;
+        rank.data[0] = (int32_t)turn;
+        status = ronde_all_reduce(rank.comm, rank.data, rank.data, 1, RONDE_INT32, RONDE_SUM,
+                                  &streams[turn % 2], &early, error);
+        ronde_request_free(early);
+        if (status == RONDE_OK)
+            status = calls_sum(seat, rank.comm, error);
+        /* The host's came after: the stream's is over. */
+        (void)team_check(seat, rank.data[0] == (int32_t)(turn * rank.ranks), "a sum in a stream");
+        if (status == RONDE_OK)
+            status = ronde_all_reduce(rank.comm, rank.data, rank.data + 1, 1, RONDE_INT32,
+                                      RONDE_MAX, &streams[0], NULL, error);
+        (void)team_check(seat, rank.data[1] == rank.data[0], "a call that waits");
+    }
+    close_rank(&rank);
+    return status;
+}
+
+static void host_and_streams_take_turns(void)
+{
+    CU_ASSERT_FATAL(team_run(2, take_turns, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+/* One rank has its data elsewhere each time, the other does not: they must prepare together. */
+static enum ronde_status move_buffers(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    enum ronde_status status = open_rank(&rank, seat, 400, error);
+    uint32_t prepared = 0;
+    for (uint32_t turn = 0; turn < 2 * RONDE_KEPT_PROGRAMS + 20 && status == RONDE_OK; turn++) {
+        int32_t *data = rank.data + (rank.rank == 0 ? 4 * (turn % 70) : 0);
+        const uint64_t before = writes();
+        data[0] = (int32_t)turn;
+        status = ronde_all_reduce(rank.comm, data, data, 1, RONDE_INT32, RONDE_SUM, &streams[0],
+                                  NULL, error);
+        (void)team_check(seat, data[0] == (int32_t)(turn * rank.ranks), "a sum");
+        prepared += writes() != before;
+    }
+    /* 70 launches in turns are more than are kept: each is gone before it comes again. */
+    (void)team_check(seat, prepared == 2 * RONDE_KEPT_PROGRAMS + 20, "preparations");
+    close_rank(&rank);
+    return status;
+}
+
+static void ranks_prepare_together_when_one_has_to(void)
+{
+    CU_ASSERT_FATAL(team_run(2, move_buffers, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+/* Blocks of different lengths, factors, and an algorithm of the caller's. */
+static enum ronde_status call_special(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    enum ronde_status status = open_rank(&rank, seat, 64, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint64_t counts[3] = {1, 2, 3};
+    const uint64_t offsets[3] = {0, 1, 3};
+    for (uint32_t turn = 0; turn < 3 && status == RONDE_OK; turn++) {
+        int32_t *mine = rank.data, *all = rank.data + 16;
+        for (uint32_t k = 0; k <= rank.rank; k++)
+            mine[k] = (int32_t)(100 * rank.rank + 10 * turn + k);
+        status = ronde_all_gather_v(rank.comm, mine, all, counts, offsets, RONDE_INT32, &streams[0],
+                                    NULL, error);
+        for (uint32_t r = 0; r < 3 && status == RONDE_OK; r++)
+            for (uint32_t k = 0; k < counts[r]; k++)
+                (void)team_check(seat, all[offsets[r] + k] == (int32_t)(100 * r + 10 * turn + k),
+                                 "a block");
+    }
+    for (int32_t factor = 1; factor < 4 && status == RONDE_OK; factor++) {
+        const struct ronde_call call = {.collective = RONDE_ALL_REDUCE,
+                                        .dtype = RONDE_INT32,
+                                        .op = RONDE_PREMUL_SUM,
+                                        .in = rank.data + 40,
+                                        .out = rank.data + 41,
+                                        .count = 1,
+                                        .factor = &factor,
+                                        .stream = &streams[0]};
+        rank.data[40] = 5;
+        status = ronde_start(rank.comm, &call, NULL, error);
+        (void)team_check(seat, rank.data[41] == 15 * factor, "a sum of products");
+    }
+    if (status == RONDE_OK)
+        status = ronde_comm_choose(rank.comm, RONDE_ALL_REDUCE, "tree", error);
+    rank.data[0] = 1;
+    if (status == RONDE_OK)
+        status = ronde_all_reduce(rank.comm, rank.data, rank.data, 1, RONDE_INT32, RONDE_SUM,
+                                  &streams[0], NULL, error);
+    (void)team_check(seat, rank.data[0] == 3, "a sum by a tree");
+    close_rank(&rank);
+    return status;
+}
+
+static void blocks_factors_and_algorithms_are_the_callers(void)
+{
+    CU_ASSERT_FATAL(team_run(3, call_special, NULL, results));
+    team_expect(results, 3, RONDE_OK);
+}
+
+/* What is refused on one rank is refused on all, and the communicator goes on. */
+static enum ronde_status give_wrong(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    int32_t of_host[4] = {0};
+    struct ronde_error why = {0};
+    struct ronde_error later = {0};
+    struct ronde_request *request = NULL;
+    enum ronde_status status = open_rank(&rank, seat, 16, error);
+    if (status != RONDE_OK)
+        return status;
+    int32_t *out = rank.rank == 1 ? of_host : rank.data;
+    (void)team_check(seat,
+                     ronde_all_reduce(rank.comm, rank.data, out, 4, RONDE_INT32, RONDE_SUM,
+                                      &streams[0], &request, &why) == RONDE_BAD_ARGUMENT &&
+                         !request && strstr(why.message, "not memory of the device"),
+                     why.message);
+    device.is_captured = true;
+    (void)team_check(seat,
+                     ronde_barrier(rank.comm, &streams[0], NULL, &later) == RONDE_UNSUPPORTED &&
+                         strstr(later.message, "captured"),
+                     later.message);
+    device.is_captured = false;
+    (void)team_check(seat, ronde_comm_use_device(rank.comm, 0, &why) == RONDE_BAD_ARGUMENT,
+                     "a second device");
+    rank.data[0] = 4;
+    status = ronde_all_reduce(rank.comm, rank.data, rank.data, 1, RONDE_INT32, RONDE_SUM,
+                              &streams[0], NULL, error);
+    (void)team_check(seat, rank.data[0] == 8, "a sum after refusals");
+    close_rank(&rank);
+    return status;
+}
+
+static void what_one_rank_cannot_do_none_does(void)
+{
+    CU_ASSERT_FATAL(team_run(2, give_wrong, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+/* Calls that differ are refused on both ranks. */
+static enum ronde_status call_differently(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct rank rank;
+    enum ronde_status status = open_rank(&rank, seat, 64, error);
+    if (status == RONDE_OK && rank.rank == 0)
+        status = ronde_all_gather(rank.comm, rank.data, rank.data + 8, 2, RONDE_INT32, &streams[0],
+                                  NULL, error);
+    else if (status == RONDE_OK)
+        status = ronde_all_reduce(rank.comm, rank.data, rank.data, 2, RONDE_INT32, RONDE_SUM,
+                                  &streams[0], NULL, error);
+    close_rank(&rank);
+    return status;
+}
+
+static void different_calls_are_refused_on_all(void)
+{
+    CU_ASSERT_FATAL(team_run(2, call_differently, NULL, results));
+    team_expect(results, 2, RONDE_REJECTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[1].message, "rank 0 calls all_gather"));
+}
+
+/* Ends of rank 0's operation, whose kernel waits for rank 1's, which never starts. */
+enum end { END_ABORT, END_DESTROY, END_LIMIT, END_KINDS };
+
+static enum ronde_status hang_back(struct rank *rank, bool aborts, struct ronde_error *error)
+{
+    device.is_lazy = true;
+    enum ronde_status status = ronde_all_reduce(rank->comm, rank->data, rank->data, 4, RONDE_INT32,
+                                                RONDE_SUM, &streams[0], NULL, error);
+    if (aborts)
+        ronde_comm_abort(rank->comm);
+    return status == RONDE_OK ? ronde_barrier(rank->comm, NULL, NULL, error) : status;
+}
+
+static enum ronde_status end_early(const struct team_seat *seat, struct ronde_error *error)
+{
+    const enum end *end = seat->self;
+    struct rank rank;
+    struct ronde_request *request = NULL;
+    enum ronde_status status = open_rank(&rank, seat, 16, error);
+    if (status == RONDE_OK && rank.rank == 1)
+        status = hang_back(&rank, *end == END_ABORT, error);
+    else if (status == RONDE_OK)
+        status = ronde_all_reduce(rank.comm, rank.data, rank.data, 4, RONDE_INT32, RONDE_SUM,
+                                  &streams[0], &request, error);
+    if (request && *end != END_DESTROY)
+        status = ronde_request_wait(request, *end == END_LIMIT ? 100000000 : 0, error);
+    close_rank(&rank);
+    if (request && *end == END_DESTROY)
+        status = ronde_request_wait(request, 0, error);
+    ronde_request_free(request);
+    return status;
+}
+
+static void operations_in_streams_end_with_their_communicator(void)
+{
+    for (unsigned k = 0; k < END_KINDS; k++) {
+        const enum end end = (enum end)k;
+        CU_ASSERT_FATAL(team_run(2, end_early, &end, results));
+        team_expect(results, 2, RONDE_TIMEOUT);
+    }
+}
+
+static enum ronde_status have_no_device(const struct team_seat *seat, struct ronde_error *error)
+{
+    struct ronde_comm *comm = NULL;
+    struct ronde_error why = {0};
+    enum ronde_status status = calls_join(seat, &comm, error);
+    (void)team_check(seat, status != RONDE_OK || !ronde_comm_device_mem(comm),
+                     "memory of no device");
+    if (status == RONDE_OK)
+        (void)team_check(seat,
+                         ronde_barrier(comm, &streams[0], NULL, &why) == RONDE_UNAVAILABLE &&
+                             strstr(why.message, "ronde_comm_use_device"),
+                         why.message);
+    /* On one rank alone. */
+    if (status == RONDE_OK)
+        (void)team_check(seat,
+                         ronde_comm_use_device(comm, seat->join.rank == 1 ? 7 : 0, &why) ==
+                             RONDE_BAD_ARGUMENT,
+                         why.message);
+    if (status == RONDE_OK)
+        status = calls_sum(seat, comm, error);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void a_stream_without_a_device_is_refused(void)
+{
+    CU_ASSERT_FATAL(team_run(2, have_no_device, NULL, results));
+    team_expect(results, 2, RONDE_OK);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"pending_operations_follow_one_another_in_a_stream",
+         pending_operations_follow_one_another_in_a_stream},
+        {"host_and_streams_take_turns", host_and_streams_take_turns},
+        {"ranks_prepare_together_when_one_has_to", ranks_prepare_together_when_one_has_to},
+        {"blocks_factors_and_algorithms_are_the_callers",
+         blocks_factors_and_algorithms_are_the_callers},
+        {"what_one_rank_cannot_do_none_does", what_one_rank_cannot_do_none_does},
+        {"different_calls_are_refused_on_all", different_calls_are_refused_on_all},
+        {"operations_in_streams_end_with_their_communicator",
+         operations_in_streams_end_with_their_communicator},
+        {"a_stream_without_a_device_is_refused", a_stream_without_a_device_is_refused},
+    };
+    return suite_run("stream", cases, sizeof cases / sizeof cases[0]);
+}
