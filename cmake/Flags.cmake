@@ -16,6 +16,10 @@ add_library(ronde_flags INTERFACE)
 target_compile_options(ronde_flags INTERFACE -ffp-contract=off)
 target_compile_definitions(ronde_flags INTERFACE RONDE_VERSION="${PROJECT_VERSION}")
 
+# Newer compilers refuse these by themselves: a program that was compiled all the same passes arguments of other types.
+target_compile_options(ronde_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration
+  -Werror=incompatible-pointer-types -Werror=int-conversion>)
+
 if(RONDE_STRICT)
   target_compile_options(ronde_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Werror
