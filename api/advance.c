@@ -33,7 +33,8 @@ void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
 enum ronde_status ronde_queue_load(struct ronde_queue *queue, const struct ronde_kind *kind,
                                    struct ronde_error *error)
 {
-    const struct ronde_inside before = ronde_queue_set_inside((struct ronde_inside){queue, 1});
+    const struct ronde_queue_visit before =
+        ronde_queue_set_inside((struct ronde_queue_visit){queue, 1});
     const bool was_tended = queue->is_tended;
     queue->is_tended = true;
     const enum ronde_status status = ronde_cache_load(&queue->cache, kind, error);

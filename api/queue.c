@@ -6,11 +6,11 @@
 #define GLANCE_NS UINT64_C(1000000)
 
 /* Of this thread. */
-static _Thread_local struct ronde_inside inside;
+static _Thread_local struct ronde_queue_visit inside;
 
-struct ronde_inside ronde_queue_set_inside(struct ronde_inside now)
+struct ronde_queue_visit ronde_queue_set_inside(struct ronde_queue_visit now)
 {
-    const struct ronde_inside before = inside;
+    const struct ronde_queue_visit before = inside;
     inside = now;
     return before;
 }
@@ -266,7 +266,7 @@ void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams)
     count_waiter(queue, -1);
     ronde_lock_give(&queue->lock);
     queue->is_tended = true;
-    inside = (struct ronde_inside){queue, 1};
+    inside = (struct ronde_queue_visit){queue, 1};
 }
 
 void ronde_queue_leave(struct ronde_queue *queue)
@@ -389,7 +389,8 @@ void ronde_queue_close(struct ronde_queue *queue)
     struct ronde_request *called = queue->called;
     queue->called = NULL;
     call_all(called);
-    const struct ronde_inside before = ronde_queue_set_inside((struct ronde_inside){queue, 1});
+    const struct ronde_queue_visit before =
+        ronde_queue_set_inside((struct ronde_queue_visit){queue, 1});
     ronde_streams_close(queue);
     ronde_cache_fini(&queue->cache);
     (void)ronde_queue_set_inside(before);

@@ -172,13 +172,13 @@ static inline double ronde_queue_earliest(const struct ronde_queue *queue)
 void ronde_queue_close(struct ronde_queue *queue);
 
 /** The queue that a thread has entered, or loads for, and how often: what it then calls enters again. */
-struct ronde_inside {
+struct ronde_queue_visit {
     struct ronde_queue *queue; /**< NULL = none */
     uint32_t depth;
 };
 
 /** Says for the calling thread that it is inside a queue; returns what was said before, to be said again. */
-struct ronde_inside ronde_queue_set_inside(struct ronde_inside now);
+struct ronde_queue_visit ronde_queue_set_inside(struct ronde_queue_visit now);
 
 /**
  * Waits until nothing is pending, operations in streams aside where these may be, and drives the queue: until
