@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What the ranks tell each other before a program is loaded. */
-struct meeting {
+struct proposal {
     uint64_t what;                         /* of the kind */
     uint64_t digest;                       /* of its sources */
     uint32_t status;                       /* of rank 0's choice */
@@ -183,12 +183,12 @@ name_algorithm(const struct ronde_cache *cache, const struct ronde_kind *kind, c
     return RONDE_OK;
 }
 
-/* What this rank brings to the meeting; the choice is rank 0's. */
-static struct meeting prepare_meeting(const struct ronde_cache *cache,
-                                      const struct ronde_kind *kind, const char *backend)
+/* What this rank proposes; the choice of an algorithm is rank 0's. */
+static struct proposal prepare_proposal(const struct ronde_cache *cache,
+                                        const struct ronde_kind *kind, const char *backend)
 {
     struct ronde_error error = {0};
-    struct meeting mine;
+    struct proposal mine;
     memset(&mine, 0, sizeof mine);
     mine.what = kind->what;
     mine.digest = ronde_kind_digest(kind, cache->ranks);
@@ -212,7 +212,7 @@ static void describe(uint64_t what, char *text, size_t bytes)
 }
 
 /* All ranks call the same; they all find the same two that do not. */
-static enum ronde_status compare(const struct ronde_cache *cache, const struct meeting *all,
+static enum ronde_status compare(const struct ronde_cache *cache, const struct proposal *all,
                                  struct ronde_error *error)
 {
     for (uint32_t rank = 1; rank < cache->ranks; rank++) {
@@ -233,14 +233,14 @@ static enum ronde_status compare(const struct ronde_cache *cache, const struct m
                : ronde_fail(error, (enum ronde_status)all[0].status, "%s", all[0].why);
 }
 
-static enum ronde_status meet(struct ronde_cache *cache, const struct ronde_kind *kind,
-                              const char *backend, char algorithm[RONDE_ALGORITHM_BYTES],
-                              struct ronde_error *error)
+static enum ronde_status
+exchange_proposals(struct ronde_cache *cache, const struct ronde_kind *kind, const char *backend,
+                   char algorithm[RONDE_ALGORITHM_BYTES], struct ronde_error *error)
 {
-    const struct meeting mine = prepare_meeting(cache, kind, backend);
-    struct meeting *all = ronde_mem_new(cache->mem, cache->ranks, sizeof *all);
+    const struct proposal mine = prepare_proposal(cache, kind, backend);
+    struct proposal *all = ronde_mem_new(cache->mem, cache->ranks, sizeof *all);
     if (!all) {
-        /* The others wait for this rank: it cannot go without a word. */
+        /* The others wait for this rank: it has to end their wait. */
         ronde_comm_abort(cache->comm);
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", cache->ranks);
     }
@@ -298,7 +298,7 @@ enum ronde_status ronde_cache_take(struct ronde_cache *cache, const struct ronde
     struct ronde_shared_schedule *shared = NULL;
     struct ronde_error why = {0};
     *out_shared = NULL;
-    enum ronde_status status = meet(cache, kind, backend, algorithm, error);
+    enum ronde_status status = exchange_proposals(cache, kind, backend, algorithm, error);
     if (status != RONDE_OK)
         return status;
     const enum ronde_status own = take_schedule(cache, kind, algorithm, &shared, &why);

@@ -130,7 +130,7 @@ static void print_head(const struct session *session)
     FILE *file = session->sink.file;
     print_subject(session);
     fprintf(file, "# %s%s%s\n", session->machine,
-            ronde_target_is_crowded(&session->target, session->request.ranks)
+            ronde_target_is_oversubscribed(&session->target, session->request.ranks)
                 ? "; oversubscribed: more ranks than cores"
                 : "",
             has_registered(session) ? "; registered buffers" : "");
@@ -202,7 +202,7 @@ static struct ronde_record record_of(const struct session *session, uint64_t cou
     record.p95_ns = stats->p95;
     record.protocol = session->benchmark->protocol;
     record.reps = stats->count;
-    if (ronde_target_is_crowded(&session->target, record.ranks))
+    if (ronde_target_is_oversubscribed(&session->target, record.ranks))
         ronde_record_label(&record, "oversubscribed");
     if (is_unbound(session))
         ronde_record_label(&record, "unbound");
@@ -385,7 +385,7 @@ static enum ronde_status open_target(struct session *session, struct ronde_error
     target->backend = &ronde_backend_comm;
     target->self = session->comm;
     /* A process knows its own processors; the communicator knows whether all together have enough. */
-    if (status == RONDE_OK && !ronde_comm_is_crowded(session->comm))
+    if (status == RONDE_OK && !ronde_comm_is_oversubscribed(session->comm))
         target->machine.cores = ronde_comm_ranks(session->comm);
     session->engine = ronde_transport_text(ronde_comm_transport(session->comm));
     return status;

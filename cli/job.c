@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 /* A rendezvous as the options and the launcher say it. */
-struct meeting {
+struct rendezvous {
     struct ronde_join join;         /* of the first rank that is made here, or of this process */
     struct ronde_launcher launcher; /* how its ranks meet; without a name where the join says it */
     uint32_t here;                  /* ranks made here, or 1 */
@@ -77,7 +77,7 @@ static enum ronde_status check_transport(const struct ronde_options *options,
 }
 
 /* "host:port", "[::1]:port". */
-static enum ronde_status parse_address(const char *text, struct meeting *out,
+static enum ronde_status parse_address(const char *text, struct rendezvous *out,
                                        struct ronde_error *error)
 {
     const char *colon = strrchr(text, ':');
@@ -96,7 +96,7 @@ static enum ronde_status parse_address(const char *text, struct meeting *out,
 }
 
 /* Who this process is: what the options say, else a launcher, else nobody yet. */
-static enum ronde_status find_rank(const struct ronde_options *options, struct meeting *out,
+static enum ronde_status find_rank(const struct ronde_options *options, struct rendezvous *out,
                                    struct ronde_error *error)
 {
     struct ronde_launcher *launcher = &out->launcher;
@@ -138,8 +138,8 @@ static enum ronde_status read_token(char *token, size_t bytes, struct ronde_erro
 }
 
 /* Options and surroundings, before any process is made. */
-static enum ronde_status find_meeting(const struct ronde_options *options, struct meeting *out,
-                                      struct ronde_error *error)
+static enum ronde_status find_rendezvous(const struct ronde_options *options,
+                                         struct rendezvous *out, struct ronde_error *error)
 {
     memset(out, 0, sizeof *out);
     enum ronde_status status = find_rank(options, out, error);
@@ -170,32 +170,32 @@ static enum ronde_status find_meeting(const struct ronde_options *options, struc
     return status;
 }
 
-static enum ronde_status meet(const struct meeting *meeting,
+static enum ronde_status join(const struct rendezvous *rendezvous,
                               const struct ronde_comm_options *choices,
                               struct ronde_comm **out_comm, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    return meeting->launcher.name
-               ? ronde_comm_launch(&meeting->launcher, choices, mem, out_comm, error)
-               : ronde_comm_join(&meeting->join, choices, mem, out_comm, error);
+    return rendezvous->launcher.name
+               ? ronde_comm_launch(&rendezvous->launcher, choices, mem, out_comm, error)
+               : ronde_comm_join(&rendezvous->join, choices, mem, out_comm, error);
 }
 
 /* One process: meets the others and does its part. Results are rank 0's to print. */
-static int take_part(const struct ronde_options *options, const struct meeting *meeting,
+static int take_part(const struct ronde_options *options, const struct rendezvous *rendezvous,
                      ronde_job_body body)
 {
     struct ronde_options own = *options;
     const struct ronde_comm_options choices = comm_options(options);
     struct ronde_comm *comm = NULL;
     struct ronde_error error = {0};
-    own.ranks[0] = meeting->join.ranks;
+    own.ranks[0] = rendezvous->join.ranks;
     own.rank_counts = 1;
-    if (meeting->join.rank > 0) {
+    if (rendezvous->join.rank > 0) {
         own.output = "/dev/null";
         own.json = false;
         own.csv = false;
     }
-    if (meet(meeting, &choices, &comm, &error) != RONDE_OK)
+    if (join(rendezvous, &choices, &comm, &error) != RONDE_OK)
         return ronde_report(&error);
     if (ronde_settings_compare(options, comm, &error) == RONDE_OK)
         return body(&own, comm);
@@ -204,26 +204,26 @@ static int take_part(const struct ronde_options *options, const struct meeting *
 }
 
 /* A listener at the loopback that the forked processes inherit: no port can be taken in between. */
-static enum ronde_status open_listener(struct meeting *meeting, struct ronde_error *error)
+static enum ronde_status open_listener(struct rendezvous *rendezvous, struct ronde_error *error)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof address;
-    const enum ronde_status status = ronde_token_draw(meeting->token, error);
+    const enum ronde_status status = ronde_token_draw(rendezvous->token, error);
     if (status != RONDE_OK)
         return status;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(fd, (int)meeting->join.ranks) != 0 ||
+        listen(fd, (int)rendezvous->join.ranks) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
         if (fd >= 0)
             close(fd);
         return ronde_fail(error, RONDE_DEVICE, "the system refuses a listening socket");
     }
-    snprintf(meeting->host, sizeof meeting->host, "127.0.0.1");
-    meeting->join.host = meeting->host;
-    meeting->join.port = ntohs(address.sin_port);
-    meeting->join.listener = fd;
+    snprintf(rendezvous->host, sizeof rendezvous->host, "127.0.0.1");
+    rendezvous->join.host = rendezvous->host;
+    rendezvous->join.port = ntohs(address.sin_port);
+    rendezvous->join.listener = fd;
     return RONDE_OK;
 }
 
@@ -231,41 +231,41 @@ static enum ronde_status open_listener(struct meeting *meeting, struct ronde_err
  * Where every rank has processors of its own it keeps to them, as under mpirun: two ranks that poll each other on one
  * processor are a thousand times slower. Where there are more ranks than processors the system decides.
  */
-static void take_seat(struct ronde_bind *bind, uint32_t worker_slot, uint32_t seats)
+static void bind_rank(struct ronde_bind *bind, uint32_t index, uint32_t ranks)
 {
     const uint32_t count = ronde_bind_usable(bind, bind->list);
-    (void)ronde_bind_take(bind->list, ronde_bind_group(bind->list, count, seats, worker_slot));
+    (void)ronde_bind_take(bind->list, ronde_bind_group(bind->list, count, ranks, index));
     ronde_bind_close(bind);
 }
 
 /* Never returns: a forked process ends with its part, and with its parent, whose list it has no use for. */
-static void be_rank(const struct ronde_options *options, struct meeting *meeting, pid_t *list,
+static void be_rank(const struct ronde_options *options, struct rendezvous *rendezvous, pid_t *list,
                     uint32_t index, ronde_job_body body)
 {
-    ronde_mem_free(ronde_mem_default(), list, meeting->here, sizeof *list);
+    ronde_mem_free(ronde_mem_default(), list, rendezvous->here, sizeof *list);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    take_seat(&meeting->bind, index, meeting->here);
-    meeting->join.rank += index;
-    if (meeting->join.rank > 0 && meeting->join.listener > 0) {
-        close(meeting->join.listener);
-        meeting->join.listener = 0;
+    bind_rank(&rendezvous->bind, index, rendezvous->here);
+    rendezvous->join.rank += index;
+    if (rendezvous->join.rank > 0 && rendezvous->join.listener > 0) {
+        close(rendezvous->join.listener);
+        rendezvous->join.listener = 0;
     }
     /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
-    if (index > 0 && meeting->join.rank > 1)
+    if (index > 0 && rendezvous->join.rank > 1)
         (void)!freopen("/dev/null", "w", stderr);
-    exit(take_part(options, meeting, body));
+    exit(take_part(options, rendezvous, body));
 }
 
 /* Takes all exits; the verdict is the first rank's unless another did not end well. */
-static int await_ranks(const struct meeting *meeting, const pid_t *ranks, uint32_t started)
+static int await_ranks(const struct rendezvous *rendezvous, const pid_t *ranks, uint32_t started)
 {
-    int code = started == meeting->here ? RONDE_EXIT_OK : RONDE_EXIT_FAILED;
+    int code = started == rendezvous->here ? RONDE_EXIT_OK : RONDE_EXIT_FAILED;
     for (uint32_t index = 0; index < started; index++) {
         int state = 0;
         if (waitpid(ranks[index], &state, 0) != ranks[index])
             continue;
         if (WIFSIGNALED(state)) {
-            ronde_note("ronde: rank %u was ended by signal %d", meeting->join.rank + index,
+            ronde_note("ronde: rank %u was ended by signal %d", rendezvous->join.rank + index,
                        WTERMSIG(state));
             code = RONDE_EXIT_FAILED;
         } else if (index == 0 || code == RONDE_EXIT_OK) {
@@ -275,16 +275,16 @@ static int await_ranks(const struct meeting *meeting, const pid_t *ranks, uint32
     return code;
 }
 
-static int fork_all(const struct ronde_options *options, struct meeting *meeting,
+static int fork_all(const struct ronde_options *options, struct rendezvous *rendezvous,
                     ronde_job_body body)
 {
     struct ronde_error error = {0};
-    const uint32_t count = meeting->here;
+    const uint32_t count = rendezvous->here;
     uint32_t started = 0;
-    if (meeting->is_made_here && open_listener(meeting, &error) != RONDE_OK)
+    if (rendezvous->is_made_here && open_listener(rendezvous, &error) != RONDE_OK)
         return ronde_report(&error);
     if (!options->is_unbound &&
-        ronde_bind_open(ronde_mem_default(), &meeting->bind, &error) != RONDE_OK)
+        ronde_bind_open(ronde_mem_default(), &rendezvous->bind, &error) != RONDE_OK)
         return ronde_report(&error);
     pid_t *ranks = ronde_mem_new(ronde_mem_default(), count, sizeof *ranks);
     fflush(NULL);
@@ -293,14 +293,14 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
         if (ranks[started] < 0)
             break;
         if (ranks[started] == 0)
-            be_rank(options, meeting, ranks, started, body);
+            be_rank(options, rendezvous, ranks, started, body);
     }
-    ronde_bind_close(&meeting->bind);
-    if (meeting->join.listener > 0)
-        close(meeting->join.listener);
+    ronde_bind_close(&rendezvous->bind);
+    if (rendezvous->join.listener > 0)
+        close(rendezvous->join.listener);
     if (started < count)
         ronde_note("ronde: the system refuses process %u of %u", started + 1, count);
-    const int code = await_ranks(meeting, ranks, started);
+    const int code = await_ranks(rendezvous, ranks, started);
     ronde_mem_free(ronde_mem_default(), ranks, count, sizeof *ranks);
     return code;
 }
@@ -308,16 +308,16 @@ static int fork_all(const struct ronde_options *options, struct meeting *meeting
 int ronde_job_run(const struct ronde_options *options, ronde_job_body body)
 {
     struct ronde_error error = {0};
-    struct meeting meeting;
+    struct rendezvous rendezvous;
     if (check_transport(options, &error) != RONDE_OK)
         return ronde_report(&error);
     if (options->hosts && options->rank == RONDE_NONE)
         return ronde_remote_launch_run(options);
-    if (find_meeting(options, &meeting, &error) != RONDE_OK) {
-        ronde_launcher_close(&meeting.launcher);
+    if (find_rendezvous(options, &rendezvous, &error) != RONDE_OK) {
+        ronde_launcher_close(&rendezvous.launcher);
         return ronde_report(&error);
     }
     ronde_remote_launch_follow();
-    return meeting.is_made_here || meeting.here > 1 ? fork_all(options, &meeting, body)
-                                                    : take_part(options, &meeting, body);
+    return rendezvous.is_made_here || rendezvous.here > 1 ? fork_all(options, &rendezvous, body)
+                                                          : take_part(options, &rendezvous, body);
 }

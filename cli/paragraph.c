@@ -154,9 +154,9 @@ enum ronde_status ronde_paragraph_print(const struct ronde_comparison *compariso
     if (!scratch)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to sum up %zu points", total);
     const struct verdict fitting = judge(grid, RONDE_SUBSET_FITTING, scratch);
-    const struct verdict crowded = judge(grid, RONDE_SUBSET_OVERSUBSCRIBED, scratch);
+    const struct verdict oversubscribed = judge(grid, RONDE_SUBSET_OVERSUBSCRIBED, scratch);
     print_subset(file, "With a core for every rank", &fitting);
-    print_subset(file, "With more ranks than cores", &crowded);
+    print_subset(file, "With more ranks than cores", &oversubscribed);
     print_winners(file, grid);
     print_small(file, comparison);
     print_large(file, comparison);

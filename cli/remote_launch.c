@@ -35,15 +35,15 @@
 #define MAX_HOSTS 256u
 #define MAX_WORDS 512u
 
-/* Tells a process on a host that its input is such a leash. */
-#define LEASH "RONDE_LEASH"
+/* Tells a process on a host to end when its input does. */
+#define END_WITH_INPUT "RONDE_END_WITH_INPUT"
 
-/* Once a host has failed the others get this long to say why, and between two looks at them this. */
-#define FAREWELL_NS 2e9
-#define LOOK_NS 20000000L
+/* Once a host has failed the others get this long to say why, and between two polls this. */
+#define REPORT_NS 2e9
+#define POLL_NS 20000000L
 
 /* What there is to do, and how far it is. */
-struct errand {
+struct remote_launch {
     const struct ronde_options *options;
     uint32_t ranks;
     uint32_t host_count;
@@ -58,7 +58,7 @@ struct errand {
     const char *words[MAX_WORDS];      /* the command line for a host, and NULL */
     uint32_t word_count;
     pid_t children[MAX_HOSTS];
-    int leashes[MAX_HOSTS]; /* the other ends of the children's inputs */
+    int inputs[MAX_HOSTS]; /* the other ends of the children's inputs */
 };
 
 extern char **environ;
@@ -90,85 +90,86 @@ static enum ronde_status check_word(const char *word, struct ronde_error *error)
                       word);
 }
 
-static enum ronde_status add_word(struct errand *errand, const char *word, struct ronde_error *error)
+static enum ronde_status add_word(struct remote_launch *launch, const char *word,
+                                  struct ronde_error *error)
 {
     const enum ronde_status status = check_word(word, error);
     if (status != RONDE_OK)
         return status;
-    if (errand->word_count + 1 >= MAX_WORDS)
+    if (launch->word_count + 1 >= MAX_WORDS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: more than %u words", MAX_WORDS - 1);
-    errand->words[errand->word_count++] = word;
-    errand->words[errand->word_count] = NULL;
+    launch->words[launch->word_count++] = word;
+    launch->words[launch->word_count] = NULL;
     return RONDE_OK;
 }
 
-static enum ronde_status find_hosts(struct errand *errand, struct ronde_error *error)
+static enum ronde_status find_hosts(struct remote_launch *launch, struct ronde_error *error)
 {
-    const struct ronde_options *options = errand->options;
+    const struct ronde_options *options = launch->options;
     const uint32_t given = options->rank_counts > 0 ? options->ranks[0] : 0;
-    if (strlen(options->hosts) >= sizeof errand->names)
+    if (strlen(options->hosts) >= sizeof launch->names)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: more than %zu characters",
-                          sizeof errand->names - 1);
-    memcpy(errand->names, options->hosts, strlen(options->hosts) + 1);
-    errand->host_count = cut(errand->names, ",", errand->hosts, MAX_HOSTS);
-    errand->ranks = given > 0 ? given : errand->host_count;
-    snprintf(errand->count, sizeof errand->count, "%u", errand->ranks);
-    if (errand->host_count == 0 || errand->host_count > MAX_HOSTS)
+                          sizeof launch->names - 1);
+    memcpy(launch->names, options->hosts, strlen(options->hosts) + 1);
+    launch->host_count = cut(launch->names, ",", launch->hosts, MAX_HOSTS);
+    launch->ranks = given > 0 ? given : launch->host_count;
+    snprintf(launch->count, sizeof launch->count, "%u", launch->ranks);
+    if (launch->host_count == 0 || launch->host_count > MAX_HOSTS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts \"%.100s\": 1 to %u names are needed",
                           options->hosts, MAX_HOSTS);
-    if (errand->ranks < errand->host_count)
+    if (launch->ranks < launch->host_count)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u ranks on %u hosts: some would have none",
-                          errand->ranks, errand->host_count);
-    for (uint32_t host = 0; host < errand->host_count; host++)
-        if (errand->hosts[host][0] == '-')
+                          launch->ranks, launch->host_count);
+    for (uint32_t host = 0; host < launch->host_count; host++)
+        if (launch->hosts[host][0] == '-')
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: \"%.100s\" is no host",
-                              errand->hosts[host]);
+                              launch->hosts[host]);
     return RONDE_OK;
 }
 
 /* Where the ranks meet, and their secret. */
-static enum ronde_status find_meeting(struct errand *errand, struct ronde_error *error)
+static enum ronde_status choose_rendezvous(struct remote_launch *launch, struct ronde_error *error)
 {
     uint64_t drawn;
-    const enum ronde_status status = ronde_token_draw(errand->token, error);
+    const enum ronde_status status = ronde_token_draw(launch->token, error);
     if (status != RONDE_OK)
         return status;
-    strcat(errand->token, "\n");
+    strcat(launch->token, "\n");
     if (getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn)
         return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
     /* A login name before the first host's is ssh's business only. */
-    const char *at = strrchr(errand->hosts[0], '@');
-    snprintf(errand->join, sizeof errand->join, "%.200s:%u", at ? at + 1 : errand->hosts[0],
+    const char *at = strrchr(launch->hosts[0], '@');
+    snprintf(launch->join, sizeof launch->join, "%.200s:%u", at ? at + 1 : launch->hosts[0],
              FIRST_PORT + (unsigned)(drawn % PORTS));
     return RONDE_OK;
 }
 
 /* This program as the hosts know it: by its path, or by the name under which it was found. */
-static enum ronde_status find_program(struct errand *errand, struct ronde_error *error)
+static enum ronde_status find_program(struct remote_launch *launch, struct ronde_error *error)
 {
-    const ssize_t length = readlink("/proc/self/exe", errand->program, sizeof errand->program - 1);
+    const ssize_t length = readlink("/proc/self/exe", launch->program, sizeof launch->program - 1);
     if (length <= 0)
         return ronde_fail(error, RONDE_DEVICE, "--hosts: this program's path cannot be read");
-    errand->program[length] = '\0';
+    launch->program[length] = '\0';
     return RONDE_OK;
 }
 
 /* What this process's environment says to UCX goes along. */
-static enum ronde_status add_environment(struct errand *errand, struct ronde_error *error)
+static enum ronde_status add_environment(struct remote_launch *launch, struct ronde_error *error)
 {
-    enum ronde_status status = add_word(errand, "env", error);
+    enum ronde_status status = add_word(launch, "env", error);
     if (status == RONDE_OK)
-        status = add_word(errand, LEASH "=1", error);
+        status = add_word(launch, END_WITH_INPUT "=1", error);
     for (char **variable = environ; *variable && status == RONDE_OK; variable++)
         if (strncmp(*variable, "UCX_", 4) == 0)
-            status = add_word(errand, *variable, error);
+            status = add_word(launch, *variable, error);
     return status;
 }
 
 /* The first rank of a host, of equal shares; that of the host after the last is the number of ranks. */
-static uint32_t first_rank(const struct errand *errand, uint32_t host)
+static uint32_t first_rank(const struct remote_launch *launch, uint32_t host)
 {
-    return (uint32_t)((uint64_t)errand->ranks * host / errand->host_count);
+    return (uint32_t)((uint64_t)launch->ranks * host / launch->host_count);
 }
 
 /* Whether a word of the command line holds an option's value. */
@@ -190,62 +191,64 @@ static bool is_own(const struct ronde_options *options, int k)
 }
 
 /* The words for one host: launcher, host, environment, this program, what is new, the command line as given. */
-static enum ronde_status fill_words(struct errand *errand, uint32_t host, struct ronde_error *error)
+static enum ronde_status fill_words(struct remote_launch *launch, uint32_t host,
+                                    struct ronde_error *error)
 {
-    const struct ronde_options *options = errand->options;
-    snprintf(errand->range, sizeof errand->range, "%u..%u", first_rank(errand, host),
-             first_rank(errand, host + 1) - 1);
-    const char *const own[] = {errand->program, options->argv[0], "--rank",     errand->range, "-N",
-                               errand->count,   "--join",         errand->join, "--token",     "-"};
-    snprintf(errand->launcher, sizeof errand->launcher, "%s",
+    const struct ronde_options *options = launch->options;
+    snprintf(launch->range, sizeof launch->range, "%u..%u", first_rank(launch, host),
+             first_rank(launch, host + 1) - 1);
+    const char *const own[] = {launch->program, options->argv[0], "--rank",     launch->range, "-N",
+                               launch->count,   "--join",         launch->join, "--token",     "-"};
+    snprintf(launch->launcher, sizeof launch->launcher, "%s",
              options->launcher ? options->launcher : "ssh -o BatchMode=yes");
-    errand->word_count = cut(errand->launcher, " ", (char **)errand->words, MAX_WORDS / 4);
-    if (errand->word_count == 0 || errand->word_count > MAX_WORDS / 4)
+    launch->word_count = cut(launch->launcher, " ", (char **)launch->words, MAX_WORDS / 4);
+    if (launch->word_count == 0 || launch->word_count > MAX_WORDS / 4)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--launcher \"%.100s\" is no command",
                           options->launcher);
-    enum ronde_status status = add_word(errand, errand->hosts[host], error);
+    enum ronde_status status = add_word(launch, launch->hosts[host], error);
     if (status == RONDE_OK)
-        status = add_environment(errand, error);
+        status = add_environment(launch, error);
     for (size_t k = 0; k < sizeof own / sizeof own[0] && status == RONDE_OK; k++)
-        status = add_word(errand, own[k], error);
+        status = add_word(launch, own[k], error);
     /* What was given comes last, and wins. */
     for (int k = 1; k < options->argc && status == RONDE_OK; k++)
         if (!is_own(options, k))
-            status = add_word(errand, options->argv[k], error);
+            status = add_word(launch, options->argv[k], error);
     return status;
 }
 
 /* Never returns. The launcher's input is the token, and then nothing until this process ends. */
-static void be_launcher(struct errand *errand, int input)
+static void be_launcher(struct remote_launch *launch, int input)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(input, STDIN_FILENO) < 0)
         _exit(RONDE_EXIT_FAILED);
-    execvp(errand->words[0], (char *const *)(uintptr_t)errand->words);
-    ronde_note("ronde: %s cannot be started: %s", errand->words[0], strerror(errno));
+    execvp(launch->words[0], (char *const *)(uintptr_t)launch->words);
+    ronde_note("ronde: %s cannot be started: %s", launch->words[0], strerror(errno));
     _exit(RONDE_EXIT_FAILED);
 }
 
-static enum ronde_status start_host(struct errand *errand, uint32_t host, struct ronde_error *error)
+static enum ronde_status start_host(struct remote_launch *launch, uint32_t host,
+                                    struct ronde_error *error)
 {
     int ends[2];
-    enum ronde_status status = fill_words(errand, host, error);
+    enum ronde_status status = fill_words(launch, host, error);
     if (status != RONDE_OK)
         return status;
-    /* No launcher may hold another's leash. */
+    /* No launcher may inherit the input of another. */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return ronde_fail(error, RONDE_DEVICE, "the system gives no pipe: %s", strerror(errno));
     fflush(NULL);
-    errand->children[host] = fork();
-    if (errand->children[host] == 0)
-        be_launcher(errand, ends[0]);
+    launch->children[host] = fork();
+    if (launch->children[host] == 0)
+        be_launcher(launch, ends[0]);
     /* A few bytes: they fit into the pipe whether somebody reads or not. */
-    const size_t bytes = strlen(errand->token);
-    if (errand->children[host] < 0 || write(ends[1], errand->token, bytes) != (ssize_t)bytes)
+    const size_t bytes = strlen(launch->token);
+    if (launch->children[host] < 0 || write(ends[1], launch->token, bytes) != (ssize_t)bytes)
         status = ronde_fail(error, RONDE_DEVICE, "the system refuses process %u of %u: %s",
-                            host + 1, errand->host_count, strerror(errno));
+                            host + 1, launch->host_count, strerror(errno));
     close(ends[0]);
-    errand->leashes[host] = ends[1];
+    launch->inputs[host] = ends[1];
     return status;
 }
 
@@ -253,7 +256,7 @@ void ronde_remote_launch_follow(void)
 {
     const pid_t follower = getpid();
     char nothing[64];
-    if (!getenv(LEASH) || fork() != 0)
+    if (!getenv(END_WITH_INPUT) || fork() != 0)
         return;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     ssize_t got = 1;
@@ -265,52 +268,52 @@ void ronde_remote_launch_follow(void)
 }
 
 /* What the end of a host's command means; codes that are not ronde's are its launcher's. */
-static int judge(const struct errand *errand, uint32_t host, int state)
+static int judge(const struct remote_launch *launch, uint32_t host, int state)
 {
     if (WIFEXITED(state) && WEXITSTATUS(state) <= RONDE_EXIT_FAILED)
         return WEXITSTATUS(state);
     if (WIFEXITED(state))
-        ronde_note("ronde: host %s: its launcher ended with code %d", errand->hosts[host],
+        ronde_note("ronde: host %s: its launcher ended with code %d", launch->hosts[host],
                    WEXITSTATUS(state));
     else
-        ronde_note("ronde: host %s: its launcher was ended by signal %d", errand->hosts[host],
+        ronde_note("ronde: host %s: its launcher was ended by signal %d", launch->hosts[host],
                    WTERMSIG(state));
     return RONDE_EXIT_FAILED;
 }
 
 /* One look at all hosts: how many are still at work. The verdict is the first host's unless another did not end well. */
-static uint32_t look_around(struct errand *errand, int *io_code)
+static uint32_t poll_hosts(struct remote_launch *launch, int *io_code)
 {
     uint32_t working = 0;
-    for (uint32_t host = 0; host < errand->host_count; host++) {
+    for (uint32_t host = 0; host < launch->host_count; host++) {
         int state = 0;
-        if (errand->children[host] <= 0)
+        if (launch->children[host] <= 0)
             continue;
-        if (waitpid(errand->children[host], &state, WNOHANG) == 0) {
+        if (waitpid(launch->children[host], &state, WNOHANG) == 0) {
             working++;
             continue;
         }
-        errand->children[host] = 0;
-        close(errand->leashes[host]);
-        const int code = judge(errand, host, state);
+        launch->children[host] = 0;
+        close(launch->inputs[host]);
+        const int code = judge(launch, host, state);
         *io_code = host == 0 || *io_code == RONDE_EXIT_OK ? code : *io_code;
     }
     return working;
 }
 
 /* Waits for all hosts; once one has failed the others may say why, and are then ended. */
-static int await_hosts(struct errand *errand, int code)
+static int await_hosts(struct remote_launch *launch, int code)
 {
-    const struct timespec pause = {0, LOOK_NS};
+    const struct timespec pause = {0, POLL_NS};
     double failed_ns = code == RONDE_EXIT_OK ? 0 : ronde_clock_ns();
-    while (look_around(errand, &code) > 0) {
+    while (poll_hosts(launch, &code) > 0) {
         if (code != RONDE_EXIT_OK && failed_ns == 0)
             failed_ns = ronde_clock_ns();
-        for (uint32_t host = 0; failed_ns > 0 && ronde_clock_ns() - failed_ns > FAREWELL_NS &&
-                                host < errand->host_count;
+        for (uint32_t host = 0;
+             failed_ns > 0 && ronde_clock_ns() - failed_ns > REPORT_NS && host < launch->host_count;
              host++)
-            if (errand->children[host] > 0)
-                (void)kill(errand->children[host], SIGTERM);
+            if (launch->children[host] > 0)
+                (void)kill(launch->children[host], SIGTERM);
         (void)nanosleep(&pause, NULL);
     }
     return code;
@@ -319,27 +322,27 @@ static int await_hosts(struct errand *errand, int code)
 int ronde_remote_launch_run(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct errand *errand = ronde_mem_new(ronde_mem_default(), 1, sizeof *errand);
+    struct remote_launch *launch = ronde_mem_new(ronde_mem_default(), 1, sizeof *launch);
     int code = RONDE_EXIT_OK;
     uint32_t started = 0;
-    if (!errand) {
+    if (!launch) {
         (void)ronde_fail(&error, RONDE_NO_MEMORY, "no memory for --hosts");
         return ronde_report(&error);
     }
-    errand->options = options;
-    enum ronde_status status = find_hosts(errand, &error);
+    launch->options = options;
+    enum ronde_status status = find_hosts(launch, &error);
     if (status == RONDE_OK)
-        status = find_meeting(errand, &error);
+        status = choose_rendezvous(launch, &error);
     if (status == RONDE_OK)
-        status = find_program(errand, &error);
+        status = find_program(launch, &error);
     /* Nothing is started before all of it can be said. */
-    for (uint32_t host = 0; host < errand->host_count && status == RONDE_OK; host++)
-        status = fill_words(errand, host, &error);
-    for (; started < errand->host_count && status == RONDE_OK; started++)
-        status = start_host(errand, started, &error);
+    for (uint32_t host = 0; host < launch->host_count && status == RONDE_OK; host++)
+        status = fill_words(launch, host, &error);
+    for (; started < launch->host_count && status == RONDE_OK; started++)
+        status = start_host(launch, started, &error);
     if (status != RONDE_OK)
         code = ronde_report(&error);
-    code = await_hosts(errand, code);
-    ronde_mem_free(ronde_mem_default(), errand, 1, sizeof *errand);
+    code = await_hosts(launch, code);
+    ronde_mem_free(ronde_mem_default(), launch, 1, sizeof *launch);
     return code;
 }

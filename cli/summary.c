@@ -4,7 +4,7 @@
 #include "score_print.h"
 #include "table.h"
 
-/* Engines one after another, each over all points and then by crowding. */
+/* Engines one after another, each over all points and then those of oversubscribed ranks. */
 static void print_errors(const struct ronde_validation *grid, FILE *file, double *scratch)
 {
     static const struct {
@@ -50,7 +50,7 @@ static void print_crossovers(FILE *file, const struct ronde_duel *duel, const ch
         fprintf(file, "%sbetween %s and %s, near %.3gK, then %s (by %.0f%% before, %.0f%% after)",
                 i ? "; " : "", ronde_cell_size(found[i].below_bytes).text,
                 ronde_cell_size(found[i].above_bytes).text,
-                ronde_duel_meeting(duel, &found[i]) / 1024.0,
+                ronde_duel_crossover_bytes(duel, &found[i]) / 1024.0,
                 found[i].first_wins_above ? first : second, 100.0 * found[i].below_margin,
                 100.0 * found[i].above_margin);
     if (count > MAX_CROSSOVERS)

@@ -97,7 +97,7 @@ void ronde_target_close(struct ronde_target *target)
     *target = (struct ronde_target){0};
 }
 
-bool ronde_target_is_crowded(const struct ronde_target *target, uint32_t ranks)
+bool ronde_target_is_oversubscribed(const struct ronde_target *target, uint32_t ranks)
 {
     return target->machine.cores > 0 && ranks > target->machine.cores;
 }

@@ -56,7 +56,7 @@ static void describe(const void *self, struct ronde_record *record)
     const struct ronde_local_measurer *local = self;
     const uint32_t devices = local->target.machine.devices;
     record->engine = local->target.backend->name;
-    if (ronde_target_is_crowded(&local->target, record->ranks))
+    if (ronde_target_is_oversubscribed(&local->target, record->ranks))
         ronde_record_label(record, "oversubscribed");
     if (devices > 0 && record->ranks > devices)
         ronde_record_label(record, "virtual_ranks");

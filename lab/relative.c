@@ -108,7 +108,10 @@ uint32_t ronde_relative_marks(const struct ronde_validation *grid, uint32_t rank
                 ronde_validation_duel(grid, RONDE_SOURCE_MEASURED, rank_index, pair, &buffers);
             const size_t crossings = ronde_duel_crossovers(&duel, found, RONDE_MAX_SIZES);
             for (size_t i = 0; i < crossings && count < RONDE_MAX_MARKS; i++) {
-                struct ronde_mark mark = {{a, b}, found[i], ronde_duel_meeting(&duel, &found[i]), 1};
+                struct ronde_mark mark = {{a, b},
+                                          found[i],
+                                          ronde_duel_crossover_bytes(&duel, &found[i]),
+                                          1};
                 if (!is_worth_a_mark(grid, rank_index, &mark))
                     continue;
                 mark.height = height_at(grid, rank_index, a, mark.bytes);

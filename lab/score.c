@@ -9,7 +9,8 @@ static double lag(const struct ronde_duel *duel, size_t index)
     return log(duel->first_ns[index] / duel->second_ns[index]);
 }
 
-double ronde_duel_meeting(const struct ronde_duel *duel, const struct ronde_crossover *bracket)
+double ronde_duel_crossover_bytes(const struct ronde_duel *duel,
+                                  const struct ronde_crossover *bracket)
 {
     for (size_t i = 0; i + 1 < duel->count; i++) {
         const double here = lag(duel, i), next = lag(duel, i + 1);
@@ -36,9 +37,9 @@ struct ronde_crossing ronde_duel_crossing(const struct ronde_duel *measured,
 {
     struct ronde_crossover others[RONDE_MAX_SIZES];
     const size_t count = ronde_duel_crossovers(predicted, others, RONDE_MAX_SIZES);
-    struct ronde_crossing crossing = {.measured_bytes = ronde_duel_meeting(measured, at)};
+    struct ronde_crossing crossing = {.measured_bytes = ronde_duel_crossover_bytes(measured, at)};
     for (size_t i = 0; i < count; i++) {
-        const double bytes = ronde_duel_meeting(predicted, &others[i]);
+        const double bytes = ronde_duel_crossover_bytes(predicted, &others[i]);
         const double factor = factor_of(crossing.measured_bytes, bytes);
         if (others[i].first_wins_above != at->first_wins_above || factor == 0.0 ||
             (crossing.factor > 0.0 && factor >= crossing.factor))

@@ -55,7 +55,7 @@ struct ronde_grid_point *ronde_validation_point(const struct ronde_validation *v
  */
 #define RUN_TO_RUN 0.05
 
-/* Crowded points are judged apart: their errors are of another kind. */
+/* Points of oversubscribed ranks are judged apart: their errors are of another kind. */
 static bool is_in(const struct ronde_grid_point *point, enum ronde_subset subset)
 {
     switch (subset) {

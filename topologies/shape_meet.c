@@ -199,7 +199,7 @@ static bool join(struct ronde_meet *meet, uint32_t a, uint32_t b)
 }
 
 /* Whether several hosts or routers share an end, or hang on a bus: they touch it, none of them is it. */
-static bool is_crowded(const struct ronde_meet *meet, uint32_t first, uint32_t end)
+static bool is_shared(const struct ronde_meet *meet, uint32_t first, uint32_t end)
 {
     uint32_t solids = 0;
     const uint32_t element = RONDE_AT(meet->meetings, struct ronde_meeting, first)->a;
@@ -216,7 +216,7 @@ static bool settle(struct ronde_meet *meet, uint32_t first, uint32_t end, bool i
 {
     const uint32_t element = RONDE_AT(meet->meetings, struct ronde_meeting, first)->a;
     const bool is_end = element >= meet->platform->points.count;
-    const bool crowded = is_end && is_crowded(meet, first, end);
+    const bool shared = is_end && is_shared(meet, first, end);
     bool ok = true;
     for (uint32_t i = first; i < end && ok; i++) {
         const uint32_t other = RONDE_AT(meet->meetings, struct ronde_meeting, i)->b;
@@ -225,8 +225,8 @@ static bool settle(struct ronde_meet *meet, uint32_t first, uint32_t end, bool i
             continue; /* seen from the link's side */
         if ((is_solid && is_end) != is_first_round)
             continue;
-        ok = is_solid && crowded ? push_pair(&meet->touches, meet->mem, element, other)
-                                 : join(meet, element, other);
+        ok = is_solid && shared ? push_pair(&meet->touches, meet->mem, element, other)
+                                : join(meet, element, other);
     }
     return ok;
 }

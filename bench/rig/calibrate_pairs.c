@@ -61,7 +61,7 @@ static enum ronde_status open_netns(struct pairs *pairs, const char *rig,
 {
     const struct ronde_netns_plan plan = {.rig = rig,
                                           .ranks = pairs->ranks,
-                                          .is_crowded = hosts > ronde_usable_cores(),
+                                          .is_oversubscribed = hosts > ronde_usable_cores(),
                                           .options = *options,
                                           .jobs = pairs->jobs,
                                           .job_count = THROW_COUNT};

@@ -91,7 +91,7 @@ static enum ronde_status measure(const char *rig, const struct ronde_benchmark_o
     static const struct ronde_netns_effort often = {9, 9}, seldom = {9, 3};
     const struct ronde_netns_plan plan = {.rig = rig,
                                           .ranks = 2,
-                                          .is_crowded = hosts > ronde_usable_cores(),
+                                          .is_oversubscribed = hosts > ronde_usable_cores(),
                                           .options = *options,
                                           .jobs = raw->jobs,
                                           .job_count = ITEM_COUNT};

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /* Where rank 0 listens, in the network that tests/rig/up makes. */
-#define MEETING_HOST "10.77.0.1"
-#define MEETING_PORT 7700
+#define RENDEZVOUS_HOST "10.77.0.1"
+#define RENDEZVOUS_PORT 7700
 
 /* A job as a rank has it. */
 struct part {
@@ -32,18 +32,18 @@ struct part {
 
 /* A rank, in its host. */
 struct rank {
-    const struct ronde_netns_seat *worker_slot;
+    const struct ronde_netns_worker *worker;
     struct ronde_target target;
     struct part *parts;
     double own_ns;     /* processor time at the last answer */
     double wire_bytes; /* sent until then */
 };
 
-static enum ronde_status enter_host(const struct ronde_netns_seat *worker_slot,
+static enum ronde_status enter_host(const struct ronde_netns_worker *worker,
                                     struct ronde_error *error)
 {
     char path[256];
-    snprintf(path, sizeof path, "/run/netns/ronde-%s-%u", worker_slot->plan->rig, worker_slot->rank);
+    snprintf(path, sizeof path, "/run/netns/ronde-%s-%u", worker->plan->rig, worker->rank);
     const int space = open(path, O_RDONLY | O_CLOEXEC);
     if (space < 0)
         return ronde_fail(error, RONDE_UNAVAILABLE,
@@ -69,9 +69,10 @@ static bool choose_transport(void)
  * Meets the others. How a rank waits is decided then, by how many processors all of them may use: few ranks that stand
  * for many pretend to have one, the same one.
  */
-static enum ronde_status meet(const struct ronde_netns_plan *plan, const struct ronde_join *meeting,
-                              const struct ronde_comm_options *choices,
-                              struct ronde_comm **out_comm, struct ronde_error *error)
+static enum ronde_status join_rendezvous(const struct ronde_netns_plan *plan,
+                                         const struct ronde_join *rendezvous,
+                                         const struct ronde_comm_options *choices,
+                                         struct ronde_comm **out_comm, struct ronde_error *error)
 {
     cpu_set_t usable, one;
     size_t first = 0;
@@ -82,9 +83,9 @@ static enum ronde_status meet(const struct ronde_netns_plan *plan, const struct 
         first++;
     CPU_SET(first, &one);
     const bool pretends =
-        plan->is_crowded && is_known && sched_setaffinity(0, sizeof one, &one) == 0;
+        plan->is_oversubscribed && is_known && sched_setaffinity(0, sizeof one, &one) == 0;
     const enum ronde_status status =
-        ronde_comm_join(meeting, choices, ronde_mem_default(), out_comm, error);
+        ronde_comm_join(rendezvous, choices, ronde_mem_default(), out_comm, error);
     if (pretends)
         (void)sched_setaffinity(0, sizeof usable, &usable);
     return status;
@@ -92,21 +93,21 @@ static enum ronde_status meet(const struct ronde_netns_plan *plan, const struct 
 
 static enum ronde_status join(struct rank *rank, struct ronde_error *error)
 {
-    const struct ronde_netns_seat *worker_slot = rank->worker_slot;
-    const struct ronde_benchmark_options *options = &worker_slot->plan->options;
-    const struct ronde_join meeting = {.host = MEETING_HOST,
-                                       .port = MEETING_PORT,
-                                       .token = worker_slot->token,
-                                       .rank = worker_slot->rank,
-                                       .ranks = worker_slot->plan->ranks};
+    const struct ronde_netns_worker *worker = rank->worker;
+    const struct ronde_benchmark_options *options = &worker->plan->options;
+    const struct ronde_join rendezvous = {.host = RENDEZVOUS_HOST,
+                                          .port = RENDEZVOUS_PORT,
+                                          .token = worker->token,
+                                          .rank = worker->rank,
+                                          .ranks = worker->plan->ranks};
     const struct ronde_comm_options choices = {.transport = RONDE_TRANSPORT_UCX,
                                                .plan = {options->slot_bytes, options->depth}};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = enter_host(worker_slot, error);
+    enum ronde_status status = enter_host(worker, error);
     if (status == RONDE_OK && !choose_transport())
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the environment");
     if (status == RONDE_OK)
-        status = meet(worker_slot->plan, &meeting, &choices, &comm, error);
+        status = join_rendezvous(worker->plan, &rendezvous, &choices, &comm, error);
     if (status == RONDE_OK)
         status = ronde_backend_comm.probe(&rank->target.machine, error);
     rank->target.backend = &ronde_backend_comm;
@@ -118,13 +119,13 @@ static enum ronde_status load(struct rank *rank, const struct ronde_netns_job *j
                               struct part *part, struct ronde_error *error)
 {
     enum ronde_status status =
-        ronde_benchmark_open(&rank->target, job->schedule, &rank->worker_slot->plan->options,
+        ronde_benchmark_open(&rank->target, job->schedule, &rank->worker->plan->options,
                              &part->benchmark, error);
     if (status != RONDE_OK)
         return status;
     struct ronde_input_range shape = part->benchmark.shape;
     shape.count = job->max_count;
-    status = ronde_memory_create_only(&shape, rank->worker_slot->rank, ronde_mem_default(),
+    status = ronde_memory_create_only(&shape, rank->worker->rank, ronde_mem_default(),
                                       &part->memory, error);
     ronde_benchmark_aim(&part->benchmark, &part->memory, shape.count, false);
     if (status == RONDE_OK)
@@ -134,7 +135,7 @@ static enum ronde_status load(struct rank *rank, const struct ronde_netns_job *j
 
 static enum ronde_status load_all(struct rank *rank, struct ronde_error *error)
 {
-    const struct ronde_netns_plan *plan = rank->worker_slot->plan;
+    const struct ronde_netns_plan *plan = rank->worker->plan;
     enum ronde_status status = RONDE_OK;
     rank->parts = ronde_mem_new(ronde_mem_default(), plan->job_count, sizeof *rank->parts);
     if (!rank->parts)
@@ -215,7 +216,7 @@ static bool answer(struct rank *rank, enum ronde_status status, const struct ron
     rank->wire_bytes = wire_bytes;
     if (status != RONDE_OK)
         snprintf(reply->message, sizeof reply->message, "%.200s", error->message);
-    return write(rank->worker_slot->orders, reply, sizeof *reply) == (ssize_t)sizeof *reply &&
+    return write(rank->worker->orders, reply, sizeof *reply) == (ssize_t)sizeof *reply &&
            status == RONDE_OK;
 }
 
@@ -224,8 +225,7 @@ static void serve(struct rank *rank)
 {
     struct ronde_netns_order order;
     bool goes_on = true;
-    while (goes_on &&
-           read(rank->worker_slot->orders, &order, sizeof order) == (ssize_t)sizeof order &&
+    while (goes_on && read(rank->worker->orders, &order, sizeof order) == (ssize_t)sizeof order &&
            order.verb != RONDE_NETNS_QUIT) {
         struct ronde_netns_reply reply = {0};
         struct ronde_error error = {0};
@@ -237,9 +237,9 @@ static void serve(struct rank *rank)
     }
 }
 
-_Noreturn void ronde_netns_be_rank(const struct ronde_netns_seat *worker_slot)
+_Noreturn void ronde_netns_be_rank(const struct ronde_netns_worker *worker)
 {
-    struct rank rank = {.worker_slot = worker_slot};
+    struct rank rank = {.worker = worker};
     struct ronde_error error = {0};
     struct ronde_netns_reply reply = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -251,12 +251,11 @@ _Noreturn void ronde_netns_be_rank(const struct ronde_netns_seat *worker_slot)
     reply.mtu_bytes = read_mtu();
     if (answer(&rank, status, &error, &reply))
         serve(&rank);
-    for (uint32_t j = 0; rank.parts && j < worker_slot->plan->job_count; j++) {
+    for (uint32_t j = 0; rank.parts && j < worker->plan->job_count; j++) {
         ronde_benchmark_close(&rank.parts[j].benchmark);
         ronde_memory_destroy(&rank.parts[j].memory);
     }
-    ronde_mem_free(ronde_mem_default(), rank.parts, worker_slot->plan->job_count,
-                   sizeof *rank.parts);
+    ronde_mem_free(ronde_mem_default(), rank.parts, worker->plan->job_count, sizeof *rank.parts);
     ronde_comm_destroy(rank.target.self);
     /* What the parent had open and buffered is its own to close. */
     _exit(0);

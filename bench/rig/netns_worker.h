@@ -35,7 +35,7 @@ struct ronde_netns_reply {
 };
 
 /** A worker process, from its namespace to the order to quit. */
-struct ronde_netns_seat {
+struct ronde_netns_worker {
     const struct ronde_netns_plan *plan;
     uint32_t rank;     /**< which */
     const char *token; /**< of the rendezvous */
@@ -43,6 +43,6 @@ struct ronde_netns_seat {
 };
 
 /** Never returns. */
-_Noreturn void ronde_netns_be_rank(const struct ronde_netns_seat *worker_slot);
+_Noreturn void ronde_netns_be_rank(const struct ronde_netns_worker *worker);
 
 #endif

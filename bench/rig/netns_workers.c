@@ -94,11 +94,11 @@ static enum ronde_status start_rank(struct ronde_netns_workers *workers,
     fflush(NULL);
     member->process = fork();
     if (member->process == 0) {
-        const struct ronde_netns_seat worker_slot = {plan, workers->ranks, token, pair[1]};
+        const struct ronde_netns_worker worker = {plan, workers->ranks, token, pair[1]};
         close(pair[0]);
         for (uint32_t rank = 0; rank < workers->ranks; rank++)
             close(workers->members[rank].orders);
-        ronde_netns_be_rank(&worker_slot);
+        ronde_netns_be_rank(&worker);
     }
     close(pair[1]);
     if (member->process < 0) {

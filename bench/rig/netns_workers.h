@@ -21,9 +21,9 @@ struct ronde_netns_job {
 
 /** What workers are made of. */
 struct ronde_netns_plan {
-    const char *rig; /**< its name, as tests/rig/up was told */
-    uint32_t ranks;  /**< of every schedule */
-    bool is_crowded; /**< ranks wait as if there were more of them than processors */
+    const char *rig;        /**< its name, as tests/rig/up was told */
+    uint32_t ranks;         /**< of every schedule */
+    bool is_oversubscribed; /**< ranks wait as if there were more of them than processors */
     struct ronde_benchmark_options options; /**< how runs are launched */
     const struct ronde_netns_job *jobs;     /**< job_count entries; outlives the workers */
     uint32_t job_count;                     /**< how many */

@@ -263,7 +263,7 @@ static void print_times(const struct picture *picture, uint32_t r)
 {
     const struct ronde_validation *grid = picture->grid;
     struct ronde_mark marks[RONDE_MAX_MARKS];
-    const bool is_crowded = ronde_validation_point(grid, r, 0, 0)->is_oversubscribed;
+    const bool is_oversubscribed = ronde_validation_point(grid, r, 0, 0)->is_oversubscribed;
     FILE *gnuplot = picture->gnuplot;
     place_panel(picture, r, TIMES_FROM, TIMES_TO);
     print_size_labels(picture, r, false);
@@ -275,7 +275,7 @@ static void print_times(const struct picture *picture, uint32_t r)
             "set logscale y\nset yrange [%.6g:%.6g]\nset title '%u ranks%s' font ',12'\n"
             "unset xlabel\nunset object\n",
             picture->low, picture->high, grid->ranks[r],
-            is_crowded ? " (more than cores: they take turns)" : "");
+            is_oversubscribed ? " (more than cores: they take turns)" : "");
     if (picture->is_relative)
         fprintf(gnuplot, "set ylabel 'time relative to %s (below 1: faster)' noenhanced\n",
                 grid->algorithms[picture->base]);

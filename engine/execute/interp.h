@@ -108,7 +108,7 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
             const unsigned char *const start =
                 ronde_op_is_in(act->step->op, RONDE_OPS_THAT_SEND_KEPT) ? segment.destination
                                                                         : segment.source;
-            act->offered[item].start = RONDE_KEEP(act, start, bytes);
+            act->offered[item].start = RONDE_SEND_COPY(act, start, bytes);
             act->offered[item].bytes = bytes;
         }
         const uint64_t stride = RONDE_ITEM_STRIDE(frame, bytes);
@@ -190,7 +190,7 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
         ronde_act_items(&act);
     }
     if (to)
-        RONDE_TELL_LENGTH(frame, to, act.moved | ronde_act_manner(&act));
+        RONDE_POST_LENGTH(frame, to, act.moved | ronde_act_manner(&act));
     /* The receiver reads the length only of unproved schedules: it costs a cache line. */
     if (lane->reason == RONDE_REASON_NONE && frame->checks && from &&
         (RONDE_LENGTH(frame, from) & RONDE_LENGTH_BYTES) != act.moved)
@@ -220,7 +220,7 @@ RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *
 /** Whether steps wait for readers: messages are read from the senders' buffers, and not from copies. */
 RONDE_INTERP bool ronde_frame_awaits_readers(const struct ronde_frame *frame)
 {
-    return frame->no_pull != 0 && !frame->keeps;
+    return frame->no_pull != 0 && !frame->copies_sends;
 }
 
 /** A lane is done once all its messages were read: until then their memory is not the caller's again. */

@@ -67,7 +67,7 @@
 /** Bytes of the message in the current slot of a receiving end. */
 #define RONDE_LENGTH(frame, end) ((end)->lengths[(end)->slot])
 /** Publishes the length of the message in the current slot of a sending end, once its data was written. */
-#define RONDE_TELL_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
+#define RONDE_POST_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
 #endif
 
 #ifndef RONDE_MAY_POLL
@@ -94,9 +94,9 @@
     ((act)->lane->task->remote_ends ? &(act)->lane->task->remote_ends[(act)->step->send] : 0)
 #endif
 
-#ifndef RONDE_KEEP
-/** The address in an offer of an item at `start`: with `keeps` a machine makes a copy that stays until the next run. */
-#define RONDE_KEEP(act, start, bytes) (start)
+#ifndef RONDE_SEND_COPY
+/** The address in an offer of an item at `start`; with copies_sends that of a copy which stays for the run. */
+#define RONDE_SEND_COPY(act, start, bytes) (start)
 #endif
 
 /** A reduction over `count` elements: to[i] = local[i] o received[i], rounded to the element type. */
@@ -232,9 +232,9 @@ struct ronde_frame {
     uint32_t ranks;          /**< what avg divides by */
     uint32_t marks; /**< the mark the operator depends on: RONDE_FLAG_RAW, RONDE_FLAG_FINAL or 0 */
     uint32_t no_pull; /**< step flag that forbids reading a send in place, under this placement; 0 = all are copied */
-    bool keeps;      /**< what is offered are copies that stay: no step waits for readers; only with
+    bool copies_sends; /**< what is offered are copies that stay: no step waits for readers; only with
                      no_pull */
-    bool has_offers; /**< ranks that are not loaded here may offer messages, whatever this rank
+    bool has_offers;   /**< ranks that are not loaded here may offer messages, whatever this rank
                           does */
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
     bool pushes; /**< messages are written where they are kept, where that is free; only with no_pull */

@@ -232,8 +232,8 @@ static enum ronde_status read_hydra_port(const struct environment *variables,
                                          struct ronde_launcher *out, struct ronde_error *error)
 {
     const enum ronde_status status =
-        ronde_pmi_enter(get_variable(variables, "PMI_PORT"), get_variable(variables, "PMI_ID"),
-                        &out->pmi, &out->rank, &out->ranks, error);
+        ronde_pmi_connect(get_variable(variables, "PMI_PORT"), get_variable(variables, "PMI_ID"),
+                          &out->pmi, &out->rank, &out->ranks, error);
     out->manager = RONDE_MANAGER_PMI;
     out->is_open = status == RONDE_OK;
     return status;
@@ -341,7 +341,7 @@ void ronde_launcher_close(struct ronde_launcher *launcher)
     if (launcher->is_open && launcher->manager == RONDE_MANAGER_PMIX)
         ronde_pmix_leave();
     if (launcher->is_open && launcher->manager == RONDE_MANAGER_PMI) {
-        ronde_pmi_leave(launcher->pmi);
+        ronde_pmi_finalize(launcher->pmi);
         close(launcher->pmi);
     }
     memset(launcher, 0, sizeof *launcher);

@@ -22,12 +22,12 @@
 /* Bytes of one value: two characters each, so that a line stays far below what any launcher takes. */
 #define PIECE_BYTES 120u
 
-/* Where no other limit holds: of introducing oneself, and of taking leave at once. */
-#define ENTER_NS 10e9
-#define LEAVE_NS 2e9
+/* Where no other limit holds: of initack, and of finalize without a rendezvous. */
+#define CONNECT_NS 10e9
+#define FINALIZE_NS 2e9
 
-/* What has come of the launcher's lines. */
-struct talk {
+/* The connection to the launcher, and what was received of its lines. */
+struct session {
     int fd;
     double deadline_ns;
     size_t have;
@@ -44,8 +44,8 @@ bool ronde_pmi_is_socket(int fd)
            type == SOCK_STREAM;
 }
 
-/* A line that may be anything, fit for a message. */
-static void show(const char *text, char shown[SHOWN_BYTES])
+/* A received line, made printable for a message. */
+static void make_printable(const char *text, char shown[SHOWN_BYTES])
 {
     size_t k = 0;
     for (; text[k] && k + 1 < SHOWN_BYTES; k++)
@@ -54,52 +54,52 @@ static void show(const char *text, char shown[SHOWN_BYTES])
 }
 
 /* Waits for more of a line. */
-static enum ronde_status read_more(struct talk *talk)
+static enum ronde_status receive_some(struct session *session)
 {
-    struct pollfd one = {talk->fd, POLLIN, 0};
-    const int left_ms = ronde_socket_left_ms(talk->deadline_ns, 1000);
+    struct pollfd one = {session->fd, POLLIN, 0};
+    const int left_ms = ronde_socket_left_ms(session->deadline_ns, 1000);
     if (left_ms == 0)
         return RONDE_TIMEOUT;
     if (poll(&one, 1, left_ms) <= 0)
         return RONDE_OK;
-    const ssize_t got =
-        recv(talk->fd, talk->text + talk->have, sizeof talk->text - talk->have, MSG_DONTWAIT);
+    const ssize_t got = recv(session->fd, session->text + session->have,
+                             sizeof session->text - session->have, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return RONDE_OK;
     if (got <= 0)
         return RONDE_IO;
-    talk->have += (size_t)got;
+    session->have += (size_t)got;
     return RONDE_OK;
 }
 
 /* The next line; launchers send several at once, and halves. */
-static enum ronde_status read_line(struct talk *talk, const char *question,
+static enum ronde_status read_line(struct session *session, const char *question,
                                    struct ronde_error *error)
 {
     char *end = NULL;
-    while (!(end = memchr(talk->text, '\n', talk->have))) {
-        if (talk->have == sizeof talk->text)
+    while (!(end = memchr(session->text, '\n', session->have))) {
+        if (session->have == sizeof session->text)
             return ronde_fail(error, RONDE_IO, "pmi: the answer to %s has no end", question);
-        const enum ronde_status status = read_more(talk);
+        const enum ronde_status status = receive_some(session);
         if (status == RONDE_TIMEOUT)
             return ronde_fail(error, status, "pmi: no answer to %s in time%s", question,
                               strcmp(question, "barrier_in") == 0 ? ": a rank has not come" : "");
         if (status != RONDE_OK)
             return ronde_fail(error, status, "pmi: the launcher left at %s", question);
     }
-    const size_t length = (size_t)(end - talk->text);
-    memcpy(talk->line, talk->text, length);
-    talk->line[length] = '\0';
-    talk->have -= length + 1;
-    memmove(talk->text, end + 1, talk->have);
+    const size_t length = (size_t)(end - session->text);
+    memcpy(session->line, session->text, length);
+    session->line[length] = '\0';
+    session->have -= length + 1;
+    memmove(session->text, end + 1, session->have);
     return RONDE_OK;
 }
 
 /* What follows "key=" in the last line; false where there is no such key, or it is too long. */
-static bool find_value(const struct talk *talk, const char *key, char *out, size_t bytes)
+static bool find_value(const struct session *session, const char *key, char *out, size_t bytes)
 {
     const size_t length = strlen(key);
-    const char *at = talk->line;
+    const char *at = session->line;
     while (strncmp(at, key, length) != 0 || at[length] != '=') {
         at += strcspn(at, " ");
         if (*at == '\0')
@@ -115,42 +115,43 @@ static bool find_value(const struct talk *talk, const char *key, char *out, size
     return true;
 }
 
-static bool find_number(const struct talk *talk, const char *key, uint32_t *out)
+static bool find_number(const struct session *session, const char *key, uint32_t *out)
 {
     char text[16];
     char *end = NULL;
-    if (!find_value(talk, key, text, sizeof text) || !isdigit((unsigned char)text[0]))
+    if (!find_value(session, key, text, sizeof text) || !isdigit((unsigned char)text[0]))
         return false;
     const unsigned long long number = strtoull(text, &end, 10);
     *out = (uint32_t)number;
     return *end == '\0' && number <= UINT32_MAX;
 }
 
-static enum ronde_status fail_answer(const struct talk *talk, const char *question,
+static enum ronde_status fail_answer(const struct session *session, const char *question,
                                      struct ronde_error *error)
 {
     char shown[SHOWN_BYTES];
-    show(talk->line, shown);
+    make_printable(session->line, shown);
     return ronde_fail(error, RONDE_IO, "pmi: the launcher answers \"%s\" to %s", shown, question);
 }
 
-/* Says a line and takes the answer, which must bear this name and, where it has one, the code of success. */
-static enum ronde_status ask(struct talk *talk, const char *question, const char *rest,
-                             const char *answer, struct ronde_error *error)
+/* Sends a line and reads the answer, which must have this name and, where it has a code, that of success. */
+static enum ronde_status request(struct session *session, const char *question, const char *rest,
+                                 const char *answer, struct ronde_error *error)
 {
-    char said[LINE_BYTES];
+    char line[LINE_BYTES];
     char name[32];
     char code[16];
-    const int length = snprintf(said, sizeof said, "cmd=%s%s\n", question, rest);
-    enum ronde_status status = ronde_socket_send(talk->fd, said, (size_t)length, talk->deadline_ns);
+    const int length = snprintf(line, sizeof line, "cmd=%s%s\n", question, rest);
+    enum ronde_status status =
+        ronde_socket_send(session->fd, line, (size_t)length, session->deadline_ns);
     if (status != RONDE_OK)
         return ronde_fail(error, status, "pmi: the launcher does not take %s", question);
-    status = read_line(talk, question, error);
+    status = read_line(session, question, error);
     if (status != RONDE_OK)
         return status;
-    if (!find_value(talk, "cmd", name, sizeof name) || strcmp(name, answer) != 0 ||
-        (find_value(talk, "rc", code, sizeof code) && strcmp(code, "0") != 0))
-        return fail_answer(talk, question, error);
+    if (!find_value(session, "cmd", name, sizeof name) || strcmp(name, answer) != 0 ||
+        (find_value(session, "rc", code, sizeof code) && strcmp(code, "0") != 0))
+        return fail_answer(session, question, error);
     return RONDE_OK;
 }
 
@@ -169,21 +170,21 @@ static enum ronde_status connect_to(const char *place, double deadline_ns, int *
     return ronde_socket_connect(host, (uint16_t)port, deadline_ns, out_fd, error);
 }
 
-/* After its name the launcher says three numbers, a line each. */
-static enum ronde_status introduce(struct talk *talk, const char *id, uint32_t *out_rank,
-                                   uint32_t *out_ranks, struct ronde_error *error)
+/* After initack the launcher sends three numbers, a line each. */
+static enum ronde_status send_initack(struct session *session, const char *id, uint32_t *out_rank,
+                                      uint32_t *out_ranks, struct ronde_error *error)
 {
     char rest[64];
     uint32_t ignored = 0;
     bool has_rank = false, has_ranks = false;
     snprintf(rest, sizeof rest, " pmiid=%.40s", id);
-    enum ronde_status status = ask(talk, "initack", rest, "initack", error);
+    enum ronde_status status = request(session, "initack", rest, "initack", error);
     for (int k = 0; k < 3 && status == RONDE_OK; k++) {
-        status = read_line(talk, "initack", error);
-        const bool is_rank = find_number(talk, "rank", out_rank);
-        const bool is_ranks = find_number(talk, "size", out_ranks);
-        if (status == RONDE_OK && !is_rank && !is_ranks && !find_number(talk, "debug", &ignored))
-            return fail_answer(talk, "initack", error);
+        status = read_line(session, "initack", error);
+        const bool is_rank = find_number(session, "rank", out_rank);
+        const bool is_ranks = find_number(session, "size", out_ranks);
+        if (status == RONDE_OK && !is_rank && !is_ranks && !find_number(session, "debug", &ignored))
+            return fail_answer(session, "initack", error);
         has_rank = has_rank || is_rank;
         has_ranks = has_ranks || is_ranks;
     }
@@ -192,31 +193,33 @@ static enum ronde_status introduce(struct talk *talk, const char *id, uint32_t *
     return status;
 }
 
-enum ronde_status ronde_pmi_enter(const char *place, const char *id, int *out_fd,
-                                  uint32_t *out_rank, uint32_t *out_ranks, struct ronde_error *error)
+enum ronde_status ronde_pmi_connect(const char *place, const char *id, int *out_fd,
+                                    uint32_t *out_rank, uint32_t *out_ranks,
+                                    struct ronde_error *error)
 {
-    struct talk talk = {.deadline_ns = ronde_clock_ns() + ENTER_NS};
-    enum ronde_status status = connect_to(place, talk.deadline_ns, &talk.fd, error);
+    struct session session = {.deadline_ns = ronde_clock_ns() + CONNECT_NS};
+    enum ronde_status status = connect_to(place, session.deadline_ns, &session.fd, error);
     if (status != RONDE_OK)
         return status;
-    status = introduce(&talk, id, out_rank, out_ranks, error);
+    status = send_initack(&session, id, out_rank, out_ranks, error);
     if (status != RONDE_OK)
-        close(talk.fd);
+        close(session.fd);
     else
-        *out_fd = talk.fd;
+        *out_fd = session.fd;
     return status;
 }
 
 /* Puts or gets one piece; values are hexadecimal, since spaces and ends of lines have a meaning. */
-static enum ronde_status put_piece(struct talk *talk, uint32_t number, const unsigned char *data,
-                                   size_t bytes, struct ronde_error *error)
+static enum ronde_status put_piece(struct session *session, uint32_t number,
+                                   const unsigned char *data, size_t bytes,
+                                   struct ronde_error *error)
 {
-    char rest[sizeof talk->name + 2 * PIECE_BYTES + 64];
-    size_t used =
-        (size_t)snprintf(rest, sizeof rest, " kvsname=%s key=ronde-%u value=", talk->name, number);
+    char rest[sizeof session->name + 2 * PIECE_BYTES + 64];
+    size_t used = (size_t)snprintf(rest, sizeof rest,
+                                   " kvsname=%s key=ronde-%u value=", session->name, number);
     for (size_t k = 0; k < bytes; k++, used += 2)
         snprintf(rest + used, sizeof rest - used, "%02x", data[k]);
-    return ask(talk, "put", rest, "put_result", error);
+    return request(session, "put", rest, "put_result", error);
 }
 
 static int digit_of(char character)
@@ -226,64 +229,64 @@ static int digit_of(char character)
     return at ? (int)(at - digits) : -1;
 }
 
-static enum ronde_status get_piece(struct talk *talk, uint32_t number, unsigned char *data,
+static enum ronde_status get_piece(struct session *session, uint32_t number, unsigned char *data,
                                    size_t bytes, struct ronde_error *error)
 {
-    char rest[sizeof talk->name + 64];
+    char rest[sizeof session->name + 64];
     char value[2 * PIECE_BYTES + 1];
-    snprintf(rest, sizeof rest, " kvsname=%s key=ronde-%u", talk->name, number);
-    const enum ronde_status status = ask(talk, "get", rest, "get_result", error);
+    snprintf(rest, sizeof rest, " kvsname=%s key=ronde-%u", session->name, number);
+    const enum ronde_status status = request(session, "get", rest, "get_result", error);
     if (status != RONDE_OK)
         return status;
-    if (!find_value(talk, "value", value, sizeof value) || strlen(value) != 2 * bytes)
-        return fail_answer(talk, "get", error);
+    if (!find_value(session, "value", value, sizeof value) || strlen(value) != 2 * bytes)
+        return fail_answer(session, "get", error);
     for (size_t k = 0; k < bytes; k++) {
         const int high = digit_of(value[2 * k]);
         const int low = digit_of(value[2 * k + 1]);
         if (high < 0 || low < 0)
-            return fail_answer(talk, "get", error);
+            return fail_answer(session, "get", error);
         data[k] = (unsigned char)(16 * high + low);
     }
     return RONDE_OK;
 }
 
-static enum ronde_status greet(struct talk *talk, struct ronde_error *error)
+static enum ronde_status send_init(struct session *session, struct ronde_error *error)
 {
-    return ask(talk, "init", " pmi_version=1 pmi_subversion=1", "response_to_init", error);
+    return request(session, "init", " pmi_version=1 pmi_subversion=1", "response_to_init", error);
 }
 
-/* Greets, and asks for the limits and the name of what all ranks write and read. */
-static enum ronde_status begin(struct talk *talk, struct ronde_error *error)
+/* Sends init, then asks for the limits and the name of the key-value space. */
+static enum ronde_status begin(struct session *session, struct ronde_error *error)
 {
     uint32_t longest = 0;
     struct ronde_error why = {0};
-    /* Whoever does not even greet is taken for absent. */
-    if (greet(talk, &why) != RONDE_OK)
+    /* A launcher that does not answer init is taken for absent. */
+    if (send_init(session, &why) != RONDE_OK)
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", why.message);
-    enum ronde_status status = ask(talk, "get_maxes", "", "maxes", error);
-    if (status == RONDE_OK && !find_number(talk, "vallen_max", &longest))
-        return fail_answer(talk, "get_maxes", error);
+    enum ronde_status status = request(session, "get_maxes", "", "maxes", error);
+    if (status == RONDE_OK && !find_number(session, "vallen_max", &longest))
+        return fail_answer(session, "get_maxes", error);
     if (status == RONDE_OK && longest <= 2 * PIECE_BYTES)
         return ronde_fail(error, RONDE_IO,
                           "pmi: the launcher takes values of %u characters, %u are needed", longest,
                           2 * PIECE_BYTES + 1);
     if (status == RONDE_OK)
-        status = ask(talk, "get_my_kvsname", "", "my_kvsname", error);
-    if (status == RONDE_OK && !find_value(talk, "kvsname", talk->name, sizeof talk->name))
-        return fail_answer(talk, "get_my_kvsname", error);
+        status = request(session, "get_my_kvsname", "", "my_kvsname", error);
+    if (status == RONDE_OK && !find_value(session, "kvsname", session->name, sizeof session->name))
+        return fail_answer(session, "get_my_kvsname", error);
     return status;
 }
 
-/* Rank 0 puts all pieces before the barrier, everybody gets them after it. */
-static enum ronde_status pass(struct talk *talk, bool is_put, unsigned char *data, size_t bytes,
-                              struct ronde_error *error)
+/* Rank 0 puts all pieces before the barrier, the others get them after it. */
+static enum ronde_status transfer(struct session *session, bool is_put, unsigned char *data,
+                                  size_t bytes, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     uint32_t number = 0;
     for (size_t at = 0; at < bytes && status == RONDE_OK; at += PIECE_BYTES, number++) {
         const size_t length = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-        status = is_put ? put_piece(talk, number, data + at, length, error)
-                        : get_piece(talk, number, data + at, length, error);
+        status = is_put ? put_piece(session, number, data + at, length, error)
+                        : get_piece(session, number, data + at, length, error);
     }
     return status;
 }
@@ -291,20 +294,20 @@ static enum ronde_status pass(struct talk *talk, bool is_put, unsigned char *dat
 enum ronde_status ronde_pmi_share(const struct ronde_pmi *pmi, void *data, size_t bytes,
                                   struct ronde_error *error)
 {
-    struct talk talk = {.fd = pmi->fd, .deadline_ns = pmi->deadline_ns};
-    enum ronde_status status = begin(&talk, error);
+    struct session session = {.fd = pmi->fd, .deadline_ns = pmi->deadline_ns};
+    enum ronde_status status = begin(&session, error);
     if (status == RONDE_OK && pmi->rank == 0)
-        status = pass(&talk, true, data, bytes, error);
+        status = transfer(&session, true, data, bytes, error);
     if (status == RONDE_OK)
-        status = ask(&talk, "barrier_in", "", "barrier_out", error);
+        status = request(&session, "barrier_in", "", "barrier_out", error);
     if (status == RONDE_OK && pmi->rank != 0)
-        status = pass(&talk, false, data, bytes, error);
-    return status == RONDE_OK ? ask(&talk, "finalize", "", "finalize_ack", error) : status;
+        status = transfer(&session, false, data, bytes, error);
+    return status == RONDE_OK ? request(&session, "finalize", "", "finalize_ack", error) : status;
 }
 
-void ronde_pmi_leave(int fd)
+void ronde_pmi_finalize(int fd)
 {
-    struct talk talk = {.fd = fd, .deadline_ns = ronde_clock_ns() + LEAVE_NS};
-    if (greet(&talk, NULL) == RONDE_OK)
-        (void)ask(&talk, "finalize", "", "finalize_ack", NULL);
+    struct session session = {.fd = fd, .deadline_ns = ronde_clock_ns() + FINALIZE_NS};
+    if (send_init(&session, NULL) == RONDE_OK)
+        (void)request(&session, "finalize", "", "finalize_ack", NULL);
 }

@@ -5,7 +5,7 @@
  * It is here for hydra, MPICH's (tried: 4.0.2 of Debian 12) and Intel's: hydra has no PMIx, and no library that could be
  * linked instead speaks to it over PMI_FD or PMI_PORT. Slurm under --mpi=pmi2 (tried: 22.05) still takes the first
  * version's words. All other launchers are asked through PMIx (pmix.h).
- * A process that has begun to talk must say that it is done, or its end counts as a crash and ends the others.
+ * A process that has sent init must send finalize, or its end counts as a crash and ends the others.
  */
 #ifndef RONDE_HW_BOOTSTRAP_PMI_H
 #define RONDE_HW_BOOTSTRAP_PMI_H
@@ -21,18 +21,19 @@ bool ronde_pmi_is_socket(int fd);
 
 /**
  * Connects process `id` (PMI_ID) to "host:port" (PMI_PORT), and receives its rank. Owner: the caller closes *out_fd,
- * after ronde_pmi_share or ronde_pmi_leave: without them that counts as a crash. Errors: BAD_ARGUMENT; those of a
+ * after ronde_pmi_share or ronde_pmi_finalize: without them that counts as a crash. Errors: BAD_ARGUMENT; those of a
  * socket; IO for another reply.
  */
-enum ronde_status ronde_pmi_enter(const char *place, const char *id, int *out_fd, uint32_t *out_rank,
-                                  uint32_t *out_ranks, struct ronde_error *error);
+enum ronde_status ronde_pmi_connect(const char *place, const char *id, int *out_fd,
+                                    uint32_t *out_rank, uint32_t *out_ranks,
+                                    struct ronde_error *error);
 
 /** Ends a session without an exchange. */
-void ronde_pmi_leave(int fd);
+void ronde_pmi_finalize(int fd);
 
 /** A process's session with its launcher. */
 struct ronde_pmi {
-    int fd;             /**< PMI_FD, or of ronde_pmi_enter */
+    int fd;             /**< PMI_FD, or of ronde_pmi_connect */
     uint32_t rank;      /**< of this process */
     double deadline_ns; /**< of all of it, a point of ronde_clock_ns */
 };

@@ -310,7 +310,7 @@ static enum ronde_status accept_all(struct acceptor *acceptor, double deadline_n
     struct ronde_control_channel *control = acceptor->control;
     enum ronde_status status = await_all(acceptor, deadline_ns, error);
     while (acceptor->incoming_count > 0) {
-        note(acceptor, acceptor->incoming[0].fd, "everybody is here");
+        note(acceptor, acceptor->incoming[0].fd, "all ranks have joined");
         drop_incoming(acceptor, 0);
     }
     for (uint32_t rank = 1; rank < control->ranks; rank++) {
@@ -381,7 +381,7 @@ static void describe_address(const struct ronde_join *join, char text[RONDE_ADDR
     if (join->host)
         snprintf(text, RONDE_ADDRESS_BYTES, "%.64s:%u", join->host, join->port);
     else
-        snprintf(text, RONDE_ADDRESS_BYTES, "the meeting place of \"%.40s\"", join->token);
+        snprintf(text, RONDE_ADDRESS_BYTES, "the rendezvous of \"%.40s\"", join->token);
 }
 
 /* Waits for rank 0's CONNECTED frame, or its alarm. */
@@ -404,7 +404,7 @@ static enum ronde_status await_connected(const struct ronde_control_channel *con
                           "rank 0 at %s has not said within %.3g s that all ranks are there",
                           address, (double)control->timeout_ns / 1e9);
     if (status == RONDE_IO)
-        return ronde_fail(error, RONDE_DEVICE, "rank 0 at %s has hung up", address);
+        return ronde_fail(error, RONDE_DEVICE, "rank 0 at %s has closed the connection", address);
     return ronde_fail(error, RONDE_REJECTED, "who answers at %s is no rank 0 of ronde", address);
 }
 
@@ -425,7 +425,7 @@ static enum ronde_status connect_to_root(const struct ronde_join *join,
         (void)nanosleep(&pause, NULL);
     }
     return ronde_fail(error, RONDE_TIMEOUT,
-                      "rank 0 has opened no meeting place for \"%.64s\" on this machine",
+                      "rank 0 has published no rendezvous for \"%.64s\" on this machine",
                       join->token);
 }
 

@@ -302,9 +302,9 @@ uint32_t ronde_comm_processors(const struct ronde_comm *comm)
     return comm->processors;
 }
 
-bool ronde_comm_is_crowded(const struct ronde_comm *comm)
+bool ronde_comm_is_oversubscribed(const struct ronde_comm *comm)
 {
-    return comm->is_crowded;
+    return comm->is_oversubscribed;
 }
 
 enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm)

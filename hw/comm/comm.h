@@ -96,7 +96,7 @@ struct ronde_wire {
     enum ronde_status (*load)(struct ronde_comm_program *program, struct ronde_error *error);
     /** Releases what load took, also after a failed load. */
     void (*unload)(struct ronde_comm_program *program);
-    /** Publishes the run's handshake record to the neighbours. */
+    /** Publishes the run's handshake record to the peers. */
     void (*announce)(struct ronde_comm_program *program, const struct ronde_handshake *handshake);
     /**
      * Progresses messages, after a sweep in which lanes moved or did not. *io_moved: something moved, now or before.
@@ -182,10 +182,10 @@ struct ronde_comm {
     void *wire_self;                   /**< the shared memory's */
     void *net_self;                    /**< UCX's */
     struct ronde_p2p_state *p2p;       /**< of tagged messages */
-    struct ronde_handshake *near_handshakes; /**< ranks * RONDE_HANDSHAKES, published by this host's ranks */
-    struct ronde_handshake *far_handshakes; /**< the same of ranks of other hosts */
-    uint64_t sequence;                      /**< runs begun */
-    struct ronde_comm_program *previous;    /**< of the last run; NULL when it was unloaded */
+    struct ronde_handshake *local_handshakes; /**< ranks * RONDE_HANDSHAKES, published by this host's ranks */
+    struct ronde_handshake *remote_handshakes; /**< the same of ranks of other hosts */
+    uint64_t sequence;                         /**< runs begun */
+    struct ronde_comm_program *previous;       /**< of the last run; NULL when it was unloaded */
     struct ronde_comm_program *
         unsettled; /**< an earlier one, some handshake records of whose runs are still missing, or NULL */
     double checked_ns; /**< when the control channel was last polled */
@@ -194,13 +194,13 @@ struct ronde_comm {
     uint32_t ranks_here; /**< on this machine, whatever their host_id */
     uint32_t processors; /**< of this machine that its ranks may use, all together */
     uint64_t stream_from_bytes; /**< of all ranks' buffers; queried once, as the query takes longer than a short run */
-    bool is_crowded; /**< more ranks on this machine than processors: waiting must not use any */
+    bool is_oversubscribed; /**< more ranks on this machine than processors: waiting must not use any */
     struct ronde_attachment
         *attachment; /**< atomic: state of a library built on it (ronde/attach.h), or NULL */
 };
 
 /** A rank this one has connections with. */
-struct ronde_neighbour {
+struct ronde_peer {
     uint32_t rank;
     bool is_source;   /**< messages come from it */
     bool is_verified; /**< its handshake record matches, as far as this run waits for it */
@@ -224,15 +224,13 @@ struct ronde_comm_program {
     uint64_t id;                       /**< the same on all ranks */
     uint64_t slot_bytes;
     uint32_t depth;
-    struct ronde_neighbour *neighbours;
-    uint32_t neighbour_count;
-    struct ronde_neighbour *
-        *neighbour_of; /**< by end; NULL where it only pads a cache line, or is this rank's own */
-    bool has_eager;    /**< messages of the run are eager */
+    struct ronde_peer *peers;
+    uint32_t peer_count;
+    struct ronde_peer **peer_of; /**< by end; NULL where it only pads a cache line, or is this rank's own */
+    bool has_eager;              /**< messages of the run are eager */
     uint64_t slot_stride; /**< of the frame, were the run not eager */
     uint32_t slot_count;  /**< the same of its depth */
-    struct ronde_neighbour
-        *doubted; /**< it sent an eager message whose digest is not the expected one; or NULL */
+    struct ronde_peer *doubted; /**< it sent an eager message whose digest is not the expected one; or NULL */
     struct ronde_send_copies send_copies;
     struct ronde_direct_write direct_write;
     uint64_t digest;           /**< of this rank's record for the run */
@@ -248,9 +246,9 @@ struct ronde_comm_program {
     bool is_over;               /**< the run has ended well and awaits ronde_comm_wait */
     bool is_rearranged;         /**< slots lie differently than in the run before */
     uint32_t sources_left;      /**< sources not yet verified */
-    uint32_t others_left;       /**< other neighbours not yet verified */
+    uint32_t others_left;       /**< other peers not yet verified */
     uint64_t agreed_digest;     /**< handshake_digest of the run before */
-    uint32_t lead;              /**< runs that neighbours may be behind when this one ends */
+    uint32_t lead;              /**< runs that peers may be behind when this one ends */
     uint32_t idle;              /**< empty sweeps in a row */
     uint32_t sweeps;            /**< of the run */
     uint32_t checked_sweeps;    /**< of these, when the clock was last read */
@@ -273,7 +271,7 @@ void ronde_comm_abandon(struct ronde_comm_program *program);
 /** Fills in this rank's report: ronde_control_describe of a communicator. */
 void ronde_comm_describe_run(void *self, struct ronde_report *out);
 
-/** Begins the handshake with the neighbours about a run whose record is filled in. */
+/** Begins the handshake with the peers about a run whose record is filled in. */
 void ronde_run_handshake_begin(struct ronde_comm_program *program);
 
 /** Checks for records not yet verified. Errors: REJECTED or DEVICE, naming ranks: the communicator must be failed. */
@@ -332,11 +330,11 @@ ronde_handshake_refuse(uint32_t rank, const struct ronde_handshake *handshake, u
 /** Names this process's network namespace: processes with equal names share its loopback. */
 void ronde_comm_name_network(char text[RONDE_NETWORK_BYTES]);
 
-/** Determines which ranks share memory; sets leaders, is_crowded, transport and wire. Collective. */
+/** Determines which ranks share memory; sets leaders, is_oversubscribed, transport and wire. Collective. */
 enum ronde_status ronde_comm_find_locality(struct ronde_comm *comm, struct ronde_error *error);
 
 /** Whether a rank is reached through this host's shared memory. */
-bool ronde_comm_is_near(const struct ronde_comm *comm, uint32_t rank);
+bool ronde_comm_is_local(const struct ronde_comm *comm, uint32_t rank);
 
 /**
  * Backoff after `idle` empty polls of a rank that waits for other hosts: yields the processor and returns true, or

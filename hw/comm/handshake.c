@@ -125,7 +125,7 @@ enum ronde_handshake_state ronde_handshake_check(const struct ronde_comm *comm, 
                                                  bool *out_offers, struct ronde_error *error)
 {
     const struct ronde_handshake *handshakes =
-        ronde_comm_is_near(comm, rank) ? comm->near_handshakes : comm->far_handshakes;
+        ronde_comm_is_local(comm, rank) ? comm->local_handshakes : comm->remote_handshakes;
     const struct ronde_handshake *shown =
         &handshakes[(size_t)rank * RONDE_HANDSHAKES + mine->sequence % RONDE_HANDSHAKES];
     struct ronde_handshake theirs;

@@ -1,6 +1,6 @@
 /*
  * Both transports at once: connections inside a host are in its shared memory, those between hosts are UCX's. Each of
- * the two skips the other's connections (ronde_comm_is_near), so here each call only goes to one after the other.
+ * the two skips the other's connections (ronde_comm_is_local), so here each call only goes to one after the other.
  */
 #include "hw/comm/comm.h"
 #include "hw/shm/doorbell.h"

@@ -29,27 +29,26 @@ static enum ronde_status check_loads(struct ronde_comm_program *program,
 }
 
 /* The ranks at the other ends of the connections, each once. */
-static enum ronde_status list_neighbours(struct ronde_comm_program *program,
-                                         struct ronde_error *error)
+static enum ronde_status list_peers(struct ronde_comm_program *program, struct ronde_error *error)
 {
     const struct ronde_loaded *loaded = program->loaded;
     const struct ronde_mem *mem = program->comm->mem;
     const uint32_t ranks = program->comm->ranks;
     uint32_t *positions = ronde_mem_new(mem, ranks, sizeof *positions);
-    program->neighbours = ronde_mem_new(mem, ranks, sizeof *program->neighbours);
-    program->neighbour_of = ronde_mem_new(mem, loaded->end_count, sizeof(*program->neighbour_of));
-    const bool is_done = positions && program->neighbours && program->neighbour_of;
+    program->peers = ronde_mem_new(mem, ranks, sizeof *program->peers);
+    program->peer_of = ronde_mem_new(mem, loaded->end_count, sizeof(*program->peer_of));
+    const bool is_done = positions && program->peers && program->peer_of;
     if (is_done) {
         for (uint64_t e = 0; e < loaded->end_count; e++) {
             const struct ronde_port *port = &loaded->ports[e];
             if (port->peer == RONDE_NONE || port->peer == program->comm->rank)
                 continue;
             if (positions[port->peer] == 0)
-                positions[port->peer] = ++program->neighbour_count;
-            struct ronde_neighbour *at = &program->neighbours[positions[port->peer] - 1];
+                positions[port->peer] = ++program->peer_count;
+            struct ronde_peer *at = &program->peers[positions[port->peer] - 1];
             at->rank = port->peer;
             at->is_source |= !port->is_send;
-            program->neighbour_of[e] = at;
+            program->peer_of[e] = at;
         }
     }
     ronde_mem_free(mem, positions, ranks, sizeof *positions);
@@ -67,10 +66,10 @@ static void unload(struct ronde_comm_program *program)
     if (program->loaded) {
         ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
                        sizeof *program->lanes);
-        ronde_mem_free(comm->mem, program->neighbour_of, program->loaded->end_count,
-                       sizeof(*program->neighbour_of));
+        ronde_mem_free(comm->mem, program->peer_of, program->loaded->end_count,
+                       sizeof(*program->peer_of));
     }
-    ronde_mem_free(comm->mem, program->neighbours, comm->ranks, sizeof *program->neighbours);
+    ronde_mem_free(comm->mem, program->peers, comm->ranks, sizeof *program->peers);
     ronde_loaded_destroy(program->loaded);
     ronde_mem_free(comm->mem, program, 1, sizeof *program);
 }
@@ -100,7 +99,7 @@ static enum ronde_status load_part(struct ronde_comm_program *program,
     if (!program->lanes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u lanes",
                           program->loaded->lane_count);
-    return list_neighbours(program, error);
+    return list_peers(program, error);
 }
 
 static enum ronde_status check_plan(const struct ronde_comm *comm,

@@ -17,7 +17,7 @@
 
 /* Empty polls before a rank sleeps: few where another rank waits for the processor. */
 #define SPINS 400u
-#define SPINS_CROWDED 2u
+#define SPINS_OVERSUBSCRIBED 2u
 
 /* A UUID of 36 characters, and a newline. */
 #define BOOT_BYTES 40
@@ -169,10 +169,10 @@ static void count_processors(struct ronde_comm *comm, const struct locality *loc
         CPU_OR(&cpus, &cpus, &localities[rank].cpus);
     }
     comm->processors = (uint32_t)CPU_COUNT(&cpus);
-    comm->is_crowded = comm->ranks_here > comm->processors;
+    comm->is_oversubscribed = comm->ranks_here > comm->processors;
     /* This machine's ranks touch their share of all ranks' buffers. */
     comm->stream_from_bytes =
-        ronde_stream_from_bytes(comm->is_crowded ? comm->processors : comm->ranks_here) *
+        ronde_stream_from_bytes(comm->is_oversubscribed ? comm->processors : comm->ranks_here) *
         comm->ranks / comm->ranks_here;
 }
 
@@ -202,7 +202,7 @@ enum ronde_status ronde_comm_find_locality(struct ronde_comm *comm, struct ronde
 
 bool ronde_comm_spin(const struct ronde_comm *comm, uint32_t idle)
 {
-    if (idle >= (comm->is_crowded ? SPINS_CROWDED : SPINS))
+    if (idle >= (comm->is_oversubscribed ? SPINS_OVERSUBSCRIBED : SPINS))
         return false;
     sched_yield();
     return true;
@@ -214,7 +214,7 @@ void ronde_comm_rest(struct ronde_comm *comm, uint32_t idle)
         comm->wire->sleep(comm);
 }
 
-bool ronde_comm_is_near(const struct ronde_comm *comm, uint32_t rank)
+bool ronde_comm_is_local(const struct ronde_comm *comm, uint32_t rank)
 {
     return comm->leaders[rank] == comm->leaders[comm->rank];
 }

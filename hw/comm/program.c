@@ -2,7 +2,7 @@
  * Running schedules on a communicator. See ronde/comm.h.
  *
  * A run begins locally: the rank publishes its handshake record and sends, and receives as soon as all ranks that send
- * to it have published an equal one. It ends when the lanes are done and every neighbour has published an equal one. So
+ * to it have published an equal one. It ends when the lanes are done and every peer has published an equal one. So
  * no rank ever consumes a message of a run that differs from its own, and every rank of a mismatch fails in that run.
  */
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static const unsigned char *find_remote(const struct ronde_act *act,
 /* An offer of this process may be a copy. */
 static const unsigned char *copy_offer(const struct ronde_act *act, const unsigned char *start,
                                        uint64_t bytes);
-#define RONDE_KEEP(act, start, bytes) copy_offer((act), (start), (bytes))
+#define RONDE_SEND_COPY(act, start, bytes) copy_offer((act), (start), (bytes))
 
 /* Nothing is received before the handshake. */
 static bool may_poll(const struct ronde_lane *lane);
@@ -64,7 +64,7 @@ static const unsigned char *find_remote(const struct ronde_act *act,
 static const unsigned char *copy_offer(const struct ronde_act *act, const unsigned char *start,
                                        uint64_t bytes)
 {
-    return act->lane->task->frame->keeps ? ronde_send_copies_copy(act, start, bytes) : start;
+    return act->lane->task->frame->copies_sends ? ronde_send_copies_copy(act, start, bytes) : start;
 }
 
 enum ronde_status
@@ -115,7 +115,7 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
     if (status == RONDE_OK)
         status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
     /* Oversubscribed, a reader may not be scheduled for long: a short run had better not wait for it at its end either. */
-    if (!comm->is_crowded && !overwrites(program->loaded))
+    if (!comm->is_oversubscribed && !overwrites(program->loaded))
         habits->pull_from_bytes[1] = habits->pull_from_bytes[0];
     if (status == RONDE_OK)
         ronde_direct_write_decide(program, launch, habits);
@@ -189,7 +189,7 @@ static void choose_eager(struct ronde_comm_program *program)
     }
     for (uint64_t e = 0; e < loaded->end_count; e++) {
         struct ronde_end *end = &loaded->ends[e];
-        if (!program->neighbour_of[e])
+        if (!program->peer_of[e])
             continue;
         if (program->has_eager || had_eager)
             end->slot = end->count % frame->depth;
@@ -345,7 +345,8 @@ static enum ronde_status drive(struct ronde_comm_program *program, bool *io_move
 static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
-    if (++program->sweeps % SWEEPS_PER_CLOCK != 0 && !comm->is_crowded && program->idle < IDLE_SWEEPS)
+    if (++program->sweeps % SWEEPS_PER_CLOCK != 0 && !comm->is_oversubscribed &&
+        program->idle < IDLE_SWEEPS)
         return RONDE_OK;
     const double now_ns = ronde_clock_ns();
     if (now_ns - comm->checked_ns < CHECK_NS)
@@ -396,8 +397,8 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
 static enum ronde_status check_sources(struct ronde_comm_program *program, struct ronde_error *error)
 {
     const struct ronde_comm *comm = program->comm;
-    for (uint32_t n = 0; program->loaded->frame.has_offers && n < program->neighbour_count; n++) {
-        const struct ronde_neighbour *at = &program->neighbours[n];
+    for (uint32_t n = 0; program->loaded->frame.has_offers && n < program->peer_count; n++) {
+        const struct ronde_peer *at = &program->peers[n];
         struct ronde_error why = {0};
         if (!at->is_source || !comm->wire->has_withdrawn(comm, at->rank))
             continue;

@@ -25,7 +25,7 @@ static uint32_t most_lead(const struct ronde_comm_program *program)
     if (comm->transport != RONDE_TRANSPORT_SHM || program->drive ||
         ronde_frame_awaits_readers(frame))
         return 0;
-    return frame->keeps && lead > RONDE_SEND_COPY_RUNS - 2 ? RONDE_SEND_COPY_RUNS - 2 : lead;
+    return frame->copies_sends && lead > RONDE_SEND_COPY_RUNS - 2 ? RONDE_SEND_COPY_RUNS - 2 : lead;
 }
 
 /*
@@ -38,10 +38,9 @@ static uint32_t stride_of(const struct ronde_comm_program *program)
 }
 
 /* Whether a rank that this one only sends to is verified up to the lead. */
-static bool is_within_lead(const struct ronde_comm_program *program,
-                           const struct ronde_neighbour *neighbour)
+static bool is_within_lead(const struct ronde_comm_program *program, const struct ronde_peer *peer)
 {
-    return neighbour->verified + program->lead >= program->handshake.sequence;
+    return peer->verified + program->lead >= program->handshake.sequence;
 }
 
 /* Switches to another program: records the last one still lacks are verified in the first run of this one. */
@@ -50,8 +49,8 @@ static void change_program(struct ronde_comm_program *program)
     struct ronde_comm *comm = program->comm;
     comm->unsettled = comm->previous;
     comm->previous = program;
-    for (uint32_t n = 0; n < program->neighbour_count; n++)
-        program->neighbours[n].verified = program->handshake.sequence - 1;
+    for (uint32_t n = 0; n < program->peer_count; n++)
+        program->peers[n].verified = program->handshake.sequence - 1;
 }
 
 void ronde_run_handshake_begin(struct ronde_comm_program *program)
@@ -66,8 +65,8 @@ void ronde_run_handshake_begin(struct ronde_comm_program *program)
     program->doubted = NULL;
     program->sources_left = 0;
     program->others_left = 0;
-    for (uint32_t n = 0; n < program->neighbour_count; n++) {
-        struct ronde_neighbour *at = &program->neighbours[n];
+    for (uint32_t n = 0; n < program->peer_count; n++) {
+        struct ronde_peer *at = &program->peers[n];
         at->digest = program->digest;
         at->is_verified = !at->is_source && is_within_lead(program, at);
         program->sources_left += at->is_source;
@@ -83,11 +82,11 @@ bool ronde_run_handshake_is_complete(const struct ronde_comm_program *program)
 
 /* Checks the next wanted record of a rank; SAME also where none is wanted. */
 static enum ronde_handshake_state catch_up(const struct ronde_comm_program *program,
-                                           struct ronde_neighbour *at, struct ronde_error *why)
+                                           struct ronde_peer *at, struct ronde_error *why)
 {
     const struct ronde_comm *comm = program->comm;
     const struct ronde_handshake *handshakes =
-        &comm->near_handshakes[(size_t)comm->rank * RONDE_HANDSHAKES];
+        &comm->local_handshakes[(size_t)comm->rank * RONDE_HANDSHAKES];
     const uint64_t last = program->handshake.sequence;
     const uint64_t stepped = at->verified + stride_of(program);
     const uint64_t next = stepped < last ? stepped : last;
@@ -119,8 +118,8 @@ static enum ronde_status verify_unsettled(struct ronde_comm *comm, struct ronde_
 {
     struct ronde_comm_program *unsettled = comm->unsettled;
     bool is_settled = true;
-    for (uint32_t n = 0; n < unsettled->neighbour_count; n++) {
-        struct ronde_neighbour *at = &unsettled->neighbours[n];
+    for (uint32_t n = 0; n < unsettled->peer_count; n++) {
+        struct ronde_peer *at = &unsettled->peers[n];
         if (at->is_source)
             continue;
         const enum ronde_handshake_state state = catch_up(unsettled, at, why);
@@ -134,13 +133,12 @@ static enum ronde_status verify_unsettled(struct ronde_comm *comm, struct ronde_
     return RONDE_OK;
 }
 
-/* Whether this rank reads a neighbour's record: an eager sender's digest in its messages stands for it. */
-static bool needs_handshake(const struct ronde_comm_program *program,
-                            const struct ronde_neighbour *neighbour)
+/* Whether this rank reads a peer's record: an eager sender's digest in its messages stands for it. */
+static bool needs_handshake(const struct ronde_comm_program *program, const struct ronde_peer *peer)
 {
     const bool uses_digest = program->has_eager && !program->is_rearranged &&
-                             program->doubted != neighbour && program->idle < EAGER_SWEEPS;
-    return !neighbour->is_verified && !(neighbour->is_source && uses_digest);
+                             program->doubted != peer && program->idle < EAGER_SWEEPS;
+    return !peer->is_verified && !(peer->is_source && uses_digest);
 }
 
 /* Digest in the eager headers of a rank whose record differs from this one's in offers only. */
@@ -152,8 +150,8 @@ static uint64_t digest_of(const struct ronde_comm_program *program, bool has_off
 }
 
 /* Checks the record of a rank that sends to this one. */
-static enum ronde_status verify_source(struct ronde_comm_program *program,
-                                       struct ronde_neighbour *at, struct ronde_error *why)
+static enum ronde_status verify_source(struct ronde_comm_program *program, struct ronde_peer *at,
+                                       struct ronde_error *why)
 {
     bool has_offers = false;
     const enum ronde_handshake_state state =
@@ -169,8 +167,8 @@ static enum ronde_status verify_source(struct ronde_comm_program *program,
 }
 
 /* Checks the records of a rank that this one only sends to. */
-static enum ronde_status verify_other(struct ronde_comm_program *program,
-                                      struct ronde_neighbour *at, struct ronde_error *why)
+static enum ronde_status verify_other(struct ronde_comm_program *program, struct ronde_peer *at,
+                                      struct ronde_error *why)
 {
     const enum ronde_handshake_state state = catch_up(program, at, why);
     if (is_within_lead(program, at)) {
@@ -194,8 +192,8 @@ enum ronde_status ronde_run_handshake_poll(struct ronde_comm_program *program,
             (unsigned long long)program->handshake.sequence, program->doubted->rank);
     if (comm->unsettled)
         status = verify_unsettled(program->comm, why);
-    for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++) {
-        struct ronde_neighbour *at = &program->neighbours[n];
+    for (uint32_t n = 0; n < program->peer_count && status == RONDE_OK; n++) {
+        struct ronde_peer *at = &program->peers[n];
         if (needs_handshake(program, at))
             status =
                 at->is_source ? verify_source(program, at, why) : verify_other(program, at, why);

@@ -11,22 +11,22 @@
 _Static_assert(sizeof((struct ronde_report *)0)->reason >= RONDE_LANE_TEXT_BYTES / 2,
                "most of a lane's description has room");
 
-/* A neighbour whose record this run, or an unsettled program before it, still lacks; RONDE_NONE if there is none. */
+/* A peer whose record this run, or an unsettled program before it, still lacks; RONDE_NONE if there is none. */
 static uint32_t find_unbegun(const struct ronde_comm_program *program)
 {
     const struct ronde_comm_program *unsettled = program->comm->unsettled;
-    for (uint32_t n = 0; n < program->neighbour_count; n++)
-        if (!program->neighbours[n].is_verified)
-            return program->neighbours[n].rank;
-    for (uint32_t n = 0; unsettled && n < unsettled->neighbour_count; n++)
-        if (!unsettled->neighbours[n].is_source &&
-            unsettled->neighbours[n].verified != unsettled->handshake.sequence)
-            return unsettled->neighbours[n].rank;
+    for (uint32_t n = 0; n < program->peer_count; n++)
+        if (!program->peers[n].is_verified)
+            return program->peers[n].rank;
+    for (uint32_t n = 0; unsettled && n < unsettled->peer_count; n++)
+        if (!unsettled->peers[n].is_source &&
+            unsettled->peers[n].verified != unsettled->handshake.sequence)
+            return unsettled->peers[n].rank;
     return RONDE_NONE;
 }
 
 /* The rank that a lane waits for; RONDE_NONE where it waits for another lane or not at all. */
-static uint32_t peer_of(const struct ronde_lane *lane)
+static uint32_t awaited_peer(const struct ronde_lane *lane)
 {
     if (lane->reason != RONDE_REASON_MESSAGE && lane->reason != RONDE_REASON_SLOT &&
         lane->reason != RONDE_REASON_READER)
@@ -42,7 +42,7 @@ static const struct ronde_lane *find_lane(const struct ronde_comm_program *progr
     const struct ronde_lane *found = NULL;
     for (uint32_t k = 0; k < program->lane_count; k++) {
         const struct ronde_lane *lane = &program->loaded->lanes[program->lanes[k]];
-        if (peer_of(lane) != RONDE_NONE)
+        if (awaited_peer(lane) != RONDE_NONE)
             return lane;
         found = found ? found : lane;
     }
@@ -68,7 +68,7 @@ static void fill_run_report(const struct ronde_comm_program *program, struct ron
         snprintf(out->reason, sizeof out->reason, "rank %u waits for its device",
                  program->comm->rank);
     } else {
-        out->waits_for = peer_of(lane);
+        out->waits_for = awaited_peer(lane);
         ronde_lane_describe(lane, text);
         snprintf(out->reason, sizeof out->reason, "%.190s", text);
     }

@@ -35,7 +35,7 @@
 #define RONDE_RELEASE(frame, pointer, value) RONDE_PORT_SET((pointer), (value))
 #define RONDE_POSTED(frame, end) ronde_block_posted((frame), (end))
 #define RONDE_LENGTH(frame, end) ronde_block_length((frame), (end))
-#define RONDE_TELL_LENGTH(frame, end, length) ronde_block_write_length((frame), (end), (length))
+#define RONDE_POST_LENGTH(frame, end, length) ronde_block_write_length((frame), (end), (length))
 #define RONDE_ITEM_STRIDE(frame, bytes) ronde_block_stride((frame), (bytes))
 #define RONDE_USE(frame, from, to) ronde_block_use((frame), (from), (to))
 #define RONDE_COPY(frame, to, from, bytes)                                                         \

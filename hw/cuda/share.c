@@ -78,7 +78,7 @@ static void mark_peers(const struct exchange *exchange, uint32_t part)
         const uint32_t device = ronde_rank_map_device_of(rank_map, loaded->ports[e].peer);
         struct ronde_shared_block *other = other_of(peers, part, device);
         if (other->bytes == 0 && !ronde_rank_map_is_here(rank_map, device) &&
-            ronde_comm_is_near(peers->comm, rank_map->process[device]))
+            ronde_comm_is_local(peers->comm, rank_map->process[device]))
             other->bytes = block_bytes(peers, exchange->numbering, device);
     }
 }

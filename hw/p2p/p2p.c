@@ -138,8 +138,8 @@ static enum ronde_status check_failures(struct ronde_p2p_state *state, bool has_
     struct ronde_comm *comm = state->comm;
     enum ronde_status status = ronde_control_known(comm->control, error);
     state->idle = has_moved ? 0 : state->idle + 1;
-    const bool is_due =
-        ++state->rounds % ROUNDS_PER_CLOCK == 0 || state->idle >= IDLE_ROUNDS || comm->is_crowded;
+    const bool is_due = ++state->rounds % ROUNDS_PER_CLOCK == 0 || state->idle >= IDLE_ROUNDS ||
+                        comm->is_oversubscribed;
     if (status == RONDE_OK && is_due) {
         const double now_ns = ronde_clock_ns();
         if (now_ns - comm->checked_ns >= CHECK_NS) {
@@ -177,9 +177,9 @@ static struct ronde_p2p_peer *new_peer(struct ronde_p2p_state *state, uint32_t r
         return NULL;
     peer->state = state;
     peer->rank = rank;
-    peer->path = rank == state->comm->rank               ? RONDE_P2P_SELF
-                 : ronde_comm_is_near(state->comm, rank) ? RONDE_P2P_SHM
-                                                         : RONDE_P2P_NET;
+    peer->path = rank == state->comm->rank                ? RONDE_P2P_SELF
+                 : ronde_comm_is_local(state->comm, rank) ? RONDE_P2P_SHM
+                                                          : RONDE_P2P_NET;
     ronde_p2p_list_init(&peer->node);
     ronde_p2p_list_init(&peer->controls);
     ronde_p2p_list_init(&peer->sends);

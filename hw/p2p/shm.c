@@ -56,7 +56,8 @@ void ronde_p2p_shm_plan(struct ronde_p2p_state *state)
     const struct ronde_comm *comm = state->comm;
     state->local_count = 0;
     for (uint32_t rank = 0; rank < comm->ranks; rank++)
-        state->local_rank[rank] = ronde_comm_is_near(comm, rank) ? state->local_count++ : RONDE_NONE;
+        state->local_rank[rank] =
+            ronde_comm_is_local(comm, rank) ? state->local_count++ : RONDE_NONE;
     state->slot_count = SLOTS;
     state->slot_bytes = SLOT_BYTES;
     while (total_bytes(state) > MOST_TOTAL_BYTES && state->slot_count > LEAST_SLOTS)

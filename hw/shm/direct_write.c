@@ -84,10 +84,10 @@ void ronde_direct_write_open(struct ronde_comm_program *program, unsigned char *
 void ronde_direct_write_decide(const struct ronde_comm_program *program,
                                const struct ronde_launch *launch, struct ronde_habits *io_habits)
 {
-    const bool can_push = program->direct_write.published && !program->drive &&
-                          program->neighbour_count <= MOST_RECEIVERS;
+    const bool can_push =
+        program->direct_write.published && !program->drive && program->peer_count <= MOST_RECEIVERS;
     /* Where ranks share processors a reader finds in the cache what has just been written: nothing is saved. */
-    const bool pays = program->direct_write.has_results && !program->comm->is_crowded;
+    const bool pays = program->direct_write.has_results && !program->comm->is_oversubscribed;
     if (io_habits->farthest != RONDE_PROTOCOL_PUSH)
         return;
     if (!can_push || (launch->protocol == RONDE_PROTOCOL_AUTO && !pays)) {
@@ -113,7 +113,7 @@ static enum ronde_status make_replica(const struct ronde_comm_program *program, 
     place_progress(&program->direct_write, part);
     for (uint64_t e = 0; e < part->end_count; e++)
         part->ends[e].is_copied =
-            part->ports[e].peer != RONDE_NONE && !ronde_comm_is_near(comm, part->ports[e].peer);
+            part->ports[e].peer != RONDE_NONE && !ronde_comm_is_local(comm, part->ports[e].peer);
     for (uint32_t t = 0; t < part->task_count; t++)
         part->tasks[t].parts = own->tasks[t].parts;
     return RONDE_OK;
@@ -127,10 +127,10 @@ static enum ronde_status find_remote_ends(struct ronde_comm_program *program,
     struct ronde_direct_write *direct_write = &program->direct_write;
     for (uint64_t e = 0; e < own->end_count; e++) {
         const struct ronde_port *port = &own->ports[e];
-        const struct ronde_neighbour *at = program->neighbour_of[e];
-        if (!at || !port->is_send || !ronde_comm_is_near(program->comm, at->rank))
+        const struct ronde_peer *at = program->peer_of[e];
+        if (!at || !port->is_send || !ronde_comm_is_local(program->comm, at->rank))
             continue;
-        struct ronde_receiver_replica *receiver = &direct_write->replicas[at - program->neighbours];
+        struct ronde_receiver_replica *receiver = &direct_write->replicas[at - program->peers];
         if (!receiver->loaded) {
             const enum ronde_status status = make_replica(program, at->rank, receiver, error);
             if (status != RONDE_OK)
@@ -147,15 +147,14 @@ static enum ronde_status make_replicas(struct ronde_comm_program *program, struc
     const struct ronde_mem *mem = program->comm->mem;
     const struct ronde_loaded *own = program->loaded;
     struct ronde_direct_write *direct_write = &program->direct_write;
-    direct_write->replicas =
-        ronde_mem_new(mem, program->neighbour_count, sizeof *direct_write->replicas);
+    direct_write->replicas = ronde_mem_new(mem, program->peer_count, sizeof *direct_write->replicas);
     direct_write->remote_ends =
         ronde_mem_new(mem, own->end_count, sizeof *direct_write->remote_ends);
     const enum ronde_status status =
         direct_write->replicas && direct_write->remote_ends
             ? find_remote_ends(program, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory to push to %u ranks",
-                         program->neighbour_count);
+                         program->peer_count);
     if (status != RONDE_OK) {
         ronde_direct_write_close(program);
         return status;
@@ -170,7 +169,7 @@ enum ronde_status ronde_direct_write_prepare(struct ronde_comm_program *program,
 {
     struct ronde_frame *frame = &program->loaded->frame;
     /* A rank that sends copies waits for no reader, and may have gone on to other runs. */
-    frame->pushes = frame->pushes && !frame->keeps;
+    frame->pushes = frame->pushes && !frame->copies_sends;
     if (!frame->pushes)
         return RONDE_OK;
     struct ronde_handshake handshake = program->handshake;
@@ -268,10 +267,9 @@ const struct ronde_remote_end *ronde_direct_write_remote_end(const struct ronde_
     const struct ronde_remote_end *remote_end = &program->direct_write.remote_ends[end];
     if (!remote_end->task)
         return NULL;
-    const struct ronde_neighbour *at = program->neighbour_of[end];
-    return is_published(program, &program->direct_write.replicas[at - program->neighbours])
-               ? remote_end
-               : NULL;
+    const struct ronde_peer *at = program->peer_of[end];
+    return is_published(program, &program->direct_write.replicas[at - program->peers]) ? remote_end
+                                                                                       : NULL;
 }
 
 const unsigned char *ronde_direct_write_seen(const struct ronde_act *act,
@@ -289,10 +287,9 @@ void ronde_direct_write_close(struct ronde_comm_program *program)
 {
     const struct ronde_mem *mem = program->comm->mem;
     struct ronde_direct_write *direct_write = &program->direct_write;
-    for (uint32_t n = 0; direct_write->replicas && n < program->neighbour_count; n++)
+    for (uint32_t n = 0; direct_write->replicas && n < program->peer_count; n++)
         ronde_loaded_destroy(direct_write->replicas[n].loaded);
-    ronde_mem_free(mem, direct_write->replicas, program->neighbour_count,
-                   sizeof *direct_write->replicas);
+    ronde_mem_free(mem, direct_write->replicas, program->peer_count, sizeof *direct_write->replicas);
     if (program->loaded)
         ronde_mem_free(mem, direct_write->remote_ends, program->loaded->end_count,
                        sizeof *direct_write->remote_ends);

@@ -37,9 +37,9 @@ struct ronde_direct_write {
     const struct ronde_shm_layout *layout;
     struct ronde_remote_read *remote;
     bool has_results;                        /**< ranks send sums that are stored as they are */
-    struct ronde_receiver_replica *replicas; /**< of receivers, by neighbour; NULL until a run pushes */
-    struct ronde_remote_end *remote_ends; /**< by connection end of the own part; likewise */
-    uint64_t digest;                      /**< of the run's handshake record with offers = 0 */
+    struct ronde_receiver_replica *replicas; /**< of receivers, by peer; NULL until a run pushes */
+    struct ronde_remote_end *remote_ends;    /**< by connection end of the own part; likewise */
+    uint64_t digest;                         /**< of the run's handshake record with offers = 0 */
 };
 
 /** Bytes that the ranks of a host share for it; the same on all ranks. */

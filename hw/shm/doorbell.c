@@ -31,12 +31,12 @@ static enum ronde_status open_own(struct ronde_comm *comm, struct ronde_error *e
     struct ronde_doorbells *doorbells = ronde_mem_new(comm->mem, 1, sizeof *doorbells);
     comm->doorbells = doorbells;
     if (!doorbells)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for bells");
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for doorbells");
     doorbells->own[0] = doorbells->own[1] = -1;
     doorbells->ranks = comm->ranks;
     doorbells->fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *doorbells->fds);
     if (!doorbells->fds)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u bells", comm->ranks);
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u doorbells", comm->ranks);
     for (uint32_t rank = 0; rank < comm->ranks; rank++)
         doorbells->fds[rank] = -1;
     if (pipe2(doorbells->own, O_NONBLOCK | O_CLOEXEC) != 0)
@@ -48,11 +48,11 @@ static enum ronde_status open_others(struct ronde_comm *comm, const struct pipe_
                                      struct ronde_error *error)
 {
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
-        if (rank == comm->rank || !ronde_comm_is_near(comm, rank))
+        if (rank == comm->rank || !ronde_comm_is_local(comm, rank))
             continue;
         comm->doorbells->fds[rank] = open_pipe(&pipe_fds[rank]);
         if (comm->doorbells->fds[rank] < 0)
-            return ronde_fail(error, RONDE_DEVICE, "cannot open the bell of rank %u: %s", rank,
+            return ronde_fail(error, RONDE_DEVICE, "cannot open the doorbell of rank %u: %s", rank,
                               strerror(errno));
     }
     return RONDE_OK;
@@ -64,7 +64,7 @@ enum ronde_status ronde_doorbells_open(struct ronde_comm *comm, struct ronde_err
     struct pipe_fd *pipe_fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *pipe_fds);
     enum ronde_status status =
         pipe_fds ? open_own(comm, error)
-                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u bells", comm->ranks);
+                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u doorbells", comm->ranks);
     if (status == RONDE_OK)
         pipe_fd.descriptor = comm->doorbells->own[1];
     status = ronde_comm_agree(comm, status, error);

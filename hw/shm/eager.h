@@ -28,7 +28,7 @@ static inline void ronde_eager_post(const struct ronde_frame *frame, const struc
 
 #define RONDE_POSTED(frame, end) ronde_eager_posted((frame), (end))
 #define RONDE_LENGTH(frame, end) ronde_eager_length((frame), (end))
-#define RONDE_TELL_LENGTH(frame, end, length) ronde_eager_post((frame), (end), (length))
+#define RONDE_POST_LENGTH(frame, end, length) ronde_eager_post((frame), (end), (length))
 
 #include "hw/comm/comm.h"
 #include "hw/line.h"
@@ -70,7 +70,7 @@ static inline uint64_t ronde_eager_posted(const struct ronde_frame *frame,
     const struct ronde_eager_header *head = ronde_eager_head(frame, end);
     if (RONDE_ACQUIRE(frame, &head->number) != end->count + 1)
         return end->count;
-    struct ronde_neighbour *sender = program->neighbour_of[end - program->loaded->ends];
+    struct ronde_peer *sender = program->peer_of[end - program->loaded->ends];
     if (head->digest != sender->digest) {
         program->doubted = sender;
         return end->count;
@@ -101,7 +101,7 @@ static inline void ronde_eager_prefetch_write(const struct ronde_frame *frame,
         ronde_lines_to_write(data - 1, sizeof *data + length);
 }
 
-/** RONDE_TELL_LENGTH: the data is written, so the header completes the message. */
+/** RONDE_POST_LENGTH: the data is written, so the header completes the message. */
 static inline void ronde_eager_post(const struct ronde_frame *frame, const struct ronde_end *end,
                                     uint64_t length)
 {

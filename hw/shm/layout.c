@@ -61,7 +61,7 @@ void ronde_shm_layout_place(const struct ronde_shm_layout *layout,
     for (uint64_t e = 0; e < part->end_count; e++) {
         const struct ronde_port *port = &part->ports[e];
         const uint32_t receiver = port->is_send ? port->peer : part->first_rank;
-        if (port->peer == RONDE_NONE || !ronde_comm_is_near(program->comm, port->peer))
+        if (port->peer == RONDE_NONE || !ronde_comm_is_local(program->comm, port->peer))
             continue;
         const uint64_t region =
             layout->firsts[(size_t)receiver * channels + port->channel] + port->number;

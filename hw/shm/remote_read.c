@@ -45,7 +45,7 @@ static struct probe_result probe_all(const struct ronde_comm *comm,
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         struct ronde_remote_rank *other = &remote->others[rank];
         uint64_t word = 0;
-        if (rank == comm->rank || !ronde_comm_is_near(comm, rank))
+        if (rank == comm->rank || !ronde_comm_is_local(comm, rank))
             continue;
         other->process = probes[rank].process;
         /* Process ids are reused: a pidfd stays with this process. */
@@ -99,7 +99,7 @@ static enum ronde_status probe_cma(struct ronde_comm *comm, struct ronde_remote_
     if (status != RONDE_OK)
         return status;
     for (uint32_t rank = 0; rank < comm->ranks; rank++)
-        if (results[rank].reason != 0 && ronde_comm_is_near(comm, rank)) {
+        if (results[rank].reason != 0 && ronde_comm_is_local(comm, rank)) {
             note_refusal(comm, rank, &results[rank]);
             close_descriptors(remote);
             return RONDE_OK;

@@ -19,7 +19,7 @@
 uint64_t ronde_send_copies_bytes(const struct ronde_comm *comm,
                                  const struct ronde_schedule *schedule)
 {
-    const bool has_copies = comm->is_crowded && comm->transport == RONDE_TRANSPORT_SHM &&
+    const bool has_copies = comm->is_oversubscribed && comm->transport == RONDE_TRANSPORT_SHM &&
                             schedule->traffic.has_pure_senders && !schedule->traffic.reduces;
     return has_copies ? comm->ranks * AREA_BYTES : 0;
 }
@@ -112,7 +112,7 @@ bool ronde_send_copies_choose(struct ronde_comm_program *program, const struct r
     struct ronde_loaded *loaded = program->loaded;
     struct ronde_frame *frame = &loaded->frame;
     const uint64_t copies = (uint64_t)loaded->task_count * send_copies->most;
-    frame->keeps = false;
+    frame->copies_sends = false;
     if (!send_copies->areas || program->has_eager || program->drive ||
         launch->protocol != RONDE_PROTOCOL_AUTO || frame->piece_count > RUN_BYTES ||
         frame->slot_stride > RUN_BYTES / (copies + !copies) ||
@@ -120,7 +120,7 @@ bool ronde_send_copies_choose(struct ronde_comm_program *program, const struct r
         return false;
     const uint64_t run_bytes = frame->piece_count * frame->slot_stride * copies;
     const bool is_other = send_copies->run_bytes != run_bytes;
-    frame->keeps = true;
+    frame->copies_sends = true;
     frame->no_pull = ronde_loaded_buffered(loaded, frame->is_in_place);
     send_copies->run_bytes = run_bytes;
     return is_other;
@@ -129,7 +129,8 @@ bool ronde_send_copies_choose(struct ronde_comm_program *program, const struct r
 void ronde_send_copies_next_run(struct ronde_comm_program *program)
 {
     struct ronde_send_copies *send_copies = &program->send_copies;
-    send_copies->run = (send_copies->run + program->loaded->frame.keeps) % RONDE_SEND_COPY_RUNS;
+    send_copies->run =
+        (send_copies->run + program->loaded->frame.copies_sends) % RONDE_SEND_COPY_RUNS;
 }
 
 /* Where a copy begins: an offset from the areas of all ranks, which are mapped elsewhere in every process. */

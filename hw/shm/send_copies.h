@@ -7,7 +7,7 @@
  * some runs ahead of its readers: there is memory for the copies of so many runs.
  *
  * No counter says when the copies of a run may be overwritten: the handshake does (run_handshake.c). A rank that has begun
- * a run has read all messages of earlier ones, and no rank is further ahead of its neighbours than there are copies.
+ * a run has read all messages of earlier ones, and no rank is further ahead of its peers than there are copies.
  */
 #ifndef RONDE_HW_SHM_SEND_COPIES_H
 #define RONDE_HW_SHM_SEND_COPIES_H
@@ -28,7 +28,7 @@ struct ronde_schedule;
 #define RONDE_SEND_COPY_BIT ((uint64_t)1 << 63)
 
 /**
- * Runs whose copies are held. While a rank that was ahead by `lead` runs begins the next one, a neighbour may be reading
+ * Runs whose copies are held. While a rank that was ahead by `lead` runs begins the next one, a peer may be reading
  * in the run whose handshake record it has last published, which is lead + 1 back: lead + 2 are needed.
  */
 #define RONDE_SEND_COPY_RUNS 8u

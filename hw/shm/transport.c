@@ -193,14 +193,14 @@ static enum ronde_status shm_open_segment(struct ronde_comm *comm, struct ronde_
     struct ronde_memory_descriptor *descriptors =
         (struct ronde_memory_descriptor *)(void *)(shm->shared.start + handshakes_bytes +
                                                    doorbells_bytes);
-    comm->near_handshakes = (struct ronde_handshake *)(void *)shm->shared.start;
+    comm->local_handshakes = (struct ronde_handshake *)(void *)shm->shared.start;
     shm->doorbells = (struct doorbell *)(void *)(shm->shared.start + handshakes_bytes);
     shm->cpu_balance =
         (struct ronde_cpu_balance){.cpu_of = (uint32_t *)(void *)(descriptors + ranks),
                                    .ranks = comm->ranks,
                                    .rank = comm->rank};
     shm->doorbells[comm->rank].is_fenced =
-        !comm->is_crowded &&
+        !comm->is_oversubscribed &&
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
     ronde_registered_memory_init(&shm->registered, &descriptors[comm->rank], comm->mem);
     ronde_p2p_shm_attach(comm, shm->shared.start + shm_bytes);
@@ -342,12 +342,12 @@ static void order_posts(const struct ronde_comm *comm)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Wakes the neighbours that sleep; the doorbells of other hosts' ranks are never set. */
-static void wake_neighbours(const struct ronde_comm_program *program)
+/* Wakes the peers that sleep; the doorbells of other hosts' ranks are never set. */
+static void wake_peers(const struct ronde_comm_program *program)
 {
     order_posts(program->comm);
-    for (uint32_t n = 0; n < program->neighbour_count; n++)
-        wake_sleeper(program->comm, program->neighbours[n].rank);
+    for (uint32_t n = 0; n < program->peer_count; n++)
+        wake_sleeper(program->comm, program->peers[n].rank);
 }
 
 void ronde_shm_wake(const struct ronde_comm *comm, uint32_t rank)
@@ -362,14 +362,14 @@ static void shm_announce(struct ronde_comm_program *program, const struct ronde_
     struct shm *shm = comm->wire_self;
     const size_t place = handshake->sequence % RONDE_HANDSHAKES;
     struct ronde_handshake *to =
-        &comm->near_handshakes[(size_t)comm->rank * RONDE_HANDSHAKES + place];
+        &comm->local_handshakes[(size_t)comm->rank * RONDE_HANDSHAKES + place];
     ronde_direct_write_publish(program);
     if (shm->published_digests[place] == program->handshake_digest)
         ronde_handshake_renew(to, handshake->sequence);
     else
         ronde_handshake_put(to, handshake);
     shm->published_digests[place] = program->handshake_digest;
-    wake_neighbours(program);
+    wake_peers(program);
 }
 
 static enum ronde_status shm_poll(struct ronde_comm_program *program, bool *io_moved,
@@ -383,7 +383,7 @@ static enum ronde_status shm_poll(struct ronde_comm_program *program, bool *io_m
         uint32_t *doorbell = &shm->doorbells[program->comm->rank].is_asleep;
         if (__atomic_load_n(doorbell, __ATOMIC_RELAXED) != 0)
             __atomic_store_n(doorbell, 0, __ATOMIC_RELAXED);
-        wake_neighbours(program);
+        wake_peers(program);
     }
     return RONDE_OK;
 }
@@ -416,9 +416,9 @@ static bool shm_sleep_begin(struct ronde_comm *comm)
 
 static bool shm_spin(const struct ronde_comm *comm, uint32_t idle)
 {
-    if (idle >= (comm->is_crowded ? SPINS_OVERSUBSCRIBED : SPINS))
+    if (idle >= (comm->is_oversubscribed ? SPINS_OVERSUBSCRIBED : SPINS))
         return false;
-    if (idle < PAUSES && !comm->is_crowded)
+    if (idle < PAUSES && !comm->is_oversubscribed)
         ronde_pause_core();
     else
         sched_yield();
@@ -470,7 +470,7 @@ static bool shm_is_readable(const struct ronde_comm *comm, const struct ronde_sc
     const uint64_t cma_from =
         traffic->reduces || traffic->has_pure_senders ? UINT64_MAX : CMA_FROM_BYTES;
     const uint64_t registered_in_place =
-        comm->is_crowded ? PULL_IN_PLACE_OVERSUBSCRIBED_FROM_BYTES : PULL_IN_PLACE_FROM_BYTES;
+        comm->is_oversubscribed ? PULL_IN_PLACE_OVERSUBSCRIBED_FROM_BYTES : PULL_IN_PLACE_FROM_BYTES;
     const struct shm *shm = comm->wire_self;
     const bool has_registered = is_in_registered(comm, schedule, launch, true) &&
                                 is_in_registered(comm, schedule, launch, false);

@@ -24,7 +24,7 @@ static enum ronde_status list_ends(struct ronde_ucx_links *links, struct ronde_e
     if (!links->ends || !links->links)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu connections", capacity);
     for (uint64_t e = 0; e < loaded->end_count; e++)
-        if (loaded->ports[e].peer != RONDE_NONE && !ronde_comm_is_near(comm, loaded->ports[e].peer))
+        if (loaded->ports[e].peer != RONDE_NONE && !ronde_comm_is_local(comm, loaded->ports[e].peer))
             links->ends[links->end_count++] = e;
     return RONDE_OK;
 }
@@ -119,9 +119,9 @@ enum ronde_status ronde_links_load(struct ronde_comm_program *program, struct ro
         links->next = net->programs;
         net->programs = links;
     }
-    for (uint32_t n = 0; n < program->neighbour_count && status == RONDE_OK; n++)
-        if (!ronde_comm_is_near(comm, program->neighbours[n].rank))
-            status = ronde_net_connect(net, program->neighbours[n].rank, error);
+    for (uint32_t n = 0; n < program->peer_count && status == RONDE_OK; n++)
+        if (!ronde_comm_is_local(comm, program->peers[n].rank))
+            status = ronde_net_connect(net, program->peers[n].rank, error);
     if (status == RONDE_OK)
         settle_endpoints(links);
     /* No rank sends before all can receive. */

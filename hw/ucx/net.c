@@ -64,9 +64,10 @@ static ucs_status_t on_handshake(void *self, const void *head, size_t head_bytes
         return UCS_OK;
     memcpy(&message, head, sizeof message);
     if (message.rank < net->comm->ranks)
-        ronde_handshake_put(&net->comm->far_handshakes[message.rank * RONDE_HANDSHAKES +
-                                                       message.handshake.sequence % RONDE_HANDSHAKES],
-                            &message.handshake);
+        ronde_handshake_put(
+            &net->comm->remote_handshakes[message.rank * RONDE_HANDSHAKES +
+                                          message.handshake.sequence % RONDE_HANDSHAKES],
+            &message.handshake);
     return UCS_OK;
 }
 
@@ -192,9 +193,9 @@ static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error 
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for UCX");
     net->comm = comm;
     net->remotes = ronde_mem_new(comm->mem, comm->ranks, sizeof *net->remotes);
-    comm->far_handshakes = ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_HANDSHAKES,
-                                         sizeof *comm->far_handshakes);
-    if (!net->remotes || !comm->far_handshakes)
+    comm->remote_handshakes = ronde_mem_new(comm->mem, (size_t)comm->ranks * RONDE_HANDSHAKES,
+                                            sizeof *comm->remote_handshakes);
+    if (!net->remotes || !comm->remote_handshakes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         net->remotes[rank].net = net;
@@ -343,10 +344,10 @@ void ronde_net_close(struct ronde_comm *comm)
     if (net->context)
         ucp_cleanup(net->context);
     ronde_mem_free(comm->mem, net->addresses, comm->ranks, net->address_bytes);
-    ronde_mem_free(comm->mem, comm->far_handshakes, (size_t)comm->ranks * RONDE_HANDSHAKES,
-                   sizeof *comm->far_handshakes);
+    ronde_mem_free(comm->mem, comm->remote_handshakes, (size_t)comm->ranks * RONDE_HANDSHAKES,
+                   sizeof *comm->remote_handshakes);
     ronde_mem_free(comm->mem, net->remotes, comm->ranks, sizeof *net->remotes);
     ronde_mem_free(comm->mem, net, 1, sizeof *net);
-    comm->far_handshakes = NULL;
+    comm->remote_handshakes = NULL;
     comm->net_self = NULL;
 }

@@ -330,9 +330,9 @@ static const struct ronde_remote *find_missed(const struct ronde_ucx_links *link
         if (remotes[loaded->ports[end].peer].is_gone)
             return &remotes[loaded->ports[end].peer];
     }
-    for (uint32_t n = 0; n < program->neighbour_count; n++)
-        if (!program->neighbours[n].is_verified && remotes[program->neighbours[n].rank].is_gone)
-            return &remotes[program->neighbours[n].rank];
+    for (uint32_t n = 0; n < program->peer_count; n++)
+        if (!program->peers[n].is_verified && remotes[program->peers[n].rank].is_gone)
+            return &remotes[program->peers[n].rank];
     return NULL;
 }
 
@@ -383,7 +383,7 @@ static void ucx_announce(struct ronde_comm_program *program, const struct ronde_
     }
     links->handshake.rank = program->comm->rank;
     links->handshake.handshake = *handshake;
-    for (uint32_t n = 0; n < program->neighbour_count; n++) {
+    for (uint32_t n = 0; n < program->peer_count; n++) {
         const struct message message = {RONDE_NET_HANDSHAKE,
                                         &links->handshake,
                                         sizeof links->handshake,
@@ -391,8 +391,8 @@ static void ucx_announce(struct ronde_comm_program *program, const struct ronde_
                                         0,
                                         on_handshake_sent,
                                         links};
-        if (!ronde_comm_is_near(program->comm, program->neighbours[n].rank))
-            (void)post_message(links, program->neighbours[n].rank, &message);
+        if (!ronde_comm_is_local(program->comm, program->peers[n].rank))
+            (void)post_message(links, program->peers[n].rank, &message);
     }
 }
 

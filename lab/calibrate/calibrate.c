@@ -68,7 +68,7 @@ struct raw {
     struct ronde_stats few_near_hops, many_near_hops;
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
-    struct ronde_stats crowd[STREAMS];              /* stream, every core */
+    struct ronde_stats all_cores[STREAMS];          /* stream, every core */
     struct ronde_stats reduce[STREAMS];             /* reduce, one core */
 };
 
@@ -88,15 +88,15 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
                          : ronde_probe_make(setup->probe, setup->length, channels, &schedule, error);
     if (status != RONDE_OK)
         return status;
-    const struct ronde_parallel_probe crowd = {.backend = bench->options->backend,
-                                               .schedule = schedule,
-                                               .options = &bench->how,
-                                               .count = channels * (setup->bytes / sizeof(float)),
-                                               .in_place = setup->in_place,
-                                               .cores_each =
-                                                   bench->is_device ? 0 : setup->cores_each,
-                                               .members = setup->members / channels};
-    status = ronde_parallel_probe_measure(&crowd, &effort, out_stats, error);
+    const struct ronde_parallel_probe parallel = {.backend = bench->options->backend,
+                                                  .schedule = schedule,
+                                                  .options = &bench->how,
+                                                  .count = channels * (setup->bytes / sizeof(float)),
+                                                  .in_place = setup->in_place,
+                                                  .cores_each =
+                                                      bench->is_device ? 0 : setup->cores_each,
+                                                  .members = setup->members / channels};
+    status = ronde_parallel_probe_measure(&parallel, &effort, out_stats, error);
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -155,13 +155,13 @@ static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *er
         const uint64_t bytes = raw->bench->stream_bytes[i];
         /* In place, so that the sender's own copy moves nothing. */
         const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 0};
-        const struct setup crowd = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 0};
+        const struct setup parallel = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 0};
         const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 0};
         ronde_reporter_say(reporter, "calibrate: copies and reductions, %zu of %zu sizes", i + 1,
                            STREAMS);
         status = measure(raw->bench, &across, &raw->across[i], error);
         if (status == RONDE_OK)
-            status = measure(raw->bench, &crowd, &raw->crowd[i], error);
+            status = measure(raw->bench, &parallel, &raw->all_cores[i], error);
         if (status == RONDE_OK)
             status = measure(raw->bench, &reduce, &raw->reduce[i], error);
     }
@@ -227,7 +227,7 @@ static void fit_copy(const struct raw *raw, struct ronde_calibration_report *rep
     double costs[STREAMS], apart = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
         const double across = cost_at(raw, raw->across, i, fit->time.step_ns);
-        const double within = cost_at(raw, raw->crowd, i, 2.0 * fit->shared.core_step_ns) / 2.0;
+        const double within = cost_at(raw, raw->all_cores, i, 2.0 * fit->shared.core_step_ns) / 2.0;
         costs[i] = sqrt(across * within);
         apart = worst_of(apart, (across > within ? across : within) / costs[i] - 1.0);
         fit->copy_curve.bytes[i] = (double)raw->bench->stream_bytes[i] * sqrt(2.0);
@@ -246,7 +246,7 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
     struct ronde_calibration *fit = &report->calibration;
     double costs[STREAMS], spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
-        costs[i] = fmax((raw->reduce[i].median - raw->crowd[i].median) /
+        costs[i] = fmax((raw->reduce[i].median - raw->all_cores[i].median) /
                             (double)raw->bench->stream_bytes[i],
                         1e-6);
         spread = worst_of(spread, ronde_stats_spread(&raw->reduce[i]));
@@ -269,8 +269,8 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
     struct ronde_calibration *fit = &report->calibration;
     double least = INFINITY, spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
-        least = fmin(least, cost_at(raw, raw->crowd, i, 2.0 * fit->shared.core_step_ns));
-        spread = worst_of(spread, ronde_stats_spread(&raw->crowd[i]));
+        least = fmin(least, cost_at(raw, raw->all_cores, i, 2.0 * fit->shared.core_step_ns));
+        spread = worst_of(spread, ronde_stats_spread(&raw->all_cores[i]));
     }
     fit->shared.cores = raw->bench->cores;
     /* Send and receive each read and write a byte. */

@@ -25,7 +25,7 @@ struct start {
 
 /* One member and its thread. */
 struct member {
-    const struct ronde_parallel_probe *crowd;
+    const struct ronde_parallel_probe *probe;
     const struct ronde_effort *effort;
     struct start *start;
     pthread_t thread;
@@ -39,13 +39,13 @@ struct member {
 /* A target whose ranks share so many cores. */
 static enum ronde_status open_narrow(struct member *member)
 {
-    const struct ronde_parallel_probe *crowd = member->crowd;
+    const struct ronde_parallel_probe *probe = member->probe;
     struct ronde_target *target = &member->target;
-    enum ronde_status status = ronde_target_open_modelled(crowd->backend, target, &member->error);
-    if (status != RONDE_OK || crowd->cores_each == 0 || crowd->cores_each >= target->machine.cores)
+    enum ronde_status status = ronde_target_open_modelled(probe->backend, target, &member->error);
+    if (status != RONDE_OK || probe->cores_each == 0 || probe->cores_each >= target->machine.cores)
         return status;
     target->backend->close(target->self);
-    target->machine.cores = crowd->cores_each;
+    target->machine.cores = probe->cores_each;
     status =
         target->backend->open(&target->machine, ronde_mem_default(), &target->self, &member->error);
     if (status != RONDE_OK)
@@ -56,18 +56,18 @@ static enum ronde_status open_narrow(struct member *member)
 /* Everything slow happens before the start: opening, loading, touching all pages. */
 static enum ronde_status prepare(struct member *member)
 {
-    const struct ronde_parallel_probe *crowd = member->crowd;
+    const struct ronde_parallel_probe *probe = member->probe;
     enum ronde_status status = open_narrow(member);
     if (status == RONDE_OK)
-        status = ronde_benchmark_open(&member->target, crowd->schedule, crowd->options,
+        status = ronde_benchmark_open(&member->target, probe->schedule, probe->options,
                                       &member->benchmark, &member->error);
     if (status != RONDE_OK)
         return status;
-    member->benchmark.shape.count = crowd->count;
+    member->benchmark.shape.count = probe->count;
     status = ronde_memory_create(&member->benchmark.shape, &member->memory, &member->error);
     if (status != RONDE_OK)
         return status;
-    ronde_benchmark_aim(&member->benchmark, &member->memory, crowd->count, crowd->in_place);
+    ronde_benchmark_aim(&member->benchmark, &member->memory, probe->count, probe->in_place);
     ronde_memory_fill(&member->memory, &member->benchmark.shape, RONDE_PATTERN_ANY);
     return RONDE_OK;
 }
@@ -127,27 +127,27 @@ static enum ronde_status run_members(struct member *members, uint32_t count,
                                          started + 1, count);
 }
 
-enum ronde_status ronde_parallel_probe_measure(const struct ronde_parallel_probe *crowd,
+enum ronde_status ronde_parallel_probe_measure(const struct ronde_parallel_probe *probe,
                                                const struct ronde_effort *effort,
                                                struct ronde_stats *out_stats,
                                                struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    struct member *members = ronde_mem_new(mem, crowd->members, sizeof *members);
+    struct member *members = ronde_mem_new(mem, probe->members, sizeof *members);
     if (!members)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u probes", crowd->members);
-    for (uint32_t i = 0; i < crowd->members; i++) {
-        members[i].crowd = crowd;
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u probes", probe->members);
+    for (uint32_t i = 0; i < probe->members; i++) {
+        members[i].probe = probe;
         members[i].effort = effort;
     }
-    enum ronde_status status = run_members(members, crowd->members, error);
-    for (uint32_t i = 0; status == RONDE_OK && i < crowd->members; i++)
+    enum ronde_status status = run_members(members, probe->members, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < probe->members; i++)
         if (members[i].error.status != RONDE_OK)
             status = ronde_fail(error, members[i].error.status, "%s", members[i].error.message);
     if (status == RONDE_OK) {
-        qsort(members, crowd->members, sizeof members[0], by_median);
-        *out_stats = members[crowd->members / 2].stats;
+        qsort(members, probe->members, sizeof members[0], by_median);
+        *out_stats = members[probe->members / 2].stats;
     }
-    ronde_mem_free(mem, members, crowd->members, sizeof *members);
+    ronde_mem_free(mem, members, probe->members, sizeof *members);
     return status;
 }

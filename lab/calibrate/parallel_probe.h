@@ -25,7 +25,7 @@ struct ronde_parallel_probe {
  * thread; NO_MEMORY.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_parallel_probe_measure(const struct ronde_parallel_probe *crowd,
+ronde_parallel_probe_measure(const struct ronde_parallel_probe *probe,
                              const struct ronde_effort *effort, struct ronde_stats *out_stats,
                              struct ronde_error *error);
 

@@ -75,7 +75,7 @@ bool calls_open(struct calls_case *out, const struct buffers_shape *shape, uint3
     return true;
 }
 
-void calls_check(const struct team_seat *seat, struct calls_case *one)
+void calls_check(const struct team_member *member, struct calls_case *one)
 {
     const struct buffers_shape *shape = &one->actual.shape;
     const size_t bytes = one->actual.rank_bytes;
@@ -91,7 +91,7 @@ void calls_check(const struct team_seat *seat, struct calls_case *one)
              ronde_collective_text(shape->collective), (unsigned long long)shape->count,
              ronde_dtype_text(shape->dtype), ronde_op_text(shape->op), (unsigned)shape->blocks,
              shape->in_place ? " in place" : "", difference);
-    (void)team_check(seat, !is_wrong, text);
+    (void)team_check(member, !is_wrong, text);
 }
 
 void calls_close(struct calls_case *one)
@@ -100,7 +100,7 @@ void calls_close(struct calls_case *one)
     buffers_destroy(&one->expected);
 }
 
-enum ronde_status calls_run(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status calls_run(const struct team_member *member, struct ronde_comm *comm,
                             const struct buffers_shape *shape, struct ronde_error *error)
 {
     struct calls_case one;
@@ -108,7 +108,7 @@ enum ronde_status calls_run(const struct team_seat *seat, struct ronde_comm *com
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a test");
     const enum ronde_status status = ronde_start(comm, &one.call, NULL, error);
     if (status == RONDE_OK)
-        calls_check(seat, &one);
+        calls_check(member, &one);
     calls_close(&one);
     return status;
 }
@@ -120,17 +120,17 @@ bool calls_lack_threads(void)
     return !ronde_has_threads;
 }
 
-enum ronde_status calls_join(const struct team_seat *seat, struct ronde_comm **out_comm,
+enum ronde_status calls_join(const struct team_member *member, struct ronde_comm **out_comm,
                              struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(60);
     const enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), out_comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), out_comm, error);
     return status == RONDE_OK ? ronde_comm_timeout(*out_comm, LIMIT_NS * team_patience(), error)
                               : status;
 }
 
-enum ronde_status calls_sum(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status calls_sum(const struct team_member *member, struct ronde_comm *comm,
                             struct ronde_error *error)
 {
     const int32_t ranks = (int32_t)ronde_comm_ranks(comm);
@@ -138,6 +138,6 @@ enum ronde_status calls_sum(const struct team_seat *seat, struct ronde_comm *com
     int32_t sum = 0;
     const enum ronde_status status =
         ronde_all_reduce(comm, &mine, &sum, 1, RONDE_INT32, RONDE_SUM, NULL, NULL, error);
-    (void)team_check(seat, status != RONDE_OK || sum == ranks * (ranks + 1) / 2, "a sum is wrong");
+    (void)team_check(member, status != RONDE_OK || sum == ranks * (ranks + 1) / 2, "a sum is wrong");
     return status;
 }

@@ -24,21 +24,21 @@ struct buffers_shape calls_draw(uint32_t ranks, uint64_t *random);
 bool calls_open(struct calls_case *out, const struct buffers_shape *shape, uint32_t rank);
 
 /** Checks that this rank's memory is what the definition says, and nothing else was written. */
-void calls_check(const struct team_seat *seat, struct calls_case *one);
+void calls_check(const struct team_member *member, struct calls_case *one);
 
 /** Frees. */
 void calls_close(struct calls_case *one);
 
 /** Opens, runs without a request, checks and closes. */
-enum ronde_status calls_run(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status calls_run(const struct team_member *member, struct ronde_comm *comm,
                             const struct buffers_shape *shape, struct ronde_error *error);
 
 /** Joins the team's communicator with a time limit for every operation. */
-enum ronde_status calls_join(const struct team_seat *seat, struct ronde_comm **out_comm,
+enum ronde_status calls_join(const struct team_member *member, struct ronde_comm **out_comm,
                              struct ronde_error *error);
 
 /** One all_reduce of rank + 1, checked. */
-enum ronde_status calls_sum(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status calls_sum(const struct team_member *member, struct ronde_comm *comm,
                             struct ronde_error *error);
 
 /** Whether this build has no threads: then a first call of its kind blocks, and only who waits moves operations on. Skips. */

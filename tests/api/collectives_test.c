@@ -11,7 +11,7 @@
 static struct team_result results[TEAM_MAX];
 
 /* Every collective in every form that it has. */
-static enum ronde_status call_all(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status call_all(const struct team_member *member, struct ronde_comm *comm,
                                   uint64_t count, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
@@ -30,18 +30,18 @@ static enum ronde_status call_all(const struct team_seat *seat, struct ronde_com
                                                 .data = BUFFERS_SMALL,
                                                 .seed = count};
             if (in_place == 0 || traits->has_in_place)
-                status = calls_run(seat, comm, &shape, error);
+                status = calls_run(member, comm, &shape, error);
         }
     return status;
 }
 
-static enum ronde_status call_each(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_each(const struct team_member *member, struct ronde_error *error)
 {
     static const uint64_t counts[] = {0, 1, 7, 300, 5000};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (size_t k = 0; k < sizeof counts / sizeof counts[0] && status == RONDE_OK; k++)
-        status = call_all(seat, comm, counts[k], error);
+        status = call_all(member, comm, counts[k], error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -56,15 +56,15 @@ static void every_collective_does_what_it_is(void)
     }
 }
 
-static enum ronde_status call_random(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_random(const struct team_member *member, struct ronde_error *error)
 {
-    const uint64_t *runs = seat->self;
+    const uint64_t *runs = member->self;
     uint64_t random = 20261122;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (uint64_t k = 0; k < *runs && status == RONDE_OK; k++) {
-        const struct buffers_shape shape = calls_draw(seat->join.ranks, &random);
-        status = calls_run(seat, comm, &shape, error);
+        const struct buffers_shape shape = calls_draw(member->join.ranks, &random);
+        status = calls_run(member, comm, &shape, error);
     }
     ronde_comm_destroy(comm);
     return status;
@@ -117,10 +117,10 @@ static bool v_is_right(const struct v_memory *memory, const uint64_t *offsets, u
     return written == 64;
 }
 
-static enum ronde_status exchange_v(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status exchange_v(const struct team_member *member, struct ronde_error *error)
 {
     static const uint64_t offsets[V_RANKS] = {40, 20, 1};
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     uint64_t in_counts[V_RANKS];
     uint64_t out_counts[V_RANKS];
     struct v_memory memory;
@@ -129,12 +129,12 @@ static enum ronde_status exchange_v(const struct team_seat *seat, struct ronde_e
         in_counts[peer] = v_count(rank, peer);
         out_counts[peer] = v_count(peer, rank);
     }
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (uint64_t max_count = 0; max_count < 8 && status == RONDE_OK; max_count += 4) {
         v_fill(&memory, offsets, rank);
         status = ronde_all_to_all_v(comm, memory.in, in_counts, offsets, memory.out, out_counts,
                                     offsets, max_count, RONDE_INT32, NULL, NULL, error);
-        (void)team_check(seat, v_is_right(&memory, offsets, rank), "all_to_all_v");
+        (void)team_check(member, v_is_right(&memory, offsets, rank), "all_to_all_v");
     }
     ronde_comm_destroy(comm);
     return status;
@@ -147,12 +147,12 @@ static void all_to_all_v_finds_the_longest_block_or_is_told(void)
 }
 
 /* gather_v to the last rank and scatter_v back, in which only the root knows the counts. */
-static enum ronde_status gather_and_scatter_v(const struct team_seat *seat,
+static enum ronde_status gather_and_scatter_v(const struct team_member *member,
                                               struct ronde_error *error)
 {
     static const uint64_t counts[V_RANKS] = {2, 0, 5};
     static const uint64_t offsets[V_RANKS] = {7, 0, 1};
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     const uint32_t root = V_RANKS - 1;
     const bool is_root = rank == root;
     double mine[5];
@@ -160,13 +160,13 @@ static enum ronde_status gather_and_scatter_v(const struct team_seat *seat,
     struct ronde_comm *comm = NULL;
     for (int k = 0; k < 5; k++)
         mine[k] = 10.0 * rank + k;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
         status =
             ronde_gather_v(comm, mine, counts[rank], is_root ? all : NULL, is_root ? counts : NULL,
                            is_root ? offsets : NULL, 0, RONDE_FLOAT64, root, NULL, NULL, error);
     if (is_root)
-        (void)team_check(seat,
+        (void)team_check(member,
                          all[7] == 0 && all[8] == 1 && all[1] == 20 && all[5] == 24 &&
                              all[0] == 0 && all[6] == 0,
                          "gather_v");
@@ -176,7 +176,7 @@ static enum ronde_status gather_and_scatter_v(const struct team_seat *seat,
                                  is_root ? offsets : NULL, mine, counts[rank], 5, RONDE_FLOAT64,
                                  root, NULL, NULL, error);
     for (uint64_t k = 0; k < counts[rank]; k++)
-        (void)team_check(seat, mine[k] == 10.0 * rank + (double)k, "scatter_v");
+        (void)team_check(member, mine[k] == 10.0 * rank + (double)k, "scatter_v");
     ronde_comm_destroy(comm);
     return status;
 }
@@ -187,27 +187,27 @@ static void only_the_root_knows_the_counts_of_gather_v_and_scatter_v(void)
     team_expect(results, V_RANKS, RONDE_OK);
 }
 
-static enum ronde_status gather_and_reduce_all_v(const struct team_seat *seat,
+static enum ronde_status gather_and_reduce_all_v(const struct team_member *member,
                                                  struct ronde_error *error)
 {
     static const uint64_t counts[V_RANKS] = {3, 1, 0};
     static const uint64_t offsets[V_RANKS] = {0, 3, 4};
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     const int64_t mine[3] = {rank, rank + 10, rank + 20};
     int64_t all[4] = {-1, -1, -1, -1};
     int64_t part[3] = {-1, -1, -1};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
         status =
             ronde_all_gather_v(comm, mine, all, counts, offsets, RONDE_INT64, NULL, NULL, error);
-    (void)team_check(seat, all[0] == 0 && all[1] == 10 && all[2] == 20 && all[3] == 1,
+    (void)team_check(member, all[0] == 0 && all[1] == 10 && all[2] == 20 && all[3] == 1,
                      "all_gather_v");
     if (status == RONDE_OK)
         status = ronde_reduce_scatter_v(comm, all, part, counts, offsets, RONDE_INT64, RONDE_SUM,
                                         NULL, NULL, error);
     for (uint64_t k = 0; k < 3; k++)
-        (void)team_check(seat, part[k] == (k < counts[rank] ? 3 * all[offsets[rank] + k] : -1),
+        (void)team_check(member, part[k] == (k < counts[rank] ? 3 * all[offsets[rank] + k] : -1),
                          "reduce_scatter_v");
     ronde_comm_destroy(comm);
     return status;
@@ -220,21 +220,21 @@ static void all_know_the_counts_of_all_gather_v_and_reduce_scatter_v(void)
 }
 
 /* Pairs by a table, and shifts. */
-static enum ronde_status pass_on(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status pass_on(const struct team_member *member, struct ronde_error *error)
 {
     static const uint32_t sources[4] = {3, RONDE_NONE, 0, 0};
     static const int32_t expected[4] = {3, -1, 0, 0};
-    const int32_t rank = (int32_t)seat->join.rank;
+    const int32_t rank = (int32_t)member->join.rank;
     int32_t got = -1;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++) {
         status = ronde_send_recv(comm, &rank, &got, 1, RONDE_INT32, sources, NULL, NULL, error);
-        (void)team_check(seat, got == expected[rank], "send_recv");
+        (void)team_check(member, got == expected[rank], "send_recv");
     }
     for (uint32_t shift = 0; shift < 4 && status == RONDE_OK; shift++) {
         status = ronde_shift(comm, &rank, &got, 1, RONDE_INT32, shift, NULL, NULL, error);
-        (void)team_check(seat, got == (rank + 4 - (int32_t)shift) % 4, "shift");
+        (void)team_check(member, got == (rank + 4 - (int32_t)shift) % 4, "shift");
     }
     ronde_comm_destroy(comm);
     return status;
@@ -247,23 +247,23 @@ static void inputs_go_where_sources_say(void)
 }
 
 /* More kinds of calls than are kept, twice: what was unloaded is loaded again by all ranks together. */
-static enum ronde_status overflow(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status overflow(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
     static unsigned char memory[2][1 << 14];
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (uint32_t k = 0; k < 6 * 2 * 14 && status == RONDE_OK; k++) {
         const uint64_t count = UINT64_C(1) << k % 14;
         unsigned char *out = memory[1];
         const uint32_t root = k / 14 % 6 % 3;
-        memset(memory[0], (int)(k + seat->join.rank), count);
+        memset(memory[0], (int)(k + member->join.rank), count);
         status = k / 14 % 6 < 3 ? ronde_broadcast(comm, memory[0], out, count, RONDE_UINT8, root,
                                                   NULL, NULL, error)
                                 : ronde_reduce(comm, memory[0], out, count, RONDE_UINT8, RONDE_MAX,
                                                root, NULL, NULL, error);
         const unsigned char expected = (unsigned char)(k / 14 % 6 < 3 ? k + root : k + 2);
-        const bool has_out = k / 14 % 6 < 3 || seat->join.rank == root;
-        (void)team_check(seat, status != RONDE_OK || !has_out || out[count - 1] == expected,
+        const bool has_out = k / 14 % 6 < 3 || member->join.rank == root;
+        (void)team_check(member, status != RONDE_OK || !has_out || out[count - 1] == expected,
                          "a byte is wrong");
     }
     ronde_comm_destroy(comm);
@@ -287,7 +287,7 @@ static bool refuses(struct ronde_comm *comm, const struct ronde_call *call,
     return status == expected && strstr(error.message, text) != NULL;
 }
 
-static enum ronde_status call_wrongly(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_wrongly(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
     int32_t data[8] = {0};
@@ -298,7 +298,7 @@ static enum ronde_status call_wrongly(const struct team_seat *seat, struct ronde
                                          "out is NULL", "in and out overlap",
                                          "factor",      "address",
                                          "collective",  "no table of counts"};
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (int k = 0; k < 8; k++)
         calls[k] = good;
     calls[0].dtype = (enum ronde_dtype)99;
@@ -311,17 +311,17 @@ static enum ronde_status call_wrongly(const struct team_seat *seat, struct ronde
     calls[6].collective = RONDE_COLLECTIVE_COUNT;
     calls[7].is_v = true;
     for (int k = 0; k < 8 && status == RONDE_OK; k++)
-        (void)team_check(seat, refuses(comm, &calls[k], RONDE_BAD_ARGUMENT, words[k]), words[k]);
+        (void)team_check(member, refuses(comm, &calls[k], RONDE_BAD_ARGUMENT, words[k]), words[k]);
     struct ronde_call streamed = good;
     streamed.stream = data;
-    (void)team_check(seat, refuses(comm, &streamed, RONDE_UNAVAILABLE, "no device"), "a stream");
+    (void)team_check(member, refuses(comm, &streamed, RONDE_UNAVAILABLE, "no device"), "a stream");
     struct ronde_call rooted = good;
     rooted.collective = RONDE_BROADCAST;
     rooted.root = 2;
-    (void)team_check(seat, refuses(comm, &rooted, RONDE_BAD_ARGUMENT, "root 2"), "a root");
+    (void)team_check(member, refuses(comm, &rooted, RONDE_BAD_ARGUMENT, "root 2"), "a root");
     /* None of that has harmed the communicator. */
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -333,17 +333,17 @@ static void wrong_arguments_are_named_and_harm_nothing(void)
 }
 
 /* Ranks that call different things for the first time. */
-static enum ronde_status disagree(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status disagree(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
     int32_t data[4] = {0};
-    enum ronde_status status = calls_join(seat, &comm, error);
-    if (status == RONDE_OK && seat->join.rank == 1)
+    enum ronde_status status = calls_join(member, &comm, error);
+    if (status == RONDE_OK && member->join.rank == 1)
         status = ronde_broadcast(comm, data, data, 2, RONDE_INT32, 1, NULL, NULL, error);
     else if (status == RONDE_OK)
         status = ronde_all_reduce(comm, data, data, 2, RONDE_INT32, RONDE_SUM, NULL, NULL, error);
     struct ronde_error again = {0};
-    (void)team_check(seat, ronde_barrier(comm, NULL, NULL, &again) == RONDE_REJECTED,
+    (void)team_check(member, ronde_barrier(comm, NULL, NULL, &again) == RONDE_REJECTED,
                      "the communicator goes on");
     ronde_comm_destroy(comm);
     return status;

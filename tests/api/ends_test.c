@@ -36,11 +36,11 @@ static enum ronde_status stay_away(struct ronde_comm *comm, struct ronde_comm *a
     return status == RONDE_OK ? ronde_barrier(comm, NULL, NULL, error) : status;
 }
 
-static enum ronde_status join_twice(const struct team_seat *seat, struct ronde_comm **out_comm,
+static enum ronde_status join_twice(const struct team_member *member, struct ronde_comm **out_comm,
                                     struct ronde_comm **out_aside, struct ronde_error *error)
 {
-    const enum ronde_status status = calls_join(seat, out_comm, error);
-    return status == RONDE_OK ? ronde_comm_split(*out_comm, 0, seat->join.rank, out_aside, error)
+    const enum ronde_status status = calls_join(member, out_comm, error);
+    return status == RONDE_OK ? ronde_comm_split(*out_comm, 0, member->join.rank, out_aside, error)
                               : status;
 }
 
@@ -54,9 +54,9 @@ struct limit_case {
     uint64_t limit_ns;
 };
 
-static enum ronde_status stand_still(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status stand_still(const struct team_member *member, struct ronde_error *error)
 {
-    const struct limit_case *one = seat->self;
+    const struct limit_case *one = member->self;
     const uint64_t limit_ns = one->limit_ns;
     const int32_t mine = 1;
     int32_t sum[2];
@@ -68,10 +68,10 @@ static enum ronde_status stand_still(const struct team_seat *seat, struct ronde_
                               .in = &mine,
                               .out = &sum[0],
                               .count = 1};
-    enum ronde_status status = join_twice(seat, &comm, &aside, error);
+    enum ronde_status status = join_twice(member, &comm, &aside, error);
     if (status == RONDE_OK && !one->is_first)
-        status = calls_sum(seat, comm, error);
-    if (status == RONDE_OK && seat->join.rank == 1) {
+        status = calls_sum(member, comm, error);
+    if (status == RONDE_OK && member->join.rank == 1) {
         status = stay_away(comm, aside, error);
         ronde_comm_destroy(aside);
         ronde_comm_destroy(comm);
@@ -91,12 +91,13 @@ static enum ronde_status stand_still(const struct team_seat *seat, struct ronde_
     if (status == RONDE_OK)
         status = ronde_request_wait(requests[0], one->limit == LIMIT_OF_WAIT ? limit_ns : 0, error);
     struct ronde_error second = {0};
-    (void)team_check(seat,
+    (void)team_check(member,
                      requests[1] && ronde_request_wait(requests[1], 0, &second) == status &&
                          strcmp(second.message, error->message) == 0,
                      "the next request ends otherwise");
-    (void)team_check(seat, ronde_barrier(comm, NULL, NULL, NULL) == status, "a later call goes on");
-    (void)team_check(seat, ronde_comm_allgather(aside, NULL, 0, NULL, NULL) == RONDE_OK, "aside");
+    (void)team_check(member, ronde_barrier(comm, NULL, NULL, NULL) == status,
+                     "a later call goes on");
+    (void)team_check(member, ronde_comm_allgather(aside, NULL, 0, NULL, NULL) == RONDE_OK, "aside");
     ronde_request_free(requests[0]);
     ronde_request_free(requests[1]);
     ronde_comm_destroy(aside);
@@ -138,29 +139,29 @@ static void *call_off(void *comm)
 }
 
 /* Rank 2 never calls; a thread of rank 1's aborts while all of the others' operations are pending. */
-static enum ronde_status abort_pending(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status abort_pending(const struct team_member *member, struct ronde_error *error)
 {
-    const bool *is_first = seat->self;
+    const bool *is_first = member->self;
     int32_t data[4] = {0};
     struct ronde_comm *comm = NULL;
     struct ronde_comm *aside = NULL;
     struct ronde_request *requests[4] = {NULL};
     pthread_t thread;
     bool has_thread = false;
-    enum ronde_status status = join_twice(seat, &comm, &aside, error);
+    enum ronde_status status = join_twice(member, &comm, &aside, error);
     if (status == RONDE_OK && !*is_first)
-        status = calls_sum(seat, comm, error);
-    if (status == RONDE_OK && seat->join.rank == 2)
+        status = calls_sum(member, comm, error);
+    if (status == RONDE_OK && member->join.rank == 2)
         status = stay_away(comm, aside, error);
-    for (int k = 0; k < 4 && status == RONDE_OK && seat->join.rank != 2; k++)
+    for (int k = 0; k < 4 && status == RONDE_OK && member->join.rank != 2; k++)
         status = ronde_all_reduce(comm, &data[k], &data[k], 1, RONDE_INT32, RONDE_SUM, NULL,
                                   &requests[k], error);
-    if (status == RONDE_OK && seat->join.rank == 1)
+    if (status == RONDE_OK && member->join.rank == 1)
         has_thread = pthread_create(&thread, NULL, call_off, comm) == 0;
     for (int k = 4; k-- > 0;) {
         struct ronde_error why = {0};
         if (requests[k])
-            (void)team_check(seat, ronde_request_wait(requests[k], 0, &why) == RONDE_TIMEOUT,
+            (void)team_check(member, ronde_request_wait(requests[k], 0, &why) == RONDE_TIMEOUT,
                              "a request ends otherwise");
         if (requests[k] && status == RONDE_OK)
             status = ronde_fail(error, why.status, "%s", why.message);
@@ -168,8 +169,8 @@ static enum ronde_status abort_pending(const struct team_seat *seat, struct rond
     }
     if (has_thread)
         (void)pthread_join(thread, NULL);
-    if (seat->join.rank != 2)
-        (void)team_check(seat, ronde_comm_allgather(aside, NULL, 0, NULL, NULL) == RONDE_OK,
+    if (member->join.rank != 2)
+        (void)team_check(member, ronde_comm_allgather(aside, NULL, 0, NULL, NULL) == RONDE_OK,
                          "aside");
     ronde_comm_destroy(aside);
     ronde_comm_destroy(comm);
@@ -190,31 +191,32 @@ static void abort_ends_all_that_is_pending(void)
 }
 
 /* Rank 0 destroys its communicator with operations pending; requests outlive it. */
-static enum ronde_status destroy_pending(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status destroy_pending(const struct team_member *member, struct ronde_error *error)
 {
     int32_t data[3] = {0};
     struct ronde_comm *comm = NULL;
     struct ronde_request *requests[3] = {NULL};
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
-    for (int k = 0; k < 3 && status == RONDE_OK && seat->join.rank == 0; k++)
+        status = calls_sum(member, comm, error);
+    for (int k = 0; k < 3 && status == RONDE_OK && member->join.rank == 0; k++)
         status = ronde_all_reduce(comm, &data[k], &data[k], 1, RONDE_INT32, RONDE_SUM, NULL,
                                   &requests[k], error);
-    if (status == RONDE_OK && seat->join.rank != 0)
+    if (status == RONDE_OK && member->join.rank != 0)
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
     ronde_comm_destroy(comm);
-    for (int k = 0; k < 3 && seat->join.rank == 0; k++) {
+    for (int k = 0; k < 3 && member->join.rank == 0; k++) {
         struct ronde_error why = {0};
         const struct ronde_request_status end = ronde_request_status(requests[k]);
-        (void)team_check(seat, end.is_done && end.status == RONDE_TIMEOUT, "a request is not over");
-        (void)team_check(seat,
+        (void)team_check(member, end.is_done && end.status == RONDE_TIMEOUT,
+                         "a request is not over");
+        (void)team_check(member,
                          ronde_request_wait(requests[k], 1, &why) == RONDE_TIMEOUT &&
                              strstr(why.message, "rank 0") != NULL,
                          why.message);
         ronde_request_free(requests[k]);
     }
-    return seat->join.rank == 0 && status == RONDE_OK ? RONDE_TIMEOUT : status;
+    return member->join.rank == 0 && status == RONDE_OK ? RONDE_TIMEOUT : status;
 }
 
 static void requests_outlive_a_communicator_that_is_destroyed(void)
@@ -231,15 +233,15 @@ static void requests_outlive_a_communicator_that_is_destroyed(void)
 }
 
 /* Rank 2 dies while the others' operations are pending. */
-static enum ronde_status lose_a_rank(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status lose_a_rank(const struct team_member *member, struct ronde_error *error)
 {
     int32_t data[3] = {0};
     struct ronde_comm *comm = NULL;
     struct ronde_request *requests[3] = {NULL};
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
-    if (seat->join.rank == 2)
+        status = calls_sum(member, comm, error);
+    if (member->join.rank == 2)
         (void)raise(SIGKILL);
     for (int k = 0; k < 3 && status == RONDE_OK; k++)
         status = ronde_all_reduce(comm, &data[k], &data[k], 1, RONDE_INT32, RONDE_SUM, NULL,
@@ -247,7 +249,7 @@ static enum ronde_status lose_a_rank(const struct team_seat *seat, struct ronde_
     for (int k = 0; k < 3; k++) {
         struct ronde_error why = {0};
         if (requests[k])
-            (void)team_check(seat, ronde_request_wait(requests[k], 0, &why) == RONDE_DEVICE,
+            (void)team_check(member, ronde_request_wait(requests[k], 0, &why) == RONDE_DEVICE,
                              why.message);
         if (requests[k] && status == RONDE_OK)
             status = ronde_fail(error, why.status, "%s", why.message);
@@ -273,12 +275,12 @@ static void note_end(void *self, enum ronde_status status, const struct ronde_er
 }
 
 /* Requests that are freed at once go on; the callback is told. */
-static enum ronde_status free_early(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status free_early(const struct team_member *member, struct ronde_error *error)
 {
     int32_t data[8];
     int ends[8] = {0};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (int k = 0; k < 8 && status == RONDE_OK; k++) {
         struct ronde_request *request = NULL;
         data[k] = k;
@@ -292,8 +294,8 @@ static enum ronde_status free_early(const struct team_seat *seat, struct ronde_e
         status = ronde_barrier(comm, NULL, NULL, error);
     ronde_comm_destroy(comm);
     for (int k = 0; k < 8; k++) {
-        (void)team_check(seat, data[k] == k * (int32_t)RANKS, "a freed operation has not run");
-        (void)team_check(seat, __atomic_load_n(&ends[k], __ATOMIC_ACQUIRE) == (k % 2 == 0),
+        (void)team_check(member, data[k] == k * (int32_t)RANKS, "a freed operation has not run");
+        (void)team_check(member, __atomic_load_n(&ends[k], __ATOMIC_ACQUIRE) == (k % 2 == 0),
                          "a callback");
     }
     return status;
@@ -306,7 +308,7 @@ static void requests_may_be_freed_before_they_are_over(void)
 }
 
 /* An operation that none but the progress thread moves on. */
-static enum ronde_status sum_by_thread(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status sum_by_thread(const struct team_member *member, struct ronde_comm *comm,
                                        struct ronde_error *error)
 {
     int32_t data = 1;
@@ -315,39 +317,39 @@ static enum ronde_status sum_by_thread(const struct team_seat *seat, struct rond
         ronde_all_reduce(comm, &data, &data, 1, RONDE_INT32, RONDE_SUM, NULL, &request, error);
     while (status == RONDE_OK && !ronde_request_status(request).is_done)
         sched_yield();
-    (void)team_check(seat, data == (int32_t)ronde_comm_ranks(comm), "a sum by the thread");
+    (void)team_check(member, data == (int32_t)ronde_comm_ranks(comm), "a sum by the thread");
     ronde_request_free(request);
     return status;
 }
 
 /* A forked child leaves its parent's communicator alone, and has a progress thread for its own. */
-static enum ronde_status use_own_thread(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status use_own_thread(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
-    ronde_comm_destroy((struct ronde_comm *)(uintptr_t)seat->self);
-    enum ronde_status status = calls_join(seat, &comm, error);
+    ronde_comm_destroy((struct ronde_comm *)(uintptr_t)member->self);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
-        status = sum_by_thread(seat, comm, error);
+        status = sum_by_thread(member, comm, error);
     ronde_comm_destroy(comm);
     return status;
 }
 
-static enum ronde_status fork_children(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status fork_children(const struct team_member *member, struct ronde_error *error)
 {
     int32_t data = 1;
     struct ronde_comm *comm = NULL;
     struct ronde_request *request = NULL;
     struct team_result children[2];
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     /* What a thread has at hand while it starts or loads would be lost in the child, with its sanitizer's locks. */
     if (status == RONDE_OK)
-        status = sum_by_thread(seat, comm, error);
+        status = sum_by_thread(member, comm, error);
     if (status == RONDE_OK)
         status =
             ronde_all_reduce(comm, &data, &data, 1, RONDE_INT32, RONDE_SUM, NULL, &request, error);
     const bool is_run = team_run(2, use_own_thread, comm, children);
     for (int k = 0; k < 2; k++)
-        (void)team_check(seat,
+        (void)team_check(member,
                          is_run && children[k].status == RONDE_OK && children[k].failures == 0 &&
                              children[k].exit_code == 0,
                          children[k].message);
@@ -355,7 +357,7 @@ static enum ronde_status fork_children(const struct team_seat *seat, struct rond
         status = ronde_request_wait(request, 0, error);
     ronde_request_free(request);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     ronde_comm_destroy(comm);
     return status;
 }

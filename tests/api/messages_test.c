@@ -21,15 +21,15 @@ static uint64_t value_of(uint32_t rank, uint64_t k)
 }
 
 /* A ring by calls that wait: in groups, since long sends wait for their receives. */
-static enum ronde_status pass_round(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status pass_round(const struct team_member *member, struct ronde_error *error)
 {
     static uint64_t in[LONGEST];
     static uint64_t out[LONGEST];
     static const uint64_t counts[] = {0, 1, 100, 5000, LONGEST};
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     const uint32_t before = (rank + RANKS - 1) % RANKS;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (uint64_t k = 0; k < LONGEST; k++)
         in[k] = value_of(rank, k);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && status == RONDE_OK; c++) {
@@ -47,8 +47,8 @@ static enum ronde_status pass_round(const struct team_seat *seat, struct ronde_e
         for (uint64_t k = 0; k < count; k++)
             if (out[k] != value_of(before, k))
                 return ronde_fail(error, RONDE_BAD_INPUT, "element %llu", (unsigned long long)k);
-        (void)team_check(seat, count == LONGEST || out[count] == 0, "too much was written");
-        (void)team_check(seat, c % 2 == 0 || source == before, "the source");
+        (void)team_check(member, count == LONGEST || out[count] == 0, "too much was written");
+        (void)team_check(member, c % 2 == 0 || source == before, "the source");
     }
     ronde_comm_destroy(comm);
     return status;
@@ -63,24 +63,24 @@ static void messages_go_round(void)
 #define MESSAGES 20u
 
 /* Receives are pending first, in another order of tags than sends, with collectives before, between and behind. */
-static enum ronde_status mix(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status mix(const struct team_member *member, struct ronde_error *error)
 {
-    const enum ronde_progress *progress = seat->self;
-    const uint32_t rank = seat->join.rank;
+    const enum ronde_progress *progress = member->self;
+    const uint32_t rank = member->join.rank;
     const uint32_t from = (rank + 1) % RANKS;
     const uint32_t to = (rank + RANKS - 1) % RANKS;
     struct ronde_request *requests[2 * MESSAGES] = {NULL};
     uint64_t in[MESSAGES];
     uint64_t out[MESSAGES] = {0};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
         status = ronde_comm_progress(comm, *progress, error);
     for (uint32_t k = 0; k < MESSAGES && status == RONDE_OK; k++)
         status = ronde_recv(comm, &out[k], 1, RONDE_UINT64, from, k / 2, &requests[k], error);
     /* The first sum loads while they are pending. */
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     for (uint32_t k = MESSAGES; k-- > 0 && status == RONDE_OK;) {
         /* Two with each tag, in order. */
         const uint32_t at = k ^ 1;
@@ -88,7 +88,7 @@ static enum ronde_status mix(const struct team_seat *seat, struct ronde_error *e
         status =
             ronde_send(comm, &in[at], 1, RONDE_UINT64, to, at / 2, &requests[MESSAGES + at], error);
         if (status == RONDE_OK && k % 5 == 0)
-            status = calls_sum(seat, comm, error);
+            status = calls_sum(member, comm, error);
     }
     for (uint32_t k = 0; k < 2 * MESSAGES; k++) {
         if (status == RONDE_OK)
@@ -96,14 +96,14 @@ static enum ronde_status mix(const struct team_seat *seat, struct ronde_error *e
         if (status != RONDE_OK || k >= MESSAGES)
             continue;
         const struct ronde_request_status end = ronde_request_status(requests[k]);
-        (void)team_check(seat, out[k] == value_of(from, k), "a message");
-        (void)team_check(seat, end.source == from && end.tag == k / 2 && end.bytes == 8,
+        (void)team_check(member, out[k] == value_of(from, k), "a message");
+        (void)team_check(member, end.source == from && end.tag == k / 2 && end.bytes == 8,
                          "its status");
     }
     for (uint32_t k = 0; k < 2 * MESSAGES; k++)
         ronde_request_free(requests[k]);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -135,22 +135,23 @@ static void *send_long(void *self)
 }
 
 /* Rank 1 comes to the barrier only when it has what a thread of rank 0's sends, whose barrier loads meanwhile. */
-static enum ronde_status send_while_loading(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status send_while_loading(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     static uint64_t data[LONGEST];
     struct sender sender = {NULL, data, RONDE_OK};
     pthread_t thread;
-    enum ronde_status status = calls_join(seat, &sender.comm, error);
-    data[LONGEST - 1] = seat->join.rank == 0 ? 5 : 0;
-    const bool has_thread = status == RONDE_OK && seat->join.rank == 0 &&
+    enum ronde_status status = calls_join(member, &sender.comm, error);
+    data[LONGEST - 1] = member->join.rank == 0 ? 5 : 0;
+    const bool has_thread = status == RONDE_OK && member->join.rank == 0 &&
                             pthread_create(&thread, NULL, send_long, &sender) == 0;
-    if (status == RONDE_OK && seat->join.rank == 1)
+    if (status == RONDE_OK && member->join.rank == 1)
         status = ronde_recv(sender.comm, data, LONGEST, RONDE_UINT64, 0, 7, NULL, error);
     if (status == RONDE_OK)
         status = ronde_barrier(sender.comm, NULL, NULL, error);
     if (has_thread)
         (void)pthread_join(thread, NULL);
-    (void)team_check(seat, sender.status == RONDE_OK && data[LONGEST - 1] == 5, "a long message");
+    (void)team_check(member, sender.status == RONDE_OK && data[LONGEST - 1] == 5, "a long message");
     ronde_comm_destroy(sender.comm);
     return status;
 }
@@ -164,25 +165,25 @@ static void messages_move_while_a_collective_loads(void)
 }
 
 /* A message that is too long for its receive; a peer that is none; and the communicator goes on. */
-static enum ronde_status cut_short(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status cut_short(const struct team_member *member, struct ronde_error *error)
 {
     uint32_t data[4] = {1, 2, 3, 4};
     struct ronde_comm *comm = NULL;
     struct ronde_error why = {0};
     struct ronde_error bad = {0};
-    enum ronde_status status = calls_join(seat, &comm, error);
-    if (status == RONDE_OK && seat->join.rank == 0)
+    enum ronde_status status = calls_join(member, &comm, error);
+    if (status == RONDE_OK && member->join.rank == 0)
         status = ronde_send(comm, data, 4, RONDE_UINT32, 1, 0, NULL, error);
     else if (status == RONDE_OK)
-        (void)team_check(seat,
+        (void)team_check(member,
                          ronde_recv(comm, data, 2, RONDE_UINT32, 0, 0, NULL, &why) == RONDE_REJECTED,
                          why.message);
-    (void)team_check(seat,
+    (void)team_check(member,
                      ronde_send(comm, data, 1, RONDE_UINT32, 2, 0, NULL, &bad) == RONDE_BAD_ARGUMENT &&
                          strstr(bad.message, "peer 2") != NULL,
                      bad.message);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -194,15 +195,15 @@ static void a_message_that_is_too_long_is_refused_alone(void)
 }
 
 /* Rank 0 waits for a message that rank 1 never sends. */
-static enum ronde_status wait_in_vain(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status wait_in_vain(const struct team_member *member, struct ronde_error *error)
 {
     int32_t data = 0;
     struct ronde_comm *comm = NULL;
     struct ronde_request *request = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
-    if (status == RONDE_OK && seat->join.rank == 0)
+    enum ronde_status status = calls_join(member, &comm, error);
+    if (status == RONDE_OK && member->join.rank == 0)
         status = ronde_recv(comm, &data, 1, RONDE_INT32, 1, 9, &request, error);
-    if (status == RONDE_OK && seat->join.rank == 0)
+    if (status == RONDE_OK && member->join.rank == 0)
         status = ronde_request_wait(request, 50000000, error);
     else if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
@@ -220,18 +221,19 @@ static void a_message_that_never_comes_times_out(void)
 }
 
 /* Receives that nobody serves end with their communicator. */
-static enum ronde_status destroy_pending(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status destroy_pending(const struct team_member *member, struct ronde_error *error)
 {
     int32_t data[2] = {0};
     struct ronde_comm *comm = NULL;
     struct ronde_request *requests[2] = {NULL};
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++)
-        status =
-            ronde_recv(comm, &data[k], 1, RONDE_INT32, 1 - seat->join.rank, 9, &requests[k], error);
+        status = ronde_recv(comm, &data[k], 1, RONDE_INT32, 1 - member->join.rank, 9, &requests[k],
+                            error);
     ronde_comm_destroy(comm);
     for (int k = 0; k < 2; k++) {
-        (void)team_check(seat, !requests[k] || ronde_request_wait(requests[k], 0, NULL) != RONDE_OK,
+        (void)team_check(member,
+                         !requests[k] || ronde_request_wait(requests[k], 0, NULL) != RONDE_OK,
                          "a receive is over");
         ronde_request_free(requests[k]);
     }

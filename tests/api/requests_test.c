@@ -22,9 +22,9 @@ static struct team_result results[TEAM_MAX];
 #define RANKS 3u
 
 /* Who moves pending operations on in a case that is run for both. */
-static enum ronde_progress progress_of(const struct team_seat *seat)
+static enum ronde_progress progress_of(const struct team_member *member)
 {
-    const enum ronde_progress *progress = seat->self;
+    const enum ronde_progress *progress = member->self;
     return progress ? *progress : RONDE_PROGRESS_THREAD;
 }
 
@@ -44,7 +44,7 @@ static void by_both(team_part part, uint32_t ranks)
 #define PENDING 12u
 
 /* A batch of random calls, waited for from the last to the first, or tested in turns. */
-static enum ronde_status run_batch(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status run_batch(const struct team_member *member, struct ronde_comm *comm,
                                    uint64_t *random, bool tests, struct ronde_error *error)
 {
     static struct calls_case cases[PENDING];
@@ -53,7 +53,7 @@ static enum ronde_status run_batch(const struct team_seat *seat, struct ronde_co
     uint32_t left = 0;
     for (uint32_t k = 0; k < PENDING && status == RONDE_OK; k++) {
         const struct buffers_shape shape = calls_draw(ronde_comm_ranks(comm), random);
-        (void)team_check(seat, calls_open(&cases[k], &shape, ronde_comm_rank(comm)), "memory");
+        (void)team_check(member, calls_open(&cases[k], &shape, ronde_comm_rank(comm)), "memory");
         status = ronde_start(comm, &cases[k].call, &requests[k], error);
         left += status == RONDE_OK;
     }
@@ -66,25 +66,25 @@ static enum ronde_status run_batch(const struct team_seat *seat, struct ronde_co
         if (status == RONDE_OK && requests[k])
             status = ronde_request_wait(requests[k], 0, error);
         if (status == RONDE_OK)
-            calls_check(seat, &cases[k]);
+            calls_check(member, &cases[k]);
         ronde_request_free(requests[k]);
         calls_close(&cases[k]);
     }
     return status;
 }
 
-static enum ronde_status leave_pending(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status leave_pending(const struct team_member *member, struct ronde_error *error)
 {
     uint64_t random = 5;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
-        status = ronde_comm_progress(comm, progress_of(seat), error);
+        status = ronde_comm_progress(comm, progress_of(member), error);
     for (uint32_t batch = 0; batch < 6 && status == RONDE_OK; batch++) {
-        status = run_batch(seat, comm, &random, batch % 2 == 1, error);
+        status = run_batch(member, comm, &random, batch % 2 == 1, error);
         /* A call that waits comes after all that is pending. */
         if (status == RONDE_OK)
-            status = calls_sum(seat, comm, error);
+            status = calls_sum(member, comm, error);
     }
     ronde_comm_destroy(comm);
     return status;
@@ -97,14 +97,14 @@ static void many_operations_of_a_communicator_are_pending(void)
 
 #define COMMS 3u
 
-static enum ronde_status make_comms(const struct team_seat *seat, struct ronde_comm **comms,
+static enum ronde_status make_comms(const struct team_member *member, struct ronde_comm **comms,
                                     struct ronde_error *error)
 {
-    enum ronde_status status = calls_join(seat, &comms[0], error);
+    enum ronde_status status = calls_join(member, &comms[0], error);
     for (uint32_t k = 1; k < COMMS && status == RONDE_OK; k++)
-        status = ronde_comm_split(comms[0], 0, seat->join.rank, &comms[k], error);
+        status = ronde_comm_split(comms[0], 0, member->join.rank, &comms[k], error);
     for (uint32_t k = 0; k < COMMS && status == RONDE_OK; k++)
-        status = ronde_comm_progress(comms[k], progress_of(seat), error);
+        status = ronde_comm_progress(comms[k], progress_of(member), error);
     return status;
 }
 
@@ -115,11 +115,11 @@ static void drop_comms(struct ronde_comm **comms)
 }
 
 /* Every rank calls on the communicators in its own order, and waits in another: also the first time, when they load. */
-static enum ronde_status mix_orders(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status mix_orders(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comms[COMMS] = {NULL};
-    const uint32_t rank = seat->join.rank;
-    enum ronde_status status = make_comms(seat, comms, error);
+    const uint32_t rank = member->join.rank;
+    enum ronde_status status = make_comms(member, comms, error);
     for (uint32_t round = 0; round < 20 && status == RONDE_OK; round++) {
         struct ronde_request *requests[COMMS] = {NULL};
         int64_t in[COMMS];
@@ -134,7 +134,8 @@ static enum ronde_status mix_orders(const struct team_seat *seat, struct ronde_e
             const uint32_t c = (2 * rank + 2 + COMMS - k) % COMMS;
             if (status == RONDE_OK)
                 status = ronde_request_wait(requests[c], 0, error);
-            (void)team_check(seat, status != RONDE_OK || out[c] == (int64_t)(300 * c + 3), "a sum");
+            (void)team_check(member, status != RONDE_OK || out[c] == (int64_t)(300 * c + 3),
+                             "a sum");
             ronde_request_free(requests[c]);
         }
     }
@@ -150,11 +151,11 @@ static void communicators_are_called_and_waited_for_in_any_order(void)
 }
 
 /* Calls that wait, in a group: none runs before the group ends, so their order among communicators is free as well. */
-static enum ronde_status call_in_groups(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_in_groups(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comms[COMMS] = {NULL};
-    const uint32_t rank = seat->join.rank;
-    enum ronde_status status = make_comms(seat, comms, error);
+    const uint32_t rank = member->join.rank;
+    enum ronde_status status = make_comms(member, comms, error);
     for (uint32_t round = 0; round < 10 && status == RONDE_OK; round++) {
         int64_t out[2 * COMMS] = {0};
         const int64_t in = rank;
@@ -166,14 +167,14 @@ static enum ronde_status call_in_groups(const struct team_seat *seat, struct ron
         if (status == RONDE_OK)
             status = ronde_group_end(error);
         for (uint32_t k = 0; k < 2 * COMMS; k++)
-            (void)team_check(seat, out[k] == 0, "a group within a group has run");
+            (void)team_check(member, out[k] == 0, "a group within a group has run");
         if (status == RONDE_OK)
             status = ronde_group_end(error);
         for (uint32_t k = 0; k < 2 * COMMS; k++)
-            (void)team_check(seat, status != RONDE_OK || out[k] == 3, "a group has not run");
+            (void)team_check(member, status != RONDE_OK || out[k] == 3, "a group has not run");
     }
     struct ronde_error why = {0};
-    (void)team_check(seat, ronde_group_end(&why) == RONDE_BAD_ARGUMENT, "an end without begin");
+    (void)team_check(member, ronde_group_end(&why) == RONDE_BAD_ARGUMENT, "an end without begin");
     drop_comms(comms);
     return status;
 }
@@ -214,11 +215,11 @@ static void go_on(void *self, enum ronde_status status, const struct ronde_error
 }
 
 /* Ten operations, each started by the callback of the one before, and moved on by the thread alone. */
-static enum ronde_status call_back(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_back(const struct team_member *member, struct ronde_error *error)
 {
     struct chain chain = {.value = 1};
     struct ronde_request *first = NULL;
-    enum ronde_status status = calls_join(seat, &chain.comm, error);
+    enum ronde_status status = calls_join(member, &chain.comm, error);
     if (status == RONDE_OK)
         status = ronde_all_reduce(chain.comm, &chain.value, &chain.sum, 1, RONDE_INT32, RONDE_SUM,
                                   NULL, &first, error);
@@ -226,12 +227,12 @@ static enum ronde_status call_back(const struct team_seat *seat, struct ronde_er
         ronde_on_complete(first, go_on, &chain);
         while (__atomic_load_n(&chain.calls, __ATOMIC_ACQUIRE) < 10)
             sched_yield();
-        (void)team_check(seat, chain.status == RONDE_OK && chain.sum == (int32_t)RANKS, "a sum");
-        (void)team_check(seat, ronde_request_status(first).is_done, "the first is not over");
+        (void)team_check(member, chain.status == RONDE_OK && chain.sum == (int32_t)RANKS, "a sum");
+        (void)team_check(member, ronde_request_status(first).is_done, "the first is not over");
         /* One that is over calls at once. */
         chain.calls = 9;
         ronde_on_complete(first, go_on, &chain);
-        (void)team_check(seat, chain.calls == 10, "called later");
+        (void)team_check(member, chain.calls == 10, "called later");
     }
     ronde_request_free(first);
     ronde_comm_destroy(chain.comm);
@@ -249,7 +250,7 @@ static void callbacks_are_called_once_and_may_call(void)
 /* A thread with a communicator of its own; others overlap with it. */
 struct worker {
     pthread_t thread;
-    struct team_seat seat;
+    struct team_member member;
     struct team_result result;
     struct ronde_comm *comm;
     uint64_t seed;
@@ -271,7 +272,7 @@ static void *work(void *self)
         if (request)
             worker->status = ronde_request_wait(request, 0, &worker->error);
         if (worker->status == RONDE_OK)
-            calls_check(&worker->seat, &one);
+            calls_check(&worker->member, &one);
         ronde_request_free(request);
         calls_close(&one);
     }
@@ -279,30 +280,30 @@ static void *work(void *self)
 }
 
 /* World, its odd and even ranks, and its first and other ranks, each by a thread of its own. */
-static enum ronde_status work_in_threads(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status work_in_threads(const struct team_member *member, struct ronde_error *error)
 {
     static struct worker workers[COMMS];
     struct ronde_comm *comms[COMMS] = {NULL};
-    const uint32_t rank = seat->join.rank;
-    enum ronde_status status = calls_join(seat, &comms[0], error);
+    const uint32_t rank = member->join.rank;
+    enum ronde_status status = calls_join(member, &comms[0], error);
     if (status == RONDE_OK)
         status = ronde_comm_split(comms[0], rank % 2, rank, &comms[1], error);
     if (status == RONDE_OK)
         status = ronde_comm_split(comms[0], rank > 0, rank, &comms[2], error);
     for (uint32_t k = 0; k < COMMS && status == RONDE_OK; k++) {
-        workers[k] = (struct worker){.seat = *seat, .comm = comms[k], .seed = 10 + k};
-        workers[k].seat.result = &workers[k].result;
-        status = ronde_comm_progress(comms[k], progress_of(seat), error);
+        workers[k] = (struct worker){.member = *member, .comm = comms[k], .seed = 10 + k};
+        workers[k].member.result = &workers[k].result;
+        status = ronde_comm_progress(comms[k], progress_of(member), error);
     }
     for (uint32_t k = 0; k < COMMS && status == RONDE_OK; k++)
         if (pthread_create(&workers[k].thread, NULL, work, &workers[k]) != 0)
             return ronde_fail(error, RONDE_DEVICE, "no thread");
     for (uint32_t k = 0; k < COMMS && status == RONDE_OK; k++) {
         (void)pthread_join(workers[k].thread, NULL);
-        seat->result->checks += workers[k].result.checks;
-        (void)team_check(seat, workers[k].result.failures == 0, workers[k].result.failure);
-        (void)team_check(seat, workers[k].status == RONDE_OK, workers[k].error.message);
-        (void)team_check(seat, workers[k].result.checks == 40, "calls are missing");
+        member->result->checks += workers[k].result.checks;
+        (void)team_check(member, workers[k].result.failures == 0, workers[k].result.failure);
+        (void)team_check(member, workers[k].status == RONDE_OK, workers[k].error.message);
+        (void)team_check(member, workers[k].result.checks == 40, "calls are missing");
     }
     drop_comms(comms);
     return status;
@@ -354,7 +355,8 @@ static bool is_alone_again(uint32_t others)
 }
 
 /* After what was pending is over the thread does not run at all while calls that wait are made. */
-static enum ronde_status look_at_the_thread(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status look_at_the_thread(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
     struct ronde_request *request = NULL;
@@ -363,12 +365,12 @@ static enum ronde_status look_at_the_thread(const struct team_seat *seat, struct
     uint32_t before = 0;
     uint32_t during = 0;
     bool is_still = false;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     (void)time_of_others(&before);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     (void)time_of_others(&during);
-    (void)team_check(seat, during == before, "a call that waits has started a thread");
+    (void)team_check(member, during == before, "a call that waits has started a thread");
     if (status == RONDE_OK)
         status =
             ronde_all_reduce(comm, &mine, &sum, 1, RONDE_INT32, RONDE_SUM, NULL, &request, error);
@@ -379,7 +381,7 @@ static enum ronde_status look_at_the_thread(const struct team_seat *seat, struct
     for (uint32_t k = 0; k < 1000 && status == RONDE_OK && !is_still; k++) {
         const uint64_t then_ns = time_of_others(&during);
         for (uint32_t call = 0; call < 100 && status == RONDE_OK; call++)
-            status = calls_sum(seat, comm, error);
+            status = calls_sum(member, comm, error);
         is_still = time_of_others(&during) == then_ns;
         int32_t still = is_still;
         if (status == RONDE_OK)
@@ -387,10 +389,10 @@ static enum ronde_status look_at_the_thread(const struct team_seat *seat, struct
                                       error);
         is_still = still != 0;
     }
-    (void)team_check(seat, during == before + 1, "there is no thread");
-    (void)team_check(seat, is_still, "the thread runs though nothing is pending");
+    (void)team_check(member, during == before + 1, "there is no thread");
+    (void)team_check(member, is_still, "the thread runs though nothing is pending");
     ronde_comm_destroy(comm);
-    (void)team_check(seat, is_alone_again(before), "the thread outlives the last communicator");
+    (void)team_check(member, is_alone_again(before), "the thread outlives the last communicator");
     return status;
 }
 

@@ -22,28 +22,28 @@ static bool ran(struct ronde_comm *comm, const char *algorithm)
     return strcmp(text, algorithm) == 0;
 }
 
-static enum ronde_status choose_names(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status choose_names(const struct team_member *member, struct ronde_error *error)
 {
     static const char *const names[] = {"ring", "tree", "recursive_doubling", "auto"};
     struct ronde_comm *comm = NULL;
     struct ronde_error why = {0};
     char automatic[RONDE_ALGORITHM_BYTES] = "";
-    enum ronde_status status = calls_join(seat, &comm, error);
-    (void)team_check(seat, ran(comm, ""), "something ran");
+    enum ronde_status status = calls_join(member, &comm, error);
+    (void)team_check(member, ran(comm, ""), "something ran");
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     ronde_comm_algorithm(comm, automatic);
     for (size_t k = 0; k < sizeof names / sizeof names[0] && status == RONDE_OK; k++) {
         status = ronde_comm_choose(comm, RONDE_ALL_REDUCE, names[k], error);
         if (status == RONDE_OK)
-            status = calls_sum(seat, comm, error);
-        (void)team_check(seat, ran(comm, k < 3 ? names[k] : automatic), names[k]);
+            status = calls_sum(member, comm, error);
+        (void)team_check(member, ran(comm, k < 3 ? names[k] : automatic), names[k]);
     }
-    (void)team_check(seat,
+    (void)team_check(member,
                      ronde_comm_choose(comm, RONDE_ALL_REDUCE, "rong", &why) == RONDE_BAD_ARGUMENT &&
                          strstr(why.message, "ring") != NULL,
                      why.message);
-    (void)team_check(seat, ran(comm, automatic), "an unknown name has changed the choice");
+    (void)team_check(member, ran(comm, automatic), "an unknown name has changed the choice");
     ronde_comm_destroy(comm);
     return status;
 }
@@ -55,13 +55,14 @@ static void a_named_algorithm_runs_until_it_is_taken_back(void)
 }
 
 /* Small blocks and large ones of 4 processes on a host: what was measured for them differs. */
-static enum ronde_status let_ronde_choose(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status let_ronde_choose(const struct team_member *member,
+                                          struct ronde_error *error)
 {
     static float data[1 << 20];
     char small[RONDE_ALGORITHM_BYTES];
     char large[RONDE_ALGORITHM_BYTES];
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
         status = ronde_all_reduce(comm, data, data, 2, RONDE_FLOAT32, RONDE_SUM, NULL, NULL, error);
     ronde_comm_algorithm(comm, small);
@@ -69,7 +70,7 @@ static enum ronde_status let_ronde_choose(const struct team_seat *seat, struct r
         status = ronde_all_reduce(comm, data, data, 1 << 20, RONDE_FLOAT32, RONDE_SUM, NULL, NULL,
                                   error);
     ronde_comm_algorithm(comm, large);
-    (void)team_check(seat, strcmp(small, large) != 0, small);
+    (void)team_check(member, strcmp(small, large) != 0, small);
     /* All ranks alike. */
     char all[RANKS][2][RONDE_ALGORITHM_BYTES];
     char mine[2][RONDE_ALGORITHM_BYTES];
@@ -78,7 +79,8 @@ static enum ronde_status let_ronde_choose(const struct team_seat *seat, struct r
     if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, mine, sizeof mine, all, error);
     for (uint32_t rank = 0; rank < RANKS && status == RONDE_OK; rank++)
-        (void)team_check(seat, strcmp(all[rank][0], small) == 0 && strcmp(all[rank][1], large) == 0,
+        (void)team_check(member,
+                         strcmp(all[rank][0], small) == 0 && strcmp(all[rank][1], large) == 0,
                          "ranks run different algorithms");
     ronde_comm_destroy(comm);
     return status;
@@ -110,45 +112,45 @@ static enum ronde_status build_star(struct ronde_schedule **out, struct ronde_er
     return ronde_schedule_finish(builder, NULL, out, error);
 }
 
-static enum ronde_status broadcast_from(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status broadcast_from(const struct team_member *member, struct ronde_comm *comm,
                                         uint32_t root, struct ronde_error *error)
 {
-    int64_t data[2] = {seat->join.rank, seat->join.rank};
+    int64_t data[2] = {member->join.rank, member->join.rank};
     const enum ronde_status status =
         ronde_broadcast(comm, data, data, 2, RONDE_INT64, root, NULL, NULL, error);
-    (void)team_check(seat, status != RONDE_OK || data[1] == root, "a broadcast");
+    (void)team_check(member, status != RONDE_OK || data[1] == root, "a broadcast");
     return status;
 }
 
-static enum ronde_status use_own(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status use_own(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
     struct ronde_comm *part = NULL;
     struct ronde_schedule *star = NULL;
     struct ronde_error why = {0};
-    enum ronde_status status = calls_join(seat, &comm, error);
+    enum ronde_status status = calls_join(member, &comm, error);
     if (status == RONDE_OK)
         status = build_star(&star, error);
     if (status == RONDE_OK)
-        status = broadcast_from(seat, comm, 0, error);
-    (void)team_check(seat, !ran(comm, "my_star"), "chosen unasked");
+        status = broadcast_from(member, comm, 0, error);
+    (void)team_check(member, !ran(comm, "my_star"), "chosen unasked");
     if (status == RONDE_OK)
         status = ronde_comm_use_schedule(comm, star, error);
     if (status == RONDE_OK)
-        status = broadcast_from(seat, comm, 0, error);
-    (void)team_check(seat, ran(comm, "my_star"), "not used");
+        status = broadcast_from(member, comm, 0, error);
+    (void)team_check(member, ran(comm, "my_star"), "not used");
     /* It serves its own root. */
     if (status == RONDE_OK)
-        status = broadcast_from(seat, comm, 2, error);
-    (void)team_check(seat, !ran(comm, "my_star"), "used for another root");
+        status = broadcast_from(member, comm, 2, error);
+    (void)team_check(member, !ran(comm, "my_star"), "used for another root");
     if (status == RONDE_OK)
         status = ronde_comm_choose(comm, RONDE_BROADCAST, NULL, error);
     if (status == RONDE_OK)
-        status = broadcast_from(seat, comm, 0, error);
-    (void)team_check(seat, !ran(comm, "my_star"), "not taken back");
+        status = broadcast_from(member, comm, 0, error);
+    (void)team_check(member, !ran(comm, "my_star"), "not taken back");
     if (status == RONDE_OK)
-        status = ronde_comm_split(comm, seat->join.rank % 2, 0, &part, error);
-    (void)team_check(seat, part && ronde_comm_use_schedule(part, star, &why) == RONDE_BAD_ARGUMENT,
+        status = ronde_comm_split(comm, member->join.rank % 2, 0, &part, error);
+    (void)team_check(member, part && ronde_comm_use_schedule(part, star, &why) == RONDE_BAD_ARGUMENT,
                      "a schedule for other ranks");
     ronde_comm_destroy(part);
     ronde_comm_destroy(comm);

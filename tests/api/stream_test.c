@@ -113,7 +113,7 @@ void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
 
 /* A rank with its device and a buffer there. */
 struct rank {
-    const struct team_seat *seat;
+    const struct team_member *member;
     struct ronde_comm *comm;
     int32_t *data;
     size_t count;
@@ -121,11 +121,11 @@ struct rank {
     uint32_t ranks;
 };
 
-static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat, size_t count,
-                                   struct ronde_error *error)
+static enum ronde_status open_rank(struct rank *rank, const struct team_member *member,
+                                   size_t count, struct ronde_error *error)
 {
-    *rank = (struct rank){.seat = seat, .count = count};
-    enum ronde_status status = calls_join(seat, &rank->comm, error);
+    *rank = (struct rank){.member = member, .count = count};
+    enum ronde_status status = calls_join(member, &rank->comm, error);
     if (status == RONDE_OK)
         status = ronde_comm_use_device(rank->comm, 0, error);
     if (status != RONDE_OK)
@@ -185,14 +185,14 @@ static enum ronde_status chain(struct rank *rank, struct ronde_error *error)
         is_right = is_right && sum[k] == first + k * (int32_t)n &&
                    all[8 * (n - 1) + (uint32_t)k] == sum[k] && turned[k] == sum[k] &&
                    last[k] == sum[k];
-    (void)team_check(rank->seat, is_right, "a result of a chain");
+    (void)team_check(rank->member, is_right, "a result of a chain");
     return status;
 }
 
-static enum ronde_status run_chains(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status run_chains(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
-    enum ronde_status status = open_rank(&rank, seat, 1000, error);
+    enum ronde_status status = open_rank(&rank, member, 1000, error);
     uint64_t before = 0;
     if (status == RONDE_OK)
         status = chain(&rank, error);
@@ -200,7 +200,7 @@ static enum ronde_status run_chains(const struct team_seat *seat, struct ronde_e
         before = writes();
     for (int k = 0; k < 3 && status == RONDE_OK; k++)
         status = chain(&rank, error);
-    (void)team_check(seat, status != RONDE_OK || writes() == before,
+    (void)team_check(member, status != RONDE_OK || writes() == before,
                      "a launch that was prepared is prepared again");
     close_rank(&rank);
     return status;
@@ -215,10 +215,10 @@ static void pending_operations_follow_one_another_in_a_stream(void)
 }
 
 /* Operations of the host, of one stream and of another, in turns: each has the result of the one before. */
-static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status take_turns(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
-    enum ronde_status status = open_rank(&rank, seat, 16, error);
+    enum ronde_status status = open_rank(&rank, member, 16, error);
     for (uint32_t turn = 0; turn < 12 && status == RONDE_OK; turn++) {
         struct ronde_request *early = NULL;
         rank.data[0] = (int32_t)turn;
@@ -226,13 +226,13 @@ static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_e
                                   &streams[turn % 2], &early, error);
         ronde_request_free(early);
         if (status == RONDE_OK)
-            status = calls_sum(seat, rank.comm, error);
+            status = calls_sum(member, rank.comm, error);
         /* The host's came after: the stream's is over. */
-        (void)team_check(seat, rank.data[0] == (int32_t)(turn * rank.ranks), "a sum in a stream");
+        (void)team_check(member, rank.data[0] == (int32_t)(turn * rank.ranks), "a sum in a stream");
         if (status == RONDE_OK)
             status = ronde_all_reduce(rank.comm, rank.data, rank.data + 1, 1, RONDE_INT32,
                                       RONDE_MAX, &streams[0], NULL, error);
-        (void)team_check(seat, rank.data[1] == rank.data[0], "a call that waits");
+        (void)team_check(member, rank.data[1] == rank.data[0], "a call that waits");
     }
     close_rank(&rank);
     return status;
@@ -245,10 +245,10 @@ static void host_and_streams_take_turns(void)
 }
 
 /* One rank has its data elsewhere each time, the other does not: they must prepare together. */
-static enum ronde_status move_buffers(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status move_buffers(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
-    enum ronde_status status = open_rank(&rank, seat, 400, error);
+    enum ronde_status status = open_rank(&rank, member, 400, error);
     uint32_t prepared = 0;
     for (uint32_t turn = 0; turn < 2 * RONDE_KEPT_PROGRAMS + 20 && status == RONDE_OK; turn++) {
         int32_t *data = rank.data + (rank.rank == 0 ? 4 * (turn % 70) : 0);
@@ -256,11 +256,11 @@ static enum ronde_status move_buffers(const struct team_seat *seat, struct ronde
         data[0] = (int32_t)turn;
         status = ronde_all_reduce(rank.comm, data, data, 1, RONDE_INT32, RONDE_SUM, &streams[0],
                                   NULL, error);
-        (void)team_check(seat, data[0] == (int32_t)(turn * rank.ranks), "a sum");
+        (void)team_check(member, data[0] == (int32_t)(turn * rank.ranks), "a sum");
         prepared += writes() != before;
     }
     /* 70 launches in turns are more than are kept: each is gone before it comes again. */
-    (void)team_check(seat, prepared == 2 * RONDE_KEPT_PROGRAMS + 20, "preparations");
+    (void)team_check(member, prepared == 2 * RONDE_KEPT_PROGRAMS + 20, "preparations");
     close_rank(&rank);
     return status;
 }
@@ -272,10 +272,10 @@ static void ranks_prepare_together_when_one_has_to(void)
 }
 
 /* Blocks of different lengths, factors, and an algorithm of the caller's. */
-static enum ronde_status call_special(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_special(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
-    enum ronde_status status = open_rank(&rank, seat, 64, error);
+    enum ronde_status status = open_rank(&rank, member, 64, error);
     if (status != RONDE_OK)
         return status;
     const uint64_t counts[3] = {1, 2, 3};
@@ -288,7 +288,7 @@ static enum ronde_status call_special(const struct team_seat *seat, struct ronde
                                     NULL, error);
         for (uint32_t r = 0; r < 3 && status == RONDE_OK; r++)
             for (uint32_t k = 0; k < counts[r]; k++)
-                (void)team_check(seat, all[offsets[r] + k] == (int32_t)(100 * r + 10 * turn + k),
+                (void)team_check(member, all[offsets[r] + k] == (int32_t)(100 * r + 10 * turn + k),
                                  "a block");
     }
     for (int32_t factor = 1; factor < 4 && status == RONDE_OK; factor++) {
@@ -302,7 +302,7 @@ static enum ronde_status call_special(const struct team_seat *seat, struct ronde
                                         .stream = &streams[0]};
         rank.data[40] = 5;
         status = ronde_start(rank.comm, &call, NULL, error);
-        (void)team_check(seat, rank.data[41] == 15 * factor, "a sum of products");
+        (void)team_check(member, rank.data[41] == 15 * factor, "a sum of products");
     }
     if (status == RONDE_OK)
         status = ronde_comm_choose(rank.comm, RONDE_ALL_REDUCE, "tree", error);
@@ -310,7 +310,7 @@ static enum ronde_status call_special(const struct team_seat *seat, struct ronde
     if (status == RONDE_OK)
         status = ronde_all_reduce(rank.comm, rank.data, rank.data, 1, RONDE_INT32, RONDE_SUM,
                                   &streams[0], NULL, error);
-    (void)team_check(seat, rank.data[0] == 3, "a sum by a tree");
+    (void)team_check(member, rank.data[0] == 3, "a sum by a tree");
     close_rank(&rank);
     return status;
 }
@@ -322,34 +322,34 @@ static void blocks_factors_and_algorithms_are_the_callers(void)
 }
 
 /* What is refused on one rank is refused on all, and the communicator goes on. */
-static enum ronde_status give_wrong(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status give_wrong(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
     int32_t of_host[4] = {0};
     struct ronde_error why = {0};
     struct ronde_error later = {0};
     struct ronde_request *request = NULL;
-    enum ronde_status status = open_rank(&rank, seat, 16, error);
+    enum ronde_status status = open_rank(&rank, member, 16, error);
     if (status != RONDE_OK)
         return status;
     int32_t *out = rank.rank == 1 ? of_host : rank.data;
-    (void)team_check(seat,
+    (void)team_check(member,
                      ronde_all_reduce(rank.comm, rank.data, out, 4, RONDE_INT32, RONDE_SUM,
                                       &streams[0], &request, &why) == RONDE_BAD_ARGUMENT &&
                          !request && strstr(why.message, "not memory of the device"),
                      why.message);
     device.is_captured = true;
-    (void)team_check(seat,
+    (void)team_check(member,
                      ronde_barrier(rank.comm, &streams[0], NULL, &later) == RONDE_UNSUPPORTED &&
                          strstr(later.message, "captured"),
                      later.message);
     device.is_captured = false;
-    (void)team_check(seat, ronde_comm_use_device(rank.comm, 0, &why) == RONDE_BAD_ARGUMENT,
+    (void)team_check(member, ronde_comm_use_device(rank.comm, 0, &why) == RONDE_BAD_ARGUMENT,
                      "a second device");
     rank.data[0] = 4;
     status = ronde_all_reduce(rank.comm, rank.data, rank.data, 1, RONDE_INT32, RONDE_SUM,
                               &streams[0], NULL, error);
-    (void)team_check(seat, rank.data[0] == 8, "a sum after refusals");
+    (void)team_check(member, rank.data[0] == 8, "a sum after refusals");
     close_rank(&rank);
     return status;
 }
@@ -361,10 +361,11 @@ static void what_one_rank_cannot_do_none_does(void)
 }
 
 /* Calls that differ are refused on both ranks. */
-static enum ronde_status call_differently(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status call_differently(const struct team_member *member,
+                                          struct ronde_error *error)
 {
     struct rank rank;
-    enum ronde_status status = open_rank(&rank, seat, 64, error);
+    enum ronde_status status = open_rank(&rank, member, 64, error);
     if (status == RONDE_OK && rank.rank == 0)
         status = ronde_all_gather(rank.comm, rank.data, rank.data + 8, 2, RONDE_INT32, &streams[0],
                                   NULL, error);
@@ -395,12 +396,12 @@ static enum ronde_status hang_back(struct rank *rank, bool aborts, struct ronde_
     return status == RONDE_OK ? ronde_barrier(rank->comm, NULL, NULL, error) : status;
 }
 
-static enum ronde_status end_early(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status end_early(const struct team_member *member, struct ronde_error *error)
 {
-    const enum end *end = seat->self;
+    const enum end *end = member->self;
     struct rank rank;
     struct ronde_request *request = NULL;
-    enum ronde_status status = open_rank(&rank, seat, 16, error);
+    enum ronde_status status = open_rank(&rank, member, 16, error);
     if (status == RONDE_OK && rank.rank == 1)
         status = hang_back(&rank, *end == END_ABORT, error);
     else if (status == RONDE_OK)
@@ -424,26 +425,26 @@ static void operations_in_streams_end_with_their_communicator(void)
     }
 }
 
-static enum ronde_status have_no_device(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status have_no_device(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comm = NULL;
     struct ronde_error why = {0};
-    enum ronde_status status = calls_join(seat, &comm, error);
-    (void)team_check(seat, status != RONDE_OK || !ronde_comm_device_mem(comm),
+    enum ronde_status status = calls_join(member, &comm, error);
+    (void)team_check(member, status != RONDE_OK || !ronde_comm_device_mem(comm),
                      "memory of no device");
     if (status == RONDE_OK)
-        (void)team_check(seat,
+        (void)team_check(member,
                          ronde_barrier(comm, &streams[0], NULL, &why) == RONDE_UNAVAILABLE &&
                              strstr(why.message, "ronde_comm_use_device"),
                          why.message);
     /* On one rank alone. */
     if (status == RONDE_OK)
-        (void)team_check(seat,
-                         ronde_comm_use_device(comm, seat->join.rank == 1 ? 7 : 0, &why) ==
+        (void)team_check(member,
+                         ronde_comm_use_device(comm, member->join.rank == 1 ? 7 : 0, &why) ==
                              RONDE_BAD_ARGUMENT,
                          why.message);
     if (status == RONDE_OK)
-        status = calls_sum(seat, comm, error);
+        status = calls_sum(member, comm, error);
     ronde_comm_destroy(comm);
     return status;
 }

@@ -187,7 +187,7 @@ static void ranks_on_hosts_end_with_the_command(void)
 {
     char folder[400];
     char words[1600];
-    snprintf(folder, sizeof folder, "%s/leash-%d", RONDE_SCRATCH_DIR, (int)getpid());
+    snprintf(folder, sizeof folder, "%s/remote-%d", RONDE_SCRATCH_DIR, (int)getpid());
     snprintf(words, sizeof words,
              "mkdir %s; cd %s; mkfifo over said; "
              "printf '#!/bin/sh\\nexec 9>over; export RONDE_HOST_ID=$1; shift; \"$@\"\\n' >launch; "

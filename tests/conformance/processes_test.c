@@ -44,7 +44,7 @@ static struct tally *tallies;
 /* A rank on its way through the requests. */
 struct rank {
     struct trial_runner runner; /* first: its callback gets the rank */
-    const struct team_seat *seat;
+    const struct team_member *member;
     struct tally *tally;
     struct ronde_comm *comm;
     void *host;               /* the open host backend */
@@ -60,14 +60,14 @@ static void expect_refusal(struct trial_runner *runner, struct trial *trial, con
     struct ronde_error why = {0};
     char text[512];
     if (!buffers_create(&trial->shape, &trial->actual)) {
-        (void)team_check(rank->seat, false, "no memory for a test");
+        (void)team_check(rank->member, false, "no memory for a test");
         return;
     }
     const struct ronde_launch launch = buffers_launch(&trial->actual);
     const enum ronde_status status =
         executor->backend->supports(rank->comm, trial->schedule, &launch, &why);
     trial_describe(trial, executor->name, "not refused", text, sizeof text);
-    (void)team_check(rank->seat, status == RONDE_UNSUPPORTED && strstr(why.message, part), text);
+    (void)team_check(rank->member, status == RONDE_UNSUPPORTED && strstr(why.message, part), text);
     rank->tally->refused++;
     buffers_destroy(&trial->actual);
 }
@@ -107,13 +107,13 @@ static void compare(struct rank *rank, struct trial *trial)
     char difference[200] = "";
     char text[512];
     for (uint32_t other = 0; other < trial->shape.ranks; other++)
-        if (other != rank->seat->join.rank)
+        if (other != rank->member->join.rank)
             memcpy(trial->actual.images + other * bytes, trial->expected.images + other * bytes,
                    bytes);
     const bool is_wrong =
         buffers_differ(&trial->actual, &trial->expected, difference, sizeof difference);
     trial_describe(trial, executor->name, difference, text, sizeof text);
-    (void)team_check(rank->seat, !is_wrong, text);
+    (void)team_check(rank->member, !is_wrong, text);
 }
 
 /* Buffers are now registered memory, now any. */
@@ -192,24 +192,24 @@ static enum ronde_status walk_all(struct rank *rank, uint32_t ranks)
 }
 
 /* What every forked rank does. */
-static enum ronde_status be_rank(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status be_rank(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(60);
     const struct ronde_backend *host = &ronde_backend_host;
     struct ronde_machine machine;
-    struct rank rank = {.seat = seat, .tally = &tallies[seat->join.rank]};
+    struct rank rank = {.member = member, .tally = &tallies[member->join.rank]};
     enum ronde_status status = host->probe(&machine, error);
-    rank.runner = (struct trial_runner){.random = seat->join.ranks,
+    rank.runner = (struct trial_runner){.random = member->join.ranks,
                                         .slot_bytes = machine.default_slot_bytes,
-                                        .first_rank = seat->join.rank,
+                                        .first_rank = member->join.rank,
                                         .rank_count = 1,
                                         .expect_refusal = expect_refusal};
     if (status == RONDE_OK)
         status = host->open(&machine, ronde_mem_default(), &rank.host, error);
     if (status == RONDE_OK)
-        status = ronde_comm_join(&seat->join, &options, ronde_mem_default(), &rank.comm, error);
+        status = ronde_comm_join(&member->join, &options, ronde_mem_default(), &rank.comm, error);
     if (status == RONDE_OK) {
-        status = walk_all(&rank, seat->join.ranks);
+        status = walk_all(&rank, member->join.ranks);
         *error = rank.error;
     }
     ronde_comm_destroy(rank.comm);

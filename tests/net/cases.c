@@ -23,14 +23,14 @@ static struct team_result results[TEAM_MAX];
 /* Loads for each that is made on a new group. */
 #define LOADS_PER_GROUP 8u
 
-static enum ronde_status join_and_sum(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status join_and_sum(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, seat->self, 20, error);
+        status = run_sums(member, comm, member->self, 20, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -53,7 +53,7 @@ static void sixty_four_processes_add_up(void)
 }
 
 /* A random schedule, run some times. */
-static enum ronde_status soak_some(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status soak_some(const struct team_member *member, struct ronde_comm *comm,
                                    uint64_t *random, struct ronde_error *error)
 {
     const struct ronde_comm_plan plan = {0, 0};
@@ -63,25 +63,25 @@ static enum ronde_status soak_some(const struct team_seat *seat, struct ronde_co
         return ronde_fail(error, RONDE_BAD_INPUT, "no schedule was drawn");
     enum ronde_status status = ronde_comm_load(comm, schedule, &plan, &program, error);
     for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++)
-        status = run_random(seat, comm, program, schedule, random, error);
+        status = run_random(member, comm, program, schedule, random, error);
     ronde_comm_unload(program);
     ronde_schedule_destroy(schedule);
     return status;
 }
 
 /* The ranks fall into two random groups, which work at the same time; all of them stay until the next ones. */
-static enum ronde_status regroup(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status regroup(const struct team_member *member, struct ronde_comm *comm,
                                  struct ronde_comm **io_group, uint64_t *random,
                                  struct ronde_error *error)
 {
     const uint64_t drawn = buffers_draw(random);
-    const uint32_t color = (uint32_t)(drawn >> seat->join.rank) & 1;
+    const uint32_t color = (uint32_t)(drawn >> member->join.rank) & 1;
     /* Groups of different sizes draw differently. */
     uint64_t own = drawn ^ color;
     ronde_comm_destroy(*io_group);
     const enum ronde_status status =
-        ronde_comm_split(comm, color, seat->join.rank ^ (drawn >> 32 & 3), io_group, error);
-    return status == RONDE_OK ? soak_some(seat, *io_group, &own, error) : status;
+        ronde_comm_split(comm, color, member->join.rank ^ (drawn >> 32 & 3), io_group, error);
+    return status == RONDE_OK ? soak_some(member, *io_group, &own, error) : status;
 }
 
 /* How long to soak, and where the draws begin. */
@@ -91,19 +91,19 @@ struct plan {
 };
 
 /* Random schedules on random groups. */
-static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status soak(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(60);
-    const struct plan *plan = seat->self;
+    const struct plan *plan = member->self;
     struct ronde_comm *comm = NULL;
     struct ronde_comm *group = NULL;
     uint64_t random = plan->seed;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     for (uint64_t done = 0; done < plan->runs && status == RONDE_OK; done += RUNS_PER_LOAD)
         status = buffers_draw(&random) % LOADS_PER_GROUP == 0
-                     ? regroup(seat, comm, &group, &random, error)
-                     : soak_some(seat, comm, &random, error);
+                     ? regroup(member, comm, &group, &random, error)
+                     : soak_some(member, comm, &random, error);
     ronde_comm_destroy(group);
     ronde_comm_destroy(comm);
     return status;
@@ -143,12 +143,12 @@ static const char *const quarrel_words[] = {
 };
 
 /* Two schedules are loaded by all; rank 1 runs another one, or otherwise, than rank 0. */
-static enum ronde_status quarrel(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status quarrel(const struct team_member *member, struct ronde_error *error)
 {
-    const enum quarrel kind = *(const enum quarrel *)seat->self;
+    const enum quarrel kind = *(const enum quarrel *)member->self;
     const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {0, 0};
-    const bool is_odd = seat->join.rank == 1;
+    const bool is_odd = member->join.rank == 1;
     struct ronde_comm *comm = NULL;
     struct ronde_schedule *schedules[2] = {NULL, NULL};
     struct ronde_comm_program *programs[2] = {NULL, NULL};
@@ -156,7 +156,7 @@ static enum ronde_status quarrel(const struct team_seat *seat, struct ronde_erro
         kind == QUARREL_ROOT ? RONDE_BROADCAST : RONDE_ALL_REDUCE;
     const bool is_other = kind == QUARREL_COLLECTIVE || kind == QUARREL_ROOT;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
         status = run_compile(collective, kind == QUARREL_ROOT ? "chain" : "ring", 3, 0,
                              &schedules[0], error);
@@ -168,15 +168,15 @@ static enum ronde_status quarrel(const struct team_seat *seat, struct ronde_erro
         status = ronde_comm_load(comm, schedules[k], &plan, &programs[k], error);
     if (status == RONDE_OK) {
         struct run_sum sum;
-        struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+        struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
         float many[8] = {0};
         launch.count = is_odd && kind == QUARREL_COUNT ? 2 : 1;
         launch.dtype = is_odd && kind == QUARREL_DTYPE ? RONDE_INT32 : RONDE_FLOAT32;
         launch.op = is_odd && kind == QUARREL_OP ? RONDE_MAX : RONDE_SUM;
         launch.slot_bytes = is_odd && kind == QUARREL_SLOT ? 256 : 0;
         launch.depth = is_odd && kind == QUARREL_DEPTH ? 4 : 0;
-        sum.in[seat->join.rank] = many;
-        sum.out[seat->join.rank] = many + 4;
+        sum.in[member->join.rank] = many;
+        sum.out[member->join.rank] = many + 4;
         status = run_launch(programs[is_odd && kind >= QUARREL_PROGRAM], &launch, error);
     }
     for (int k = 0; k < 2; k++) {
@@ -202,14 +202,14 @@ static void ranks_that_disagree_all_name_both_sides(void)
 }
 
 /* Ranks load different schedules. */
-static enum ronde_status load_different(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status load_different(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, seat->join.rank == 2 ? "tree" : "ring", 1, error);
+        status = run_sums(member, comm, member->join.rank == 2 ? "tree" : "ring", 1, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -223,24 +223,24 @@ static void ranks_that_load_different_schedules_get_an_error(void)
 }
 
 /* The last rank dies in the middle of many collectives; the others meet again without it. */
-static enum ronde_status lose_one(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status lose_one(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const uint32_t lost = *(const uint32_t *)seat->self;
+    const uint32_t lost = *(const uint32_t *)member->self;
     struct ronde_comm *comm = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, "ring", 3, error);
-    if (status == RONDE_OK && seat->join.rank == lost)
+        status = run_sums(member, comm, "ring", 3, error);
+    if (status == RONDE_OK && member->join.rank == lost)
         raise(SIGKILL);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, "ring", 100, error);
+        status = run_sums(member, comm, "ring", 100, error);
     ronde_comm_destroy(comm);
     comm = NULL;
     /* The survivors' new communicator. */
     char token[32];
-    struct ronde_join again = seat->join;
+    struct ronde_join again = member->join;
     struct ronde_error unexpected = {0};
     snprintf(token, sizeof token, "again-%u", again.port);
     again.token = token;
@@ -251,8 +251,8 @@ static enum ronde_status lose_one(const struct team_seat *seat, struct ronde_err
     enum ronde_status second =
         ronde_comm_join(&again, &options, ronde_mem_default(), &comm, &unexpected);
     if (second == RONDE_OK)
-        second = run_sums(seat, comm, "ring", 5, &unexpected);
-    (void)team_check(seat, second == RONDE_OK, unexpected.message);
+        second = run_sums(member, comm, "ring", 5, &unexpected);
+    (void)team_check(member, second == RONDE_OK, unexpected.message);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -285,17 +285,17 @@ static void survivors_of_a_killed_rank_name_it_and_start_anew(void)
 static const uint32_t last_polls[] = {0, 1, 20};
 
 /* Rank 1 dies inside a collective that the others are in. */
-static enum ronde_status die_inside(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status die_inside(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {0, 0};
-    const uint32_t polls = *(const uint32_t *)seat->self;
+    const uint32_t polls = *(const uint32_t *)member->self;
     struct ronde_comm *comm = NULL;
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
     float *data = calloc(2 * LONG_COUNT, sizeof *data);
     enum ronde_status status =
-        data ? ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error)
+        data ? ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error)
              : RONDE_NO_MEMORY;
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
@@ -303,16 +303,16 @@ static enum ronde_status die_inside(const struct team_seat *seat, struct ronde_e
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
     if (status == RONDE_OK) {
         struct run_sum sum;
-        struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+        struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
         struct ronde_result result;
         bool is_done = false;
         launch.count = LONG_COUNT;
-        sum.in[seat->join.rank] = data;
-        sum.out[seat->join.rank] = data + LONG_COUNT;
+        sum.in[member->join.rank] = data;
+        sum.out[member->join.rank] = data + LONG_COUNT;
         status = ronde_comm_run(program, &launch, error);
-        for (uint32_t k = 0; seat->join.rank == 1 && k < polls && status == RONDE_OK; k++)
+        for (uint32_t k = 0; member->join.rank == 1 && k < polls && status == RONDE_OK; k++)
             status = ronde_comm_test(program, &is_done, error);
-        if (seat->join.rank == 1 && status == RONDE_OK)
+        if (member->join.rank == 1 && status == RONDE_OK)
             raise(SIGKILL);
         if (status == RONDE_OK)
             status = ronde_comm_wait(program, &result, error);
@@ -337,7 +337,7 @@ static void a_rank_killed_inside_a_collective_is_named(void)
 }
 
 /* Rank 2 never begins the run that the others wait in. */
-static enum ronde_status stay_away(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status stay_away(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {0, 0};
@@ -345,25 +345,25 @@ static enum ronde_status stay_away(const struct team_seat *seat, struct ronde_er
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
-    if (status == RONDE_OK && seat->join.rank == 2)
+    if (status == RONDE_OK && member->join.rank == 2)
         /* Hears of it here. */
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
     else if (status == RONDE_OK) {
         struct run_sum sum;
-        struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+        struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
         launch.timeout_ns = UINT64_C(100000000) * team_patience();
-        if (*(const bool *)seat->self && seat->join.rank == 1)
+        if (*(const bool *)member->self && member->join.rank == 1)
             ronde_comm_abort(comm);
         status = run_launch(program, &launch, error);
         struct ronde_error again = {0};
-        (void)team_check(seat, run_launch(program, &launch, &again) == RONDE_TIMEOUT,
+        (void)team_check(member, run_launch(program, &launch, &again) == RONDE_TIMEOUT,
                          "a failed communicator does not repeat its error");
-        (void)team_check(seat, strcmp(again.message, error->message) == 0,
+        (void)team_check(member, strcmp(again.message, error->message) == 0,
                          "a failed communicator changes its error");
     }
     ronde_comm_unload(program);
@@ -386,16 +386,16 @@ static void a_time_limit_and_an_abort_end_the_run_of_all(void)
 }
 
 /* Rows and columns of a grid of 2 x 3, both at once, and what is left when one of them goes. */
-static enum ronde_status divide(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status divide(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     struct ronde_comm *world = NULL;
     struct ronde_comm *row = NULL;
     struct ronde_comm *column = NULL;
     struct ronde_comm *none = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &world, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &world, error);
     if (status == RONDE_OK)
         status = ronde_comm_split(world, rank / 3, rank, &row, error);
     if (status == RONDE_OK)
@@ -403,21 +403,21 @@ static enum ronde_status divide(const struct team_seat *seat, struct ronde_error
     if (status == RONDE_OK)
         status = ronde_comm_split(world, rank == 4 ? 0 : RONDE_NONE, 0, &none, error);
     if (status == RONDE_OK) {
-        (void)team_check(seat, ronde_comm_ranks(row) == 3 && ronde_comm_rank(row) == rank % 3,
+        (void)team_check(member, ronde_comm_ranks(row) == 3 && ronde_comm_rank(row) == rank % 3,
                          "a row is wrong");
-        (void)team_check(seat,
+        (void)team_check(member,
                          ronde_comm_ranks(column) == 2 && ronde_comm_rank(column) == 1 - rank / 3,
                          "a column is wrong");
-        (void)team_check(seat, (none != NULL) == (rank == 4), "a group of one is wrong");
-        status = run_sums(seat, row, "ring", 5, error);
+        (void)team_check(member, (none != NULL) == (rank == 4), "a group of one is wrong");
+        status = run_sums(member, row, "ring", 5, error);
     }
     if (status == RONDE_OK)
-        status = run_sums(seat, column, "recursive_doubling", 5, error);
+        status = run_sums(member, column, "recursive_doubling", 5, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, world, "ring", 5, error);
+        status = run_sums(member, world, "ring", 5, error);
     ronde_comm_destroy(world);
     if (status == RONDE_OK)
-        status = run_sums(seat, row, "tree", 5, error);
+        status = run_sums(member, row, "tree", 5, error);
     ronde_comm_destroy(none);
     ronde_comm_destroy(column);
     ronde_comm_destroy(row);
@@ -437,20 +437,20 @@ static enum ronde_status gather_through(void *self, const void *mine, size_t byt
     return ronde_comm_allgather(self, mine, bytes, out_all, error);
 }
 
-static enum ronde_status bootstrap(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status bootstrap(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *helper = NULL;
     struct ronde_comm *comm = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &helper, error);
-    const struct ronde_bootstrap callbacks = {helper, seat->join.rank, seat->join.ranks,
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &helper, error);
+    const struct ronde_bootstrap callbacks = {helper, member->join.rank, member->join.ranks,
                                               gather_through};
     if (status == RONDE_OK)
         status = ronde_comm_create(&callbacks, &options, ronde_mem_default(), &comm, error);
     ronde_comm_destroy(helper);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, "ring", 5, error);
+        status = run_sums(member, comm, "ring", 5, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -462,7 +462,7 @@ static void one_callback_makes_a_communicator(void)
 }
 
 /* What one rank does wrong alone is refused alone, and the communicator stays whole. */
-static enum ronde_status refuse(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status refuse(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {1024, 4};
@@ -473,47 +473,48 @@ static enum ronde_status refuse(const struct team_seat *seat, struct ronde_error
     struct ronde_schedule *large = NULL;
     struct ronde_error why = {0};
     struct run_sum sum;
-    struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+    struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
     bool is_done;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &schedule, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &large, error);
     if (status != RONDE_OK)
         return status;
-    (void)team_check(seat, ronde_comm_load(comm, large, &plan, &program, &why) == RONDE_BAD_ARGUMENT,
+    (void)team_check(member,
+                     ronde_comm_load(comm, large, &plan, &program, &why) == RONDE_BAD_ARGUMENT,
                      "a schedule of other ranks is loaded");
-    (void)team_check(seat, !program && strstr(why.message, "for 3 ranks") != NULL, why.message);
-    (void)team_check(seat,
+    (void)team_check(member, !program && strstr(why.message, "for 3 ranks") != NULL, why.message);
+    (void)team_check(member,
                      ronde_comm_load(comm, schedule, &shallow, &program, NULL) == RONDE_BAD_ARGUMENT,
                      "a depth below the least is loaded");
     status = ronde_comm_load(comm, schedule, &plan, &program, error);
-    (void)team_check(seat, ronde_comm_test(program, &is_done, NULL) == RONDE_BAD_ARGUMENT,
+    (void)team_check(member, ronde_comm_test(program, &is_done, NULL) == RONDE_BAD_ARGUMENT,
                      "what does not run can be tested");
     launch.slot_bytes = 2048;
-    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
+    (void)team_check(member, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
                      "a slot longer than loaded is taken");
     launch.slot_bytes = 0;
     launch.protocol = RONDE_PROTOCOL_PULL;
-    (void)team_check(seat,
+    (void)team_check(member,
                      team_transport != RONDE_TRANSPORT_UCX ||
                          ronde_comm_run(program, &launch, NULL) == RONDE_UNSUPPORTED,
                      "pull is taken");
     launch.protocol = RONDE_PROTOCOL_AUTO;
-    sum.in[seat->join.rank] = NULL;
-    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
+    sum.in[member->join.rank] = NULL;
+    (void)team_check(member, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
                      "a missing buffer is taken");
-    sum.in[seat->join.rank] = &sum.value;
+    sum.in[member->join.rank] = &sum.value;
     if (status == RONDE_OK)
         status = ronde_comm_run(program, &launch, error);
-    (void)team_check(seat, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
+    (void)team_check(member, ronde_comm_run(program, &launch, NULL) == RONDE_BAD_ARGUMENT,
                      "a second run is taken");
     struct ronde_result result;
     if (status == RONDE_OK)
         status = ronde_comm_wait(program, &result, error);
-    (void)team_check(seat, sum.total == 3.0f, "the sum is wrong");
+    (void)team_check(member, sum.total == 3.0f, "the sum is wrong");
     ronde_comm_unload(program);
     ronde_schedule_destroy(schedule);
     ronde_schedule_destroy(large);

@@ -46,34 +46,35 @@ static void die_after(uint32_t after_us)
 }
 
 /* Loads, runs and divides until something ends it, at most so often. */
-static enum ronde_status work(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status work(const struct team_member *member, struct ronde_comm *comm,
                               uint32_t rounds, struct ronde_error *error)
 {
     static const char *const algorithms[] = {"ring", "recursive_doubling", "direct", "tree"};
     enum ronde_status status = RONDE_OK;
     for (uint32_t k = 0; k < rounds && status == RONDE_OK; k++) {
         struct ronde_comm *group = NULL;
-        status = run_sums(seat, comm, algorithms[k % 4], 5, error);
+        status = run_sums(member, comm, algorithms[k % 4], 5, error);
         if (status == RONDE_OK && k % 4 == 3)
-            status = ronde_comm_split(comm, seat->join.rank % 2, 0, &group, error);
+            status = ronde_comm_split(comm, member->join.rank % 2, 0, &group, error);
         if (status == RONDE_OK && group)
-            status = run_sums(seat, group, "ring", 2, error);
+            status = run_sums(member, group, "ring", 2, error);
         ronde_comm_destroy(group);
     }
     return status;
 }
 
-static enum ronde_status work_until_one_dies(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status work_until_one_dies(const struct team_member *member,
+                                             struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(2);
-    const struct fate *fate = seat->self;
+    const struct fate *fate = member->self;
     struct ronde_comm *comm = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
-    if (seat->join.rank == fate->rank)
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    if (member->join.rank == fate->rank)
         die_after(fate->after_us);
     if (status == RONDE_OK)
-        status = work(seat, comm, UINT32_MAX, error);
+        status = work(member, comm, UINT32_MAX, error);
     ronde_comm_destroy(comm);
     return status;
 }
@@ -137,17 +138,18 @@ static pid_t pester(uint64_t random)
     _exit(0);
 }
 
-static enum ronde_status work_with_pauses(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status work_with_pauses(const struct team_member *member,
+                                          struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const pid_t pest = pester(*(const uint64_t *)seat->self + seat->join.rank);
+    const pid_t pest = pester(*(const uint64_t *)member->self + member->join.rank);
     struct ronde_comm *comm = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = work(seat, comm, 12, error);
+        status = work(member, comm, 12, error);
     ronde_comm_destroy(comm);
-    (void)team_check(seat, pest > 0 && waitpid(pest, NULL, 0) == pest, "there was no pest");
+    (void)team_check(member, pest > 0 && waitpid(pest, NULL, 0) == pest, "there was no pest");
     return status;
 }
 

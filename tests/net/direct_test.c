@@ -41,19 +41,19 @@ static struct seated {
     int32_t out[COUNT_MAX];
 } seated;
 
-static enum ronde_status open_rank(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status open_rank(const struct team_member *member, struct ronde_error *error)
 {
-    const struct direct_case *given = seat->self;
+    const struct direct_case *given = member->self;
     const struct emulated_options options = {.room_bytes = 2000,
-                                             .is_hidden = given->hidden == seat->join.rank};
+                                             .is_hidden = given->hidden == member->join.rank};
     const struct ronde_comm_options choices = team_options(30);
     memset(&seated, 0, sizeof seated);
-    emulated_network_reach(given->blind != seat->join.rank);
+    emulated_network_reach(given->blind != member->join.rank);
     seated.gpu = emulated_gpu_open(&options);
     if (!seated.gpu)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &seated.comm, error);
+        ronde_comm_join(&member->join, &choices, ronde_mem_default(), &seated.comm, error);
     const struct ronde_cuda_place place = {.mem = ronde_mem_default(),
                                            .gpus = &seated.gpu,
                                            .gpu_count = 1,
@@ -62,8 +62,8 @@ static enum ronde_status open_rank(const struct team_seat *seat, struct ronde_er
     if (status == RONDE_OK)
         status = ronde_cuda_open_place(&place, &seated.self, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "double_tree", seat->join.ranks, 0, &seated.schedule,
-                             error);
+        status = run_compile(RONDE_ALL_REDUCE, "double_tree", member->join.ranks, 0,
+                             &seated.schedule, error);
     return status == RONDE_OK ? ronde_cuda_load(seated.self, seated.schedule, &seated.program, error)
                               : status;
 }
@@ -77,9 +77,10 @@ static void close_rank(void)
 }
 
 /* Sums so many elements and checks them, and that nothing behind them was touched. */
-static enum ronde_status sum(const struct team_seat *seat, uint32_t count, struct ronde_error *error)
+static enum ronde_status sum(const struct team_member *member, uint32_t count,
+                             struct ronde_error *error)
 {
-    const uint32_t ranks = seat->join.ranks;
+    const uint32_t ranks = member->join.ranks;
     void *ins[TEAM_MAX] = {NULL};
     void *outs[TEAM_MAX] = {NULL};
     struct ronde_result result;
@@ -90,11 +91,11 @@ static enum ronde_status sum(const struct team_seat *seat, uint32_t count, struc
                                         .in = ins,
                                         .out = outs,
                                         .timeout_ns = UINT64_C(60000000000)};
-    ins[seat->join.rank] = seated.in;
-    outs[seat->join.rank] = seated.out;
+    ins[member->join.rank] = seated.in;
+    outs[member->join.rank] = seated.out;
     memset(seated.out, 0, sizeof seated.out);
     for (uint32_t i = 0; i < COUNT_MAX; i++)
-        seated.in[i] = (int32_t)(seat->join.rank * 1000 + i + count);
+        seated.in[i] = (int32_t)(member->join.rank * 1000 + i + count);
     enum ronde_status status = ronde_cuda_run(seated.program, &launch, &run, error);
     if (status == RONDE_OK)
         status = ronde_cuda_wait(run, &result, error);
@@ -102,25 +103,25 @@ static enum ronde_status sum(const struct team_seat *seat, uint32_t count, struc
         const uint32_t total = ranks * (ranks - 1) / 2 * 1000 + ranks * (i + count);
         is_right &= seated.out[i] == (i < count ? (int32_t)total : 0);
     }
-    (void)team_check(seat, status != RONDE_OK || is_right, "a sum is wrong");
+    (void)team_check(member, status != RONDE_OK || is_right, "a sum is wrong");
     return status;
 }
 
 /* Long and short messages in turns: slots move from the host to the device and back. */
-static enum ronde_status sum_in_turns(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status sum_in_turns(const struct team_member *member, struct ronde_error *error)
 {
     static const uint32_t counts[] = {1,  60000, 60000, 3,     41111, 800,
                                       17, 59999, 0,     30000, 60000, 2};
-    const struct direct_case *given = seat->self;
+    const struct direct_case *given = member->self;
     uint64_t settled = 0;
-    enum ronde_status status = open_rank(seat, error);
+    enum ronde_status status = open_rank(member, error);
     for (uint32_t k = 0; k < sizeof counts / sizeof counts[0] && status == RONDE_OK; k++) {
-        if (given->dies && k == 4 && seat->join.rank == seat->join.ranks - 1)
+        if (given->dies && k == 4 && member->join.rank == member->join.ranks - 1)
             raise(SIGKILL);
-        status = sum(seat, counts[k], error);
+        status = sum(member, counts[k], error);
         const struct emulated_counts done = emulated_gpu_counts(seated.gpu);
         /* Short ones go through the host. */
-        (void)team_check(seat,
+        (void)team_check(member,
                          status != RONDE_OK ||
                              (done.settled > settled) == (given->is_used && counts[k] > 20000),
                          "messages did not lie where they should");
@@ -128,7 +129,7 @@ static enum ronde_status sum_in_turns(const struct team_seat *seat, struct ronde
     }
     close_rank();
     if (seated.gpu && !given->dies)
-        (void)team_check(seat, emulated_gpu_counts(seated.gpu).live_blocks == 0,
+        (void)team_check(member, emulated_gpu_counts(seated.gpu).live_blocks == 0,
                          "memory of the device is left");
     if (seated.gpu)
         emulated_gpu_close(seated.gpu);

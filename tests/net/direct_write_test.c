@@ -41,7 +41,7 @@ static void frozen_memory_is_not_freed_nor_allocated(void)
 static const uint64_t counts[] = {1, 40, 3001, 20000};
 
 /* A loaded schedule with every count, in and out of place, in slots that are long, short, and the shortest. */
-static enum ronde_status push_one(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status push_one(const struct team_member *member, struct ronde_comm *comm,
                                   const struct ronde_schedule *schedule,
                                   struct ronde_comm_program *program, struct ronde_error *error)
 {
@@ -71,9 +71,9 @@ static enum ronde_status push_one(const struct team_seat *seat, struct ronde_com
         for (uint32_t slot = 0; slot <= is_short && status == RONDE_OK; slot++) {
             struct run_case at = given;
             at.slot_bytes = slot == 1 ? 64 : given.slot_bytes;
-            status = run_case(seat, &target, schedule, &at, &result, error);
-            seat->result->number += status == RONDE_OK && result.protocol == RONDE_PROTOCOL_PUSH;
-            (void)team_check(seat, status != RONDE_OK || result.protocol == RONDE_PROTOCOL_PUSH,
+            status = run_case(member, &target, schedule, &at, &result, error);
+            member->result->number += status == RONDE_OK && result.protocol == RONDE_PROTOCOL_PUSH;
+            (void)team_check(member, status != RONDE_OK || result.protocol == RONDE_PROTOCOL_PUSH,
                              "registered memory was not pushed");
         }
     }
@@ -81,25 +81,25 @@ static enum ronde_status push_one(const struct team_seat *seat, struct ronde_com
 }
 
 /* Every algorithm there is for so many ranks. */
-static enum ronde_status push_all(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status push_all(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(60);
     struct ronde_comm *comm = NULL;
     uint32_t count;
     const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     for (uint32_t k = 0; k < count && status == RONDE_OK; k++) {
         struct ronde_schedule *schedule = NULL;
         struct ronde_comm_program *program = NULL;
         const bool has_root = ronde_collective_traits(algorithms[k]->collective)->has_root;
         if (algorithms[k]->collective == RONDE_BARRIER ||
-            run_compile(algorithms[k]->collective, algorithms[k]->name, seat->join.ranks,
-                        has_root ? seat->join.ranks - 1 : 0, &schedule, NULL) != RONDE_OK)
+            run_compile(algorithms[k]->collective, algorithms[k]->name, member->join.ranks,
+                        has_root ? member->join.ranks - 1 : 0, &schedule, NULL) != RONDE_OK)
             continue;
         status = ronde_comm_load(comm, schedule, NULL, &program, error);
         if (status == RONDE_OK)
-            status = push_one(seat, comm, schedule, program, error);
+            status = push_one(member, comm, schedule, program, error);
         ronde_comm_unload(program);
         ronde_schedule_destroy(schedule);
     }
@@ -134,29 +134,29 @@ static uint64_t count_pushed(const struct ronde_comm_program *program)
 }
 
 /* A ring's second round is pushed, all of it where no step uses the place before; into the buffers of each run. */
-static enum ronde_status push_rounds(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status push_rounds(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct large large;
-    enum ronde_status status = large_open(seat, pushed, &options, &large, error);
+    enum ronde_status status = large_open(member, pushed, &options, &large, error);
     if (status == RONDE_OK)
-        status = large_run(seat, &large, error);
+        status = large_run(member, &large, error);
     const uint64_t messages = large.program ? count_pushed(large.program) : 0;
-    (void)team_check(seat, status != RONDE_OK || messages > 0, "nothing was pushed");
+    (void)team_check(member, status != RONDE_OK || messages > 0, "nothing was pushed");
     /* Buffers of another place, and behind what was mapped so far. */
     float *const first = large.values;
     if (status == RONDE_OK) {
         large.values = ronde_mem_new(large.mem, 2 * LARGE_COUNT, sizeof *large.values);
         memcpy(large.values, first, LARGE_COUNT * sizeof *first);
         memset(first + LARGE_COUNT, 0x5a, LARGE_COUNT * sizeof *first);
-        large.in[seat->join.rank] = large.values;
-        large.out[seat->join.rank] = large.values + LARGE_COUNT;
-        status = large_run(seat, &large, error);
+        large.in[member->join.rank] = large.values;
+        large.out[member->join.rank] = large.values + LARGE_COUNT;
+        status = large_run(member, &large, error);
     }
     uint32_t touched = 0;
     for (size_t i = 0; status == RONDE_OK && i < LARGE_COUNT * sizeof *first; i++)
         touched += ((unsigned char *)(first + LARGE_COUNT))[i] != 0x5a;
-    (void)team_check(seat, touched == 0, "the buffers of an earlier run were written");
+    (void)team_check(member, touched == 0, "the buffers of an earlier run were written");
     ronde_mem_free(large.mem, first, 2 * LARGE_COUNT, sizeof *first);
     large_close(&large);
     return status;
@@ -175,16 +175,17 @@ static const struct large_how others[] = {{RONDE_PROTOCOL_STAGED, true, NULL},
                                           {RONDE_PROTOCOL_PULL, true, NULL},
                                           {RONDE_PROTOCOL_STAGED, false, NULL}};
 
-static enum ronde_status push_past_one(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status push_past_one(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const struct large_how *how = seat->join.rank == 0 ? seat->self : &pushed;
+    const struct large_how *how = member->join.rank == 0 ? member->self : &pushed;
     struct large large;
-    enum ronde_status status = large_open(seat, *how, &options, &large, error);
+    enum ronde_status status = large_open(member, *how, &options, &large, error);
     for (int k = 0; k < 3 && status == RONDE_OK; k++)
-        status = large_run(seat, &large, error);
-    (void)team_check(seat,
-                     status != RONDE_OK || seat->join.rank != 0 || count_pushed(large.program) == 0,
+        status = large_run(member, &large, error);
+    (void)team_check(member,
+                     status != RONDE_OK || member->join.rank != 0 ||
+                         count_pushed(large.program) == 0,
                      "a rank was written to that does not push");
     large_close(&large);
     return status;
@@ -199,26 +200,26 @@ static void a_rank_that_does_not_push_is_not_pushed_to(void)
 }
 
 /* Memory that is not registered, and blocks whose layout others do not have: the protocol is not the one requested. */
-static enum ronde_status request_what_cannot_be(const struct team_seat *seat,
+static enum ronde_status request_what_cannot_be(const struct team_member *member,
                                                 struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     const struct large_how user = {RONDE_PROTOCOL_PUSH, false, NULL};
     struct ronde_result result;
     struct large large;
-    enum ronde_status status = large_open(seat, user, &options, &large, error);
+    enum ronde_status status = large_open(member, user, &options, &large, error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++) {
         struct ronde_blocks in[2];
         struct ronde_blocks out[2];
-        in[seat->join.rank] = (struct ronde_blocks){.pointers = &large.in[seat->join.rank]};
-        out[seat->join.rank] = (struct ronde_blocks){.pointers = &large.out[seat->join.rank]};
+        in[member->join.rank] = (struct ronde_blocks){.pointers = &large.in[member->join.rank]};
+        out[member->join.rank] = (struct ronde_blocks){.pointers = &large.out[member->join.rank]};
         large.launch.in_blocks = k == 1 ? in : NULL;
         large.launch.out_blocks = k == 1 ? out : NULL;
         status = ronde_comm_run(large.program, &large.launch, error);
         if (status == RONDE_OK)
             status = ronde_comm_wait(large.program, &result, error);
         const bool is_staged = large.launch.protocol == RONDE_PROTOCOL_STAGED;
-        (void)team_check(seat,
+        (void)team_check(member,
                          status != RONDE_OK || result.protocol == (is_staged ? RONDE_PROTOCOL_STAGED
                                                                              : RONDE_PROTOCOL_PULL),
                          "what cannot be pushed was not pulled");
@@ -234,24 +235,25 @@ static void what_cannot_be_pushed_is_pulled_and_reported_so(void)
 }
 
 /* With protocol auto ranks that have a processor each push, if they send sums; oversubscribed ones do not. */
-static enum ronde_status launch_by_auto(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status launch_by_auto(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     const struct large_how how = {RONDE_PROTOCOL_AUTO, true, NULL};
     struct ronde_result result;
     struct large large;
-    enum ronde_status status = large_open(seat, how, &options, &large, error);
+    enum ronde_status status = large_open(member, how, &options, &large, error);
     if (status == RONDE_OK)
         status = ronde_comm_run(large.program, &large.launch, error);
     if (status == RONDE_OK)
         status = ronde_comm_wait(large.program, &result, error);
     if (status == RONDE_OK) {
-        const bool is_crowded = ronde_comm_is_crowded(large.comm);
-        (void)team_check(seat,
-                         result.protocol == (is_crowded ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_PUSH),
-                         is_crowded ? "oversubscribed ranks do not pull"
-                                    : "ranks with a processor each do not push");
-        (void)team_check(seat, large.values[LARGE_COUNT + 1] == 3.0f, "a sum is wrong");
+        const bool is_oversubscribed = ronde_comm_is_oversubscribed(large.comm);
+        (void)team_check(member,
+                         result.protocol ==
+                             (is_oversubscribed ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_PUSH),
+                         is_oversubscribed ? "oversubscribed ranks do not pull"
+                                           : "ranks with a processor each do not push");
+        (void)team_check(member, large.values[LARGE_COUNT + 1] == 3.0f, "a sum is wrong");
     }
     large_close(&large);
     return status;
@@ -266,10 +268,10 @@ static void auto_pushes_where_that_pays(void)
 /* --- failures ------------------------------------------------------------------------------ */
 
 /* Frees what was being written the moment the run has failed; nothing comes back from there, all else works. */
-static void free_at_once(const struct team_seat *seat, struct large *large)
+static void free_at_once(const struct team_member *member, struct large *large)
 {
     large_free(large);
-    (void)team_check(seat, !ronde_mem_new(large->mem, 2 * LARGE_COUNT, sizeof *large->values),
+    (void)team_check(member, !ronde_mem_new(large->mem, 2 * LARGE_COUNT, sizeof *large->values),
                      "memory that others may write is allocated again");
 }
 
@@ -288,25 +290,26 @@ static void end_run(enum ending how, struct large *large)
     }
 }
 
-static enum ronde_status fail_while_pushing(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status fail_while_pushing(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const enum ending how = *(const enum ending *)seat->self;
+    const enum ending how = *(const enum ending *)member->self;
     struct large large;
     bool is_done = false;
-    enum ronde_status status = large_open(seat, pushed, &options, &large, error);
+    enum ronde_status status = large_open(member, pushed, &options, &large, error);
     if (status == RONDE_OK)
-        status = large_run(seat, &large, error);
-    if (status == RONDE_OK && how == ENDING_SILENCE && seat->join.rank != 1)
+        status = large_run(member, &large, error);
+    if (status == RONDE_OK && how == ENDING_SILENCE && member->join.rank != 1)
         large.launch.timeout_ns = UINT64_C(200000000) * team_patience();
     if (status == RONDE_OK)
         status = ronde_comm_run(large.program, &large.launch, error);
     /* A rank that receives the failure before it begins is not written to. */
     const bool has_begun = status == RONDE_OK;
     /* A burst of steps is not a run: rank 1 stops in the middle of it. */
-    if (status == RONDE_OK && seat->join.rank == 1) {
+    if (status == RONDE_OK && member->join.rank == 1) {
         status = ronde_comm_test(large.program, &is_done, error);
-        (void)team_check(seat, !is_done, "the run was over before it failed");
+        (void)team_check(member, !is_done, "the run was over before it failed");
         end_run(how, &large);
         /* A silent rank polls nothing but the control channel. */
         while (how == ENDING_SILENCE && status == RONDE_OK)
@@ -315,7 +318,7 @@ static enum ronde_status fail_while_pushing(const struct team_seat *seat, struct
     while (status == RONDE_OK && !is_done && large.program)
         status = ronde_comm_test(large.program, &is_done, error);
     if (has_begun)
-        free_at_once(seat, &large);
+        free_at_once(member, &large);
     large_close(&large);
     return status;
 }
@@ -355,7 +358,7 @@ static void await_flag(const uint32_t *flag)
 }
 
 /* Runs into its time limit, frees and allocates memory; counts what was written afterwards. */
-static enum ronde_status give_up_early(const struct team_seat *seat, struct large *large,
+static enum ronde_status give_up_early(const struct team_member *member, struct large *large,
                                        struct signals *signals, struct ronde_error *error)
 {
     struct ronde_result result;
@@ -370,12 +373,12 @@ static enum ronde_status give_up_early(const struct team_seat *seat, struct larg
     uint64_t after = 0;
     for (uint32_t i = 0; i < LARGE_COUNT; i++)
         before += out[i] != 0;
-    free_at_once(seat, large);
+    free_at_once(member, large);
     set_flag(&signals->has_freed);
     await_flag(&signals->has_written);
     for (uint32_t i = 0; i < LARGE_COUNT; i++)
         after += out[i] != 0;
-    (void)team_check(seat, after > before, "nothing was written late");
+    (void)team_check(member, after > before, "nothing was written late");
     return status;
 }
 
@@ -395,17 +398,17 @@ static enum ronde_status write_late(struct large *large, struct signals *signals
     return status;
 }
 
-static enum ronde_status outlast(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status outlast(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    struct signals *signals = *(struct signals *const *)seat->self;
+    struct signals *signals = *(struct signals *const *)member->self;
     struct large large;
-    enum ronde_status status = large_open(seat, pushed, &options, &large, error);
+    enum ronde_status status = large_open(member, pushed, &options, &large, error);
     if (status == RONDE_OK)
-        status = large_run(seat, &large, error);
+        status = large_run(member, &large, error);
     if (status == RONDE_OK)
-        status = seat->join.rank == 0 ? give_up_early(seat, &large, signals, error)
-                                      : write_late(&large, signals, error);
+        status = member->join.rank == 0 ? give_up_early(member, &large, signals, error)
+                                        : write_late(&large, signals, error);
     large_close(&large);
     return status;
 }
@@ -421,7 +424,8 @@ static void late_writes_hit_nothing_that_is_in_use(void)
 }
 
 /* Memory that pushing needs runs out at every allocation in turn; nothing was published by then, and the run can be repeated. */
-static enum ronde_status run_out_of_memory(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status run_out_of_memory(const struct team_member *member,
+                                           struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct heap heap = heap_start(SIZE_MAX, true);
@@ -430,7 +434,7 @@ static enum ronde_status run_out_of_memory(const struct team_seat *seat, struct 
     struct large large;
     struct ronde_result result;
     struct ronde_error why = {0};
-    enum ronde_status status = large_open(seat, how, &options, &large, error);
+    enum ronde_status status = large_open(member, how, &options, &large, error);
     enum ronde_status run = status == RONDE_OK ? RONDE_NO_MEMORY : status;
     uint32_t refused = 0;
     for (; run == RONDE_NO_MEMORY; refused++) {
@@ -438,12 +442,12 @@ static enum ronde_status run_out_of_memory(const struct team_seat *seat, struct 
         run = ronde_comm_run(large.program, &large.launch, &why);
     }
     heap.refuse_at = SIZE_MAX;
-    (void)team_check(seat, refused > 3, "nothing was refused");
+    (void)team_check(member, refused > 3, "nothing was refused");
     status = run == RONDE_OK ? ronde_comm_wait(large.program, &result, error) : run;
-    (void)team_check(seat, status != RONDE_OK || result.protocol == RONDE_PROTOCOL_PUSH,
+    (void)team_check(member, status != RONDE_OK || result.protocol == RONDE_PROTOCOL_PUSH,
                      "the run was not pushed");
     large_close(&large);
-    (void)team_check(seat, heap.live_blocks == 0, "a communicator leaks");
+    (void)team_check(member, heap.live_blocks == 0, "a communicator leaks");
     return status;
 }
 

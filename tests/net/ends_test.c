@@ -26,16 +26,16 @@ struct work {
     struct ronde_launch launch;
 };
 
-static enum ronde_status open_work(const struct team_seat *seat, struct work *out,
+static enum ronde_status open_work(const struct team_member *member, struct work *out,
                                    struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     memset(out, 0, sizeof *out);
-    out->launch = run_sum_launch(&out->sum, seat->join.rank);
+    out->launch = run_sum_launch(&out->sum, member->join.rank);
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &out->comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &out->comm, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &out->schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", member->join.ranks, 0, &out->schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(out->comm, out->schedule, NULL, &out->program, error);
     return status;
@@ -59,12 +59,12 @@ static enum ronde_status test_out(struct work *work, struct ronde_error *error)
 }
 
 /* A run may be tested to its end and then waited for, once; or not waited for, and run again. */
-static enum ronde_status test_and_wait(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status test_and_wait(const struct team_member *member, struct ronde_error *error)
 {
     struct work work;
     struct ronde_result result;
     bool is_done = true;
-    enum ronde_status status = open_work(seat, &work, error);
+    enum ronde_status status = open_work(member, &work, error);
     for (uint32_t k = 0; k < 8 && status == RONDE_OK; k++) {
         work.sum.total = 0;
         status = ronde_comm_run(work.program, &work.launch, error);
@@ -72,13 +72,13 @@ static enum ronde_status test_and_wait(const struct team_seat *seat, struct rond
             status = test_out(&work, error);
         if (status == RONDE_OK && k % 4 == 1)
             status = ronde_comm_test(work.program, &is_done, error);
-        (void)team_check(seat, is_done, "what is over is not over");
+        (void)team_check(member, is_done, "what is over is not over");
         if (status == RONDE_OK && k % 2 == 1)
             status = ronde_comm_wait(work.program, &result, error);
-        (void)team_check(seat, work.sum.total == 6.0f, "the sum is wrong");
+        (void)team_check(member, work.sum.total == 6.0f, "the sum is wrong");
     }
     struct ronde_error why = {0};
-    (void)team_check(seat,
+    (void)team_check(member,
                      status != RONDE_OK ||
                          (ronde_comm_wait(work.program, &result, &why) == RONDE_BAD_ARGUMENT &&
                           strstr(why.message, "is not running") != NULL),
@@ -96,14 +96,14 @@ static void runs_are_tested_and_waited_for_in_any_order(void)
 /* How rank 1 ends what the others are in. */
 enum ending { ENDING_UNLOAD, ENDING_DESTROY, ENDING_ABORT_FIRST, ENDING_KINDS };
 
-static enum ronde_status end_early(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status end_early(const struct team_member *member, struct ronde_error *error)
 {
-    const enum ending ending = *(const enum ending *)seat->self;
+    const enum ending ending = *(const enum ending *)member->self;
     struct work work;
     struct ronde_result result;
     bool is_done = false;
-    enum ronde_status status = open_work(seat, &work, error);
-    if (status != RONDE_OK || seat->join.rank != 1) {
+    enum ronde_status status = open_work(member, &work, error);
+    if (status != RONDE_OK || member->join.rank != 1) {
         if (status == RONDE_OK)
             status = ronde_comm_run(work.program, &work.launch, error);
         if (status == RONDE_OK)
@@ -116,17 +116,18 @@ static enum ronde_status end_early(const struct team_seat *seat, struct ronde_er
         ronde_comm_abort(work.comm);
     status = ronde_comm_run(work.program, &work.launch, error);
     if (ending == ENDING_ABORT_FIRST) {
-        (void)team_check(seat, status == RONDE_TIMEOUT, "what was called off runs");
+        (void)team_check(member, status == RONDE_TIMEOUT, "what was called off runs");
     } else if (ending == ENDING_UNLOAD) {
         struct ronde_error why = {0};
         ronde_comm_unload(work.program);
         work.program = NULL;
-        (void)team_check(seat, ronde_comm_allgather(work.comm, NULL, 0, NULL, &why) == RONDE_TIMEOUT,
+        (void)team_check(member,
+                         ronde_comm_allgather(work.comm, NULL, 0, NULL, &why) == RONDE_TIMEOUT,
                          "the communicator goes on");
         status = ronde_fail(error, RONDE_TIMEOUT, "%s", why.message);
     } else {
         status = ronde_comm_test(work.program, &is_done, error);
-        (void)team_check(seat, status == RONDE_OK, "the run failed before");
+        (void)team_check(member, status == RONDE_OK, "the run failed before");
         status = ronde_fail(error, RONDE_TIMEOUT, "rank 1 unloaded a program that was running");
     }
     close_work(&work);
@@ -147,22 +148,22 @@ static void what_one_rank_unloads_ends_for_all(void)
 }
 
 /* Rank 1 waits for the others to gather, less long than they wait for it in a run. */
-static enum ronde_status gather_alone(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status gather_alone(const struct team_member *member, struct ronde_error *error)
 {
-    struct ronde_comm_options options = team_options(seat->join.rank == 1 ? 1 : 20);
+    struct ronde_comm_options options = team_options(member->join.rank == 1 ? 1 : 20);
     struct work work;
     struct ronde_result result;
     memset(&work, 0, sizeof work);
-    work.launch = run_sum_launch(&work.sum, seat->join.rank);
+    work.launch = run_sum_launch(&work.sum, member->join.rank);
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &work.comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &work.comm, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &work.schedule, error);
+        status = run_compile(RONDE_ALL_REDUCE, "ring", member->join.ranks, 0, &work.schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(work.comm, work.schedule, NULL, &work.program, error);
-    if (status == RONDE_OK && seat->join.rank == 1) {
+    if (status == RONDE_OK && member->join.rank == 1) {
         uint32_t all[RANKS];
-        status = ronde_comm_allgather(work.comm, &seat->join.rank, sizeof(uint32_t), all, error);
+        status = ronde_comm_allgather(work.comm, &member->join.rank, sizeof(uint32_t), all, error);
     } else if (status == RONDE_OK) {
         status = ronde_comm_run(work.program, &work.launch, error);
         if (status == RONDE_OK)
@@ -198,16 +199,17 @@ static void await_end(pid_t process)
 }
 
 /* Rank 2 dies; rank 0 learns of it from another communicator, and leaves this one, where rank 1 waits. */
-static enum ronde_status leave_after_a_loss(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status leave_after_a_loss(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     struct ronde_comm *comm = NULL;
     struct ronde_comm *group = NULL;
     const pid_t mine = getpid();
     pid_t all[RANKS] = {0};
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
     if (status == RONDE_OK)
@@ -233,28 +235,29 @@ static void a_leaving_rank_0_forwards_alarms_it_has_not_read(void)
 }
 
 /* A child is forked, destroys all that its parent has, and ends; the parents go on. */
-static enum ronde_status fork_without_exec(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status fork_without_exec(const struct team_member *member,
+                                           struct ronde_error *error)
 {
     struct work work;
     struct ronde_result result;
     int state = -1;
-    enum ronde_status status = open_work(seat, &work, error);
+    enum ronde_status status = open_work(member, &work, error);
     for (uint32_t k = 0; k < 3 && status == RONDE_OK; k++) {
         status = ronde_comm_run(work.program, &work.launch, error);
         /* Rank 1's in the middle of a run. */
-        const pid_t child = seat->join.rank == k ? fork() : -1;
+        const pid_t child = member->join.rank == k ? fork() : -1;
         if (child == 0) {
             close_work(&work);
             _exit(7);
         }
         if (child > 0)
-            (void)team_check(seat,
+            (void)team_check(member,
                              waitpid(child, &state, 0) == child && WIFEXITED(state) &&
                                  WEXITSTATUS(state) == 7,
                              "the child did not end well");
         if (status == RONDE_OK)
             status = ronde_comm_wait(work.program, &result, error);
-        (void)team_check(seat, work.sum.total == 6.0f, "the sum is wrong");
+        (void)team_check(member, work.sum.total == 6.0f, "the sum is wrong");
     }
     close_work(&work);
     return status;
@@ -282,19 +285,21 @@ static void forks_over_ucx(void)
 }
 
 /* Rank 1 has files for the rendezvous, and hardly any more. */
-static enum ronde_status come_with_few_files(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_with_few_files(const struct team_member *member,
+                                             struct ronde_error *error)
 {
     struct work work;
     struct rlimit before;
     const int lowest = dup(STDIN_FILENO);
     bool is_lowered = false;
-    if (seat->join.rank == 1 && lowest >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0) {
-        const struct rlimit few = {(rlim_t)lowest + *(const unsigned *)seat->self, before.rlim_max};
+    if (member->join.rank == 1 && lowest >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0) {
+        const struct rlimit few = {(rlim_t)lowest + *(const unsigned *)member->self,
+                                   before.rlim_max};
         is_lowered = setrlimit(RLIMIT_NOFILE, &few) == 0;
     }
     close(lowest);
-    (void)team_check(seat, is_lowered == (seat->join.rank == 1), "the limit stays");
-    const enum ronde_status status = open_work(seat, &work, error);
+    (void)team_check(member, is_lowered == (member->join.rank == 1), "the limit stays");
+    const enum ronde_status status = open_work(member, &work, error);
     if (is_lowered)
         (void)setrlimit(RLIMIT_NOFILE, &before);
     close_work(&work);

@@ -24,32 +24,32 @@
 static struct team_result results[TEAM_MAX];
 
 /* A process with a door that all others know. */
-struct member {
+struct fd_endpoint {
     struct ronde_comm *comm;
     struct ronde_fd_socket fd_socket;
     struct ronde_fd_address fd_sockets[TEAM_MAX];
 };
 
-static enum ronde_status open_member(struct member *member, const struct team_seat *seat,
-                                     struct ronde_error *error)
+static enum ronde_status open_endpoint(struct fd_endpoint *endpoint,
+                                       const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options choices = team_options(30);
-    memset(member, 0, sizeof *member);
-    member->fd_socket.listener = -1;
+    memset(endpoint, 0, sizeof *endpoint);
+    endpoint->fd_socket.listener = -1;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &member->comm, error);
+        ronde_comm_join(&member->join, &choices, ronde_mem_default(), &endpoint->comm, error);
     if (status == RONDE_OK)
-        status = ronde_fd_socket_open(&member->fd_socket, error);
-    return status == RONDE_OK
-               ? ronde_comm_allgather(member->comm, &member->fd_socket.address,
-                                      sizeof member->fd_socket.address, member->fd_sockets, error)
-               : status;
+        status = ronde_fd_socket_open(&endpoint->fd_socket, error);
+    return status == RONDE_OK ? ronde_comm_allgather(endpoint->comm, &endpoint->fd_socket.address,
+                                                     sizeof endpoint->fd_socket.address,
+                                                     endpoint->fd_sockets, error)
+                              : status;
 }
 
-static void close_member(struct member *member)
+static void close_endpoint(struct fd_endpoint *endpoint)
 {
-    ronde_fd_socket_close(&member->fd_socket);
-    ronde_comm_destroy(member->comm);
+    ronde_fd_socket_close(&endpoint->fd_socket);
+    ronde_comm_destroy(endpoint->comm);
 }
 
 /* A file that says whose it is. */
@@ -69,31 +69,31 @@ static bool is_thing(int descriptor, uint32_t rank, uint32_t number)
 }
 
 /* Everybody hands everybody many things before anybody takes one. */
-static enum ronde_status swap_all(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status swap_all(const struct team_member *member, struct ronde_error *error)
 {
-    struct member member;
+    struct fd_endpoint endpoint;
     struct ronde_fd_delivery expected[TEAM_MAX];
-    const uint32_t ranks = seat->join.ranks;
+    const uint32_t ranks = member->join.ranks;
     uint32_t count = 0;
-    enum ronde_status status = open_member(&member, seat, error);
+    enum ronde_status status = open_endpoint(&endpoint, member, error);
     for (uint32_t k = 0; k < ranks * THINGS && status == RONDE_OK; k++) {
-        const int thing = make_thing(seat->join.rank, k % THINGS);
-        if (k / THINGS != seat->join.rank)
-            status = ronde_fd_send(&member.fd_sockets[k / THINGS], k % THINGS, thing, error);
+        const int thing = make_thing(member->join.rank, k % THINGS);
+        if (k / THINGS != member->join.rank)
+            status = ronde_fd_send(&endpoint.fd_sockets[k / THINGS], k % THINGS, thing, error);
         close(thing);
     }
     for (uint32_t rank = 0; rank < ranks && status == RONDE_OK; rank++)
-        for (uint32_t k = 0; k < THINGS && rank != seat->join.rank; k++)
-            expected[count++] = (struct ronde_fd_delivery){member.fd_sockets[rank].process, k, -1};
+        for (uint32_t k = 0; k < THINGS && rank != member->join.rank; k++)
+            expected[count++] = (struct ronde_fd_delivery){endpoint.fd_sockets[rank].process, k, -1};
     if (status == RONDE_OK)
-        status = ronde_fd_receive(&member.fd_socket, expected, count, member.comm->control,
+        status = ronde_fd_receive(&endpoint.fd_socket, expected, count, endpoint.comm->control,
                                   UINT64_C(30000000000), error);
     for (uint32_t k = 0; k < count && status == RONDE_OK; k++) {
-        const uint32_t from = k / THINGS < seat->join.rank ? k / THINGS : k / THINGS + 1;
-        (void)team_check(seat, is_thing(expected[k].descriptor, from, k % THINGS),
+        const uint32_t from = k / THINGS < member->join.rank ? k / THINGS : k / THINGS + 1;
+        (void)team_check(member, is_thing(expected[k].descriptor, from, k % THINGS),
                          "another thing has come");
     }
-    close_member(&member);
+    close_endpoint(&endpoint);
     return status;
 }
 
@@ -116,69 +116,70 @@ static void knock(const struct ronde_fd_address *to)
 }
 
 /* A child of rank 1 says that it is rank 1, whom rank 0 waits for: the system says otherwise. */
-static enum ronde_status send_stranger(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status send_from_foreign(const struct team_member *member,
+                                           struct ronde_error *error)
 {
-    struct member member;
-    enum ronde_status status = open_member(&member, seat, error);
-    if (status == RONDE_OK && seat->join.rank == 1) {
+    struct fd_endpoint endpoint;
+    enum ronde_status status = open_endpoint(&endpoint, member, error);
+    if (status == RONDE_OK && member->join.rank == 1) {
         const int false_one = make_thing(7, 7);
         const int thing = make_thing(1, 3);
         const pid_t child = fork();
         if (child == 0) {
             struct ronde_error ignored = {0};
             /* Either way: whether it still gets rid of its thing depends on how soon it is seen through. */
-            _exit(ronde_fd_send(&member.fd_sockets[0], 3, false_one, &ignored) == RONDE_NO_MEMORY);
+            _exit(ronde_fd_send(&endpoint.fd_sockets[0], 3, false_one, &ignored) == RONDE_NO_MEMORY);
         }
         int state = 1;
         (void)waitpid(child, &state, 0);
-        (void)team_check(seat, state == 0, "the stranger came to harm");
-        knock(&member.fd_sockets[0]);
+        (void)team_check(member, state == 0, "a foreign process did not end well");
+        knock(&endpoint.fd_sockets[0]);
         /* What nobody expects, and then what rank 0 waits for. */
-        status = ronde_fd_send(&member.fd_sockets[0], 9, false_one, error);
+        status = ronde_fd_send(&endpoint.fd_sockets[0], 9, false_one, error);
         if (status == RONDE_OK)
-            status = ronde_fd_send(&member.fd_sockets[0], 3, thing, error);
+            status = ronde_fd_send(&endpoint.fd_sockets[0], 3, thing, error);
         close(false_one);
         close(thing);
     } else if (status == RONDE_OK) {
-        struct ronde_fd_delivery expected = {member.fd_sockets[1].process, 3, -1};
-        status = ronde_fd_receive(&member.fd_socket, &expected, 1, member.comm->control,
+        struct ronde_fd_delivery expected = {endpoint.fd_sockets[1].process, 3, -1};
+        status = ronde_fd_receive(&endpoint.fd_socket, &expected, 1, endpoint.comm->control,
                                   UINT64_C(30000000000), error);
-        (void)team_check(seat, status != RONDE_OK || is_thing(expected.descriptor, 1, 3),
-                         "a stranger's thing was taken");
+        (void)team_check(member, status != RONDE_OK || is_thing(expected.descriptor, 1, 3),
+                         "a foreign process's descriptor was taken");
     }
     if (status == RONDE_OK)
-        status = ronde_comm_allgather(member.comm, NULL, 0, NULL, error);
-    close_member(&member);
+        status = ronde_comm_allgather(endpoint.comm, NULL, 0, NULL, error);
+    close_endpoint(&endpoint);
     return status;
 }
 
-static void strangers_are_sent_away(void)
+static void foreign_connections_are_closed(void)
 {
-    CU_ASSERT_FATAL(team_run(2, send_stranger, NULL, results));
+    CU_ASSERT_FATAL(team_run(2, send_from_foreign, NULL, results));
     team_expect(results, 2, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].checks, 1);
 }
 
 /* Rank 1 hands nothing over, or dies. */
-static enum ronde_status wait_in_vain(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status wait_in_vain(const struct team_member *member, struct ronde_error *error)
 {
-    const bool dies = *(const bool *)seat->self;
-    struct member member;
-    enum ronde_status status = open_member(&member, seat, error);
-    if (status == RONDE_OK && seat->join.rank == 1 && dies)
+    const bool dies = *(const bool *)member->self;
+    struct fd_endpoint endpoint;
+    enum ronde_status status = open_endpoint(&endpoint, member, error);
+    if (status == RONDE_OK && member->join.rank == 1 && dies)
         raise(SIGKILL);
-    if (status == RONDE_OK && seat->join.rank == 0) {
-        struct ronde_fd_delivery expected = {member.fd_sockets[1].process, 0, -1};
-        status = ronde_fd_receive(&member.fd_socket, &expected, 1, member.comm->control,
+    if (status == RONDE_OK && member->join.rank == 0) {
+        struct ronde_fd_delivery expected = {endpoint.fd_sockets[1].process, 0, -1};
+        status = ronde_fd_receive(&endpoint.fd_socket, &expected, 1, endpoint.comm->control,
                                   dies ? UINT64_C(30000000000) : UINT64_C(20000000), error);
-        (void)team_check(seat, expected.descriptor < 0, "something has come");
+        (void)team_check(member, expected.descriptor < 0, "something has come");
     }
     /* Rank 1 stays until rank 0 has waited long enough. */
     struct ronde_error later = {0};
     const enum ronde_status stayed =
-        dies ? RONDE_OK : ronde_comm_allgather(member.comm, NULL, 0, NULL, &later);
-    (void)team_check(seat, stayed == RONDE_OK, later.message);
-    close_member(&member);
+        dies ? RONDE_OK : ronde_comm_allgather(endpoint.comm, NULL, 0, NULL, &later);
+    (void)team_check(member, stayed == RONDE_OK, later.message);
+    close_endpoint(&endpoint);
     return status;
 }
 
@@ -224,7 +225,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"everything_comes_to_whom_it_is_for", everything_comes_to_whom_it_is_for},
-        {"strangers_are_sent_away", strangers_are_sent_away},
+        {"foreign_connections_are_closed", foreign_connections_are_closed},
         {"what_does_not_come_is_said", what_does_not_come_is_said},
         {"doors_are_known_by_who_stands_there", fd_sockets_are_known_by_who_stands_there},
     };

@@ -24,7 +24,7 @@
 static struct team_result results[TEAM_MAX];
 
 /* What a process brings. */
-struct crew {
+struct share {
     uint32_t ranks;
     uint32_t devices;
     enum ronde_sharing sharing;
@@ -35,16 +35,16 @@ struct crew {
 
 /* A team of such processes. */
 struct plan {
-    const struct crew *shares; /* the one of the last process stands for all that follow */
-    uint32_t crew_count;
+    const struct share *shares; /* the one of the last process stands for all that follow */
+    uint32_t share_count;
     uint32_t loads;
 };
 
 /* A process of a team. */
-struct member {
+struct gpu_process {
     struct ronde_comm *comm;
     const struct ronde_gpu *gpus[DEVICES_MAX];
-    struct crew crew;
+    struct share share;
     uint32_t first_rank;
     uint32_t ranks;  /* of all processes */
     int descriptors; /* that were open before */
@@ -53,9 +53,9 @@ struct member {
     struct ronde_schedule *schedule;
 };
 
-static const struct crew *crew_of(const struct plan *plan, uint32_t process)
+static const struct share *share_of(const struct plan *plan, uint32_t process)
 {
-    return &plan->shares[process < plan->crew_count ? process : plan->crew_count - 1];
+    return &plan->shares[process < plan->share_count ? process : plan->share_count - 1];
 }
 
 static int count_descriptors(void)
@@ -69,101 +69,101 @@ static int count_descriptors(void)
     return count;
 }
 
-static enum ronde_status open_devices(struct member *member, struct ronde_error *error)
+static enum ronde_status open_devices(struct gpu_process *proc, struct ronde_error *error)
 {
     const struct emulated_options options = {.room_bytes = 2000,
                                              .has_fabric =
-                                                 member->crew.sharing == RONDE_SHARING_FABRIC,
-                                             .lacks_descriptors = member->crew.lacks_descriptors,
-                                             .is_isolated = member->crew.is_isolated,
-                                             .reaches_host = member->crew.reaches_host};
-    for (uint32_t g = 0; g < member->crew.devices; g++) {
-        member->gpus[g] = g == 0 ? emulated_gpu_open(&options)
-                                 : emulated_gpu_open_beside(member->gpus[0], &options);
-        if (!member->gpus[g])
+                                                 proc->share.sharing == RONDE_SHARING_FABRIC,
+                                             .lacks_descriptors = proc->share.lacks_descriptors,
+                                             .is_isolated = proc->share.is_isolated,
+                                             .reaches_host = proc->share.reaches_host};
+    for (uint32_t g = 0; g < proc->share.devices; g++) {
+        proc->gpus[g] = g == 0 ? emulated_gpu_open(&options)
+                               : emulated_gpu_open_beside(proc->gpus[0], &options);
+        if (!proc->gpus[g])
             return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
     }
     return RONDE_OK;
 }
 
-static enum ronde_status open_member(struct member *member, const struct team_seat *seat,
+static enum ronde_status open_member(struct gpu_process *proc, const struct team_member *member,
                                      const struct plan *plan, struct ronde_error *error)
 {
     const struct ronde_comm_options choices = team_options(30);
-    memset(member, 0, sizeof *member);
-    member->descriptors = count_descriptors();
-    for (uint32_t process = 0; process < seat->join.ranks; process++) {
-        member->first_rank += process < seat->join.rank ? crew_of(plan, process)->ranks : 0;
-        member->ranks += crew_of(plan, process)->ranks;
+    memset(proc, 0, sizeof *proc);
+    proc->descriptors = count_descriptors();
+    for (uint32_t process = 0; process < member->join.ranks; process++) {
+        proc->first_rank += process < member->join.rank ? share_of(plan, process)->ranks : 0;
+        proc->ranks += share_of(plan, process)->ranks;
     }
-    member->crew = *crew_of(plan, seat->join.rank);
-    enum ronde_status status = open_devices(member, error);
+    proc->share = *share_of(plan, member->join.rank);
+    enum ronde_status status = open_devices(proc, error);
     if (status == RONDE_OK)
-        status = ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &member->comm, error);
+        status = ronde_comm_join(&member->join, &choices, ronde_mem_default(), &proc->comm, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_cuda_place place = {.mem = ronde_mem_default(),
-                                           .gpus = member->gpus,
-                                           .gpu_count = member->crew.devices,
-                                           .comm = member->comm,
-                                           .ranks = member->crew.ranks,
-                                           .sharing = member->crew.sharing,
-                                           .may_stage_in_host = member->crew.is_isolated};
-    return ronde_cuda_open_place(&place, &member->self, error);
+                                           .gpus = proc->gpus,
+                                           .gpu_count = proc->share.devices,
+                                           .comm = proc->comm,
+                                           .ranks = proc->share.ranks,
+                                           .sharing = proc->share.sharing,
+                                           .may_stage_in_host = proc->share.is_isolated};
+    return ronde_cuda_open_place(&place, &proc->self, error);
 }
 
-static void unload(struct member *member)
+static void unload(struct gpu_process *proc)
 {
-    ronde_cuda_unload(member->program);
-    ronde_schedule_destroy(member->schedule);
-    member->program = NULL;
-    member->schedule = NULL;
+    ronde_cuda_unload(proc->program);
+    ronde_schedule_destroy(proc->schedule);
+    proc->program = NULL;
+    proc->schedule = NULL;
 }
 
 /* Nothing of a device may be left, and no descriptor. */
-static void close_member(struct member *member, const struct team_seat *seat)
+static void close_member(struct gpu_process *proc, const struct team_member *member)
 {
-    unload(member);
-    ronde_cuda_close_on(member->self);
-    ronde_comm_destroy(member->comm);
-    for (uint32_t g = 0; g < member->crew.devices && member->gpus[g]; g++) {
-        (void)team_check(seat, emulated_gpu_counts(member->gpus[g]).live_blocks == 0,
+    unload(proc);
+    ronde_cuda_close_on(proc->self);
+    ronde_comm_destroy(proc->comm);
+    for (uint32_t g = 0; g < proc->share.devices && proc->gpus[g]; g++) {
+        (void)team_check(member, emulated_gpu_counts(proc->gpus[g]).live_blocks == 0,
                          "memory of a device is left");
-        emulated_gpu_close(member->gpus[g]);
+        emulated_gpu_close(proc->gpus[g]);
     }
     /* A rendezvous that was handed in is closed by then. */
-    (void)team_check(seat, count_descriptors() <= member->descriptors, "a descriptor is left");
+    (void)team_check(member, count_descriptors() <= proc->descriptors, "a descriptor is left");
 }
 
 /* Random schedules over all ranks, each run some times; this process's outputs are what host leaves. */
-static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status soak(const struct team_member *member, struct ronde_error *error)
 {
-    const struct plan *plan = seat->self;
-    struct member member;
+    const struct plan *plan = member->self;
+    struct gpu_process proc;
     uint64_t random = 20261122;
-    enum ronde_status status = open_member(&member, seat, plan, error);
+    enum ronde_status status = open_member(&proc, member, plan, error);
     for (uint32_t load = 0; load < plan->loads && status == RONDE_OK; load++) {
-        member.schedule = run_draw_schedule(member.ranks, &random);
-        if (!team_check(seat, member.schedule != NULL, "no schedule was drawn"))
+        proc.schedule = run_draw_schedule(proc.ranks, &random);
+        if (!team_check(member, proc.schedule != NULL, "no schedule was drawn"))
             break;
-        status = ronde_cuda_load(member.self, member.schedule, &member.program, error);
+        status = ronde_cuda_load(proc.self, proc.schedule, &proc.program, error);
         for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
-            const struct run_target target = {&ronde_backend_cuda, NULL, member.program,
-                                              member.first_rank, member.crew.ranks};
-            status = run_random_on(seat, &target, member.schedule, &random, error);
+            const struct run_target target = {&ronde_backend_cuda, NULL, proc.program,
+                                              proc.first_rank, proc.share.ranks};
+            status = run_random_on(member, &target, proc.schedule, &random, error);
         }
-        unload(&member);
+        unload(&proc);
     }
     for (uint32_t kind = 0; status == RONDE_OK && kind < RONDE_SHARING_COUNT; kind++)
-        seat->result->number |= (uint64_t)(emulated_gpu_counts(member.gpus[0]).shared[kind] > 0)
-                                << kind;
-    close_member(&member, seat);
+        member->result->number |= (uint64_t)(emulated_gpu_counts(proc.gpus[0]).shared[kind] > 0)
+                                  << kind;
+    close_member(&proc, member);
     return status;
 }
 
-static void run_plan(const struct crew *shares, uint32_t crew_count, uint32_t processes)
+static void run_plan(const struct share *shares, uint32_t share_count, uint32_t processes)
 {
-    const struct plan plan = {shares, crew_count,
+    const struct plan plan = {shares, share_count,
                               1 + (uint32_t)(LOADS * suite_number("RONDE_TEST_SCALE", 100) / 100)};
     CU_ASSERT_FATAL(team_run(processes, soak, &plan, results));
     team_expect(results, processes, RONDE_OK);
@@ -173,8 +173,8 @@ static void run_plan(const struct crew *shares, uint32_t crew_count, uint32_t pr
 static void every_way_to_share_carries_collectives(void)
 {
     for (uint32_t kind = RONDE_SHARING_IPC; kind < RONDE_SHARING_COUNT; kind++) {
-        const struct crew crew = {1, 1, (enum ronde_sharing)kind, false, false, false};
-        run_plan(&crew, 1, 3);
+        const struct share share = {1, 1, (enum ronde_sharing)kind, false, false, false};
+        run_plan(&share, 1, 3);
         CU_ASSERT_EQUAL(results[0].number, 1u << kind);
     }
 }
@@ -182,10 +182,10 @@ static void every_way_to_share_carries_collectives(void)
 /* What a device lacks and its process chooses is its own business: each share says what it is. */
 static void devices_that_share_differently_understand_each_other(void)
 {
-    static const struct crew shares[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false},
-                                         {1, 1, RONDE_SHARING_AUTO, false, false, false},
-                                         {1, 1, RONDE_SHARING_FABRIC, false, false, false},
-                                         {1, 1, RONDE_SHARING_IPC, false, false, false}};
+    static const struct share shares[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false},
+                                          {1, 1, RONDE_SHARING_AUTO, false, false, false},
+                                          {1, 1, RONDE_SHARING_FABRIC, false, false, false},
+                                          {1, 1, RONDE_SHARING_IPC, false, false, false}};
     run_plan(shares, 4, 4);
     CU_ASSERT_EQUAL(results[0].number, 1u << RONDE_SHARING_IPC);
     CU_ASSERT_EQUAL(results[1].number, 1u << RONDE_SHARING_DESCRIPTOR);
@@ -196,10 +196,10 @@ static void devices_that_share_differently_understand_each_other(void)
 /* Neighbours on one device, on another of the process, and in other processes. */
 static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 {
-    static const struct crew shares[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false},
-                                         {1, 1, RONDE_SHARING_AUTO, false, false, false},
-                                         {4, 4, RONDE_SHARING_AUTO, false, false, false},
-                                         {2, 1, RONDE_SHARING_AUTO, true, false, false}};
+    static const struct share shares[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false},
+                                          {1, 1, RONDE_SHARING_AUTO, false, false, false},
+                                          {4, 4, RONDE_SHARING_AUTO, false, false, false},
+                                          {2, 1, RONDE_SHARING_AUTO, true, false, false}};
     run_plan(shares, 4, 4);
     run_plan(shares, 1, 2);
     run_plan(shares, 1, 1);
@@ -208,20 +208,19 @@ static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 /* Devices of a process that do not reach each other, beside processes that are let into them. */
 static void stagings_stand_beside_shared_memory(void)
 {
-    static const struct crew shares[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false},
-                                         {2, 2, RONDE_SHARING_IPC, false, true, false},
-                                         {1, 1, RONDE_SHARING_AUTO, true, false, false}};
+    static const struct share shares[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false},
+                                          {2, 2, RONDE_SHARING_IPC, false, true, false},
+                                          {1, 1, RONDE_SHARING_AUTO, true, false, false}};
     run_plan(shares, 3, 3);
 }
 
 /* Loads a ring over all ranks. */
-static enum ronde_status load_ring(struct member *member, struct ronde_error *error)
+static enum ronde_status load_ring(struct gpu_process *proc, struct ronde_error *error)
 {
     const enum ronde_status status =
-        run_compile(RONDE_ALL_REDUCE, "ring", member->ranks, 0, &member->schedule, error);
-    return status == RONDE_OK
-               ? ronde_cuda_load(member->self, member->schedule, &member->program, error)
-               : status;
+        run_compile(RONDE_ALL_REDUCE, "ring", proc->ranks, 0, &proc->schedule, error);
+    return status == RONDE_OK ? ronde_cuda_load(proc->self, proc->schedule, &proc->program, error)
+                              : status;
 }
 
 /* A call that fails in one process, the same in all of its devices. */
@@ -231,27 +230,27 @@ struct fault {
     uint32_t which;
 };
 
-static enum ronde_status load_with_fault(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status load_with_fault(const struct team_member *member, struct ronde_error *error)
 {
-    const struct fault *fault = seat->self;
-    struct member member;
-    enum ronde_status status = open_member(&member, seat, &fault->plan, error);
-    if (status == RONDE_OK && seat->join.rank == 1)
-        emulated_gpu_refuse(member.gpus[0], fault->call, fault->which);
+    const struct fault *fault = member->self;
+    struct gpu_process proc;
+    enum ronde_status status = open_member(&proc, member, &fault->plan, error);
+    if (status == RONDE_OK && member->join.rank == 1)
+        emulated_gpu_refuse(proc.gpus[0], fault->call, fault->which);
     if (status == RONDE_OK)
-        status = load_ring(&member, error);
-    close_member(&member, seat);
+        status = load_ring(&proc, error);
+    close_member(&proc, member);
     return status;
 }
 
 /* Lets the first, the second ... call fail until there is none left to fail. */
 static void fail_each(enum emulated_call call, enum ronde_status expected, const char *text)
 {
-    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false, false};
+    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false};
     enum ronde_status status = expected;
     uint32_t which = 0;
     while (status != RONDE_OK && which < 50) {
-        const struct fault fault = {{&crew, 1, 0}, call, ++which};
+        const struct fault fault = {{&share, 1, 0}, call, ++which};
         CU_ASSERT_FATAL(team_run(3, load_with_fault, &fault, results));
         status = results[1].status;
         team_expect(results, 3, status == RONDE_OK ? RONDE_OK : expected);
@@ -270,20 +269,20 @@ static void whatever_one_process_lacks_all_are_told_and_nothing_is_left(void)
     fail_each(EMULATED_ATTACH, RONDE_DEVICE, "device: the driver refuses to import");
 }
 
-static enum ronde_status load_once(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status load_once(const struct team_member *member, struct ronde_error *error)
 {
-    struct member member;
-    enum ronde_status status = open_member(&member, seat, seat->self, error);
+    struct gpu_process proc;
+    enum ronde_status status = open_member(&proc, member, member->self, error);
     if (status == RONDE_OK)
-        status = load_ring(&member, error);
-    close_member(&member, seat);
+        status = load_ring(&proc, error);
+    close_member(&proc, member);
     return status;
 }
 
 static void a_way_to_share_that_is_not_there_is_refused(void)
 {
-    static const struct crew shares[] = {{1, 1, RONDE_SHARING_IPC, false, false, false},
-                                         {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false}};
+    static const struct share shares[] = {{1, 1, RONDE_SHARING_IPC, false, false, false},
+                                          {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false}};
     const struct plan plan = {shares, 2, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_UNAVAILABLE);
@@ -293,27 +292,27 @@ static void a_way_to_share_that_is_not_there_is_refused(void)
 
 static void as_many_ranks_as_the_processes_have_are_loaded(void)
 {
-    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false, false};
-    const struct plan plan = {&crew, 1, 0};
+    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false};
+    const struct plan plan = {&share, 1, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_OK);
 }
 
-static enum ronde_status load_too_many(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status load_too_many(const struct team_member *member, struct ronde_error *error)
 {
-    struct member member;
-    enum ronde_status status = open_member(&member, seat, seat->self, error);
-    member.ranks++;
+    struct gpu_process proc;
+    enum ronde_status status = open_member(&proc, member, member->self, error);
+    proc.ranks++;
     if (status == RONDE_OK)
-        status = load_ring(&member, error);
-    close_member(&member, seat);
+        status = load_ring(&proc, error);
+    close_member(&proc, member);
     return status;
 }
 
 static void more_ranks_than_the_processes_have_are_refused(void)
 {
-    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false, false};
-    const struct plan plan = {&crew, 1, 0};
+    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false};
+    const struct plan plan = {&share, 1, 0};
     CU_ASSERT_FATAL(team_run(2, load_too_many, &plan, results));
     team_expect(results, 2, RONDE_BAD_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(
@@ -348,29 +347,28 @@ struct death {
     bool in_attach;
 };
 
-static enum ronde_status load_and_die(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status load_and_die(const struct team_member *member, struct ronde_error *error)
 {
-    const struct death *death = seat->self;
-    struct member member;
+    const struct death *death = member->self;
+    struct gpu_process proc;
     struct ronde_gpu dying;
-    enum ronde_status status = open_member(&member, seat, &death->plan, error);
-    if (status == RONDE_OK && seat->join.rank == 1) {
-        dying = *member.gpus[0];
+    enum ronde_status status = open_member(&proc, member, &death->plan, error);
+    if (status == RONDE_OK && member->join.rank == 1) {
+        dying = *proc.gpus[0];
         true_attach = dying.attach;
         true_share = dying.share;
         dying.attach = death->in_attach ? die_in_attach : dying.attach;
         dying.share = death->in_attach ? dying.share : die_in_share;
-        ronde_cuda_close_on(member.self);
+        ronde_cuda_close_on(proc.self);
         const struct ronde_gpu *gpus[] = {&dying};
-        status = ronde_cuda_open_on(gpus, 1, member.comm, ronde_mem_default(), &member.self, error);
+        status = ronde_cuda_open_on(gpus, 1, proc.comm, ronde_mem_default(), &proc.self, error);
     } else if (status == RONDE_OK) {
-        ronde_cuda_close_on(member.self);
-        status = ronde_cuda_open_on(member.gpus, 1, member.comm, ronde_mem_default(), &member.self,
-                                    error);
+        ronde_cuda_close_on(proc.self);
+        status = ronde_cuda_open_on(proc.gpus, 1, proc.comm, ronde_mem_default(), &proc.self, error);
     }
     if (status == RONDE_OK)
-        status = load_ring(&member, error);
-    close_member(&member, seat);
+        status = load_ring(&proc, error);
+    close_member(&proc, member);
     return status;
 }
 
@@ -378,8 +376,8 @@ static enum ronde_status load_and_die(const struct team_seat *seat, struct ronde
 static void the_handles_of_a_dead_process_are_let_go(void)
 {
     for (uint32_t turn = 0; turn < 4; turn++) {
-        const struct crew crew = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false, false};
-        const struct death death = {{&crew, 1, 0}, turn / 2 == 1};
+        const struct share share = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false, false};
+        const struct death death = {{&share, 1, 0}, turn / 2 == 1};
         CU_ASSERT_FATAL(team_run(3, load_and_die, &death, results));
         CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
         for (uint32_t process = 0; process < 3; process += 2) {
@@ -390,9 +388,9 @@ static void the_handles_of_a_dead_process_are_let_go(void)
 }
 
 /* The ranks of process 1 never come, so that the others' kernels wait on memory they have mapped; then it aborts. */
-static enum ronde_status abort_mapped(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status abort_mapped(const struct team_member *member, struct ronde_error *error)
 {
-    struct member member;
+    struct gpu_process proc;
     struct ronde_result result;
     float values[8] = {0};
     void *buffers[8];
@@ -401,29 +399,29 @@ static enum ronde_status abort_mapped(const struct team_seat *seat, struct ronde
         buffers[rank] = &values[rank];
     const struct ronde_launch launch = {
         .count = 1, .dtype = RONDE_FLOAT32, .op = RONDE_SUM, .in = buffers, .out = buffers};
-    enum ronde_status status = open_member(&member, seat, seat->self, error);
+    enum ronde_status status = open_member(&proc, member, member->self, error);
     if (status == RONDE_OK)
-        status = load_ring(&member, error);
+        status = load_ring(&proc, error);
     if (status == RONDE_OK)
-        status = ronde_cuda_prepare(member.program, &launch, error);
-    (void)team_check(seat, status == RONDE_BAD_ARGUMENT, "buffers of the host in a stream");
+        status = ronde_cuda_prepare(proc.program, &launch, error);
+    (void)team_check(member, status == RONDE_BAD_ARGUMENT, "buffers of the host in a stream");
     memset(error, 0, sizeof *error);
-    status = ronde_cuda_run(member.program, &launch, &run, error);
-    if (status == RONDE_OK && seat->join.rank == 1)
-        ronde_comm_abort(member.comm);
+    status = ronde_cuda_run(proc.program, &launch, &run, error);
+    if (status == RONDE_OK && member->join.rank == 1)
+        ronde_comm_abort(proc.comm);
     if (status == RONDE_OK)
         status = ronde_cuda_wait(run, &result, error);
     if (status == RONDE_OK)
         /* Small runs may be over before the news come. */
-        status = ronde_comm_allgather(member.comm, NULL, 0, NULL, error);
-    close_member(&member, seat);
+        status = ronde_comm_allgather(proc.comm, NULL, 0, NULL, error);
+    close_member(&proc, member);
     return status;
 }
 
 static void an_abort_leaves_nothing_mapped(void)
 {
-    static const struct crew crew = {2, 2, RONDE_SHARING_AUTO, false, false, false};
-    const struct plan plan = {&crew, 1, 0};
+    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false};
+    const struct plan plan = {&share, 1, 0};
     CU_ASSERT_FATAL(team_run(3, abort_mapped, &plan, results));
     team_expect(results, 3, RONDE_TIMEOUT);
     for (uint32_t process = 0; process < 3; process++)
@@ -441,51 +439,51 @@ struct flow {
 };
 
 /* Sums in the streams of all devices; the last process may die when some are done. */
-static enum ronde_status sum_in_streams(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status sum_in_streams(const struct team_member *member, struct ronde_error *error)
 {
-    const struct flow *flow = seat->self;
+    const struct flow *flow = member->self;
     void *const streams[DEVICES_MAX] = {&results, &results, &results, &results};
     int32_t in[16] = {0}, out[16] = {0};
     void *ins[16], *outs[16];
-    struct member member;
+    struct gpu_process proc;
     for (uint32_t rank = 0; rank < 16; rank++) {
         ins[rank] = &in[rank];
         outs[rank] = &out[rank];
     }
     const struct ronde_launch launch = {.count = 1, .dtype = RONDE_INT32, .in = ins, .out = outs};
-    enum ronde_status status = open_member(&member, seat, &flow->plan, error);
+    enum ronde_status status = open_member(&proc, member, &flow->plan, error);
     if (status == RONDE_OK)
-        status = load_ring(&member, error);
+        status = load_ring(&proc, error);
     if (status == RONDE_OK)
-        status = ronde_cuda_prepare(member.program, &launch, error);
+        status = ronde_cuda_prepare(proc.program, &launch, error);
     for (uint32_t turn = 0; turn < STREAM_TURNS && status == RONDE_OK; turn++) {
-        const int32_t total = (int32_t)(member.ranks * turn);
+        const int32_t total = (int32_t)(proc.ranks * turn);
         bool is_done = false;
         bool is_right = true;
         for (uint32_t rank = 0; rank < 16; rank++)
             in[rank] = (int32_t)turn;
         for (uint32_t run = 0; run < STREAM_RUNS && status == RONDE_OK; run++)
-            status = ronde_cuda_enqueue(member.program, streams, error);
-        if (flow->dies && turn == 1 && seat->join.rank == seat->join.ranks - 1)
+            status = ronde_cuda_enqueue(proc.program, streams, error);
+        if (flow->dies && turn == 1 && member->join.rank == member->join.ranks - 1)
             raise(SIGKILL);
         while (status == RONDE_OK && !is_done)
-            status = ronde_cuda_test(member.program, &is_done, error);
+            status = ronde_cuda_test(proc.program, &is_done, error);
         if (status == RONDE_OK)
-            status = ronde_cuda_check(member.program, error);
-        for (uint32_t k = 0; k < member.crew.ranks; k++)
-            is_right = is_right && out[member.first_rank + k] == total;
-        (void)team_check(seat, status != RONDE_OK || is_right, "a sum is wrong");
+            status = ronde_cuda_check(proc.program, error);
+        for (uint32_t k = 0; k < proc.share.ranks; k++)
+            is_right = is_right && out[proc.first_rank + k] == total;
+        (void)team_check(member, status != RONDE_OK || is_right, "a sum is wrong");
         /* The next numbers are for all ranks to see only when none adds up the last ones. */
         if (status == RONDE_OK)
-            status = ronde_comm_allgather(member.comm, NULL, 0, NULL, error);
+            status = ronde_comm_allgather(proc.comm, NULL, 0, NULL, error);
     }
-    close_member(&member, seat);
+    close_member(&proc, member);
     return status;
 }
 
-static const struct crew streaming[] = {{3, 2, RONDE_SHARING_AUTO, false, false, true},
-                                        {4, 3, RONDE_SHARING_AUTO, false, true, true},
-                                        {1, 1, RONDE_SHARING_AUTO, true, false, true}};
+static const struct share streaming[] = {{3, 2, RONDE_SHARING_AUTO, false, false, true},
+                                         {4, 3, RONDE_SHARING_AUTO, false, true, true},
+                                         {1, 1, RONDE_SHARING_AUTO, true, false, true}};
 
 static void streams_of_several_devices_and_processes_run_together(void)
 {
@@ -508,8 +506,8 @@ static void a_killed_process_ends_the_streams_of_all_devices(void)
 /* Over a network a communicator's program has one rank per process. */
 static void several_ranks_on_several_hosts_are_refused(void)
 {
-    static const struct crew crew = {2, 1, RONDE_SHARING_AUTO, false, false, false};
-    const struct plan plan = {&crew, 1, 0};
+    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false};
+    const struct plan plan = {&share, 1, 0};
     const char *reason = NULL;
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
         suite_skip("%s", reason);

@@ -34,7 +34,7 @@ struct rank {
     struct ronde_schedule *schedule;
 };
 
-static enum ronde_status open_on(struct rank *rank, const struct team_seat *seat,
+static enum ronde_status open_on(struct rank *rank, const struct team_member *member,
                                  const struct emulated_options *options, struct ronde_error *error)
 {
     const struct ronde_comm_options choices = team_options(30);
@@ -43,17 +43,17 @@ static enum ronde_status open_on(struct rank *rank, const struct team_seat *seat
     if (!rank->gpu)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
     const enum ronde_status status =
-        ronde_comm_join(&seat->join, &choices, ronde_mem_default(), &rank->comm, error);
+        ronde_comm_join(&member->join, &choices, ronde_mem_default(), &rank->comm, error);
     return status == RONDE_OK ? ronde_cuda_open_on(&rank->gpu, 1, rank->comm, ronde_mem_default(),
                                                    &rank->self, error)
                               : status;
 }
 
-static enum ronde_status open_rank(struct rank *rank, const struct team_seat *seat,
+static enum ronde_status open_rank(struct rank *rank, const struct team_member *member,
                                    struct ronde_error *error)
 {
     const struct emulated_options options = {.room_bytes = 2000};
-    return open_on(rank, seat, &options, error);
+    return open_on(rank, member, &options, error);
 }
 
 static void unload(struct rank *rank)
@@ -64,45 +64,45 @@ static void unload(struct rank *rank)
     rank->schedule = NULL;
 }
 
-static void close_rank(struct rank *rank, const struct team_seat *seat)
+static void close_rank(struct rank *rank, const struct team_member *member)
 {
     unload(rank);
     ronde_cuda_close_on(rank->self);
     ronde_comm_destroy(rank->comm);
-    (void)team_check(seat, !rank->gpu || emulated_gpu_counts(rank->gpu).live_blocks == 0,
+    (void)team_check(member, !rank->gpu || emulated_gpu_counts(rank->gpu).live_blocks == 0,
                      "memory of the device is left");
     if (rank->gpu)
         emulated_gpu_close(rank->gpu);
 }
 
 /* Random schedules, each run some times. */
-static enum ronde_status soak(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status soak(const struct team_member *member, struct ronde_error *error)
 {
-    const uint64_t runs = *(const uint64_t *)seat->self;
+    const uint64_t runs = *(const uint64_t *)member->self;
     struct rank rank;
-    uint64_t random = 20261121 + seat->join.ranks;
-    enum ronde_status status = open_rank(&rank, seat, error);
+    uint64_t random = 20261121 + member->join.ranks;
+    enum ronde_status status = open_rank(&rank, member, error);
     for (uint64_t done = 0; done < runs && status == RONDE_OK; done += RUNS_PER_LOAD) {
-        rank.schedule = run_draw_schedule(seat->join.ranks, &random);
-        if (!team_check(seat, rank.schedule != NULL, "no schedule was drawn"))
+        rank.schedule = run_draw_schedule(member->join.ranks, &random);
+        if (!team_check(member, rank.schedule != NULL, "no schedule was drawn"))
             break;
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
         for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
             const struct run_target target = {&ronde_backend_cuda, NULL, rank.program,
-                                              seat->join.rank, 1};
-            status = run_random_on(seat, &target, rank.schedule, &random, error);
+                                              member->join.rank, 1};
+            status = run_random_on(member, &target, rank.schedule, &random, error);
         }
         unload(&rank);
     }
-    if (rank.gpu && seat->join.ranks > 1) {
+    if (rank.gpu && member->join.ranks > 1) {
         const struct emulated_counts done = emulated_gpu_counts(rank.gpu);
         const enum ronde_transport transport = ronde_comm_transport(rank.comm);
-        (void)team_check(seat, (done.pins > 0) == (transport != RONDE_TRANSPORT_SHM),
+        (void)team_check(member, (done.pins > 0) == (transport != RONDE_TRANSPORT_SHM),
                          "messages between hosts went another way");
-        (void)team_check(seat, (done.attached > 0) == (transport != RONDE_TRANSPORT_UCX),
+        (void)team_check(member, (done.attached > 0) == (transport != RONDE_TRANSPORT_UCX),
                          "messages inside a host went another way");
     }
-    close_rank(&rank, seat);
+    close_rank(&rank, member);
     return status;
 }
 
@@ -119,36 +119,37 @@ static void random_collectives_leave_what_host_leaves(void)
 
 /* Loads a ring, and starts a sum on it. */
 static enum ronde_status start_sum(struct rank *rank, struct run_sum *sum,
-                                   struct ronde_launch *launch, const struct team_seat *seat,
+                                   struct ronde_launch *launch, const struct team_member *member,
                                    void **out_run, struct ronde_error *error)
 {
-    enum ronde_status status = open_rank(rank, seat, error);
+    enum ronde_status status = open_rank(rank, member, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &rank->schedule, error);
+        status =
+            run_compile(RONDE_ALL_REDUCE, "ring", member->join.ranks, 0, &rank->schedule, error);
     if (status == RONDE_OK)
         status = ronde_cuda_load(rank->self, rank->schedule, &rank->program, error);
-    *launch = run_sum_launch(sum, seat->join.rank);
+    *launch = run_sum_launch(sum, member->join.rank);
     launch->timeout_ns = 0;
     return status == RONDE_OK ? ronde_cuda_run(rank->program, launch, out_run, error) : status;
 }
 
 /* Rank 1 dies while the others' kernels wait for it, without a limit of time. */
-static enum ronde_status die_inside(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status die_inside(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
     struct run_sum sum;
     struct ronde_launch launch;
     struct ronde_result result;
     void *run = NULL;
-    enum ronde_status status = start_sum(&rank, &sum, &launch, seat, &run, error);
-    if (status == RONDE_OK && seat->join.rank == 1)
+    enum ronde_status status = start_sum(&rank, &sum, &launch, member, &run, error);
+    if (status == RONDE_OK && member->join.rank == 1)
         raise(SIGKILL);
     if (status == RONDE_OK)
         status = ronde_cuda_wait(run, &result, error);
     struct ronde_error again = {0};
-    (void)team_check(seat, ronde_cuda_run(rank.program, &launch, &run, &again) == RONDE_DEVICE,
+    (void)team_check(member, ronde_cuda_run(rank.program, &launch, &run, &again) == RONDE_DEVICE,
                      "a run after a rank was lost");
-    close_rank(&rank, seat);
+    close_rank(&rank, member);
     return status;
 }
 
@@ -164,22 +165,22 @@ static void a_killed_process_ends_the_kernels_that_wait_for_it(void)
 }
 
 /* Rank 2 aborts its run; the others hear of it in theirs. */
-static enum ronde_status abort_one(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status abort_one(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
     struct run_sum sum;
     struct ronde_launch launch;
     struct ronde_result result;
     void *run = NULL;
-    enum ronde_status status = start_sum(&rank, &sum, &launch, seat, &run, error);
-    if (status == RONDE_OK && seat->join.rank == 2)
+    enum ronde_status status = start_sum(&rank, &sum, &launch, member, &run, error);
+    if (status == RONDE_OK && member->join.rank == 2)
         ronde_comm_abort(rank.comm);
     if (status == RONDE_OK)
         status = ronde_cuda_wait(run, &result, error);
     if (status == RONDE_OK)
         /* Small runs may be over before the news come. */
         status = ronde_comm_allgather(rank.comm, NULL, 0, NULL, error);
-    close_rank(&rank, seat);
+    close_rank(&rank, member);
     return status;
 }
 
@@ -192,21 +193,21 @@ static void an_abort_is_received_by_all(void)
 }
 
 /* Rank 0 launches more elements than the others. */
-static enum ronde_status disagree(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status disagree(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
     struct run_sum sum;
-    struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
+    struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
     void *run = NULL;
-    enum ronde_status status = open_rank(&rank, seat, error);
+    enum ronde_status status = open_rank(&rank, member, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
     if (status == RONDE_OK)
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
-    launch.count = seat->join.rank == 0 ? 0 : 1;
+    launch.count = member->join.rank == 0 ? 0 : 1;
     if (status == RONDE_OK)
         status = ronde_cuda_run(rank.program, &launch, &run, error);
-    close_rank(&rank, seat);
+    close_rank(&rank, member);
     return status;
 }
 
@@ -220,17 +221,17 @@ static void processes_that_disagree_are_told_in_what(void)
 }
 
 /* One process's device has no memory for its part: all are told. */
-static enum ronde_status refuse_one(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status refuse_one(const struct team_member *member, struct ronde_error *error)
 {
     struct rank rank;
-    enum ronde_status status = open_rank(&rank, seat, error);
+    enum ronde_status status = open_rank(&rank, member, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &rank.schedule, error);
-    if (status == RONDE_OK && seat->join.rank == 1)
+    if (status == RONDE_OK && member->join.rank == 1)
         emulated_gpu_refuse(rank.gpu, EMULATED_SHARE, 1);
     if (status == RONDE_OK)
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
-    close_rank(&rank, seat);
+    close_rank(&rank, member);
     return status;
 }
 
@@ -317,20 +318,21 @@ static bool has_thread_near(uint32_t rank)
 }
 
 /* Sums in a stream, some at a time. Buffers need not be copied to the device. */
-static enum ronde_status sum_in_stream(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status sum_in_stream(const struct team_member *member, struct ronde_error *error)
 {
     static const char *const places[] = {"0000:10:00.0", "0000:13:00.0"};
-    const struct stream_case *given = seat->self;
-    const bool dies = given->dies && seat->join.rank == seat->join.ranks - 1;
+    const struct stream_case *given = member->self;
+    const bool dies = given->dies && member->join.rank == member->join.ranks - 1;
     const struct emulated_options options = {.room_bytes = 2000,
                                              .reaches_host = true,
-                                             .bus = given->is_near ? places[seat->join.rank] : NULL};
-    const uint32_t ranks = seat->join.ranks;
+                                             .bus =
+                                                 given->is_near ? places[member->join.rank] : NULL};
+    const uint32_t ranks = member->join.ranks;
     void *const streams[] = {&results};
     struct rank rank;
     struct run_sum sum;
-    const struct ronde_launch launch = run_sum_launch(&sum, seat->join.rank);
-    enum ronde_status status = open_on(&rank, seat, &options, error);
+    const struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
+    enum ronde_status status = open_on(&rank, member, &options, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", ranks, 0, &rank.schedule, error);
     if (status == RONDE_OK)
@@ -339,7 +341,7 @@ static enum ronde_status sum_in_stream(const struct team_seat *seat, struct rond
         status = ronde_cuda_prepare(rank.program, &launch, error);
     for (uint32_t turn = 0; turn < 4 && status == RONDE_OK; turn++) {
         bool is_done = false;
-        sum.value = (float)(turn + seat->join.rank);
+        sum.value = (float)(turn + member->join.rank);
         for (uint32_t run = 0; run < STREAM_RUNS && status == RONDE_OK; run++)
             status = ronde_cuda_enqueue(rank.program, streams, error);
         if (dies && turn == 2)
@@ -349,14 +351,14 @@ static enum ronde_status sum_in_stream(const struct team_seat *seat, struct rond
         if (status == RONDE_OK)
             status = ronde_cuda_check(rank.program, error);
         const float total = (float)(ranks * turn + ranks * (ranks - 1) / 2);
-        (void)team_check(seat, status != RONDE_OK || sum.total == total, "a sum is wrong");
+        (void)team_check(member, status != RONDE_OK || sum.total == total, "a sum is wrong");
         /* The next numbers are for all ranks to see only when none adds up the last ones. */
         if (status == RONDE_OK)
             status = ronde_comm_allgather(rank.comm, NULL, 0, NULL, error);
     }
-    (void)team_check(seat, !given->is_near || has_thread_near(seat->join.rank),
+    (void)team_check(member, !given->is_near || has_thread_near(member->join.rank),
                      "no thread is near the device");
-    close_rank(&rank, seat);
+    close_rank(&rank, member);
     return status;
 }
 

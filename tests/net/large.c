@@ -3,17 +3,18 @@
 
 #include <string.h>
 
-enum ronde_status large_open(const struct team_seat *seat, struct large_how how,
+enum ronde_status large_open(const struct team_member *member, struct large_how how,
                              const struct ronde_comm_options *options, struct large *large,
                              struct ronde_error *error)
 {
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     memset(large, 0, sizeof *large);
     enum ronde_status status =
-        ronde_comm_join(&seat->join, options, how.mem ? how.mem : ronde_mem_default(), &large->comm,
-                        error);
+        ronde_comm_join(&member->join, options, how.mem ? how.mem : ronde_mem_default(),
+                        &large->comm, error);
     if (status == RONDE_OK)
-        status = run_compile(RONDE_ALL_REDUCE, "ring", seat->join.ranks, 0, &large->schedule, error);
+        status =
+            run_compile(RONDE_ALL_REDUCE, "ring", member->join.ranks, 0, &large->schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(large->comm, large->schedule, NULL, &large->program, error);
     if (status != RONDE_OK)
@@ -35,7 +36,7 @@ enum ronde_status large_open(const struct team_seat *seat, struct large_how how,
                                           .timeout_ns = UINT64_C(20000000000) * team_patience()};
     if (ronde_backend_comm.supports(large->comm, large->schedule, &large->launch, NULL) != RONDE_OK)
         large->launch.protocol = RONDE_PROTOCOL_STAGED;
-    (void)team_check(seat, !how.is_registered || large->launch.protocol == how.protocol,
+    (void)team_check(member, !how.is_registered || large->launch.protocol == how.protocol,
                      "what is registered is staged");
     return RONDE_OK;
 }
@@ -54,10 +55,10 @@ void large_close(struct large *large)
     ronde_comm_destroy(large->comm);
 }
 
-enum ronde_status large_run(const struct team_seat *seat, struct large *large,
+enum ronde_status large_run(const struct team_member *member, struct large *large,
                             struct ronde_error *error)
 {
-    const uint32_t ranks = seat->join.ranks;
+    const uint32_t ranks = member->join.ranks;
     struct ronde_result result;
     uint32_t wrong = 0;
     enum ronde_status status = ronde_comm_run(large->program, &large->launch, error);
@@ -68,8 +69,8 @@ enum ronde_status large_run(const struct team_seat *seat, struct large *large,
     for (uint32_t i = 0; i < LARGE_COUNT; i++)
         wrong +=
             large->values[LARGE_COUNT + i] != (float)(ranks * (i % 7) + ranks * (ranks - 1) / 2);
-    (void)team_check(seat, wrong == 0, "a sum is wrong");
-    (void)team_check(seat, result.protocol == large->launch.protocol,
+    (void)team_check(member, wrong == 0, "a sum is wrong");
+    (void)team_check(member, result.protocol == large->launch.protocol,
                      "messages travelled otherwise");
     return RONDE_OK;
 }

@@ -29,12 +29,12 @@ struct large {
 };
 
 /** Joins, loads a ring and fills the buffers. Where the kernel does not read, what is not registered is staged. */
-enum ronde_status large_open(const struct team_seat *seat, struct large_how how,
+enum ronde_status large_open(const struct team_member *member, struct large_how how,
                              const struct ronde_comm_options *options, struct large *large,
                              struct ronde_error *error);
 
 /** Runs, and notes whether the sums are right and messages travelled as they were to. */
-enum ronde_status large_run(const struct team_seat *seat, struct large *large,
+enum ronde_status large_run(const struct team_member *member, struct large *large,
                             struct ronde_error *error);
 
 /** Frees the buffers; they are gone then. */

@@ -16,10 +16,10 @@ struct choice {
     enum ronde_transport got;
 };
 
-static void expect_transport(const struct team_seat *seat, const struct ronde_comm *comm,
+static void expect_transport(const struct team_member *member, const struct ronde_comm *comm,
                              enum ronde_transport transport)
 {
-    (void)team_check(seat, ronde_comm_transport(comm) == transport,
+    (void)team_check(member, ronde_comm_transport(comm) == transport,
                      ronde_transport_text(ronde_comm_transport(comm)));
 }
 
@@ -33,23 +33,23 @@ static enum ronde_transport transport_of_pair(const struct choice *choice, uint3
                                                                     : RONDE_TRANSPORT_UCX;
 }
 
-static enum ronde_status choose(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status choose(const struct team_member *member, struct ronde_error *error)
 {
-    const struct choice *choice = seat->self;
+    const struct choice *choice = member->self;
     const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
     struct ronde_comm *pair = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, "ring", 3, error);
+        status = run_sums(member, comm, "ring", 3, error);
     if (status == RONDE_OK)
-        status = ronde_comm_split(comm, seat->join.rank / 2, 0, &pair, error);
+        status = ronde_comm_split(comm, member->join.rank / 2, 0, &pair, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, pair, "tree", 3, error);
+        status = run_sums(member, pair, "tree", 3, error);
     if (status == RONDE_OK) {
-        expect_transport(seat, comm, choice->got);
-        expect_transport(seat, pair, transport_of_pair(choice, seat->join.rank));
+        expect_transport(member, comm, choice->got);
+        expect_transport(member, pair, transport_of_pair(choice, member->join.rank));
     }
     ronde_comm_destroy(pair);
     ronde_comm_destroy(comm);
@@ -115,13 +115,14 @@ static void hosts_without_a_network_get_an_error(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "on different hosts"));
 }
 
-static enum ronde_status ask_for_different(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status ask_for_different(const struct team_member *member,
+                                           struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
-    options.transport = seat->join.rank == 1 ? RONDE_TRANSPORT_AUTO : RONDE_TRANSPORT_SHM;
+    options.transport = member->join.rank == 1 ? RONDE_TRANSPORT_AUTO : RONDE_TRANSPORT_SHM;
     const enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     ronde_comm_destroy(comm);
     return status;
 }

@@ -72,15 +72,15 @@ static void one_rank_fails_cleanly_at_every_allocation(void)
 }
 
 /* Rank 1 runs out of memory; rank 0 has enough, and must receive the failure. */
-static enum ronde_status use_all_of_two(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status use_all_of_two(const struct team_member *member, struct ronde_error *error)
 {
     struct heap heap =
-        heap_start(seat->join.rank == 1 ? *(const size_t *)seat->self : SIZE_MAX, true);
+        heap_start(member->join.rank == 1 ? *(const size_t *)member->self : SIZE_MAX, true);
     const struct ronde_mem mem = heap_mem(&heap);
-    const enum ronde_status status = use_all(&seat->join, &mem, error);
-    (void)team_check(seat, heap.live_blocks == 0, "memory is leaked");
-    (void)team_check(seat, heap.wrong_sizes == 0, "a block is given back with another size");
-    seat->result->number = heap.requests;
+    const enum ronde_status status = use_all(&member->join, &mem, error);
+    (void)team_check(member, heap.live_blocks == 0, "memory is leaked");
+    (void)team_check(member, heap.wrong_sizes == 0, "a block is given back with another size");
+    member->result->number = heap.requests;
     return status;
 }
 
@@ -118,15 +118,15 @@ static bool limit_addresses(void)
     return setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-static enum ronde_status share_memory(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status share_memory(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     const struct large_how how = {RONDE_PROTOCOL_PULL, true, NULL};
     struct large large;
-    (void)team_check(seat, limit_addresses(), "addresses cannot be limited");
-    enum ronde_status status = large_open(seat, how, &options, &large, error);
+    (void)team_check(member, limit_addresses(), "addresses cannot be limited");
+    enum ronde_status status = large_open(member, how, &options, &large, error);
     if (status == RONDE_OK)
-        status = large_run(seat, &large, error);
+        status = large_run(member, &large, error);
     large_close(&large);
     return status;
 }

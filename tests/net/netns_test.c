@@ -105,20 +105,21 @@ static bool set_up(struct rig *rig)
 }
 
 /* Moves the process to its host, where it meets the others at rank 0's address. */
-static bool enter(const struct team_seat *seat, const struct rig *rig, struct ronde_join *out_join)
+static bool enter(const struct team_member *member, const struct rig *rig,
+                  struct ronde_join *out_join)
 {
     static char first[32];
     char path[80];
     snprintf(first, sizeof first, "%s1", rig->address);
     snprintf(path, sizeof path, "/run/netns/ronde-%d-h%u", rig->owner,
-             seat->join.rank / rig->per_host);
+             member->join.rank / rig->per_host);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const bool is_there = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
     if (fd >= 0)
         close(fd);
-    if (seat->join.listener > 0)
-        close(seat->join.listener);
-    *out_join = seat->join;
+    if (member->join.listener > 0)
+        close(member->join.listener);
+    *out_join = member->join;
     out_join->listener = 0;
     out_join->host = first;
     out_join->port = rig->port;
@@ -135,7 +136,7 @@ static bool has_nearest_way(const struct rig *rig, const struct ronde_comm *comm
 }
 
 /* Random schedules, each run some times. */
-static enum ronde_status run_draws(const struct team_seat *seat, struct ronde_comm *comm,
+static enum ronde_status run_draws(const struct team_member *member, struct ronde_comm *comm,
                                    uint32_t runs, struct ronde_error *error)
 {
     const struct ronde_comm_plan plan = {0, 0};
@@ -146,32 +147,33 @@ static enum ronde_status run_draws(const struct team_seat *seat, struct ronde_co
         struct ronde_comm_program *program = NULL;
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
         for (uint32_t again = 0; again < 3 && status == RONDE_OK; again++)
-            status = run_random(seat, comm, program, schedule, &random, error);
+            status = run_random(member, comm, program, schedule, &random, error);
         ronde_comm_unload(program);
         ronde_schedule_destroy(schedule);
     }
     return status;
 }
 
-static enum ronde_status work_between_hosts(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status work_between_hosts(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(30);
-    const struct rig *rig = seat->self;
+    const struct rig *rig = member->self;
     struct ronde_join join;
     struct ronde_comm *comm = NULL;
-    if (!team_check(seat, enter(seat, rig, &join), "no way into the host"))
+    if (!team_check(member, enter(member, rig, &join), "no way into the host"))
         return RONDE_DEVICE;
     enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        (void)team_check(seat, has_nearest_way(rig, comm), "the wrong transport");
+        (void)team_check(member, has_nearest_way(rig, comm), "the wrong transport");
     if (status == RONDE_OK)
-        status = run_draws(seat, comm, RUNS_BY_RANKS / join.ranks, error);
+        status = run_draws(member, comm, RUNS_BY_RANKS / join.ranks, error);
     /* Groups meet at addresses that the communicator knows. */
     struct ronde_comm *pair = NULL;
     if (status == RONDE_OK)
         status = ronde_comm_split(comm, join.rank / 2, 0, &pair, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, pair, "ring", 3, error);
+        status = run_sums(member, pair, "ring", 3, error);
     ronde_comm_destroy(pair);
     ronde_comm_destroy(comm);
     return status;
@@ -207,33 +209,34 @@ static enum ronde_status gather_through(void *self, const void *mine, size_t byt
  * All hosts bear one name, which none of them knows but as its own. Ranks of the first host meet through the loopback;
  * groups that one of them leads are met by ranks of the others all the same.
  */
-static enum ronde_status come_by_callback(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_by_callback(const struct team_member *member,
+                                          struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(30);
-    const struct rig *rig = seat->self;
+    const struct rig *rig = member->self;
     struct ronde_join join;
     struct ronde_comm *helper = NULL;
     struct ronde_comm *comm = NULL;
     struct ronde_comm *group = NULL;
-    if (!team_check(seat, enter(seat, rig, &join), "no way into the host"))
+    if (!team_check(member, enter(member, rig, &join), "no way into the host"))
         return RONDE_DEVICE;
     enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &helper, error);
     const struct ronde_bootstrap callback = {helper, join.rank, join.ranks, gather_through};
     if (status == RONDE_OK)
         status = ronde_comm_create(&callback, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        (void)team_check(seat, has_nearest_way(rig, comm), "the wrong transport");
+        (void)team_check(member, has_nearest_way(rig, comm), "the wrong transport");
     if (status == RONDE_OK)
         status = ronde_comm_split(comm, join.rank % rig->per_host, 0, &group, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, group, "ring", 3, error);
+        status = run_sums(member, group, "ring", 3, error);
     ronde_comm_destroy(group);
     group = NULL;
     /* The last host's last rank leads. */
     if (status == RONDE_OK)
         status = ronde_comm_split(comm, 0, join.ranks - join.rank, &group, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, group, "ring", 3, error);
+        status = run_sums(member, group, "ring", 3, error);
     ronde_comm_destroy(group);
     ronde_comm_destroy(comm);
     ronde_comm_destroy(helper);
@@ -268,26 +271,26 @@ static void ranks_of_a_host_share_memory_and_reach_the_others(void)
 }
 
 /* Sums until the link of the last host is cut; then again over a new communicator. */
-static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status lose_a_link(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(30);
     const struct ronde_comm_plan plan = {0, 0};
-    const struct rig *rig = seat->self;
+    const struct rig *rig = member->self;
     struct ronde_join join;
     struct ronde_comm *comm = NULL;
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
-    if (!team_check(seat, enter(seat, rig, &join), "no way into the host"))
+    if (!team_check(member, enter(member, rig, &join), "no way into the host"))
         return RONDE_DEVICE;
     enum ronde_status status = ronde_comm_join(&join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, "ring", 3, error);
+        status = run_sums(member, comm, "ring", 3, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", join.ranks, 0, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_comm_load(comm, schedule, &plan, &program, error);
     if (status == RONDE_OK && join.rank == 0)
-        (void)team_check(seat,
+        (void)team_check(member,
                          shell("ip -n ronde-%d-bridge link set port%u down", rig->owner,
                                rig->hosts - 1),
                          "the link stays up");
@@ -304,7 +307,7 @@ static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_
     ronde_schedule_destroy(schedule);
     comm = NULL;
     if (join.rank == 0)
-        (void)team_check(seat,
+        (void)team_check(member,
                          shell("ip -n ronde-%d-bridge link set port%u up", rig->owner,
                                rig->hosts - 1),
                          "the link stays down");
@@ -313,8 +316,8 @@ static enum ronde_status lose_a_link(const struct team_seat *seat, struct ronde_
     enum ronde_status second =
         ronde_comm_join(&join, &options, ronde_mem_default(), &comm, &unexpected);
     if (second == RONDE_OK)
-        second = run_sums(seat, comm, "ring", 3, &unexpected);
-    (void)team_check(seat, second == RONDE_OK, unexpected.message);
+        second = run_sums(member, comm, "ring", 3, &unexpected);
+    (void)team_check(member, second == RONDE_OK, unexpected.message);
     ronde_comm_destroy(comm);
     return status;
 }

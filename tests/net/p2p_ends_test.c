@@ -25,21 +25,21 @@ static struct team_result results[TEAM_MAX];
 enum ending { KILLED, ABORTED, LEFT };
 
 /* Rank 1 ends while rank 0 waits for a message of it, and the last rank for it to take a large one. */
-static enum ronde_status wait_for_one(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status wait_for_one(const struct team_member *member, struct ronde_error *error)
 {
     static unsigned char data[LARGE];
-    const enum ending ending = *(const enum ending *)seat->self;
+    const enum ending ending = *(const enum ending *)member->self;
     struct ronde_p2p *beside = NULL;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = tagged_join(seat, &comm, error);
+    enum ronde_status status = tagged_join(member, &comm, error);
     if (status == RONDE_OK)
-        status = run_sums(seat, comm, "ring", 2, error);
-    if (status == RONDE_OK && seat->join.rank == 1) {
+        status = run_sums(member, comm, "ring", 2, error);
+    if (status == RONDE_OK && member->join.rank == 1) {
         if (ending == KILLED)
             raise(SIGKILL);
         if (ending == ABORTED) {
             ronde_comm_abort(comm);
-            (void)team_check(seat, ronde_comm_p2p_progress(comm, NULL, error) == RONDE_TIMEOUT,
+            (void)team_check(member, ronde_comm_p2p_progress(comm, NULL, error) == RONDE_TIMEOUT,
                              "an abort is not noticed where it was asked for");
         }
         ronde_comm_destroy(comm);
@@ -47,20 +47,20 @@ static enum ronde_status wait_for_one(const struct team_seat *seat, struct ronde
     }
     if (status == RONDE_OK)
         status = ronde_comm_recv_post(comm, data, 8, RONDE_ANY_RANK, 9, &beside, error);
-    if (status == RONDE_OK && seat->join.rank == 0)
+    if (status == RONDE_OK && member->join.rank == 0)
         status = tagged_receive(comm, data, LARGE, 1, 5, NULL, error);
     else if (status == RONDE_OK)
         status = tagged_send(comm, data, LARGE, 1, 5, error);
     bool is_done = false;
     struct ronde_error again = {0};
-    (void)team_check(seat,
+    (void)team_check(member,
                      !beside ||
                          (ronde_p2p_test(beside, &is_done, NULL, &again) == status && is_done),
                      "what else was posted has not ended the same way");
     ronde_p2p_release(beside);
-    (void)team_check(seat, ronde_comm_p2p_pending(comm) == 0, "something is still pending");
+    (void)team_check(member, ronde_comm_p2p_pending(comm) == 0, "something is still pending");
     struct ronde_p2p *late = NULL;
-    (void)team_check(seat,
+    (void)team_check(member,
                      ronde_comm_send_post(comm, data, 8, 0, 1, &late, &again) != RONDE_OK && !late,
                      "a communicator that has failed takes messages");
     ronde_comm_destroy(comm);
@@ -110,14 +110,14 @@ static void a_rank_that_left_is_not_waited_for(void)
 }
 
 /* A rank dies in the middle of large messages in both directions. */
-static enum ronde_status die_exchanging(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status die_exchanging(const struct team_member *member, struct ronde_error *error)
 {
     static unsigned char out[4][LARGE];
     static unsigned char in[4][LARGE];
-    const uint32_t other = 1 - seat->join.rank;
+    const uint32_t other = 1 - member->join.rank;
     struct ronde_p2p *posted[8] = {NULL};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = tagged_join(seat, &comm, error);
+    enum ronde_status status = tagged_join(member, &comm, error);
     for (uint32_t round = 0; round < 3 && status == RONDE_OK; round++) {
         for (uint32_t k = 0; k < 4 && status == RONDE_OK; k++) {
             status = ronde_comm_send_post(comm, out[k], LARGE, other, k, &posted[k], error);
@@ -126,7 +126,7 @@ static enum ronde_status die_exchanging(const struct team_seat *seat, struct ron
         }
         if (status == RONDE_OK)
             status = ronde_comm_p2p_progress(comm, NULL, error);
-        if (seat->join.rank == 1 && round == 1)
+        if (member->join.rank == 1 && round == 1)
             raise(SIGKILL);
         for (uint32_t k = 0; k < 8; k++) {
             struct ronde_error why = {0};
@@ -155,22 +155,22 @@ static void a_rank_that_dies_in_the_midst_of_large_messages_is_named(void)
 }
 
 /* A cancelled receive takes nothing; a message that is matched with one is lost; a released send is delivered. */
-static enum ronde_status change_minds(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status change_minds(const struct team_member *member, struct ronde_error *error)
 {
     static unsigned char data[3][LARGE];
-    const uint32_t last = seat->join.ranks - 1;
+    const uint32_t last = member->join.ranks - 1;
     struct ronde_p2p *p2p[3] = {NULL};
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = tagged_join(seat, &comm, error);
+    enum ronde_status status = tagged_join(member, &comm, error);
     for (uint32_t k = 0; k < 3; k++)
-        tagged_fill(data[k], LARGE, seat->join.rank, k);
-    if (seat->join.rank == last && status == RONDE_OK) {
+        tagged_fill(data[k], LARGE, member->join.rank, k);
+    if (member->join.rank == last && status == RONDE_OK) {
         status = ronde_comm_recv_post(comm, data[0], LARGE, 0, 1, &p2p[0], error);
         ronde_p2p_release(p2p[0]);
     }
     if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
-    if (seat->join.rank == 0 && status == RONDE_OK) {
+    if (member->join.rank == 0 && status == RONDE_OK) {
         for (uint32_t k = 0; k < 3 && status == RONDE_OK; k++)
             status =
                 ronde_comm_send_post(comm, data[k], k == 0 ? 100 : LARGE, last, 1, &p2p[k], error);
@@ -179,23 +179,23 @@ static enum ronde_status change_minds(const struct team_seat *seat, struct ronde
             ronde_p2p_release(p2p[k]);
         if (status == RONDE_OK)
             status = tagged_receive(comm, NULL, 0, last, 2, NULL, error);
-        (void)team_check(seat, status != RONDE_OK || ronde_comm_p2p_pending(comm) == 0,
+        (void)team_check(member, status != RONDE_OK || ronde_comm_p2p_pending(comm) == 0,
                          "what was released and delivered is still pending");
-    } else if (seat->join.rank == last && status == RONDE_OK) {
+    } else if (member->join.rank == last && status == RONDE_OK) {
         struct ronde_p2p_status got = {0};
         status = tagged_receive(comm, data[1], LARGE, 0, 1, &got, error);
-        (void)team_check(seat, got.bytes == 100 && tagged_holds(data[1], 100, 0, 0),
+        (void)team_check(member, got.bytes == 100 && tagged_holds(data[1], 100, 0, 0),
                          "a cancelled receive has taken a message");
         /* This one is matched, as likely as not, when it is released. */
         if (status == RONDE_OK)
             status = ronde_comm_recv_post(comm, data[1], LARGE, 0, 1, &p2p[1], error);
         if (status == RONDE_OK)
             status = tagged_receive(comm, data[2], LARGE, 0, 1, &got, error);
-        (void)team_check(seat, tagged_holds(data[2], LARGE, 0, 2), "the wrong one was lost");
+        (void)team_check(member, tagged_holds(data[2], LARGE, 0, 2), "the wrong one was lost");
         ronde_p2p_release(p2p[1]);
         if (status == RONDE_OK)
             status = tagged_send(comm, NULL, 0, 0, 2, error);
-        (void)team_check(seat, tagged_holds(data[0], LARGE, last, 0),
+        (void)team_check(member, tagged_holds(data[0], LARGE, last, 0),
                          "a cancelled receive was written to");
     }
     if (status == RONDE_OK)
@@ -233,21 +233,22 @@ static bool forbid_reading(void)
 #define STREAMS 6u
 
 /* Large messages in both directions, with short ones between them; one receive is cancelled while its data come. */
-static enum ronde_status stream_both_ways(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status stream_both_ways(const struct team_member *member,
+                                          struct ronde_error *error)
 {
     static unsigned char out[STREAMS][LARGE];
     static unsigned char in[STREAMS][LARGE];
-    const uint32_t other = seat->join.rank ^ 1;
+    const uint32_t other = member->join.rank ^ 1;
     struct ronde_p2p *posted[2 * STREAMS] = {NULL};
     struct ronde_comm *comm = NULL;
     if (!forbid_reading()) {
-        seat->result->number = 1;
+        member->result->number = 1;
         return RONDE_OK;
     }
-    enum ronde_status status = tagged_join(seat, &comm, error);
+    enum ronde_status status = tagged_join(member, &comm, error);
     for (uint32_t k = 0; k < STREAMS && status == RONDE_OK; k++) {
         const uint64_t bytes = k % 3 == 2 ? 50 : LARGE - k;
-        tagged_fill(out[k], bytes, seat->join.rank, k);
+        tagged_fill(out[k], bytes, member->join.rank, k);
         status = ronde_comm_send_post(comm, out[k], bytes, other, k, &posted[k], error);
         if (status == RONDE_OK)
             status = ronde_comm_recv_post(comm, in[k], LARGE, other, k, &posted[STREAMS + k], error);
@@ -262,7 +263,7 @@ static enum ronde_status stream_both_ways(const struct team_seat *seat, struct r
         status = tagged_wait(comm, posted[k], NULL, error);
         if (status == RONDE_OK)
             status = tagged_wait(comm, posted[STREAMS + k], &got, error);
-        (void)team_check(seat, tagged_holds(in[k], got.bytes, other, k),
+        (void)team_check(member, tagged_holds(in[k], got.bytes, other, k),
                          "what has streamed is wrong");
     }
     if (status == RONDE_OK)
@@ -288,15 +289,15 @@ static void a_kernel_that_refuses_to_read_is_done_without(void)
 }
 
 /* A child of a rank that has messages under way can neither use nor end them. */
-static enum ronde_status have_a_child(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status have_a_child(const struct team_member *member, struct ronde_error *error)
 {
     static unsigned char data[2][LARGE];
-    const uint32_t other = 1 - seat->join.rank;
+    const uint32_t other = 1 - member->join.rank;
     struct ronde_p2p *sends = NULL;
     struct ronde_p2p *receives = NULL;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = tagged_join(seat, &comm, error);
-    tagged_fill(data[0], LARGE, seat->join.rank, 3);
+    enum ronde_status status = tagged_join(member, &comm, error);
+    tagged_fill(data[0], LARGE, member->join.rank, 3);
     if (status == RONDE_OK)
         status = ronde_comm_send_post(comm, data[0], LARGE, other, 1, &sends, error);
     if (status == RONDE_OK)
@@ -319,11 +320,11 @@ static enum ronde_status have_a_child(const struct team_seat *seat, struct ronde
     }
     int state = -1;
     (void)waitpid(child, &state, 0);
-    (void)team_check(seat, WIFEXITED(state) && WEXITSTATUS(state) == 0, "a child was not refused");
+    (void)team_check(member, WIFEXITED(state) && WEXITSTATUS(state) == 0, "a child was not refused");
     status = tagged_wait(comm, sends, NULL, error);
     if (status == RONDE_OK)
         status = tagged_wait(comm, receives, NULL, error);
-    (void)team_check(seat, status != RONDE_OK || tagged_holds(data[1], LARGE, other, 3),
+    (void)team_check(member, status != RONDE_OK || tagged_holds(data[1], LARGE, other, 3),
                      "a message is wrong after a child was there");
     if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);

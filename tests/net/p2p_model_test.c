@@ -157,19 +157,19 @@ static enum ronde_status play(struct ronde_comm *comm, struct script *script, ui
 }
 
 /* In the order in which they were posted, receives of one source and tag must have got its messages in order. */
-static void check_script(const struct team_seat *seat, const struct script *script)
+static void check_script(const struct team_member *member, const struct script *script)
 {
     uint64_t seen[RANKS][TAGS];
     memset(seen, 0, sizeof seen);
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     for (uint32_t k = 0; k < script->count; k++) {
         const struct post *post = &script->posts[k];
         if (post->is_send)
             continue;
         const struct ronde_p2p_status *got = &post->got;
-        if (!team_check(seat, got->source < RANKS && got->tag == script->first_tag + post->tag,
+        if (!team_check(member, got->source < RANKS && got->tag == script->first_tag + post->tag,
                         "a tag is wrong") ||
-            !team_check(seat, post->source == RONDE_ANY_RANK || got->source == post->source,
+            !team_check(member, post->source == RONDE_ANY_RANK || got->source == post->source,
                         "a source is wrong"))
             return;
         const uint64_t order = seen[got->source][post->tag]++;
@@ -177,36 +177,36 @@ static void check_script(const struct team_seat *seat, const struct script *scri
         while (message->from != got->source || message->to != rank || message->tag != post->tag ||
                message->order != order)
             if (++message == script->messages + MESSAGES) {
-                (void)team_check(seat, false, "a message came twice");
+                (void)team_check(member, false, "a message came twice");
                 return;
             }
-        (void)team_check(seat,
+        (void)team_check(member,
                          got->bytes == message->bytes &&
                              tagged_holds(post->buffer, got->bytes, got->source, number_of(message)),
                          "a receive got another message than in the model");
     }
 }
 
-static enum ronde_status play_scripts(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status play_scripts(const struct team_member *member, struct ronde_error *error)
 {
     static struct script script;
     const uint64_t scripts = suite_is_sample() ? 2 : 6;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = tagged_join(seat, &comm, error);
+    enum ronde_status status = tagged_join(member, &comm, error);
     for (uint64_t k = 0; k < scripts && status == RONDE_OK; k++) {
         uint64_t common = 1000 + k;
-        uint64_t own = 77 + k * RANKS + seat->join.rank;
+        uint64_t own = 77 + k * RANKS + member->join.rank;
         draw_script(&script, &common);
         script.first_tag = UINT64_MAX - TAGS * (k + 1);
-        list_posts(&script, seat->join.rank, &own);
+        list_posts(&script, member->join.rank, &own);
         status = play(comm, &script, &own, error);
         if (status == RONDE_OK)
-            check_script(seat, &script);
+            check_script(member, &script);
         for (uint32_t p = 0; p < script.count; p++)
             ronde_mem_free(ronde_mem_default(), script.posts[p].buffer,
                            (size_t)script.posts[p].bytes + 1, 1);
     }
-    (void)team_check(seat, status != RONDE_OK || ronde_comm_p2p_pending(comm) == 0,
+    (void)team_check(member, status != RONDE_OK || ronde_comm_p2p_pending(comm) == 0,
                      "something is still pending");
     if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
@@ -252,14 +252,14 @@ static enum ronde_status go_round(struct ronde_comm *comm, unsigned char *data,
     return status == RONDE_OK ? ronde_comm_allgather(comm, NULL, 0, NULL, error) : status;
 }
 
-static enum ronde_status count_rounds(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status count_rounds(const struct team_member *member, struct ronde_error *error)
 {
     static unsigned char data[9 * 200000];
     uint64_t allocated = 0;
     const struct ronde_mem mem = {count_resize, &allocated};
     const struct ronde_comm_options options = team_options(TAGGED_SECONDS);
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = ronde_comm_join(&seat->join, &options, &mem, &comm, error);
+    enum ronde_status status = ronde_comm_join(&member->join, &options, &mem, &comm, error);
     for (uint32_t k = 0; k < 10 && status == RONDE_OK; k++)
         status = go_round(comm, data, error);
     const uint64_t before = allocated;
@@ -270,7 +270,7 @@ static enum ronde_status count_rounds(const struct team_seat *seat, struct ronde
     for (uint32_t k = 0; k < 50 && status == RONDE_OK; k++)
         status = go_round(comm, data, error);
     /* How many messages arrive before they are asked for differs by round; a round never has more than it posts. */
-    (void)team_check(seat, allocated - before <= 51 * gathers + 16,
+    (void)team_check(member, allocated - before <= 51 * gathers + 16,
                      "messages allocate memory in the steady state");
     ronde_comm_destroy(comm);
     return status;
@@ -314,16 +314,16 @@ static void *make_progress(void *self)
 }
 
 /* Sends a message round the ranks, many times; what this thread posts wakes the other one. */
-static enum ronde_status pass_on(struct sleeper *sleeper, const struct team_seat *seat,
+static enum ronde_status pass_on(struct sleeper *sleeper, const struct team_member *member,
                                  struct ronde_error *error)
 {
     static unsigned char data[50000];
-    const uint32_t ranks = seat->join.ranks;
-    const uint32_t next = (seat->join.rank + 1) % ranks;
-    const uint32_t before = (seat->join.rank + ranks - 1) % ranks;
+    const uint32_t ranks = member->join.ranks;
+    const uint32_t next = (member->join.rank + 1) % ranks;
+    const uint32_t before = (member->join.rank + ranks - 1) % ranks;
     for (uint32_t k = 0; k < 400; k++) {
         const uint64_t bytes = k % 2 == 0 ? 100 : sizeof data;
-        const bool sends = k / 2 % 2 == (seat->join.rank == 0 ? 0u : 1u);
+        const bool sends = k / 2 % 2 == (member->join.rank == 0 ? 0u : 1u);
         struct ronde_p2p *p2p = NULL;
         bool is_done = false;
         (void)pthread_mutex_lock(&sleeper->lock);
@@ -348,21 +348,22 @@ static enum ronde_status pass_on(struct sleeper *sleeper, const struct team_seat
     return RONDE_OK;
 }
 
-static enum ronde_status progress_by_thread(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status progress_by_thread(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     static struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t thread;
-    enum ronde_status status = tagged_join(seat, &sleeper.comm, error);
+    enum ronde_status status = tagged_join(member, &sleeper.comm, error);
     if (status == RONDE_OK && pthread_create(&thread, NULL, make_progress, &sleeper) != 0)
         return ronde_fail(error, RONDE_DEVICE, "no thread");
     if (status == RONDE_OK) {
-        status = pass_on(&sleeper, seat, error);
+        status = pass_on(&sleeper, member, error);
         (void)pthread_mutex_lock(&sleeper.lock);
         sleeper.is_over = true;
         (void)pthread_mutex_unlock(&sleeper.lock);
         ronde_comm_wake(sleeper.comm);
         (void)pthread_join(thread, NULL);
-        (void)team_check(seat, sleeper.status == RONDE_OK, sleeper.error.message);
+        (void)team_check(member, sleeper.status == RONDE_OK, sleeper.error.message);
     }
     if (status == RONDE_OK)
         status = ronde_comm_allgather(sleeper.comm, NULL, 0, NULL, error);

@@ -122,20 +122,20 @@ static struct large_how how_of(bool is_registered)
 }
 
 /* Rank 1 offers what it has and dies; the others may be reading it. */
-static enum ronde_status die_offering(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status die_offering(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct large large;
     enum ronde_status status =
-        large_open(seat, how_of(*(const bool *)seat->self), &options, &large, error);
+        large_open(member, how_of(*(const bool *)member->self), &options, &large, error);
     bool is_done = false;
     if (status == RONDE_OK)
-        status = large_run(seat, &large, error);
+        status = large_run(member, &large, error);
     if (status == RONDE_OK)
         status = ronde_comm_run(large.program, &large.launch, error);
     if (status == RONDE_OK)
         status = ronde_comm_test(large.program, &is_done, error);
-    if (status == RONDE_OK && seat->join.rank == 1)
+    if (status == RONDE_OK && member->join.rank == 1)
         raise(SIGKILL);
     while (status == RONDE_OK && !is_done)
         status = ronde_comm_test(large.program, &is_done, error);
@@ -178,38 +178,38 @@ static void store_note(void *self, const char *text)
 }
 
 /* Rank 2 may not read: the ranks of its host copy what is not registered, and go on to pull what is. */
-static enum ronde_status be_forbidden(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status be_forbidden(const struct team_member *member, struct ronde_error *error)
 {
     char note[256] = "";
     struct ronde_comm_options options = team_options(20);
     options.note = store_note;
     options.note_self = note;
-    if (seat->join.rank == 2 && !forbid_reading()) {
-        seat->result->number = 1;
+    if (member->join.rank == 2 && !forbid_reading()) {
+        member->result->number = 1;
         return RONDE_OK;
     }
     enum ronde_status status = RONDE_OK;
     for (int is_registered = 0; is_registered < 2 && status == RONDE_OK; is_registered++) {
-        struct team_seat again = *seat;
+        struct team_member again = *member;
         char token[32];
-        snprintf(token, sizeof token, "forbidden-%u-%d", seat->join.port, is_registered);
+        snprintf(token, sizeof token, "forbidden-%u-%d", member->join.port, is_registered);
         again.join.token = token;
         again.join.host = NULL;
         again.join.listener = 0;
         struct large large;
         status = large_open(&again, how_of(is_registered != 0), &options, &large, error);
         const bool is_pulled = large.launch.protocol == RONDE_PROTOCOL_PULL;
-        const bool is_elsewhere = team_ranks_per_host == 2 && seat->join.rank < 2;
-        (void)team_check(seat,
+        const bool is_elsewhere = team_ranks_per_host == 2 && member->join.rank < 2;
+        (void)team_check(member,
                          status != RONDE_OK || is_pulled == (is_registered != 0 || is_elsewhere),
                          "what the kernel refuses is not copied");
         if (status == RONDE_OK)
-            status = large_run(seat, &large, error);
+            status = large_run(member, &large, error);
         large_close(&large);
     }
     const uint32_t reporter = team_ranks_per_host == 2 ? 2 : 0;
-    (void)team_check(seat,
-                     seat->join.rank != reporter ||
+    (void)team_check(member,
+                     member->join.rank != reporter ||
                          strstr(note, "rank 2 cannot read the memory of"),
                      "no note was given");
     return status;
@@ -242,25 +242,25 @@ static size_t count_things(void)
 }
 
 /* Communicators are made and destroyed; the first makes what a process keeps to its end. */
-static enum ronde_status come_and_go(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_and_go(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     enum ronde_status status = RONDE_OK;
     size_t before = 0;
     for (int k = 0; k < 4 && status == RONDE_OK; k++) {
-        struct team_seat again = *seat;
+        struct team_member again = *member;
         struct large large;
         char token[32];
-        snprintf(token, sizeof token, "go-%u-%d", seat->join.port, k);
+        snprintf(token, sizeof token, "go-%u-%d", member->join.port, k);
         again.join.token = token;
         again.join.host = NULL;
         again.join.listener = 0;
         status = large_open(&again, how_of(k % 2 == 0), &options, &large, error);
         if (status == RONDE_OK)
-            status = large_run(seat, &large, error);
+            status = large_run(member, &large, error);
         large_close(&large);
         const size_t now = count_things();
-        (void)team_check(seat, k == 0 || now == before, "descriptors or mappings are left");
+        (void)team_check(member, k == 0 || now == before, "descriptors or mappings are left");
         before = now;
     }
     return status;
@@ -273,14 +273,14 @@ static void communicators_leave_nothing_open(void)
 }
 
 /* An all_gather of two blocks, the first of which rank 1 takes for longer than rank 0 has it. */
-static enum ronde_status misjudge(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status misjudge(const struct team_member *member, struct ronde_error *error)
 {
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     const struct ronde_comm_options options = team_options(20);
     const uint64_t counts[2] = {rank == 0 ? LARGE_COUNT - 1000 : LARGE_COUNT, LARGE_COUNT};
     struct large large;
     enum ronde_status status =
-        large_open(seat, how_of(*(const bool *)seat->self), &options, &large, error);
+        large_open(member, how_of(*(const bool *)member->self), &options, &large, error);
     ronde_comm_unload(large.program);
     ronde_schedule_destroy(large.schedule);
     large.program = NULL;

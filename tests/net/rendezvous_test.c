@@ -22,19 +22,19 @@ static struct team_result results[TEAM_MAX];
 #define STREAMS 1000u
 
 /* A member that does nothing but come, gather and go. */
-static enum ronde_status come(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come(const struct team_member *member, struct ronde_error *error)
 {
     /* 64 processes of one machine must be through in 2 s. */
-    const struct ronde_comm_options options = team_options(seat->self ? 20 : 2);
+    const struct ronde_comm_options options = team_options(member->self ? 20 : 2);
     struct ronde_control_channel *control = NULL;
     uint32_t all[TEAM_MAX] = {0};
     enum ronde_status status =
-        ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
-    const uint32_t mine = seat->join.rank * seat->join.rank;
+        ronde_control_create(&member->join, &options, ronde_mem_default(), &control, error);
+    const uint32_t mine = member->join.rank * member->join.rank;
     for (int round = 0; round < 3 && status == RONDE_OK; round++) {
         status = ronde_control_allgather(control, &mine, sizeof mine, all, error);
-        for (uint32_t rank = 0; rank < seat->join.ranks && status == RONDE_OK; rank++)
-            (void)team_check(seat, all[rank] == rank * rank, "a rank's bytes are wrong");
+        for (uint32_t rank = 0; rank < member->join.ranks && status == RONDE_OK; rank++)
+            (void)team_check(member, all[rank] == rank * rank, "a rank's bytes are wrong");
     }
     ronde_control_destroy(control);
     return status;
@@ -69,14 +69,15 @@ static void throw_at(const struct ronde_join *join, const void *data, size_t byt
 }
 
 /* Rank 1 first opens foreign connections, then joins as it should. */
-static enum ronde_status join_after_foreign(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status join_after_foreign(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(60);
     struct ronde_control_channel *control = NULL;
     uint64_t random = 7;
     options.note = count_note;
-    options.note_self = &seat->result->number;
-    for (uint32_t k = 0; seat->join.rank == 1 && k < STREAMS; k++) {
+    options.note_self = &member->result->number;
+    for (uint32_t k = 0; member->join.rank == 1 && k < STREAMS; k++) {
         unsigned char bytes[400];
         const size_t length = buffers_draw(&random) % sizeof bytes;
         for (size_t b = 0; b < length; b++)
@@ -85,10 +86,10 @@ static enum ronde_status join_after_foreign(const struct team_seat *seat, struct
         const uint64_t magic = RONDE_CONTROL_MAGIC;
         if (k % 4 == 0)
             memcpy(bytes, &magic, sizeof magic);
-        throw_at(&seat->join, bytes, length, k % 100 == 0);
+        throw_at(&member->join, bytes, length, k % 100 == 0);
     }
     const enum ronde_status status =
-        ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
+        ronde_control_create(&member->join, &options, ronde_mem_default(), &control, error);
     ronde_control_destroy(control);
     return status;
 }
@@ -101,18 +102,18 @@ static void a_thousand_random_streams_do_no_harm(void)
 }
 
 /* Connections that send nothing, more than rank 0 holds pending at once, while the others join. */
-static enum ronde_status come_among_the_silent(const struct team_seat *seat,
+static enum ronde_status come_among_the_silent(const struct team_member *member,
                                                struct ronde_error *error)
 {
     int silent[100];
     struct ronde_error unused = {0};
-    for (uint32_t k = 0; seat->join.rank == 1 && k < 100; k++) {
+    for (uint32_t k = 0; member->join.rank == 1 && k < 100; k++) {
         silent[k] = -1;
-        (void)ronde_socket_connect("127.0.0.1", seat->join.port, ronde_clock_ns() + 5e9, &silent[k],
-                                   &unused);
+        (void)ronde_socket_connect("127.0.0.1", member->join.port, ronde_clock_ns() + 5e9,
+                                   &silent[k], &unused);
     }
-    const enum ronde_status status = come(seat, error);
-    for (uint32_t k = 0; seat->join.rank == 1 && k < 100; k++)
+    const enum ronde_status status = come(member, error);
+    for (uint32_t k = 0; member->join.rank == 1 && k < 100; k++)
         if (silent[k] >= 0)
             close(silent[k]);
     return status;
@@ -134,11 +135,11 @@ enum mistake {
     MISTAKE_ABSENT
 };
 
-static enum ronde_status come_mistaken(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_mistaken(const struct team_member *member, struct ronde_error *error)
 {
-    const enum mistake mistake = *(const enum mistake *)seat->self;
+    const enum mistake mistake = *(const enum mistake *)member->self;
     struct ronde_comm_options options = team_options(1);
-    struct ronde_join join = seat->join;
+    struct ronde_join join = member->join;
     struct ronde_control_channel *control = NULL;
     if (join.rank == 1 && mistake == MISTAKE_ABSENT)
         return RONDE_OK;
@@ -154,7 +155,7 @@ static enum ronde_status come_mistaken(const struct team_seat *seat, struct rond
     }
     const enum ronde_status status =
         ronde_control_create(&join, &options, ronde_mem_default(), &control, error);
-    (void)team_check(seat, status != RONDE_OK && !control, "a mistake was not noticed");
+    (void)team_check(member, status != RONDE_OK && !control, "a mistake was not noticed");
     ronde_control_destroy(control);
     return status;
 }
@@ -201,22 +202,23 @@ static void an_absent_rank_is_named_to_all(void)
 }
 
 /* Rank 1 greets as a build of another version would. */
-static enum ronde_status greet_as_another(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status greet_as_another(const struct team_member *member,
+                                          struct ronde_error *error)
 {
-    const bool is_wire = *(const bool *)seat->self;
+    const bool is_wire = *(const bool *)member->self;
     struct ronde_comm_options options = team_options(10);
     struct ronde_control_channel *control = NULL;
     struct ronde_hello greeting;
-    if (seat->join.rank != 1)
-        return ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
+    if (member->join.rank != 1)
+        return ronde_control_create(&member->join, &options, ronde_mem_default(), &control, error);
     memset(&greeting, 0, sizeof greeting);
     greeting.magic = RONDE_CONTROL_MAGIC;
     greeting.wire = is_wire ? RONDE_CONTROL_VERSION + 1 : RONDE_CONTROL_VERSION;
     greeting.rank = 1;
-    greeting.ranks = seat->join.ranks;
+    greeting.ranks = member->join.ranks;
     snprintf(greeting.library, sizeof greeting.library, "%s", is_wire ? "0.1.0" : "99.0.1");
-    snprintf(greeting.token, sizeof greeting.token, "%s", seat->join.token);
-    throw_at(&seat->join, &greeting, sizeof greeting, false);
+    snprintf(greeting.token, sizeof greeting.token, "%s", member->join.token);
+    throw_at(&member->join, &greeting, sizeof greeting, false);
     return RONDE_REJECTED;
 }
 
@@ -234,24 +236,25 @@ static void another_version_is_named_with_both_numbers(void)
 }
 
 /* Rank 1 greets without a token, then with the beginning of the right one, and never as it should. */
-static enum ronde_status greet_without_token(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status greet_without_token(const struct team_member *member,
+                                             struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(1);
     struct ronde_control_channel *control = NULL;
     struct ronde_hello greeting;
     options.note = count_note;
-    options.note_self = &seat->result->number;
-    if (seat->join.rank != 1)
-        return ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
+    options.note_self = &member->result->number;
+    if (member->join.rank != 1)
+        return ronde_control_create(&member->join, &options, ronde_mem_default(), &control, error);
     memset(&greeting, 0, sizeof greeting);
     greeting.magic = RONDE_CONTROL_MAGIC;
     greeting.wire = RONDE_CONTROL_VERSION;
     greeting.rank = 1;
-    greeting.ranks = seat->join.ranks;
+    greeting.ranks = member->join.ranks;
     snprintf(greeting.library, sizeof greeting.library, "%s", RONDE_VERSION);
-    throw_at(&seat->join, &greeting, sizeof greeting, true);
-    greeting.token[0] = seat->join.token[0];
-    throw_at(&seat->join, &greeting, sizeof greeting, true);
+    throw_at(&member->join, &greeting, sizeof greeting, true);
+    greeting.token[0] = member->join.token[0];
+    throw_at(&member->join, &greeting, sizeof greeting, true);
     return RONDE_TIMEOUT;
 }
 
@@ -279,22 +282,22 @@ static void a_taken_port_is_an_error(void)
 }
 
 /* A server that is not ronde answers with something. */
-static enum ronde_status meet_another_service(const struct team_seat *seat,
+static enum ronde_status meet_another_service(const struct team_member *member,
                                               struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(10);
     struct ronde_control_channel *control = NULL;
     struct ronde_hello greeting;
     const double deadline_ns = ronde_clock_ns() + 2e10;
-    if (seat->join.rank == 1)
-        return ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
+    if (member->join.rank == 1)
+        return ronde_control_create(&member->join, &options, ronde_mem_default(), &control, error);
     int fd = -1;
     while (fd < 0 && ronde_clock_ns() < deadline_ns)
-        fd = ronde_socket_accept(seat->join.listener);
+        fd = ronde_socket_accept(member->join.listener);
     (void)ronde_socket_receive(fd, &greeting, sizeof greeting, deadline_ns);
     (void)ronde_socket_send(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28, deadline_ns);
     close(fd);
-    close(seat->join.listener);
+    close(member->join.listener);
     return RONDE_REJECTED;
 }
 

@@ -143,7 +143,7 @@ static struct ronde_launch make_launch(const struct run_target *target,
 }
 
 /* Notes whether a run left what host leaves. */
-static void note_difference(const struct team_seat *seat, const struct ronde_schedule *schedule,
+static void note_difference(const struct team_member *member, const struct ronde_schedule *schedule,
                             const struct buffers *actual, const struct buffers *expected)
 {
     const struct buffers_shape *shape = &actual->shape;
@@ -154,10 +154,10 @@ static void note_difference(const struct team_seat *seat, const struct ronde_sch
              ronde_collective_text(shape->collective), schedule->algorithm,
              (unsigned long long)shape->count, ronde_dtype_text(shape->dtype),
              ronde_op_text(shape->op), is_wrong ? difference : "");
-    (void)team_check(seat, !is_wrong, text);
+    (void)team_check(member, !is_wrong, text);
 }
 
-enum ronde_status run_case(const struct team_seat *seat, const struct run_target *target,
+enum ronde_status run_case(const struct team_member *member, const struct run_target *target,
                            const struct ronde_schedule *schedule, const struct run_case *given,
                            struct ronde_result *out_result, struct ronde_error *error)
 {
@@ -175,7 +175,7 @@ enum ronde_status run_case(const struct team_seat *seat, const struct run_target
         status = run_host(schedule, &expected, error);
     if (status == RONDE_OK) {
         adopt_others(&actual, &expected, target);
-        note_difference(seat, schedule, &actual, &expected);
+        note_difference(member, schedule, &actual, &expected);
     }
     buffers_destroy(&actual);
     buffers_destroy(&expected);
@@ -190,7 +190,7 @@ static uint32_t draw_depth(const struct ronde_schedule *schedule, uint64_t *rand
     return least + (uint32_t)draw(random, ronde_launch_depth(schedule, &open) - least + 1);
 }
 
-enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
+enum ronde_status run_random_on(const struct team_member *member, const struct run_target *target,
                                 const struct ronde_schedule *schedule, uint64_t *random,
                                 struct ronde_error *error)
 {
@@ -205,18 +205,18 @@ enum ronde_status run_random_on(const struct team_seat *seat, const struct run_t
     if (manner.is_contrary && shape->blocks == BUFFERS_ADJACENT)
         shape->in_place =
             ronde_collective_traits(shape->collective)->has_in_place && !shape->in_place;
-    const enum ronde_status status = run_case(seat, target, schedule, &drawn, &result, error);
-    seat->result->number += status == RONDE_OK && result.protocol >= RONDE_PROTOCOL_PULL;
+    const enum ronde_status status = run_case(member, target, schedule, &drawn, &result, error);
+    member->result->number += status == RONDE_OK && result.protocol >= RONDE_PROTOCOL_PULL;
     return status;
 }
 
-enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status run_random(const struct team_member *member, struct ronde_comm *comm,
                              struct ronde_comm_program *program,
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error)
 {
     const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm), 1};
-    return run_random_on(seat, &target, schedule, random, error);
+    return run_random_on(member, &target, schedule, random, error);
 }
 
 enum ronde_status run_compile(enum ronde_collective collective, const char *algorithm,
@@ -258,7 +258,7 @@ enum ronde_status run_launch(struct ronde_comm_program *program, const struct ro
 }
 
 /* Sums over a communicator, some times in a row. */
-enum ronde_status run_sums(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status run_sums(const struct team_member *member, struct ronde_comm *comm,
                            const char *algorithm, uint32_t times, struct ronde_error *error)
 {
     const uint32_t ranks = ronde_comm_ranks(comm);
@@ -272,7 +272,7 @@ enum ronde_status run_sums(const struct team_seat *seat, struct ronde_comm *comm
         struct run_sum sum;
         const struct ronde_launch launch = run_sum_launch(&sum, ronde_comm_rank(comm));
         status = run_launch(program, &launch, error);
-        (void)team_check(seat, status != RONDE_OK || sum.total == (float)(ranks * (ranks + 1) / 2),
+        (void)team_check(member, status != RONDE_OK || sum.total == (float)(ranks * (ranks + 1) / 2),
                          "a sum is wrong");
     }
     ronde_comm_unload(program);

@@ -15,9 +15,9 @@ struct ronde_schedule *run_draw_schedule(uint32_t ranks, uint64_t *random);
 /**
  * Runs a random launch of a loaded schedule (count, type, operator, placement, slot, blocks) and compares this rank's
  * whole memory with what host leaves there. Every rank must call it with the same random state. How messages travel is
- * random too; seat->result->number counts the launches in which this rank's were read or written in place.
+ * random too; member->result->number counts the launches in which this rank's were read or written in place.
  */
-enum ronde_status run_random(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status run_random(const struct team_member *member, struct ronde_comm *comm,
                              struct ronde_comm_program *program,
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error);
@@ -41,12 +41,12 @@ struct run_case {
 };
 
 /** Runs a launch and compares this rank's whole memory with what host leaves there. */
-enum ronde_status run_case(const struct team_seat *seat, const struct run_target *target,
+enum ronde_status run_case(const struct team_member *member, const struct run_target *target,
                            const struct ronde_schedule *schedule, const struct run_case *given,
                            struct ronde_result *out_result, struct ronde_error *error);
 
 /** The same as run_random of any such program. */
-enum ronde_status run_random_on(const struct team_seat *seat, const struct run_target *target,
+enum ronde_status run_random_on(const struct team_member *member, const struct run_target *target,
                                 const struct ronde_schedule *schedule, uint64_t *random,
                                 struct ronde_error *error);
 
@@ -71,7 +71,7 @@ enum ronde_status run_launch(struct ronde_comm_program *program, const struct ro
                              struct ronde_error *error);
 
 /** Loads an all_reduce and sums so many times, with checks. */
-enum ronde_status run_sums(const struct team_seat *seat, struct ronde_comm *comm,
+enum ronde_status run_sums(const struct team_member *member, struct ronde_comm *comm,
                            const char *algorithm, uint32_t times, struct ronde_error *error);
 
 #endif

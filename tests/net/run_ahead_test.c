@@ -34,7 +34,7 @@ struct part {
 };
 
 /* Joins; oversubscribed: with one processor for all ranks, whatever the machine has. */
-static enum ronde_status join(const struct team_seat *seat, const struct part *part,
+static enum ronde_status join(const struct team_member *member, const struct part *part,
                               struct ronde_comm **out_comm, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
@@ -43,16 +43,16 @@ static enum ronde_status join(const struct team_seat *seat, const struct part *p
         size_t first = 0;
         CPU_ZERO(&all);
         CPU_ZERO(&one);
-        (void)team_check(seat, sched_getaffinity(0, sizeof all, &all) == 0, "no affinity");
+        (void)team_check(member, sched_getaffinity(0, sizeof all, &all) == 0, "no affinity");
         while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &all))
             first++;
         CPU_SET(first, &one);
-        (void)team_check(seat, sched_setaffinity(0, sizeof one, &one) == 0, "cannot be bound");
+        (void)team_check(member, sched_setaffinity(0, sizeof one, &one) == 0, "cannot be bound");
     }
     const enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), out_comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), out_comm, error);
     if (status == RONDE_OK && part->is_oversubscribed)
-        (void)team_check(seat, ronde_comm_is_crowded(*out_comm),
+        (void)team_check(member, ronde_comm_is_oversubscribed(*out_comm),
                          "one processor is not oversubscribed");
     return status;
 }
@@ -98,8 +98,9 @@ static void close_broadcast(struct broadcast *broadcast)
 }
 
 /* Sends values of this run alone, and checks what was received. */
-static enum ronde_status broadcast_once(const struct team_seat *seat, struct broadcast *broadcast,
-                                        uint64_t count, float value, struct ronde_error *error)
+static enum ronde_status broadcast_once(const struct team_member *member,
+                                        struct broadcast *broadcast, uint64_t count, float value,
+                                        struct ronde_error *error)
 {
     const struct ronde_launch launch = {.count = count,
                                         .dtype = RONDE_FLOAT32,
@@ -107,34 +108,34 @@ static enum ronde_status broadcast_once(const struct team_seat *seat, struct bro
                                         .out = broadcast->out,
                                         .timeout_ns = UINT64_C(30000000000) * team_patience()};
     for (uint64_t i = 0; i < count; i++)
-        broadcast->data[i] = seat->join.rank == broadcast->root ? value + (float)(i % 100) : -1.0f;
+        broadcast->data[i] = member->join.rank == broadcast->root ? value + (float)(i % 100) : -1.0f;
     const enum ronde_status status = run_launch(broadcast->program, &launch, error);
     for (uint64_t i = 0; i < count && status == RONDE_OK; i++)
-        if (!team_check(seat, broadcast->data[i] == value + (float)(i % 100),
+        if (!team_check(member, broadcast->data[i] == value + (float)(i % 100),
                         "a block is another run's"))
             break;
     return status;
 }
 
 /* Rows of equal launches, eager and longer messages, two programs in turns: each change finds the others behind. */
-static enum ronde_status broadcast_rows(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status broadcast_rows(const struct team_member *member, struct ronde_error *error)
 {
     static const uint64_t counts[] = {1,    300, 1,           COPIED,          1024,  COPIED + 4,
                                       MOST, 7,   MOST_COPIED, MOST_COPIED + 1, COPIED};
     static struct broadcast broadcasts[2];
-    const struct part *part = seat->self;
+    const struct part *part = member->self;
     struct ronde_comm *comm = NULL;
     float value = 0;
-    enum ronde_status status = join(seat, part, &comm, error);
+    enum ronde_status status = join(member, part, &comm, error);
     if (status == RONDE_OK)
         status = open_broadcast(&broadcasts[0], comm, part->algorithm, 0, error);
     if (status == RONDE_OK)
         status = open_broadcast(&broadcasts[1], comm, part->algorithm, RANKS - 1, error);
     for (uint32_t row = 0; row < 2 * sizeof counts / sizeof counts[0]; row++)
         for (uint32_t k = 0; k < ROW && status == RONDE_OK; k++, value += 1.0f) {
-            if (k % RANKS == seat->join.rank)
+            if (k % RANKS == member->join.rank)
                 fall_behind();
-            status = broadcast_once(seat, &broadcasts[row % 2], counts[row / 2], value, error);
+            status = broadcast_once(member, &broadcasts[row % 2], counts[row / 2], value, error);
         }
     close_broadcast(&broadcasts[0]);
     close_broadcast(&broadcasts[1]);
@@ -165,11 +166,11 @@ static void rows_of_broadcasts_of_oversubscribed_ranks_stay_apart(void)
 }
 
 /* A row of sums at one root, to which all others only send: in slots, where they do not lie in registered memory. */
-static enum ronde_status add_rows(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status add_rows(const struct team_member *member, struct ronde_error *error)
 {
     static float in[COPIED], out[COPIED];
-    const struct part *part = seat->self;
-    const uint32_t rank = seat->join.rank;
+    const struct part *part = member->self;
+    const uint32_t rank = member->join.rank;
     void *const ins[RANKS] = {in, in, in, in}, *const outs[RANKS] = {out, out, out, out};
     const struct ronde_launch launch = {.count = part->count,
                                         .dtype = RONDE_FLOAT32,
@@ -180,7 +181,7 @@ static enum ronde_status add_rows(const struct team_seat *seat, struct ronde_err
     struct ronde_comm *comm = NULL;
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = join(seat, part, &comm, error);
+    enum ronde_status status = join(member, part, &comm, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_REDUCE, part->algorithm, RANKS, 0, &schedule, error);
     if (status == RONDE_OK)
@@ -192,7 +193,7 @@ static enum ronde_status add_rows(const struct team_seat *seat, struct ronde_err
             in[i] = (float)(k + rank + i);
         status = run_launch(program, &launch, error);
         for (uint64_t i = 0; i < part->count && rank == 0 && status == RONDE_OK; i++)
-            if (!team_check(seat, out[i] == (float)(RANKS * (k + i) + 6), "a sum is another run's"))
+            if (!team_check(member, out[i] == (float)(RANKS * (k + i) + 6), "a sum is another run's"))
                 break;
     }
     ronde_comm_unload(program);
@@ -218,25 +219,25 @@ static void rows_of_sums_at_one_root_are_each_their_own(void)
 enum deviation { DEVIATION_COUNT, DEVIATION_PROGRAM, DEVIATION_DEATH };
 
 /* A row that all agree about; then the last rank does something else, once, and goes on as if nothing had been. */
-static enum ronde_status deviate_once(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status deviate_once(const struct team_member *member, struct ronde_error *error)
 {
     static struct broadcast broadcast, other;
-    const struct part *part = seat->self;
+    const struct part *part = member->self;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status = join(seat, part, &comm, error);
+    enum ronde_status status = join(member, part, &comm, error);
     if (status == RONDE_OK)
         status = open_broadcast(&broadcast, comm, part->algorithm, 0, error);
     if (status == RONDE_OK)
         status = open_broadcast(&other, comm, "chain", RANKS - 1, error);
     for (uint32_t k = 0; k < ROW && status == RONDE_OK; k++)
-        status = broadcast_once(seat, &broadcast, part->count, (float)k, error);
-    if (status == RONDE_OK && seat->join.rank == RANKS - 1 && part->deviation == DEVIATION_DEATH)
+        status = broadcast_once(member, &broadcast, part->count, (float)k, error);
+    if (status == RONDE_OK && member->join.rank == RANKS - 1 && part->deviation == DEVIATION_DEATH)
         raise(SIGKILL);
-    if (status == RONDE_OK && seat->join.rank == RANKS - 1)
-        status = broadcast_once(seat, part->deviation == DEVIATION_PROGRAM ? &other : &broadcast,
+    if (status == RONDE_OK && member->join.rank == RANKS - 1)
+        status = broadcast_once(member, part->deviation == DEVIATION_PROGRAM ? &other : &broadcast,
                                 part->count + (part->deviation == DEVIATION_COUNT), 1.0f, error);
-    for (uint32_t k = 0; k < MORE_RUNS && status == RONDE_OK; k++, seat->result->number++)
-        status = broadcast_once(seat, &broadcast, part->count, (float)k, error);
+    for (uint32_t k = 0; k < MORE_RUNS && status == RONDE_OK; k++, member->result->number++)
+        status = broadcast_once(member, &broadcast, part->count, (float)k, error);
     close_broadcast(&broadcast);
     close_broadcast(&other);
     ronde_comm_destroy(comm);

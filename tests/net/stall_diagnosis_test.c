@@ -49,12 +49,12 @@ struct stage {
     float *data;
 };
 
-static enum ronde_status open_stage(const struct team_seat *seat, struct stage *out,
+static enum ronde_status open_stage(const struct team_member *member, struct stage *out,
                                     struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
-    const struct plot *plot = seat->self;
-    const uint32_t rank = seat->join.rank;
+    const struct plot *plot = member->self;
+    const uint32_t rank = member->join.rank;
     const pid_t mine = getpid();
     memset(out, 0, sizeof *out);
     out->data = calloc(2 * LONG_COUNT, sizeof *out->data);
@@ -65,7 +65,8 @@ static enum ronde_status open_stage(const struct team_seat *seat, struct stage *
     enum ronde_status status =
         run_compile(plot->collective, plot->algorithm, RANKS, plot->root, &out->schedule, error);
     if (status == RONDE_OK)
-        status = ronde_comm_join(&seat->join, &options, ronde_mem_default(), &out->comms[0], error);
+        status =
+            ronde_comm_join(&member->join, &options, ronde_mem_default(), &out->comms[0], error);
     if (status == RONDE_OK)
         status = ronde_comm_split(out->comms[0], 0, rank, &out->comms[1], error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++)
@@ -88,17 +89,17 @@ static void close_stage(struct stage *stage)
 }
 
 /* What the team shares: a rank's number means that its run is over. */
-static uint64_t *number_of(const struct team_seat *seat, uint32_t rank)
+static uint64_t *number_of(const struct team_member *member, uint32_t rank)
 {
-    return &(seat->result - seat->join.rank + rank)->number;
+    return &(member->result - member->join.rank + rank)->number;
 }
 
 /* Computes until the runs of all but the idle rank are over. */
-static void compute(const struct team_seat *seat)
+static void compute(const struct team_member *member)
 {
-    const struct plot *plot = seat->self;
+    const struct plot *plot = member->self;
     for (uint32_t rank = 0; rank < RANKS; rank++)
-        while (rank != plot->rank && __atomic_load_n(number_of(seat, rank), __ATOMIC_ACQUIRE) == 0)
+        while (rank != plot->rank && __atomic_load_n(number_of(member, rank), __ATOMIC_ACQUIRE) == 0)
             sched_yield();
 }
 
@@ -117,20 +118,20 @@ static enum ronde_status stop(const struct stage *stage, struct ronde_error *err
 }
 
 /* What the idle rank does meanwhile; in the end it receives the error. */
-static enum ronde_status idle(const struct team_seat *seat, struct stage *stage,
+static enum ronde_status idle(const struct team_member *member, struct stage *stage,
                               struct ronde_error *error)
 {
-    const struct plot *plot = seat->self;
+    const struct plot *plot = member->self;
     struct ronde_error ignored = {0};
     struct ronde_launch launch = stage->launch;
     enum ronde_status status = RONDE_OK;
     if (plot->idleness == IDLENESS_ELSEWHERE) {
         /* Without a limit: what ends it is that the others leave this communicator, too. */
         launch.timeout_ns = 0;
-        (void)team_check(seat, run_launch(stage->programs[1], &launch, &ignored) != RONDE_OK,
+        (void)team_check(member, run_launch(stage->programs[1], &launch, &ignored) != RONDE_OK,
                          "a run of one rank is over");
     } else if (plot->idleness == IDLENESS_COMPUTES) {
-        compute(seat);
+        compute(member);
     } else {
         status = stop(stage, error);
     }
@@ -138,34 +139,34 @@ static enum ronde_status idle(const struct team_seat *seat, struct stage *stage,
 }
 
 /* The others run. A rank that is done all the same computes until the others have the error; then one wakes the stopped. */
-static enum ronde_status run_into_it(const struct team_seat *seat, const struct stage *stage,
+static enum ronde_status run_into_it(const struct team_member *member, const struct stage *stage,
                                      struct ronde_error *error)
 {
-    const struct plot *plot = seat->self;
+    const struct plot *plot = member->self;
     struct ronde_error ignored = {0};
     enum ronde_status status = run_launch(stage->programs[0], &stage->launch, error);
-    __atomic_store_n(&seat->result->number, 1, __ATOMIC_RELEASE);
-    compute(seat);
+    __atomic_store_n(&member->result->number, 1, __ATOMIC_RELEASE);
+    compute(member);
     if (plot->idleness == IDLENESS_STOPS)
         (void)kill(stage->processes[plot->rank], SIGCONT);
     if (plot->idleness == IDLENESS_ELSEWHERE) {
         ronde_comm_abort(stage->comms[1]);
-        (void)team_check(seat,
+        (void)team_check(member,
                          ronde_comm_allgather(stage->comms[1], NULL, 0, NULL, &ignored) != RONDE_OK,
                          "what was called off goes on");
     }
     return status == RONDE_OK ? ronde_comm_allgather(stage->comms[0], NULL, 0, NULL, error) : status;
 }
 
-static enum ronde_status play(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status play(const struct team_member *member, struct ronde_error *error)
 {
-    const struct plot *plot = seat->self;
+    const struct plot *plot = member->self;
     struct stage stage;
-    enum ronde_status status = open_stage(seat, &stage, error);
-    (void)team_check(seat, status == RONDE_OK, "the stage does not stand");
+    enum ronde_status status = open_stage(member, &stage, error);
+    (void)team_check(member, status == RONDE_OK, "the stage does not stand");
     if (status == RONDE_OK)
-        status = seat->join.rank == plot->rank ? idle(seat, &stage, error)
-                                               : run_into_it(seat, &stage, error);
+        status = member->join.rank == plot->rank ? idle(member, &stage, error)
+                                                 : run_into_it(member, &stage, error);
     close_stage(&stage);
     return status;
 }

@@ -27,11 +27,11 @@ void tagged_over_all(void (*run)(void))
     team_ranks_per_host = 0;
 }
 
-enum ronde_status tagged_join(const struct team_seat *seat, struct ronde_comm **out_comm,
+enum ronde_status tagged_join(const struct team_member *member, struct ronde_comm **out_comm,
                               struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(TAGGED_SECONDS);
-    return ronde_comm_join(&seat->join, &options, ronde_mem_default(), out_comm, error);
+    return ronde_comm_join(&member->join, &options, ronde_mem_default(), out_comm, error);
 }
 
 /* The byte at a place of a message. */

@@ -15,7 +15,7 @@
 void tagged_over_all(void (*run)(void));
 
 /** Makes a member's communicator. */
-enum ronde_status tagged_join(const struct team_seat *seat, struct ronde_comm **out_comm,
+enum ronde_status tagged_join(const struct team_member *member, struct ronde_comm **out_comm,
                               struct ronde_error *error);
 
 /** Fills a buffer with what message `number` of a rank holds. */

@@ -18,13 +18,13 @@ uint32_t team_ranks_per_host = 0;
 /* A member's own, in its process. */
 static char host_id[16];
 
-static void be_member(const struct team_seat *seat, team_part part)
+static void be_member(const struct team_member *member, team_part part)
 {
     struct ronde_error error = {0};
     if (team_ranks_per_host > 0)
-        snprintf(host_id, sizeof host_id, "host %u", seat->join.rank / team_ranks_per_host);
-    seat->result->status = part(seat, &error);
-    snprintf(seat->result->message, sizeof seat->result->message, "%s", error.message);
+        snprintf(host_id, sizeof host_id, "host %u", member->join.rank / team_ranks_per_host);
+    member->result->status = part(member, &error);
+    snprintf(member->result->message, sizeof member->result->message, "%s", error.message);
     /* Through exit, so that a sanitizer can report leaks. */
     exit(0);
 }
@@ -54,17 +54,17 @@ bool team_run(uint32_t ranks, team_part part, const void *self, struct team_resu
     const uint16_t port = ronde_socket_port(listener);
     fflush(NULL);
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        const struct team_seat seat = {{"127.0.0.1", port, rank == 0 ? listener : 0, "team", rank,
-                                        ranks},
-                                       &shared[rank],
-                                       self};
+        const struct team_member member = {{"127.0.0.1", port, rank == 0 ? listener : 0, "team",
+                                            rank, ranks},
+                                           &shared[rank],
+                                           self};
         shared[rank].exit_code = -1;
         children[rank] = fork();
         if (children[rank] != 0)
             continue;
         if (rank > 0)
             close(listener);
-        be_member(&seat, part);
+        be_member(&member, part);
     }
     close(listener);
     await_members(children, ranks, shared);
@@ -73,9 +73,9 @@ bool team_run(uint32_t ranks, team_part part, const void *self, struct team_resu
     return true;
 }
 
-bool team_check(const struct team_seat *seat, bool condition, const char *text)
+bool team_check(const struct team_member *member, bool condition, const char *text)
 {
-    struct team_result *result = seat->result;
+    struct team_result *result = member->result;
     if (condition) {
         result->checks++;
         return true;

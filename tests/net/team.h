@@ -32,20 +32,20 @@ struct team_result {
 };
 
 /** A member in its own process. */
-struct team_seat {
+struct team_member {
     struct ronde_join join;     /**< how it joins the others */
     struct team_result *result; /**< shared with the test */
     const void *self;           /**< the part's own */
 };
 
 /** What a member does; the status and the error become its result. */
-typedef enum ronde_status (*team_part)(const struct team_seat *seat, struct ronde_error *error);
+typedef enum ronde_status (*team_part)(const struct team_member *member, struct ronde_error *error);
 
 /** Forks `ranks` members that meet at 127.0.0.1, waits for all, fills `results`. False if the system refuses. */
 bool team_run(uint32_t ranks, team_part part, const void *self, struct team_result *results);
 
 /** Notes a condition of a child; false if it does not hold. */
-bool team_check(const struct team_seat *seat, bool condition, const char *text);
+bool team_check(const struct team_member *member, bool condition, const char *text);
 
 /** Asserts that every member ended by itself, without failed conditions, with this status. */
 void team_expect(const struct team_result *results, uint32_t ranks, enum ronde_status status);

@@ -18,13 +18,13 @@ struct remote_ends {
     struct ronde_comm *comm[2];
 };
 
-static enum ronde_status make_remote_ends(const struct team_seat *seat, struct remote_ends *out,
+static enum ronde_status make_remote_ends(const struct team_member *member, struct remote_ends *out,
                                           struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     out->comm[1] = NULL;
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &out->comm[0], error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &out->comm[0], error);
     if (status == RONDE_OK)
         status = ronde_comm_split(out->comm[0], 0, 0, &out->comm[1], error);
     return status;
@@ -39,7 +39,7 @@ static void part_remote_ends(const struct remote_ends *remote_ends)
 /* What one thread does with its communicator. Each notes results of its own, which are then added up. */
 struct worker {
     pthread_t thread;
-    struct team_seat seat;
+    struct team_member member;
     struct team_result result;
     struct ronde_comm *comm;
     const char *algorithm;
@@ -50,21 +50,21 @@ struct worker {
 static void *work(void *self)
 {
     struct worker *worker = self;
-    worker->status = run_sums(&worker->seat, worker->comm, worker->algorithm, 200, &worker->error);
+    worker->status = run_sums(&worker->member, worker->comm, worker->algorithm, 200, &worker->error);
     return NULL;
 }
 
-static enum ronde_status drive_by_two_threads(const struct team_seat *seat,
+static enum ronde_status drive_by_two_threads(const struct team_member *member,
                                               struct ronde_error *error)
 {
     static const char *const algorithms[2] = {"ring", "tree"};
     struct worker workers[2];
     struct remote_ends remote_ends;
-    enum ronde_status status = make_remote_ends(seat, &remote_ends, error);
+    enum ronde_status status = make_remote_ends(member, &remote_ends, error);
     memset(workers, 0, sizeof workers);
     for (int k = 0; k < 2 && status == RONDE_OK; k++) {
-        workers[k].seat = *seat;
-        workers[k].seat.result = &workers[k].result;
+        workers[k].member = *member;
+        workers[k].member.result = &workers[k].result;
         workers[k].comm = remote_ends.comm[k];
         workers[k].algorithm = algorithms[k];
         if (pthread_create(&workers[k].thread, NULL, work, &workers[k]) != 0)
@@ -72,9 +72,9 @@ static enum ronde_status drive_by_two_threads(const struct team_seat *seat,
     }
     for (int k = 0; k < 2 && status == RONDE_OK; k++) {
         (void)pthread_join(workers[k].thread, NULL);
-        seat->result->checks += workers[k].result.checks;
-        (void)team_check(seat, workers[k].result.failures == 0, workers[k].result.failure);
-        (void)team_check(seat, workers[k].status == RONDE_OK, workers[k].error.message);
+        member->result->checks += workers[k].result.checks;
+        (void)team_check(member, workers[k].result.failures == 0, workers[k].result.failure);
+        (void)team_check(member, workers[k].status == RONDE_OK, workers[k].error.message);
     }
     part_remote_ends(&remote_ends);
     return status;
@@ -120,14 +120,14 @@ static void drop_sum(struct started *run)
 }
 
 /* Both runs are under way before either is waited for; ranks begin and end them in different orders. */
-static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status take_turns(const struct team_member *member, struct ronde_error *error)
 {
     struct started runs[2];
     struct remote_ends remote_ends;
     struct ronde_result result;
-    const uint32_t rank = seat->join.rank;
+    const uint32_t rank = member->join.rank;
     memset(runs, 0, sizeof runs);
-    enum ronde_status status = make_remote_ends(seat, &remote_ends, error);
+    enum ronde_status status = make_remote_ends(member, &remote_ends, error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++)
         status = load_sum(&runs[k], remote_ends.comm[k], "ring", error);
     for (uint32_t round = 0; round < 50 && status == RONDE_OK; round++) {
@@ -138,7 +138,7 @@ static enum ronde_status take_turns(const struct team_seat *seat, struct ronde_e
                 status = ronde_comm_test(runs[k].program, &runs[k].is_done, error);
         for (int k = 0; k < 2 && status == RONDE_OK; k++) {
             status = ronde_comm_wait(runs[k].program, &result, error);
-            (void)team_check(seat, runs[k].sum.total == RANKS * (RANKS + 1) / 2, "a sum is wrong");
+            (void)team_check(member, runs[k].sum.total == RANKS * (RANKS + 1) / 2, "a sum is wrong");
         }
     }
     for (int k = 0; k < 2; k++)
@@ -162,7 +162,7 @@ static void *call_off(void *comm)
 }
 
 /* Rank 1 waits in a run that rank 2 never begins; another of its threads calls it off. */
-static enum ronde_status wait_for_nobody(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status wait_for_nobody(const struct team_member *member, struct ronde_error *error)
 {
     const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
@@ -171,14 +171,14 @@ static enum ronde_status wait_for_nobody(const struct team_seat *seat, struct ro
     pthread_t thread;
     memset(&run, 0, sizeof run);
     enum ronde_status status =
-        ronde_comm_join(&seat->join, &options, ronde_mem_default(), &comm, error);
+        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
     if (status == RONDE_OK)
         status = load_sum(&run, comm, "ring", error);
-    if (status == RONDE_OK && seat->join.rank == 2)
+    if (status == RONDE_OK && member->join.rank == 2)
         status = ronde_comm_allgather(comm, NULL, 0, NULL, error);
     else if (status == RONDE_OK)
-        status = start_sum(&run, seat->join.rank, error);
-    const bool has_thread = status == RONDE_OK && seat->join.rank == 1 &&
+        status = start_sum(&run, member->join.rank, error);
+    const bool has_thread = status == RONDE_OK && member->join.rank == 1 &&
                             pthread_create(&thread, NULL, call_off, comm) == 0;
     if (status == RONDE_OK)
         status = ronde_comm_wait(run.program, &result, error);

@@ -260,7 +260,7 @@ static enum ronde_status enter(const char *answers, uint32_t *out_rank, uint32_t
         (void)poll(&one, 1, -1);
         _exit(0);
     }
-    const enum ronde_status status = ronde_pmi_enter(place, "3", &fd, out_rank, out_ranks, error);
+    const enum ronde_status status = ronde_pmi_connect(place, "3", &fd, out_rank, out_ranks, error);
     if (status == RONDE_OK)
         close(fd);
     close(listener);
@@ -300,7 +300,7 @@ static void a_port_that_is_none_is_refused(void)
         uint32_t rank = 0, ranks = 0;
         int fd = -1;
         struct ronde_error error = {0};
-        CU_ASSERT_EQUAL(ronde_pmi_enter(bad[k], "0", &fd, &rank, &ranks, &error),
+        CU_ASSERT_EQUAL(ronde_pmi_connect(bad[k], "0", &fd, &rank, &ranks, &error),
                         RONDE_BAD_ARGUMENT);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "is not HOST:PORT"));
     }

@@ -57,14 +57,14 @@ static struct ronde_score score_of(struct made *made, enum ronde_source source, 
 
 static void lines_in_logarithms_meet_where_they_meet(void)
 {
-    static const double meetings[] = {1500.0, 9000.0, 65536.0 * 1.1, 200000.0};
-    for (size_t i = 0; i < sizeof meetings / sizeof meetings[0]; i++) {
+    static const double crossings[] = {1500.0, 9000.0, 65536.0 * 1.1, 200000.0};
+    for (size_t i = 0; i < sizeof crossings / sizeof crossings[0]; i++) {
         struct made made;
-        make(&made, meetings[i], meetings[i] * 1.2);
+        make(&made, crossings[i], crossings[i] * 1.2);
         const struct ronde_score score = score_of(&made, RONDE_SOURCE_SIMGRID, 0, 1);
         CU_ASSERT_EQUAL(score.crossings, 1);
-        CU_ASSERT_DOUBLE_EQUAL(score.first.measured_bytes, meetings[i], 1e-9 * meetings[i]);
-        CU_ASSERT_DOUBLE_EQUAL(score.first.predicted_bytes, 1.2 * meetings[i], 1e-9 * meetings[i]);
+        CU_ASSERT_DOUBLE_EQUAL(score.first.measured_bytes, crossings[i], 1e-9 * crossings[i]);
+        CU_ASSERT_DOUBLE_EQUAL(score.first.predicted_bytes, 1.2 * crossings[i], 1e-9 * crossings[i]);
         CU_ASSERT_DOUBLE_EQUAL(score.first.factor, 1.2, 1e-9);
         CU_ASSERT_EQUAL(score.close, 1);
     }
@@ -111,7 +111,7 @@ static void no_crossover_and_the_wrong_one_are_misses(void)
 }
 
 /* Sizes that noise leaves open lie inside a bracket; the sign of the difference still says where. */
-static void the_meeting_lies_inside_a_wide_bracket(void)
+static void the_crossover_lies_inside_a_wide_bracket(void)
 {
     struct made made;
     make(&made, 20000.0, 20000.0);
@@ -147,7 +147,7 @@ static void a_missing_time_meets_nothing(void)
     const double first[] = {0, 1}, second[] = {1, 2};
     const struct ronde_duel duel = {bytes, first, second, NULL, 2};
     const struct ronde_crossover bracket = {8, 32, 0.0, 0.0, true};
-    CU_ASSERT_EQUAL(ronde_duel_meeting(&duel, &bracket), 0.0);
+    CU_ASSERT_EQUAL(ronde_duel_crossover_bytes(&duel, &bracket), 0.0);
 }
 
 int main(void)
@@ -156,7 +156,7 @@ int main(void)
         {"lines_in_logarithms_meet_where_they_meet", lines_in_logarithms_meet_where_they_meet},
         {"a_crossover_is_close_within_a_factor", a_crossover_is_close_within_a_factor},
         {"no_crossover_and_the_wrong_one_are_misses", no_crossover_and_the_wrong_one_are_misses},
-        {"the_meeting_lies_inside_a_wide_bracket", the_meeting_lies_inside_a_wide_bracket},
+        {"the_crossover_lies_inside_a_wide_bracket", the_crossover_lies_inside_a_wide_bracket},
         {"the_sum_is_over_all_pairs", the_sum_is_over_all_pairs},
         {"a_missing_time_meets_nothing", a_missing_time_meets_nothing},
     };

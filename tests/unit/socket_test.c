@@ -27,13 +27,13 @@ static double soon(void)
 /* Both ends of a connection over the loopback. */
 struct connection {
     int listener;
-    int near;
-    int far;
+    int client;
+    int accepted;
 };
 
 static void close_connection(struct connection *connection)
 {
-    const int fds[] = {connection->listener, connection->near, connection->far};
+    const int fds[] = {connection->listener, connection->client, connection->accepted};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -46,12 +46,12 @@ static bool open_connection(struct connection *connection, const char *host)
     *connection = (struct connection){-1, -1, -1};
     if (ronde_socket_listen("127.0.0.1", 0, &connection->listener, &error) == RONDE_OK &&
         ronde_socket_connect(host, ronde_socket_port(connection->listener), soon(),
-                             &connection->near, &error) == RONDE_OK)
-        connection->far = ronde_socket_accept(connection->listener);
-    CU_ASSERT(connection->far >= 0);
-    if (connection->far < 0)
+                             &connection->client, &error) == RONDE_OK)
+        connection->accepted = ronde_socket_accept(connection->listener);
+    CU_ASSERT(connection->accepted >= 0);
+    if (connection->accepted < 0)
         suite_note("%s", error.message);
-    return connection->far >= 0;
+    return connection->accepted >= 0;
 }
 
 static void bytes_arrive_in_order(void)
@@ -59,16 +59,16 @@ static void bytes_arrive_in_order(void)
     struct connection connection;
     char text[6] = "";
     if (open_connection(&connection, "127.0.0.1")) {
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.near, "hel", 3, soon()), RONDE_OK);
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.near, "lo", 3, soon()), RONDE_OK);
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.far, text, 6, soon()), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.client, "hel", 3, soon()), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.client, "lo", 3, soon()), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.accepted, text, 6, soon()), RONDE_OK);
         CU_ASSERT_STRING_EQUAL(text, "hello");
         /* The other way, and nothing at all. */
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.far, "!", 1, soon()), RONDE_OK);
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.near, text, 1, soon()), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.accepted, "!", 1, soon()), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.client, text, 1, soon()), RONDE_OK);
         CU_ASSERT_EQUAL(text[0], '!');
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.far, NULL, 0, OVER_NS), RONDE_OK);
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.near, NULL, 0, OVER_NS), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.accepted, NULL, 0, OVER_NS), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.client, NULL, 0, OVER_NS), RONDE_OK);
     }
     close_connection(&connection);
 }
@@ -78,16 +78,16 @@ static void waits_end_at_their_deadline(void)
     struct connection connection;
     char byte;
     if (open_connection(&connection, "127.0.0.1")) {
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.far, &byte, 1, OVER_NS), RONDE_TIMEOUT);
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.accepted, &byte, 1, OVER_NS), RONDE_TIMEOUT);
         /* Half of what is wanted is not enough. */
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.near, "x", 1, soon()), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.client, "x", 1, soon()), RONDE_OK);
         char two[2];
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.far, two, 2, OVER_NS), RONDE_TIMEOUT);
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.accepted, two, 2, OVER_NS), RONDE_TIMEOUT);
         /* What nobody takes fills the buffers of the system. */
         const size_t bytes = (size_t)64 << 20;
         char *many = calloc(bytes, 1);
         CU_ASSERT_PTR_NOT_NULL_FATAL(many);
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.near, many, bytes, OVER_NS), RONDE_TIMEOUT);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.client, many, bytes, OVER_NS), RONDE_TIMEOUT);
         free(many);
     }
     close_connection(&connection);
@@ -98,12 +98,12 @@ static void an_end_that_closed_is_io(void)
     struct connection connection;
     char two[2];
     if (open_connection(&connection, "127.0.0.1")) {
-        CU_ASSERT_EQUAL(ronde_socket_send(connection.near, "x", 1, soon()), RONDE_OK);
-        close(connection.near);
-        connection.near = -1;
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.far, two, 2, soon()), RONDE_IO);
+        CU_ASSERT_EQUAL(ronde_socket_send(connection.client, "x", 1, soon()), RONDE_OK);
+        close(connection.client);
+        connection.client = -1;
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.accepted, two, 2, soon()), RONDE_IO);
         CU_ASSERT_EQUAL(two[0], 'x');
-        CU_ASSERT_EQUAL(ronde_socket_receive(connection.far, two, 1, soon()), RONDE_IO);
+        CU_ASSERT_EQUAL(ronde_socket_receive(connection.accepted, two, 1, soon()), RONDE_IO);
     }
     close_connection(&connection);
     CU_ASSERT_EQUAL(ronde_socket_send(-1, "x", 1, soon()), RONDE_IO);
@@ -115,12 +115,13 @@ static void addresses_are_told_without_port(void)
     struct connection connection;
     char text[RONDE_ADDRESS_BYTES];
     if (open_connection(&connection, "127.0.0.1")) {
-        ronde_socket_host(connection.near, true, text);
+        ronde_socket_host(connection.client, true, text);
         CU_ASSERT_STRING_EQUAL(text, "127.0.0.1");
-        ronde_socket_host(connection.far, false, text);
+        ronde_socket_host(connection.accepted, false, text);
         CU_ASSERT_STRING_EQUAL(text, "127.0.0.1");
-        CU_ASSERT_NOT_EQUAL(ronde_socket_port(connection.near), 0);
-        CU_ASSERT_EQUAL(ronde_socket_port(connection.far), ronde_socket_port(connection.listener));
+        CU_ASSERT_NOT_EQUAL(ronde_socket_port(connection.client), 0);
+        CU_ASSERT_EQUAL(ronde_socket_port(connection.accepted),
+                        ronde_socket_port(connection.listener));
         /* A listener has no other side. */
         ronde_socket_host(connection.listener, true, text);
         CU_ASSERT_STRING_EQUAL(text, "an unknown address");
@@ -133,18 +134,18 @@ static void addresses_are_told_without_port(void)
 
 static void a_listener_everywhere_tells_addresses_of_version_4_as_such(void)
 {
-    int listener = -1, near = -1;
+    int listener = -1, client = -1;
     char text[RONDE_ADDRESS_BYTES];
     CU_ASSERT_EQUAL_FATAL(ronde_socket_listen(NULL, 0, &listener, NULL), RONDE_OK);
     const uint16_t port = ronde_socket_port(listener);
-    CU_ASSERT_EQUAL_FATAL(ronde_socket_connect("127.0.0.1", port, soon(), &near, NULL), RONDE_OK);
-    const int far = ronde_socket_accept(listener);
-    CU_ASSERT_FATAL(far >= 0);
-    ronde_socket_host(far, true, text);
+    CU_ASSERT_EQUAL_FATAL(ronde_socket_connect("127.0.0.1", port, soon(), &client, NULL), RONDE_OK);
+    const int accepted = ronde_socket_accept(listener);
+    CU_ASSERT_FATAL(accepted >= 0);
+    ronde_socket_host(accepted, true, text);
     CU_ASSERT_STRING_EQUAL(text, "127.0.0.1");
     CU_ASSERT_TRUE(ronde_socket_is_loopback(text));
-    close(far);
-    close(near);
+    close(accepted);
+    close(client);
     close(listener);
 }
 
@@ -152,7 +153,7 @@ static void sockets_do_not_block_and_are_closed_on_exec(void)
 {
     struct connection connection;
     if (open_connection(&connection, "127.0.0.1")) {
-        const int fds[] = {connection.listener, connection.near, connection.far};
+        const int fds[] = {connection.listener, connection.client, connection.accepted};
         for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
             CU_ASSERT(fcntl(fds[i], F_GETFL) & O_NONBLOCK);
             CU_ASSERT(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);

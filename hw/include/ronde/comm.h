@@ -139,7 +139,7 @@ RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
 RONDE_API uint32_t ronde_comm_processors(const struct ronde_comm *comm);
 
 /** Whether this machine has more ranks of the communicator than processors that they may use. */
-RONDE_API bool ronde_comm_is_crowded(const struct ronde_comm *comm);
+RONDE_API bool ronde_comm_is_oversubscribed(const struct ronde_comm *comm);
 
 /** How the messages travel: PROC where all ranks are on one host, UCX where each has its own, else HYBRID. */
 RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm);

@@ -40,7 +40,7 @@ RONDE_API void ronde_target_close(struct ronde_target *target);
 RONDE_API bool ronde_target_moves_data(const struct ronde_target *target);
 
 /** Whether ranks have to take turns on the target's cores; never where cores do not apply. */
-RONDE_API bool ronde_target_is_crowded(const struct ronde_target *target, uint32_t ranks);
+RONDE_API bool ronde_target_is_oversubscribed(const struct ronde_target *target, uint32_t ranks);
 
 /** A schedule loaded on a target. */
 struct ronde_benchmark {

@@ -33,8 +33,8 @@ struct ronde_score {
  * Where two algorithms take equally long, bytes: between the two sizes of the bracket where the sign of their difference
  * changes, the logarithm of their ratio is taken as linear in the logarithm of the size. 0 where a time is missing.
  */
-RONDE_API double ronde_duel_meeting(const struct ronde_duel *duel,
-                                    const struct ronde_crossover *bracket);
+RONDE_API double ronde_duel_crossover_bytes(const struct ronde_duel *duel,
+                                            const struct ronde_crossover *bracket);
 
 /**
  * A measured crossover of two algorithms beside the predicted one that is nearest to it and goes the same way; `measured` and

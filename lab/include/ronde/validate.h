@@ -100,7 +100,7 @@ struct ronde_duel {
     size_t count;            /**< sizes */
 };
 
-/** A change of winner between two neighbouring decided sizes. ronde_duel_meeting (score.h) says where between them. */
+/** A change of winner between two neighbouring decided sizes. Where between: ronde_duel_crossover_bytes (score.h). */
 struct ronde_crossover {
     uint64_t below_bytes;  /**< largest decided size before the change */
     uint64_t above_bytes;  /**< smallest decided size after it */

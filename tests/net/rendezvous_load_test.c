@@ -37,39 +37,40 @@ static void count_note(void *self, const char *text)
 }
 
 /* Comes, gathers and goes. */
-static enum ronde_status come(const struct team_seat *seat, uint64_t seconds,
+static enum ronde_status come(const struct team_member *member, uint64_t seconds,
                               struct ronde_error *error)
 {
     struct ronde_comm_options options = team_options(seconds);
     struct ronde_control_channel *control = NULL;
     uint32_t all[TEAM_MAX] = {0};
     options.note = count_note;
-    options.note_self = &seat->result->number;
+    options.note_self = &member->result->number;
     enum ronde_status status =
-        ronde_control_create(&seat->join, &options, ronde_mem_default(), &control, error);
+        ronde_control_create(&member->join, &options, ronde_mem_default(), &control, error);
     if (status == RONDE_OK)
-        status = ronde_control_allgather(control, &seat->join.rank, sizeof(uint32_t), all, error);
-    for (uint32_t rank = 0; rank < seat->join.ranks && status == RONDE_OK; rank++)
-        (void)team_check(seat, all[rank] == rank, "a rank's bytes are wrong");
+        status = ronde_control_allgather(control, &member->join.rank, sizeof(uint32_t), all, error);
+    for (uint32_t rank = 0; rank < member->join.ranks && status == RONDE_OK; rank++)
+        (void)team_check(member, all[rank] == rank, "a rank's bytes are wrong");
     ronde_control_destroy(control);
     return status;
 }
 
-static int connect_to(const struct team_seat *seat)
+static int connect_to(const struct team_member *member)
 {
     struct ronde_error unused = {0};
     int fd = -1;
-    (void)ronde_socket_connect("127.0.0.1", seat->join.port, ronde_clock_ns() + 1e10, &fd, &unused);
+    (void)ronde_socket_connect("127.0.0.1", member->join.port, ronde_clock_ns() + 1e10, &fd,
+                               &unused);
     return fd;
 }
 
 /* Never returns: a byte on each connection, then a little wait; dropped connections are opened again. */
-static void drip(const struct team_seat *seat, const int *ready)
+static void drip(const struct team_member *member, const int *ready)
 {
     int foreign[FOREIGN];
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (uint32_t k = 0; k < FOREIGN; k++)
-        foreign[k] = connect_to(seat);
+        foreign[k] = connect_to(member);
     (void)!write(ready[1], "", 1);
     while (true) {
         for (uint32_t k = 0; k < FOREIGN; k++) {
@@ -77,25 +78,26 @@ static void drip(const struct team_seat *seat, const int *ready)
                 continue;
             if (foreign[k] >= 0)
                 close(foreign[k]);
-            foreign[k] = connect_to(seat);
+            foreign[k] = connect_to(member);
         }
         (void)poll(NULL, 0, 20);
     }
 }
 
 /* Rank 1 joins once its foreign connections are open; the others at any time. */
-static enum ronde_status come_among_dripping(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_among_dripping(const struct team_member *member,
+                                             struct ronde_error *error)
 {
     pid_t foreign_process = 0;
     int ready[2] = {-1, -1};
     char sign;
-    if (seat->join.rank == 1 && pipe(ready) == 0)
+    if (member->join.rank == 1 && pipe(ready) == 0)
         foreign_process = fork();
-    if (seat->join.rank == 1 && foreign_process == 0)
-        drip(seat, ready);
+    if (member->join.rank == 1 && foreign_process == 0)
+        drip(member, ready);
     if (foreign_process > 0)
-        (void)team_check(seat, read(ready[0], &sign, 1) == 1, "no strangers");
-    const enum ronde_status status = come(seat, 20, error);
+        (void)team_check(member, read(ready[0], &sign, 1) == 1, "no foreign connections");
+    const enum ronde_status status = come(member, 20, error);
     if (foreign_process > 0) {
         (void)kill(foreign_process, SIGKILL);
         (void)waitpid(foreign_process, NULL, 0);
@@ -113,19 +115,20 @@ static void foreign_connections_that_drip_delay_no_rank(void)
 }
 
 /* Rank 1 first pours a million bytes into the door, as fast as they go. */
-static enum ronde_status come_after_a_flood(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_after_a_flood(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     static unsigned char bytes[1000000];
     uint64_t random = 3;
-    for (size_t k = 0; seat->join.rank == 1 && k < sizeof bytes; k++)
+    for (size_t k = 0; member->join.rank == 1 && k < sizeof bytes; k++)
         bytes[k] = (unsigned char)buffers_draw(&random);
-    if (seat->join.rank == 1) {
-        const int fd = connect_to(seat);
+    if (member->join.rank == 1) {
+        const int fd = connect_to(member);
         /* Rank 0 hangs up after a few; how many of the others the system takes is its own choice. */
         (void)ronde_socket_send(fd, bytes, sizeof bytes, ronde_clock_ns() + 1e10);
         close(fd);
     }
-    return come(seat, 20, error);
+    return come(member, 20, error);
 }
 
 static void a_million_bytes_do_no_harm(void)
@@ -147,12 +150,12 @@ static bool allow_files(unsigned more)
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-static enum ronde_status come_to_a_small_room(const struct team_seat *seat,
+static enum ronde_status come_to_a_small_room(const struct team_member *member,
                                               struct ronde_error *error)
 {
-    if (seat->join.rank == 0)
-        (void)team_check(seat, allow_files(FILES), "the limit stays");
-    return come(seat, 20, error);
+    if (member->join.rank == 0)
+        (void)team_check(member, allow_files(FILES), "the limit stays");
+    return come(member, 20, error);
 }
 
 static void more_ranks_than_files_is_an_error_that_names_the_limit(void)
@@ -167,15 +170,16 @@ static void more_ranks_than_files_is_an_error_that_names_the_limit(void)
 }
 
 /* Silent foreign connections take all descriptors that rank 0 has left. */
-static enum ronde_status join_with_few_files(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status join_with_few_files(const struct team_member *member,
+                                             struct ronde_error *error)
 {
     int foreign[2 * FILES];
-    if (seat->join.rank == 0)
-        (void)team_check(seat, allow_files(FILES), "the limit stays");
-    for (uint32_t k = 0; seat->join.rank == 1 && k < 2 * FILES; k++)
-        foreign[k] = connect_to(seat);
-    const enum ronde_status status = come(seat, 20, error);
-    for (uint32_t k = 0; seat->join.rank == 1 && k < 2 * FILES; k++)
+    if (member->join.rank == 0)
+        (void)team_check(member, allow_files(FILES), "the limit stays");
+    for (uint32_t k = 0; member->join.rank == 1 && k < 2 * FILES; k++)
+        foreign[k] = connect_to(member);
+    const enum ronde_status status = come(member, 20, error);
+    for (uint32_t k = 0; member->join.rank == 1 && k < 2 * FILES; k++)
         close(foreign[k]);
     return status;
 }
@@ -187,15 +191,16 @@ static void foreign_connections_that_take_all_files_are_dropped(void)
 }
 
 /* Rank 1 may open no file at all. */
-static enum ronde_status come_without_files(const struct team_seat *seat, struct ronde_error *error)
+static enum ronde_status come_without_files(const struct team_member *member,
+                                            struct ronde_error *error)
 {
     struct rlimit before;
-    if (seat->join.rank == 1)
-        (void)team_check(seat, getrlimit(RLIMIT_NOFILE, &before) == 0 && allow_files(0),
+    if (member->join.rank == 1)
+        (void)team_check(member, getrlimit(RLIMIT_NOFILE, &before) == 0 && allow_files(0),
                          "the limit stays");
-    const enum ronde_status status = come(seat, 2, error);
+    const enum ronde_status status = come(member, 2, error);
     /* A sanitizer opens files at the end. */
-    if (seat->join.rank == 1)
+    if (member->join.rank == 1)
         (void)setrlimit(RLIMIT_NOFILE, &before);
     return status;
 }
@@ -273,5 +278,5 @@ int main(void)
         {"a_machine_whose_name_is_the_loopback_listens_at_all_addresses",
          a_machine_whose_name_is_the_loopback_listens_at_all_addresses},
     };
-    return suite_run("strangers", cases, sizeof cases / sizeof cases[0]);
+    return suite_run("rendezvous_load", cases, sizeof cases / sizeof cases[0]);
 }
