@@ -3,17 +3,17 @@
  * --operation or --world-size the cheatsheet of collectives and compositions alone. All of it runs in any case; what is
  * not asked for by --verbose is summed up.
  */
-#include "brief.h"
 #include "calibration_print.h"
-#include "chart.h"
+#include "cli/draw/brief.h"
+#include "cli/draw/chart.h"
 #include "cli/draw/plot.h"
+#include "cli/draw/screen.h"
 #include "commands.h"
 #include "compare_print.h"
 #include "compose.h"
 #include "examples.h"
 #include "lab_options.h"
 #include "report.h"
-#include "screen.h"
 
 #include "ronde/sim.h"
 

@@ -4,8 +4,8 @@
  */
 #include "support/suite.h"
 
-#include "brief.h"
-#include "chart.h"
+#include "draw/brief.h"
+#include "draw/chart.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Width, colours and line breaks of what people read. */
 #include "screen.h"
 
-#include "values.h"
+#include "cli/values.h"
 
 #include "ronde/ir.h"
 

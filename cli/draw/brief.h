@@ -1,10 +1,10 @@
 /**
  * A comparison in short, for people who see it for the first time: one table, where lines cross, what to trust.
  */
-#ifndef RONDE_CLI_BRIEF_H
-#define RONDE_CLI_BRIEF_H
+#ifndef RONDE_CLI_DRAW_BRIEF_H
+#define RONDE_CLI_DRAW_BRIEF_H
 
-#include "compare_print.h"
+#include "cli/compare_print.h"
 #include "screen.h"
 
 /** Numbers of ranks that are shown. */

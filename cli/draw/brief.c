@@ -1,8 +1,8 @@
 /* A comparison in short. See brief.h. */
 #include "brief.h"
 
+#include "cli/table.h"
 #include "ronde/score.h"
-#include "table.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /**
  * A grid of measured and predicted times as a picture of characters, for terminals: what plot.h draws as SVG, by letters.
  */
-#ifndef RONDE_CLI_CHART_H
-#define RONDE_CLI_CHART_H
+#ifndef RONDE_CLI_DRAW_CHART_H
+#define RONDE_CLI_DRAW_CHART_H
 
 #include "ronde/validate.h"
 #include "screen.h"

@@ -1,9 +1,9 @@
 /* Letters on a grid of characters. See chart.h. */
 #include "chart.h"
 
-#include "options.h"
+#include "cli/options.h"
+#include "cli/table.h"
 #include "ronde/relative.h"
-#include "table.h"
 
 #include <ctype.h>
 #include <math.h>

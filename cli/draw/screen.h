@@ -1,8 +1,8 @@
 /**
  * What a stream that people read looks like: how wide it is, whether it has colours, and texts broken into its lines.
  */
-#ifndef RONDE_CLI_SCREEN_H
-#define RONDE_CLI_SCREEN_H
+#ifndef RONDE_CLI_DRAW_SCREEN_H
+#define RONDE_CLI_DRAW_SCREEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
