@@ -1,16 +1,36 @@
 /* Rows as JSON Lines and back, by jansson. */
 #include "ronde/field.h"
 
+#include "ronde/mem.h"
+#include "ronde/utf8.h"
+
 #include <jansson.h>
 #include <string.h>
 
 static json_t *object_of(const struct ronde_row *row);
 
+/* A text as it is, but for bytes that are of no character: names of files may have any. NULL when there is no memory. */
+static json_t *text_of(const char *text)
+{
+    json_t *plain = json_string(text);
+    if (plain)
+        return plain;
+    const struct ronde_mem *mem = ronde_mem_default();
+    const size_t bytes = RONDE_UTF8_MENDED_BYTES(strlen(text));
+    char *mended = ronde_mem_new(mem, bytes, 1);
+    if (!mended)
+        return NULL;
+    ronde_utf8_mend(text, mended);
+    plain = json_string(mended);
+    ronde_mem_free(mem, mended, bytes, 1);
+    return plain;
+}
+
 static json_t *array_of(const struct ronde_field *field)
 {
     json_t *array = json_array();
     for (size_t i = 0; array && i < field->count; i++) {
-        json_t *item = field->kind == RONDE_FIELD_TEXTS ? json_string(field->texts[i])
+        json_t *item = field->kind == RONDE_FIELD_TEXTS ? text_of(field->texts[i])
                                                         : object_of(&field->rows[i]);
         /* append_new takes the item even when it fails, and refuses NULL. */
         if (json_array_append_new(array, item) != 0) {
@@ -21,14 +41,14 @@ static json_t *array_of(const struct ronde_field *field)
     return array;
 }
 
-/* NULL when there is no memory or a text is not UTF-8. */
+/* NULL when there is no memory. */
 static json_t *value_of(const struct ronde_field *field)
 {
     switch (field->kind) {
     case RONDE_FIELD_NULL:
         return json_null();
     case RONDE_FIELD_TEXT:
-        return json_string(field->text);
+        return text_of(field->text);
     case RONDE_FIELD_INTEGER:
         return json_integer(field->integer);
     case RONDE_FIELD_REAL:
@@ -59,8 +79,7 @@ enum ronde_status ronde_json_print(const struct ronde_row *row, FILE *file,
 {
     json_t *object = object_of(row);
     if (!object)
-        return ronde_fail(error, RONDE_NO_MEMORY,
-                          "no memory for a JSON record, or a text in it is not UTF-8");
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a JSON record");
     const int failed = json_dumpf(object, file, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     json_decref(object);
     if (failed != 0 || fputc('\n', file) == EOF)

@@ -8,6 +8,7 @@
 #include "ronde/trace.h"
 
 #include "check.h"
+#include "ronde/utf8.h"
 #include "routes.h"
 
 #include <inttypes.h>
@@ -36,17 +37,22 @@ static void begin_event(struct pen *pen)
     pen->has_events = true;
 }
 
-/* A JSON string; names come from files and may hold anything. */
+/* A JSON string; names come from files, or are names of files, and may hold anything. */
 static void put_text(FILE *file, const char *text)
 {
     fputc('"', file);
-    for (; *text; text++)
+    while (*text) {
+        const size_t bytes = ronde_utf8_bytes(text);
         if (*text == '"' || *text == '\\')
             fprintf(file, "\\%c", *text);
         else if ((unsigned char)*text < 0x20)
             fprintf(file, "\\u%04x", (unsigned)(unsigned char)*text);
+        else if (bytes == 0)
+            fputs("\\ufffd", file);
         else
-            fputc(*text, file);
+            fwrite(text, 1, bytes, file);
+        text += bytes > 0 ? bytes : 1;
+    }
     fputc('"', file);
 }
 

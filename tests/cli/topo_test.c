@@ -288,6 +288,20 @@ static void rows_are_for_show_and_check(void)
     expect("topo check crossbar-64 --csv", 0, "path,name,description,hosts,");
 }
 
+/* The name of a file is any bytes; JSON is not. */
+static void names_that_are_not_utf8_are_shown(void)
+{
+    if (!generate("rail --nodes 2"))
+        return;
+    CU_ASSERT_EQUAL_FATAL(rename(XML, RONDE_SCRATCH_DIR "/m\xfcnster.xml"), 0);
+    expect("topo check --json \"" RONDE_SCRATCH_DIR "/m\xfcnster.xml\"", 0,
+           "/m\xef\xbf\xbdnster.xml\", \"name\": \"rail-16\"");
+    expect("topo check \"" RONDE_SCRATCH_DIR "/m\xfcnster.xml\"", 0, "/m\xfcnster.xml");
+    expect("sim all_reduce -a ring -N 2 -e 8 --json --topo \"" RONDE_SCRATCH_DIR
+           "/m\xfcnster.xml\"",
+           0, "\"algorithm\": \"ring\"");
+}
+
 /* --- placement ----------------------------------------------------------------------------- */
 
 /* The time in the row of a table that ends in a label. */
@@ -379,6 +393,7 @@ static const struct suite_case cases[] = {
     {"the_picture_of_the_readme_is_true", the_picture_of_the_readme_is_true},
     {"show_refuses_what_it_cannot_draw", show_refuses_what_it_cannot_draw},
     {"verbs_and_their_arguments_are_checked", verbs_and_their_arguments_are_checked},
+    {"names_that_are_not_utf8_are_shown", names_that_are_not_utf8_are_shown},
     {"rows_are_for_show_and_check", rows_are_for_show_and_check},
     {"scattering_a_ring_over_an_oversubscribed_tree_costs_double",
      scattering_a_ring_over_an_oversubscribed_tree_costs_double},
