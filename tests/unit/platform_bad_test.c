@@ -81,6 +81,8 @@ static const struct {
     {"cluster-beside-root", 5, "a second root zone 'x'"},
     {"empty-id", 5, "<host> with an empty id"},
     {"split-link-over-plain", 8, "a second link 'l_UP' or 'l_DOWN'"},
+    {"entity", 3, "declares an entity"},
+    {"attribute-default", 3, "declares an attribute"},
     {"prop-unknown-model", 5, "ronde.network_model is 'TCP', expected CM02 or LV08"},
 };
 
