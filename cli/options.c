@@ -121,6 +121,9 @@ static enum ronde_status parse_op(const char *text, struct ronde_options *option
                : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
 }
 
+/* Less than this of a second, a rate or a ratio is as good as none, and would be rounded to that. */
+#define LEAST_POSITIVE 1e-9
+
 /* Time limits and ratios are real numbers; zero would mean none and is refused. */
 static enum ronde_status parse_positive(const char *what, const char *text, double limit,
                                         double *out, struct ronde_error *error)
@@ -130,6 +133,9 @@ static enum ronde_status parse_positive(const char *what, const char *text, doub
     if (end == text || *end != '\0' || !(number > 0.0 && number <= limit))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a number in (0, %g]", what,
                           text, limit);
+    if (number < LEAST_POSITIVE)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is less than %g", what, text,
+                          LEAST_POSITIVE);
     *out = number;
     return RONDE_OK;
 }

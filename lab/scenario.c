@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Beyond these a time is a slip, or what slows down or speeds up is another machine. */
+#define MOST_NS 1e18
+#define LEAST_FACTOR 1e-6
+#define MOST_FACTOR 1e6
+
 /* Longest line of a file. */
 #define LINE_BYTES 1024
 
@@ -49,7 +54,10 @@ static enum ronde_status parse_time(const char *text, double *out_ns, struct ron
     for (size_t i = 0; is_number && i < sizeof units / sizeof units[0]; i++)
         if (strcmp(unit, units[i].name) == 0) {
             *out_ns = number * units[i].ns;
-            return RONDE_OK;
+            if (*out_ns <= MOST_NS)
+                return RONDE_OK;
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "time \"%s\" is more than %gs", text,
+                              MOST_NS / 1e9);
         }
     return ronde_fail(error, RONDE_BAD_ARGUMENT, "time \"%s\" is not a number with ns, us, ms or s",
                       text);
@@ -59,9 +67,13 @@ static enum ronde_status parse_factor(const char *what, const char *text, double
                                       struct ronde_error *error)
 {
     const char *rest = NULL;
-    if (parse_real(text, out_factor, &rest) && *rest == '\0' && *out_factor > 0)
-        return RONDE_OK;
-    return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a number above 0", what, text);
+    if (!parse_real(text, out_factor, &rest) || *rest != '\0' || *out_factor <= 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a number above 0", what,
+                          text);
+    return *out_factor >= LEAST_FACTOR && *out_factor <= MOST_FACTOR
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not from %g to %g", what, text,
+                            LEAST_FACTOR, MOST_FACTOR);
 }
 
 static enum ronde_status too_many(const char *keyword, struct ronde_error *error)

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* A link that carries less than this of what it should is down, which is another thing than slow. */
+#define LEAST_FACTOR 1e-6
+
 /* Letters two names begin with in common. */
 static size_t common_letters(const char *a, const char *b)
 {
@@ -44,16 +47,22 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     const uint32_t directed = ronde_names_find(&platform->link_names, link);
     const uint32_t split = ronde_names_find(&platform->split_names, link);
     /* Written so that NaN fails too. */
-    if (!(factor > 0 && factor <= 1000))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "link %s: factor %g, expected more than 0 and at most 1000", link, factor);
+    if (!(factor >= LEAST_FACTOR && factor <= 1000))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
+                          link, factor, LEAST_FACTOR);
     if (directed == RONDE_NONE && split == RONDE_NONE) {
         const char *other = alike(platform, link);
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s%s%s", platform->path,
                           link, other ? "; did you mean '" : "", other ? other : "",
                           other ? "'?" : "");
     }
-    scale(platform, directed != RONDE_NONE ? directed : split, factor);
+    const uint32_t first = directed != RONDE_NONE ? directed : split;
+    const double rate_GBps = RONDE_AT(platform->links, struct ronde_link, first)->rate_GBps * factor;
+    /* A link can be named several times. */
+    if (rate_GBps < RONDE_LEAST_GBPS || rate_GBps > RONDE_MOST_GBPS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: %g GB/s are left, expected %g to %g",
+                          link, rate_GBps, RONDE_LEAST_GBPS, RONDE_MOST_GBPS);
+    scale(platform, first, factor);
     if (directed == RONDE_NONE)
         scale(platform, *RONDE_AT(platform->reverses, uint32_t, split), factor);
     return RONDE_OK;

@@ -162,6 +162,14 @@ struct ronde_route_clash {
 enum ronde_status ronde_platform_seal(struct ronde_platform *platform,
                                       struct ronde_route_clash *out_clash);
 
+/**
+ * What rates and times of machines are: from 1 B/s to 1e24 B/s, and up to 31 years. Within these no quotient or sum of
+ * them leaves the range of doubles, whatever the sizes; outside is a slip.
+ */
+#define RONDE_LEAST_GBPS 1e-9
+#define RONDE_MOST_GBPS 1e15
+#define RONDE_MOST_NS 1e18
+
 /** Bandwidth in GB/s ("50GBps", "400Gbps", "1000000": B/s). False for anything else. */
 bool ronde_parse_bandwidth(const char *text, double *out_GBps);
 

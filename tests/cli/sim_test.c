@@ -128,6 +128,8 @@ static void a_degraded_link_slows_the_ring(void)
     expect_refusal(RING "--degrade hosts_link_3=0", 2, "factor");
     expect_refusal(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
     expect_refusal(RING "--degrade hosts_link_3=-1", 2, "factor");
+    expect_refusal(RING "--degrade hosts_link_3=1e-320", 2, "factor \"1e-320\" is not from 1e-06");
+    expect_refusal(RING "--straggler rank=1,delay=1e308s", 2, "is more than 1e+09s");
 }
 
 static void a_late_rank_delays_by_its_delay(void)

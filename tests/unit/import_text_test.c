@@ -54,6 +54,8 @@ static const struct {
     {CPU GPU("0:0:0.0", "0", "") GPU("0:0:0.0", "1", "") END, ":4: a second device 0:0:0.0"},
     {CPU GPU("0:0:0.0", "0", "") GPU("0:1:0.0", "0", "") END,
      ":4: a second gpu of rank (or dev) 0"},
+    {CPU "<nic>\n<net speed=\"1e-300\"/></nic>" END, ":4: speed is '1e-300'"},
+    {"<!DOCTYPE system [\n<!ENTITY a \"b\">]>" CPU END, ":2: declares an entity"},
     {CPU GPU("0:0:0.0", "z", "") END, ":3: rank of <gpu> is 'z'"},
     {CPU GPU("0:0:0.0", "0", "\n<nvlink count=\"x\"/>") END, ":4: count of <nvlink> is 'x'"},
     {CPU GPU("0:0:0.0", "0", "\n<c2c bw=\"0\" count=\"2\"/>") END, ":4: c2c of 0 MB/s"},

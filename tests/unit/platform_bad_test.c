@@ -83,6 +83,15 @@ static const struct {
     {"split-link-over-plain", 8, "a second link 'l_UP' or 'l_DOWN'"},
     {"entity", 3, "declares an entity"},
     {"attribute-default", 3, "declares an attribute"},
+    {"tiny-bandwidth", 7, "bandwidth of <link> is '1e-308Bps', expected 1Bps to 1e+24Bps"},
+    {"huge-bandwidth", 7, "bandwidth of <link> is '1e300Bps', expected 1Bps to 1e+24Bps"},
+    {"huge-latency", 7, "latency of <link> is '1e290s', expected at most 1e+09s"},
+    {"empty-latency", 7, "latency of <link> is empty"},
+    {"cluster-empty-latency", 4, "lat of <cluster> is empty"},
+    {"prop-huge-time", 5, "ronde.alpha_ns is '1e308', expected 0 or 0 to 1e+18"},
+    {"prop-tiny-rate", 5, "ronde.gamma_GBps is '1e-320', expected 0 or 1e-09 to 1e+15"},
+    {"prop-tiny-bytes", 5, "ronde.segment_bytes is '1e-320', expected 0 or 1 to 1e+18"},
+    {"curve-tiny", 5, "ascending points"},
     {"prop-unknown-model", 5, "ronde.network_model is 'TCP', expected CM02 or LV08"},
 };
 

@@ -132,6 +132,10 @@ static void degrade_scales_links(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(factor.message, "link up7: factor nan"));
     CU_ASSERT_EQUAL(ronde_platform_degrade(platform, "up7", 0, NULL), RONDE_BAD_ARGUMENT);
     CU_ASSERT_EQUAL(ronde_platform_degrade(platform, "up7", 1001, NULL), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(ronde_platform_degrade(platform, "up7", 1e-320, NULL), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(ronde_platform_degrade(platform, "up7", 1e-6, NULL), RONDE_OK);
+    /* Of 200 GB/s a millionth of a millionth is less than a byte a second. */
+    CU_ASSERT_EQUAL(ronde_platform_degrade(platform, "up7", 1e-6, NULL), RONDE_BAD_ARGUMENT);
     ronde_platform_destroy(platform);
 }
 

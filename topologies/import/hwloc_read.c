@@ -177,6 +177,9 @@ static enum ronde_status add_pci(struct hwloc *hwloc, xmlNode *node, enum ronde_
     enum ronde_status status = find_parent(hwloc, parent);
     if (status == RONDE_OK)
         status = ronde_import_number(hwloc->reader, node, "pci_link_speed", 0, &GBps);
+    if (status == RONDE_OK && GBps > 0 && (GBps < RONDE_LEAST_GBPS || GBps > RONDE_MOST_GBPS))
+        return ronde_import_fail(hwloc->reader, node, "pci_link_speed of <%s> is %g GB/s",
+                                 (const char *)node->name, GBps);
     if (status == RONDE_OK)
         status = ronde_import_added(hwloc->reader, node,
                                     ronde_import_add_place(import, kind, *parent,

@@ -90,7 +90,8 @@ static enum ronde_status read_net(struct nccl *nccl, xmlNode *node, uint32_t pla
         status = ronde_import_text(nccl->reader, node, "speed", speed);
     if (status != RONDE_OK)
         return status;
-    if (speed[0] != '\0' && (!ronde_parse_number(speed, &Mbps) || Mbps > 1e12))
+    if (speed[0] != '\0' &&
+        (!ronde_parse_number(speed, &Mbps) || Mbps > 1e12 || (Mbps > 0 && Mbps < 1)))
         return ronde_import_fail(nccl->reader, node, "speed is '%s', expected Mbit/s", speed);
     if (Mbps <= 0) {
         ronde_import_note(import, RONDE_REMARK_NET_SPEED, ronde_import_line(node));
@@ -324,7 +325,7 @@ static enum ronde_status read_c2c(struct nccl *nccl, xmlNode *node, uint32_t gpu
         status = ronde_import_number(nccl->reader, node, "bw", 0, &MBps);
     if (status != RONDE_OK)
         return status;
-    if (!(MBps * count > 0) || MBps > 1e9)
+    if (!(MBps * count >= 1) || MBps > 1e9)
         return ronde_import_fail(nccl->reader, node, "c2c of %g MB/s, %u links", MBps, count);
     return ronde_import_added(nccl->reader, node,
                               add_duplex(nccl, "c2c", gpu,

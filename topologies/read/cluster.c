@@ -155,7 +155,7 @@ static enum ronde_status add_backbone(struct ronde_xml_reader *reader, xmlNode *
     uint32_t up_down[2] = {RONDE_NONE, RONDE_NONE};
     enum ronde_status status = ronde_reader_bandwidth(reader, node, "bb_bw", 0, &link.rate_GBps);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "bb_lat", &link.latency_ns);
+        status = ronde_reader_time(reader, node, "bb_lat", false, &link.latency_ns);
     if (status == RONDE_OK)
         status = ronde_reader_choice(reader, node, "bb_sharing_policy", ronde_sharing_words, 3,
                                      &sharing);
@@ -181,13 +181,13 @@ static enum ronde_status read_rates(struct ronde_xml_reader *reader, xmlNode *no
     if (status == RONDE_OK && cluster->rate_GBps <= 0)
         return ronde_reader_fail(reader, node, "bw of cluster '%s' is empty", cluster->id);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "lat", &cluster->latency_ns);
+        status = ronde_reader_time(reader, node, "lat", true, &cluster->latency_ns);
     if (status == RONDE_OK)
         status = ronde_reader_bandwidth(reader, node, "limiter_link", 0, &cluster->limiter_GBps);
     if (status == RONDE_OK)
         status = ronde_reader_bandwidth(reader, node, "loopback_bw", 0, &unused);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "loopback_lat", &unused);
+        status = ronde_reader_time(reader, node, "loopback_lat", false, &unused);
     if (status == RONDE_OK)
         status = ronde_reader_choice(reader, node, "sharing_policy", ronde_sharing_words,
                                      RONDE_SHARING_COUNT, &cluster->sharing);

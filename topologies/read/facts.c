@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* How the value of a prop is read. */
-enum shape { NUMBER, INTEGER32, INTEGER64, TEXT, CURVE, MODEL, RANKS, REMARK };
+enum shape { TIME, RATE, BYTES, SHARE, INTEGER32, INTEGER64, TEXT, CURVE, MODEL, RANKS, REMARK };
 
 /* One row per prop; offset is into the facts. REMARKs are for people and carry no meaning here. */
 static const struct {
@@ -14,25 +14,25 @@ static const struct {
     enum shape shape;
     size_t offset;
 } props[RONDE_FACT_COUNT] = {
-    {"alpha_ns", NUMBER, offsetof(struct ronde_platform_facts, time.alpha_ns)},
-    {"step_ns", NUMBER, offsetof(struct ronde_platform_facts, time.step_ns)},
-    {"launch_ns", NUMBER, offsetof(struct ronde_platform_facts, time.launch_ns)},
-    {"gamma_GBps", NUMBER, offsetof(struct ronde_platform_facts, time.gamma_GBps)},
-    {"copy_GBps", NUMBER, offsetof(struct ronde_platform_facts, time.copy_GBps)},
-    {"lane_GBps", NUMBER, offsetof(struct ronde_platform_facts, time.lane_GBps)},
-    {"memory_GBps", NUMBER, offsetof(struct ronde_platform_facts, shared.memory_GBps)},
-    {"core_step_ns", NUMBER, offsetof(struct ronde_platform_facts, shared.core_step_ns)},
-    {"segment_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.segment_bytes)},
-    {"header_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.header_bytes)},
-    {"burst_bytes", NUMBER, offsetof(struct ronde_platform_facts, packets.burst_bytes)},
-    {"switch_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.switch_ns)},
-    {"jitter_ns", NUMBER, offsetof(struct ronde_platform_facts, packets.jitter_ns)},
-    {"jitter_GBps", NUMBER, offsetof(struct ronde_platform_facts, packets.jitter_GBps)},
-    {"reverse_share", NUMBER, offsetof(struct ronde_platform_facts, packets.reverse_share)},
-    {"poll_ns", NUMBER, offsetof(struct ronde_platform_facts, caches.poll_ns)},
-    {"start_ns", NUMBER, offsetof(struct ronde_platform_facts, caches.start_ns)},
-    {"core_bytes", NUMBER, offsetof(struct ronde_platform_facts, caches.core_bytes)},
-    {"combine_GBps", NUMBER, offsetof(struct ronde_platform_facts, caches.combine_GBps)},
+    {"alpha_ns", TIME, offsetof(struct ronde_platform_facts, time.alpha_ns)},
+    {"step_ns", TIME, offsetof(struct ronde_platform_facts, time.step_ns)},
+    {"launch_ns", TIME, offsetof(struct ronde_platform_facts, time.launch_ns)},
+    {"gamma_GBps", RATE, offsetof(struct ronde_platform_facts, time.gamma_GBps)},
+    {"copy_GBps", RATE, offsetof(struct ronde_platform_facts, time.copy_GBps)},
+    {"lane_GBps", RATE, offsetof(struct ronde_platform_facts, time.lane_GBps)},
+    {"memory_GBps", RATE, offsetof(struct ronde_platform_facts, shared.memory_GBps)},
+    {"core_step_ns", TIME, offsetof(struct ronde_platform_facts, shared.core_step_ns)},
+    {"segment_bytes", BYTES, offsetof(struct ronde_platform_facts, packets.segment_bytes)},
+    {"header_bytes", BYTES, offsetof(struct ronde_platform_facts, packets.header_bytes)},
+    {"burst_bytes", BYTES, offsetof(struct ronde_platform_facts, packets.burst_bytes)},
+    {"switch_ns", TIME, offsetof(struct ronde_platform_facts, packets.switch_ns)},
+    {"jitter_ns", TIME, offsetof(struct ronde_platform_facts, packets.jitter_ns)},
+    {"jitter_GBps", RATE, offsetof(struct ronde_platform_facts, packets.jitter_GBps)},
+    {"reverse_share", SHARE, offsetof(struct ronde_platform_facts, packets.reverse_share)},
+    {"poll_ns", TIME, offsetof(struct ronde_platform_facts, caches.poll_ns)},
+    {"start_ns", TIME, offsetof(struct ronde_platform_facts, caches.start_ns)},
+    {"core_bytes", BYTES, offsetof(struct ronde_platform_facts, caches.core_bytes)},
+    {"combine_GBps", RATE, offsetof(struct ronde_platform_facts, caches.combine_GBps)},
     {"read_curve", CURVE, offsetof(struct ronde_platform_facts, caches.read)},
     {"write_curve", CURVE, offsetof(struct ronde_platform_facts, caches.write)},
     {"cross_copy_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_copy)},
@@ -53,6 +53,17 @@ static const struct {
     {"spread", REMARK, 0},
     {"source", REMARK, 0},
     {"version", REMARK, 0},
+};
+
+/* What is no slip of the pen, besides 0. A part of a byte would make packets without number. */
+static const struct {
+    double least;
+    double most;
+} ranges[] = {
+    [TIME] = {0, RONDE_MOST_NS},
+    [RATE] = {RONDE_LEAST_GBPS, RONDE_MOST_GBPS},
+    [BYTES] = {1, 1e18},
+    [SHARE] = {0, 1},
 };
 
 /* Stores a text whole or not at all. */
@@ -97,6 +108,10 @@ static enum ronde_status store_number(struct ronde_xml_reader *reader, const xml
     if (!ronde_parse_number(value, &number) || number < 0)
         return ronde_reader_fail(reader, node, "ronde.%s is '%s', expected a number of at least 0",
                                  props[row].name, value);
+    const double least = ranges[props[row].shape].least, most = ranges[props[row].shape].most;
+    if (number != 0 && (number < least || number > most))
+        return ronde_reader_fail(reader, node, "ronde.%s is '%s', expected 0 or %g to %g",
+                                 props[row].name, value, least, most);
     memcpy((char *)&reader->platform->facts + props[row].offset, &number, sizeof number);
     return RONDE_OK;
 }
@@ -115,7 +130,9 @@ static bool read_point(const char **at, double *out_bytes, double *out_GBps)
     *at += length;
     *at += strspn(*at, " ");
     return ronde_parse_number(text, out_bytes) &&
-           ronde_parse_number(text + strlen(text) + 1, out_GBps) && *out_bytes > 0 && *out_GBps > 0;
+           ronde_parse_number(text + strlen(text) + 1, out_GBps) &&
+           *out_bytes >= ranges[BYTES].least && *out_bytes <= ranges[BYTES].most &&
+           *out_GBps >= RONDE_LEAST_GBPS && *out_GBps <= RONDE_MOST_GBPS;
 }
 
 /* Ascending points, or the prop is refused whole. */
@@ -152,7 +169,10 @@ static enum ronde_status store(struct ronde_xml_reader *reader, const xmlNode *n
                                const char *value)
 {
     switch (props[row].shape) {
-    case NUMBER:
+    case TIME:
+    case RATE:
+    case BYTES:
+    case SHARE:
         return store_number(reader, node, row, value);
     case INTEGER32:
     case INTEGER64:
@@ -180,9 +200,10 @@ enum ronde_status ronde_read_prop(struct ronde_xml_reader *reader, xmlNode *node
     enum ronde_status status = ronde_reader_walk(reader, node, zone, NULL, 0);
     if (status == RONDE_OK)
         status = ronde_reader_text(reader, node, "id", &id);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "value", &value);
     if (status != RONDE_OK || strncmp(id, "ronde.", 6) != 0)
+        return status;
+    status = ronde_reader_text(reader, node, "value", &value);
+    if (status != RONDE_OK)
         return status;
     uint32_t row = 0;
     while (row < RONDE_FACT_COUNT && strcmp(props[row].name, id + 6) != 0)

@@ -65,9 +65,9 @@ enum ronde_status ronde_reader_text(struct ronde_xml_reader *reader, xmlNode *no
 enum ronde_status ronde_reader_bandwidth(struct ronde_xml_reader *reader, xmlNode *node,
                                          const char *name, double fallback, double *out_GBps);
 
-/** A time of at least 0; 0 when the attribute is absent or empty. */
+/** A time of at least 0; 0 when the attribute is absent, and when it is empty and not required. */
 enum ronde_status ronde_reader_time(struct ronde_xml_reader *reader, xmlNode *node,
-                                    const char *name, double *out_ns);
+                                    const char *name, bool is_required, double *out_ns);
 
 /** Number of the value of an attribute in a list of words; 0 when absent. Errors: BAD_INPUT lists the words. */
 enum ronde_status ronde_reader_choice(struct ronde_xml_reader *reader, xmlNode *node,

@@ -26,16 +26,23 @@ enum ronde_status ronde_reader_bandwidth(struct ronde_xml_reader *reader, xmlNod
     if (*out_GBps <= 0)
         return ronde_reader_fail(reader, node, "%s of <%s> is '%s', expected more than 0", name,
                                  (const char *)node->name, text);
+    if (*out_GBps < RONDE_LEAST_GBPS || *out_GBps > RONDE_MOST_GBPS)
+        return ronde_reader_fail(reader, node, "%s of <%s> is '%s', expected %gBps to %gBps", name,
+                                 (const char *)node->name, text, RONDE_LEAST_GBPS * 1e9,
+                                 RONDE_MOST_GBPS * 1e9);
     return RONDE_OK;
 }
 
-/* Zero is a good latency, a negative one is not. */
+/* Zero is a good latency, a negative one is not, and neither is an empty one where SimGrid wants a time. */
 enum ronde_status ronde_reader_time(struct ronde_xml_reader *reader, xmlNode *node,
-                                    const char *name, double *out_ns)
+                                    const char *name, bool is_required, double *out_ns)
 {
     const char *text;
     const enum ronde_status status = ronde_reader_text(reader, node, name, &text);
     *out_ns = 0;
+    if (status == RONDE_OK && *text == '\0' && is_required)
+        return ronde_reader_fail(reader, node, "%s of <%s> is empty, expected a time such as 1us",
+                                 name, (const char *)node->name);
     if (status != RONDE_OK || *text == '\0')
         return status;
     if (!ronde_parse_time(text, out_ns) || *out_ns < 0)
@@ -43,6 +50,9 @@ enum ronde_status ronde_reader_time(struct ronde_xml_reader *reader, xmlNode *no
                                  "%s of <%s> is '%s', expected a time of at least 0 "
                                  "such as 1us",
                                  name, (const char *)node->name, text);
+    if (*out_ns > RONDE_MOST_NS)
+        return ronde_reader_fail(reader, node, "%s of <%s> is '%s', expected at most %gs", name,
+                                 (const char *)node->name, text, RONDE_MOST_NS / 1e9);
     return RONDE_OK;
 }
 
@@ -165,7 +175,7 @@ static enum ronde_status read_link(struct ronde_xml_reader *reader, xmlNode *nod
     if (status == RONDE_OK && link.rate_GBps <= 0)
         return ronde_reader_fail(reader, node, "bandwidth of link '%s' is empty", link.name);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "latency", &link.latency_ns);
+        status = ronde_reader_time(reader, node, "latency", true, &link.latency_ns);
     if (status == RONDE_OK)
         status = ronde_reader_choice(reader, node, "sharing_policy", ronde_sharing_words,
                                      RONDE_SHARING_COUNT, &sharing);
