@@ -54,6 +54,9 @@ static const struct {
     {CPU GPU("0:0:0.0", "0", "") GPU("0:0:0.0", "1", "") END, ":4: a second device 0:0:0.0"},
     {CPU GPU("0:0:0.0", "0", "") GPU("0:1:0.0", "0", "") END,
      ":4: a second gpu of rank (or dev) 0"},
+    {CPU "<pci busid=\"0:7:0.0\"><pci busid=\"0:7:0.0\">\n<pcilink target=\"0:0:0.0\"/>" GPU(
+         "0:0:0.0", "0", "") "</pci></pci>" END,
+     ":4: a pcilink of 0:7:0.0, which several bridges are called"},
     {CPU "<nic>\n<net speed=\"1e-300\"/></nic>" END, ":4: speed is '1e-300'"},
     {"<!DOCTYPE system [\n<!ENTITY a \"b\">]>" CPU END, ":2: declares an entity"},
     {CPU GPU("0:0:0.0", "z", "") END, ":3: rank of <gpu> is 'z'"},
@@ -189,6 +192,40 @@ static void devices_below_a_gpu_have_names_of_their_own(void)
     imported_close(&machine);
 }
 
+/*
+ * Two bridges of the id of a third, and one of the id of the GPU below it: what is reached is told apart by the tree, and a
+ * link to the id means the GPU.
+ */
+static void bridges_that_repeat_a_bus_id_are_told_apart(void)
+{
+    static const char repeated[] = CPU
+        "<pci busid=\"0:7:0.0\">" GPU("0:1:0.0", "0", "<nvlink count=\"1\" target=\"0:2:0.0\"/>") "</pci>\n<pci busid=\"0:7:0.0\">" GPU(
+            "0:3:0.0", "1",
+            "") "</pci>\n<pci busid=\"0:7:0.0\"><pci busid=\"0:2:0.0\">" GPU("0:2:0.0", "2",
+                                                                             "") "</pci></"
+                                                                                 "pci>\n" END;
+    const struct ronde_import_request request = {.nodes = 1};
+    struct ronde_import *import = NULL;
+    struct ronde_error error = {0};
+    struct imported machine = {0};
+    char line[256] = "", last[256] = "";
+    if (!imported_can())
+        return;
+    CU_ASSERT_EQUAL_FATAL(import_text(repeated, &request, &import, &error), RONDE_OK);
+    for (uint32_t i = 0; ronde_import_remark(import, i, line, sizeof line); i++)
+        if (strstr(line, "told apart"))
+            memcpy(last, line, sizeof last);
+    CU_ASSERT_STRING_EQUAL(last, "PCI bridges with the bus id of another device, told apart by a "
+                                 "number: 3 (line 5 and others)");
+    CU_ASSERT_FATAL(imported_read_back(import, &machine));
+    ronde_import_destroy(import);
+    imported_assert_route(&machine, 1, 2,
+                          "pcie-gpu1_UP pcie-0:7:0.0-2_UP pcie-0:7:0.0-3_DOWN pcie-0:2:0.0_DOWN "
+                          "pcie-gpu2_DOWN");
+    imported_assert_route(&machine, 0, 2, "nvlink-gpu0-gpu2");
+    imported_close(&machine);
+}
+
 static void requests_out_of_range_are_refused(void)
 {
     char path[512];
@@ -246,6 +283,7 @@ static void allocation_failures_are_clean(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"bridges_that_repeat_a_bus_id_are_told_apart", bridges_that_repeat_a_bus_id_are_told_apart},
         {"requests_out_of_range_are_refused", requests_out_of_range_are_refused},
         {"bad_files_are_refused_with_their_line", bad_files_are_refused_with_their_line},
         {"files_nested_too_deeply_are_refused", files_nested_too_deeply_are_refused},

@@ -44,15 +44,36 @@ enum ronde_status ronde_import_nvswitch(struct ronde_import *import, uint32_t *o
     return status;
 }
 
-/* Busids are invented where a cloud hides the real ones, so they are compared as texts. */
+static bool has_busid(const struct ronde_import_place *place, uint32_t host, const char *busid)
+{
+    return place->busid[0] != '\0' && place->host == host && strcmp(place->busid, busid) == 0;
+}
+
+/*
+ * Busids are invented where a cloud hides the real ones, so they are compared as texts. Bridges of such machines repeat
+ * them, also those of devices, which are what links mean.
+ */
 uint32_t ronde_import_find(const struct ronde_import *import, uint32_t host, const char *busid)
 {
+    uint32_t found = RONDE_NONE;
     for (uint32_t i = 0; i < import->places.count; i++) {
         const struct ronde_import_place *place = RONDE_PLACE(import, i);
-        if (place->busid[0] != '\0' && place->host == host && strcmp(place->busid, busid) == 0)
+        if (!has_busid(place, host, busid))
+            continue;
+        if (place->kind != RONDE_PLACE_SWITCH)
             return i;
+        found = found == RONDE_NONE ? i : found;
     }
-    return RONDE_NONE;
+    return found;
+}
+
+bool ronde_import_is_ambiguous(const struct ronde_import *import, uint32_t place)
+{
+    const struct ronde_import_place *self = RONDE_PLACE(import, place);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < import->places.count && self->kind == RONDE_PLACE_SWITCH; i++)
+        count += has_busid(RONDE_PLACE(import, i), self->host, self->busid) ? 1 : 0;
+    return count > 1;
 }
 
 uint32_t ronde_import_root(const struct ronde_import *import, uint32_t place)
@@ -186,17 +207,27 @@ static enum ronde_status collect_ends(struct ronde_import *import)
     return status;
 }
 
-/* GPUs and NICs get numbers; switches keep their busid, with the host where the file has several. */
+/* Its busid, with the host where the file has several, and a number where the busid has been seen before. */
+static void name_switch(struct ronde_import_place *place)
+{
+    char host[16] = "";
+    char repeat[12] = "";
+    if (place->host > 0)
+        (void)snprintf(host, sizeof host, "host%u-", place->host);
+    if (place->repeat > 0)
+        (void)snprintf(repeat, sizeof repeat, "-%u", place->repeat + 1);
+    (void)snprintf(place->name, sizeof place->name, "%s%.31s%s", host, place->busid, repeat);
+}
+
+/* GPUs and NICs get numbers; switches keep their busid. */
 static void name_places(struct ronde_import *import)
 {
     for (uint32_t i = 0; i < import->places.count; i++) {
         struct ronde_import_place *place = RONDE_PLACE(import, i);
         if (place->kind == RONDE_PLACE_NVSWITCH)
             (void)snprintf(place->name, sizeof place->name, "nvswitch");
-        else if (place->kind == RONDE_PLACE_SWITCH && place->host > 0)
-            (void)snprintf(place->name, sizeof place->name, "host%u-%s", place->host, place->busid);
         else if (place->kind == RONDE_PLACE_SWITCH)
-            (void)snprintf(place->name, sizeof place->name, "%s", place->busid);
+            name_switch(place);
     }
     for (uint32_t i = 0; i < import->gpus.count; i++)
         (void)snprintf(RONDE_PLACE(import, *RONDE_AT(import->gpus, uint32_t, i))->name,

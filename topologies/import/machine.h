@@ -52,6 +52,7 @@ struct ronde_import_place {
     uint32_t port_count;        /**< NIC: ports the file names */
     bool is_used;               /**< a GPU or NIC is here or below */
     char busid[32];             /**< as in the file, or "" */
+    uint32_t repeat;            /**< switch: how many devices before it have this busid */
     char name[64];              /**< in the platform file */
     char ports[160];            /**< NIC: "name:rate ..." for people */
 };
@@ -89,6 +90,7 @@ enum ronde_remark {
     RONDE_REMARK_SILENT_NIC,   /**< NIC without a rate, left out */
     RONDE_REMARK_GIVEN_NIC,    /**< NIC rate from the request */
     RONDE_REMARK_IDLE_NIC,     /**< NIC that is nearest to no GPU */
+    RONDE_REMARK_REPEATED,     /**< PCI switch whose busid another device has, too */
     RONDE_REMARK_SILENT_PCIE,  /**< hwloc: GPU whose PCI link has no speed */
     RONDE_REMARK_COUNT         /**< how many there are */
 };
@@ -131,8 +133,11 @@ enum ronde_status ronde_import_add_rate(struct ronde_import *import, const char 
 /** The place that stands for all NVSwitches, made on first use. Errors: as ronde_import_add_place. */
 enum ronde_status ronde_import_nvswitch(struct ronde_import *import, uint32_t *out_place);
 
-/** The place of a busid on a host, or NONE. */
+/** The place of a busid on a host, or NONE; a GPU or NIC where switches have it, too. */
 uint32_t ronde_import_find(const struct ronde_import *import, uint32_t host, const char *busid);
+
+/** Whether a place is a switch whose busid other switches have, too: what names it names none of them. */
+bool ronde_import_is_ambiguous(const struct ronde_import *import, uint32_t place);
 
 /** The CPU at the top of the tree of a place. */
 uint32_t ronde_import_root(const struct ronde_import *import, uint32_t place);

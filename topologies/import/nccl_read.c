@@ -367,6 +367,10 @@ static enum ronde_status read_pcilink(struct nccl *nccl, xmlNode *node)
         return status;
     for (uint32_t i = 0; i < 2; i++)
         places[i] = ronde_import_find(import, host, ends[i]);
+    for (uint32_t i = 0; i < 2; i++)
+        if (places[i] != RONDE_NONE && ronde_import_is_ambiguous(import, places[i]))
+            return ronde_import_fail(nccl->reader, node,
+                                     "a pcilink of %s, which several bridges are called", ends[i]);
     if (places[1] == RONDE_NONE || places[0] == places[1]) {
         ronde_import_note(import, RONDE_REMARK_LOST_LINK, ronde_import_line(node));
         return RONDE_OK;

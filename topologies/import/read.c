@@ -124,6 +124,18 @@ static bool take_field(const char **at, size_t max_digits, char end, uint64_t *n
     return true;
 }
 
+/* Hypervisors give bridges ids that are taken. Switches are told apart by how many places before them have the id. */
+static void note_repeated(struct ronde_import *import, uint32_t place, const char *busid)
+{
+    struct ronde_import_place *self = RONDE_PLACE(import, place);
+    for (uint32_t i = 0; i < place; i++)
+        self->repeat += RONDE_PLACE(import, i)->host == self->host &&
+                                strcmp(RONDE_PLACE(import, i)->busid, busid) == 0
+                            ? 1
+                            : 0;
+    ronde_import_note(import, RONDE_REMARK_REPEATED, self->line);
+}
+
 enum ronde_status ronde_import_busid(struct ronde_import_reader *reader, xmlNode *node,
                                      const char *attribute, uint32_t place)
 {
@@ -140,9 +152,12 @@ enum ronde_status ronde_import_busid(struct ronde_import_reader *reader, xmlNode
                                  "%s of <%s> is '%s', expected domain:bus:device.function",
                                  attribute, (const char *)node->name, text);
     const uint32_t other = ronde_import_find(reader->import, self->host, text);
-    if (other != RONDE_NONE)
+    if (other != RONDE_NONE && self->kind != RONDE_PLACE_SWITCH &&
+        RONDE_PLACE(reader->import, other)->kind != RONDE_PLACE_SWITCH)
         return ronde_import_fail(reader, node, "a second device %s; the first is on line %u", text,
                                  RONDE_PLACE(reader->import, other)->line);
+    if (other != RONDE_NONE)
+        note_repeated(reader->import, place, text);
     self->bus = bus;
     (void)snprintf(self->busid, sizeof self->busid, "%.31s", text);
     return RONDE_OK;
