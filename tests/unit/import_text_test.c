@@ -57,6 +57,8 @@ static const struct {
     {CPU "<pci busid=\"0:7:0.0\"><pci busid=\"0:7:0.0\">\n<pcilink target=\"0:0:0.0\"/>" GPU(
          "0:0:0.0", "0", "") "</pci></pci>" END,
      ":4: a pcilink of 0:7:0.0, which several bridges are called"},
+    {CPU "<pci busid=\"0:0:0.0\" class=\"0x0302&#155;31m\"/>" END,
+     ":3: class of <pci> has a control character"},
     {CPU "<nic>\n<net speed=\"1e-300\"/></nic>" END, ":4: speed is '1e-300'"},
     {"<!DOCTYPE system [\n<!ENTITY a \"b\">]>" CPU END, ":2: declares an entity"},
     {CPU GPU("0:0:0.0", "z", "") END, ":3: rank of <gpu> is 'z'"},

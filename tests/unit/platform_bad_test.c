@@ -92,6 +92,9 @@ static const struct {
     {"prop-tiny-rate", 5, "ronde.gamma_GBps is '1e-320', expected 0 or 1e-09 to 1e+15"},
     {"prop-tiny-bytes", 5, "ronde.segment_bytes is '1e-320', expected 0 or 1 to 1e+18"},
     {"curve-tiny", 5, "ascending points"},
+    {"host-control-character", 5, "id of <host> has a control character"},
+    {"link-control-character", 7, "id of <link> has a control character"},
+    {"prop-control-character", 5, "value of <prop> has a control character"},
     {"prop-unknown-model", 5, "ronde.network_model is 'TCP', expected CM02 or LV08"},
 };
 

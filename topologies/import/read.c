@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include "hwloc_live.h"
+#include "ronde/utf8.h"
 #include "topologies/read/document.h"
 
 #include <stdarg.h>
@@ -70,10 +71,14 @@ enum ronde_status ronde_import_text(struct ronde_import_reader *reader, xmlNode 
 {
     xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
     const size_t bytes = value ? strlen((const char *)value) : 0;
+    const bool has_control = value && ronde_utf8_has_control((const char *)value);
     text[0] = '\0';
-    if (value && bytes < RONDE_ATTRIBUTE_BYTES)
+    if (value && bytes < RONDE_ATTRIBUTE_BYTES && !has_control)
         memcpy(text, value, bytes + 1);
     xmlFree(value);
+    if (has_control)
+        return ronde_import_fail(reader, node, "%s of <%s> has a control character", name,
+                                 (const char *)node->name);
     return bytes < RONDE_ATTRIBUTE_BYTES
                ? RONDE_OK
                : ronde_import_fail(reader, node, "%s of <%s> has %zu bytes, at most %u fit", name,

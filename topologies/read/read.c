@@ -2,6 +2,8 @@
 #include "document.h"
 #include "reader.h"
 
+#include "ronde/utf8.h"
+
 #include <libxml/xmlversion.h>
 #include <stdarg.h>
 #include <string.h>
@@ -55,7 +57,10 @@ enum ronde_status ronde_reader_added(struct ronde_xml_reader *reader, enum ronde
     return status == RONDE_OK ? RONDE_OK : ronde_reader_no_memory(reader);
 }
 
-/* Copied out of libxml2's memory, for the document is gone before the platform is. */
+/*
+ * Copied out of libxml2's memory, for the document is gone before the platform is. Names are printed on terminals, which
+ * act on control characters; XML lets them in as &#155; and the like.
+ */
 enum ronde_status ronde_reader_text(struct ronde_xml_reader *reader, xmlNode *node,
                                     const char *name, const char **out_value)
 {
@@ -63,8 +68,13 @@ enum ronde_status ronde_reader_text(struct ronde_xml_reader *reader, xmlNode *no
     xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
     if (!value)
         return RONDE_OK;
-    *out_value = ronde_platform_text(reader->platform, (const char *)value, "", "");
+    const bool has_control = ronde_utf8_has_control((const char *)value);
+    *out_value =
+        has_control ? "" : ronde_platform_text(reader->platform, (const char *)value, "", "");
     xmlFree(value);
+    if (has_control)
+        return ronde_reader_fail(reader, node, "%s of <%s> has a control character", name,
+                                 (const char *)node->name);
     return *out_value ? RONDE_OK : ronde_reader_no_memory(reader);
 }
 
