@@ -87,4 +87,16 @@ struct ronde_own_options {
 uint32_t ronde_option_table(const struct ronde_command *command,
                             struct ronde_own_options *out_options);
 
+/** option_take.c: puts an option's value where it belongs. Errors: BAD_ARGUMENT naming option, value and bound. */
+RONDE_MUST_CHECK enum ronde_status ronde_option_take(struct ronde_options *options, int key,
+                                                     const char *text, struct ronde_error *error);
+
+/**
+ * option_explain.c: says what stopped argp at a word (getopt's index) of a command line. Returns BAD_ARGUMENT, always:
+ * there is no other way to get here.
+ */
+enum ronde_status ronde_option_explain(const struct ronde_command *command,
+                                       const struct argp_option *own, char **argv, int argc,
+                                       int stopped_at, struct ronde_error *error);
+
 #endif

@@ -3,159 +3,12 @@
  * exiting.
  *
  * argp would end the program with its own text and code on a bad option. Here every error is one
- * line and a status, so argp runs silently and says only where it stopped; `explain` finds the
+ * line and a status, so argp runs silently and says only where it stopped; option_explain.c finds the
  * words for it. An option a command does not take is unknown to it: nothing is silently ignored.
  */
 #include "option_table.h"
 
-#include "report.h"
-
-#include "ronde/builder.h"
-
 #include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Kept as text: whether an algorithm exists depends on the collective. */
-static enum ronde_status parse_names(const char *text, struct ronde_options *options,
-                                     struct ronde_error *error)
-{
-    if (strlen(text) >= sizeof options->names)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "algorithm: a list of more than %zu characters",
-                          sizeof options->names - 1);
-    memcpy(options->names, text, strlen(text) + 1);
-    options->algorithm_count = 0;
-    for (char *item = options->names; item;) {
-        char *comma = strchr(item, ',');
-        if (comma)
-            *comma = '\0';
-        if (options->algorithm_count == RONDE_MAX_NAMES)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT, "algorithm: more than %u names",
-                              RONDE_MAX_NAMES);
-        options->algorithms[options->algorithm_count++] = item;
-        item = comma ? comma + 1 : NULL;
-    }
-    return RONDE_OK;
-}
-
-#define DTYPE_TEXT(name, text, bytes) text,
-static const char *const dtype_names[] = {RONDE_DTYPE_LIST(DTYPE_TEXT)};
-#undef DTYPE_TEXT
-#define OP_TEXT(name, text) text,
-static const char *const op_names[] = {RONDE_OP_LIST(OP_TEXT)};
-#undef OP_TEXT
-
-/* "unknown WHAT "text"; did you mean X?", or the list of names when nothing is near. */
-static enum ronde_status fail_name(const char *what, const char *text, const char *const *names,
-                                   uint32_t count, struct ronde_error *error)
-{
-    const char *nearest = ronde_nearest(text, names, count);
-    if (nearest)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; did you mean %s?", what,
-                          text, nearest);
-    char list[160] = "";
-    for (uint32_t i = 0; i < count; i++)
-        if (strlen(list) + strlen(names[i]) + 3 < sizeof list) {
-            strcat(list, i ? ", " : "");
-            strcat(list, names[i]);
-        }
-    return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; there are %s", what, text,
-                      list);
-}
-
-static enum ronde_status parse_dtype(const char *text, struct ronde_options *options,
-                                     struct ronde_error *error)
-{
-    return ronde_dtype_parse(text, &options->dtype)
-               ? RONDE_OK
-               : fail_name("element type", text, dtype_names, RONDE_DTYPE_COUNT, error);
-}
-
-#define PROTOCOL_TEXT(name, text) text,
-static const char *const protocol_names[] = {RONDE_PROTOCOL_LIST(PROTOCOL_TEXT)};
-#undef PROTOCOL_TEXT
-
-static enum ronde_status parse_protocol(const char *text, struct ronde_options *options,
-                                        struct ronde_error *error)
-{
-    for (uint32_t i = 0; i < RONDE_PROTOCOL_COUNT; i++)
-        if (strcmp(protocol_names[i], text) == 0) {
-            options->protocol = (enum ronde_protocol)i;
-            return RONDE_OK;
-        }
-    return fail_name("protocol", text, protocol_names, RONDE_PROTOCOL_COUNT, error);
-}
-
-/* Which of two words it is: whether the second. */
-static enum ronde_status parse_either(const char *what, const char *text, const char *const names[2],
-                                      bool *out_is_second, struct ronde_error *error)
-{
-    for (uint32_t i = 0; i < 2; i++)
-        if (strcmp(names[i], text) == 0) {
-            *out_is_second = i == 1;
-            return RONDE_OK;
-        }
-    return fail_name(what, text, names, 2, error);
-}
-
-static enum ronde_status parse_buffers(const char *text, struct ronde_options *options,
-                                       struct ronde_error *error)
-{
-    static const char *const names[] = {"registered", "user"};
-    return parse_either("kind of buffers", text, names, &options->has_user_buffers, error);
-}
-
-static enum ronde_status parse_bind(const char *text, struct ronde_options *options,
-                                    struct ronde_error *error)
-{
-    static const char *const names[] = {"core", "none"};
-    return parse_either("binding", text, names, &options->is_unbound, error);
-}
-
-static enum ronde_status parse_op(const char *text, struct ronde_options *options,
-                                  struct ronde_error *error)
-{
-    return ronde_op_parse(text, &options->op)
-               ? RONDE_OK
-               : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
-}
-
-/* Less than this of a second, a rate or a ratio is as good as none, and would be rounded to that. */
-#define LEAST_POSITIVE 1e-9
-
-/* Time limits and ratios are real numbers; zero would mean none and is refused. */
-static enum ronde_status parse_positive(const char *what, const char *text, double limit,
-                                        double *out, struct ronde_error *error)
-{
-    char *end = NULL;
-    const double number = strtod(text, &end);
-    if (end == text || *end != '\0' || !(number > 0.0 && number <= limit))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a number in (0, %g]", what,
-                          text, limit);
-    if (number < LEAST_POSITIVE)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is less than %g", what, text,
-                          LEAST_POSITIVE);
-    *out = number;
-    return RONDE_OK;
-}
-
-static enum ronde_status parse_check(const char *text, bool *out, struct ronde_error *error)
-{
-    uint64_t number = 0;
-    const enum ronde_status status = ronde_number_parse("check", text, 0, 1, &number, error);
-    *out = number != 0;
-    return status;
-}
-
-/* A slot holds a grain at least. */
-static enum ronde_status parse_slot(const char *text, uint64_t *out, struct ronde_error *error)
-{
-    const enum ronde_status status = ronde_size_parse(text, out, error);
-    if (status == RONDE_OK && *out < 16)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "slot %s is less than 16 bytes", text);
-    return status;
-}
 
 /* argp hands its parser one opaque pointer. */
 struct parsing {
@@ -166,192 +19,13 @@ struct parsing {
     int stopped_at; /* index into argv where getopt was when something was wrong */
 };
 
-/* Where an option goes whose value is kept as text, or that is a switch. */
-struct plain {
-    int key;
-    size_t offset;       /* of the member, or of the first of its repeats */
-    size_t count_offset; /* of the number of repeats; 0 where the option is given once */
-    bool is_switch;
-};
-
-#define TEXT(key, member)                                                                          \
-    {                                                                                              \
-        key, offsetof(struct ronde_options, member), 0, false                                      \
-    }
-#define REPEATED(key, member)                                                                      \
-    {                                                                                              \
-        key, offsetof(struct ronde_options, member),                                               \
-            offsetof(struct ronde_options, member##_count), false                                  \
-    }
-#define SWITCH(key, member)                                                                        \
-    {                                                                                              \
-        key, offsetof(struct ronde_options, member), 0, true                                       \
-    }
-
-static const struct plain plains[] = {
-    TEXT(KEY_BACKEND, backend),
-    TEXT(KEY_JOIN, join),
-    TEXT(KEY_TOKEN, token),
-    TEXT(KEY_TRANSPORT, transport),
-    TEXT(KEY_HOSTS, hosts),
-    TEXT(KEY_LAUNCHER, launcher),
-    TEXT(KEY_RIG, rig),
-    TEXT(KEY_TOPO, topo),
-    TEXT(KEY_ENGINE, engine),
-    TEXT(KEY_OUTPUT, output),
-    TEXT(KEY_PLOT, plot),
-    TEXT(KEY_RECORDS, records),
-    TEXT(KEY_FROM, from),
-    TEXT(KEY_OPERATION, operation),
-    TEXT(KEY_FABRIC, fabric),
-    TEXT(KEY_PLACEMENT, placement),
-    TEXT(KEY_TRACE, trace),
-    TEXT(KEY_TIMELINE, timeline),
-    TEXT(KEY_SCENARIO, scenario),
-    TEXT(KEY_MAP, map),
-    TEXT(KEY_SHARD, shard),
-    REPEATED(KEY_WITH, with),
-    REPEATED(KEY_DEGRADE, degrade),
-    REPEATED(KEY_STRAGGLER, straggler),
-    REPEATED(KEY_BACKGROUND, background),
-    REPEATED(KEY_CFG, cfg),
-    SWITCH(KEY_JSON, json),
-    SWITCH(KEY_CSV, csv),
-    SWITCH(KEY_ALL, all),
-    SWITCH(KEY_EXPAND, expand),
-    SWITCH(KEY_MARKDOWN, markdown),
-    SWITCH(KEY_VERBOSE, verbose),
-    SWITCH(KEY_NATIVE_LATENCY, native_latency),
-    SWITCH(KEY_WHY, why),
-    SWITCH(KEY_RESUME, resume),
-    SWITCH(KEY_LOCAL, local),
-    SWITCH('h', help),
-};
-
-static const struct plain *find_plain(int key)
+/* One option. -o is whichever of the two the command's table gave it to. */
+static enum ronde_status take_option(struct parsing *parsing, int key, const char *text)
 {
-    for (size_t i = 0; i < sizeof plains / sizeof plains[0]; i++)
-        if (plains[i].key == key)
-            return &plains[i];
-    return NULL;
-}
-
-/* The only thing that can be wrong with them is their number. */
-static enum ronde_status take_plain(struct ronde_options *options, const struct plain *plain,
-                                    const char *text, struct ronde_error *error)
-{
-    char *const base = (char *)options;
-    if (plain->is_switch) {
-        *(bool *)(void *)(base + plain->offset) = true;
-        return RONDE_OK;
-    }
-    const char **const texts = (const char **)(void *)(base + plain->offset);
-    if (plain->count_offset == 0) {
-        *texts = text;
-        return RONDE_OK;
-    }
-    uint32_t *const count = (uint32_t *)(void *)(base + plain->count_offset);
-    if (*count == RONDE_MAX_REPEATS)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\": given more than %u times", text,
-                          RONDE_MAX_REPEATS);
-    texts[(*count)++] = text;
-    return RONDE_OK;
-}
-
-static enum ronde_status take_number(struct ronde_options *options, int key, const char *text,
-                                     struct ronde_error *error)
-{
-    switch (key) {
-    case 'b':
-        return ronde_size_parse(text, &options->min_bytes, error);
-    case 'e':
-        return ronde_size_parse(text, &options->max_bytes, error);
-    case 'i':
-        return ronde_size_parse(text, &options->step_bytes, error);
-    case 'f':
-        return ronde_number_parse("factor", text, 2, 1u << 20, &options->factor, error);
-    case 'n':
-        return ronde_count_parse("iterations", text, 1, &options->iterations, error);
-    case 'w':
-        return ronde_count_parse("warm-ups", text, 0, &options->warmups, error);
-    case 'r':
-        return ronde_count_parse("root", text, 0, &options->root, error);
-    case KEY_RANK:
-        return ronde_range_parse("rank", text, &options->rank, &options->rank_span, error);
-    case KEY_CHANNELS:
-        return ronde_count_parse("channels", text, 1, &options->channels, error);
-    case KEY_WORLD_SIZE:
-        return ronde_count_parse("world size", text, 1, &options->world_size, error);
-    case KEY_NODES:
-        return ronde_count_parse("nodes", text, 1, &options->nodes, error);
-    case KEY_GPUS:
-        return ronde_count_parse("gpus", text, 1, &options->gpus, error);
-    case KEY_LEVELS:
-        return ronde_count_parse("levels", text, 1, &options->levels, error);
-    case KEY_JOBS:
-        return ronde_count_parse("jobs", text, 1, &options->jobs, error);
-    case KEY_NIC_RATE:
-        return parse_positive("nic-GBps", text, 1e6, &options->nic_GBps, error);
-    case KEY_NVLINK_RATE:
-        return parse_positive("nvlink-GBps", text, 1e6, &options->nvlink_GBps, error);
-    case KEY_MEMORY_RATE:
-        return parse_positive("memory-GBps", text, 1e6, &options->memory_GBps, error);
-    case KEY_OVERSUBSCRIPTION:
-        return parse_positive("oversubscription", text, 1e6, &options->oversubscription, error);
-    case KEY_DEPTH:
-        return ronde_count_parse("depth", text, 1, &options->depth, error);
-    case KEY_SEED:
-        return ronde_number_parse("seed", text, 0, INT64_MAX, &options->seed, error);
-    case KEY_SLOT:
-        return parse_slot(text, &options->slot_bytes, error);
-    case KEY_BUDGET:
-        return parse_positive("budget", text, 1e6, &options->budget_s, error);
-    case KEY_TIMEOUT:
-        return parse_positive("timeout", text, 1e6, &options->timeout_s, error);
-    default:
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
-    }
-}
-
-/* One option, whatever its kind. */
-static enum ronde_status take(struct parsing *parsing, int key, const char *text)
-{
-    struct ronde_options *options = parsing->options;
-    struct ronde_error *error = parsing->error;
-    /* -o is whichever of the two the command's table gave it to. */
     if (key == 'o')
         key = parsing->command->o_is_op ? KEY_OP : KEY_OUTPUT;
-    const struct plain *plain = find_plain(key);
-    if (plain)
-        return take_plain(options, plain, text, error);
     parsing->max_given = parsing->max_given || key == 'e' || key == KEY_BYTES;
-    switch (key) {
-    case 'N':
-        return ronde_ranks_parse(text, options->ranks, &options->rank_counts, error);
-    case 'a':
-        return parse_names(text, options, error);
-    case 'd':
-        return parse_dtype(text, options, error);
-    case 'c':
-        return parse_check(text, &options->check, error);
-    case KEY_OP:
-        return parse_op(text, options, error);
-    case KEY_BYTES:
-        return ronde_sizes_parse(text, &options->min_bytes, &options->max_bytes,
-                                 &options->step_bytes, &options->factor, error);
-    case KEY_PROTOCOL:
-        return parse_protocol(text, options, error);
-    case KEY_BUFFERS:
-        return parse_buffers(text, options, error);
-    case KEY_BIND:
-        return parse_bind(text, options, error);
-    case KEY_SHAPE:
-        return ronde_shape_parse(text, &options->shape, error);
-    case KEY_PAIRS:
-        return ronde_pairs_parse(text, &options->pairs, error);
-    default:
-        return take_number(options, key, text, error);
-    }
+    return ronde_option_take(parsing->options, key, text, parsing->error);
 }
 
 /* One positional argument; what it means is the command's business. */
@@ -384,78 +58,8 @@ static error_t on_key(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ARGS:
         return ARGP_ERR_UNKNOWN;
     default:
-        return take(parsing, key, text) == RONDE_OK ? 0 : EINVAL;
+        return take_option(parsing, key, text) == RONDE_OK ? 0 : EINVAL;
     }
-}
-
-/*
- * The row a word on the command line means, as getopt_long reads it: a letter, a long name or an
- * unambiguous prefix.
- */
-static const struct argp_option *option_of(const struct argp_option *own, const char *word)
-{
-    const struct argp_option *found = NULL;
-    if (word[1] != '-') {
-        for (; own->name; own++)
-            if (own->key == word[1])
-                return own;
-        return NULL;
-    }
-    const size_t length = strcspn(word + 2, "=");
-    for (; own->name; own++) {
-        if (strncmp(own->name, word + 2, length) != 0)
-            continue;
-        if (own->name[length] == '\0')
-            return own;
-        found = found ? NULL : own;
-    }
-    return found;
-}
-
-/* Names the option as typed, and the nearest one this command takes. */
-static enum ronde_status fail_option(const struct parsing *parsing, const struct argp_option *own,
-                                     const char *word)
-{
-    const char *names[RONDE_OPTION_ROOM];
-    uint32_t count = 0;
-    char bare[64];
-    for (; own[count].name; count++)
-        names[count] = own[count].name;
-    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
-    const char *nearest = bare[1] == '-' ? ronde_nearest(bare + 2, names, count) : NULL;
-    if (nearest)
-        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
-                          "%s: unknown option %s; did you mean --%s?", parsing->command->name, bare,
-                          nearest);
-    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
-                      "%s: unknown option %s; see ronde %s --help", parsing->command->name, bare,
-                      parsing->command->name);
-}
-
-/*
- * argp only says where it stopped. getopt steps over a word it has read to its end, so the
- * culprit is the word before,
- * or, inside a cluster of letters, the word itself.
- */
-static enum ronde_status explain(const struct parsing *parsing, const struct argp_option *own,
-                                 char **argv, int argc)
-{
-    for (int at = parsing->stopped_at - 1; at <= parsing->stopped_at; at++) {
-        if (at < 1 || at >= argc || argv[at][0] != '-' || argv[at][1] == '\0')
-            continue;
-        const struct argp_option *option = option_of(own, argv[at]);
-        if (!option)
-            return fail_option(parsing, own, argv[at]);
-        if (option->arg && at == argc - 1)
-            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option %s needs a value",
-                              parsing->command->name, argv[at]);
-        if (!option->arg && strchr(argv[at], '='))
-            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option --%s takes no value",
-                              parsing->command->name, option->name);
-    }
-    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
-                      "%s: cannot read the options; see ronde %s --help", parsing->command->name,
-                      parsing->command->name);
 }
 
 /* What can only be seen when all options are there. */
@@ -509,7 +113,9 @@ enum ronde_status ronde_options_parse(const struct ronde_command *command, int a
     const struct argp argp = {.options = own.all, .parser = on_key};
     if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing) !=
         0)
-        return error->status != RONDE_OK ? error->status : explain(&parsing, own.all, argv, argc);
+        return error->status != RONDE_OK
+                   ? error->status
+                   : ronde_option_explain(command, own.all, argv, argc, parsing.stopped_at, error);
     return out_options->help ? RONDE_OK : check_sweep(&parsing);
 }
 
