@@ -6,193 +6,19 @@
  * has the medians of the parts.
  */
 #include "commands.h"
-#include "common.h"
 #include "job.h"
-#include "race.h"
 #include "report.h"
-#include "tune_options.h"
+#include "tune.h"
 
-#include "ronde/bind.h"
 #include "ronde/executors.h"
 #include "ronde/hw.h"
-#include "ronde/measured.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Rounds and numbers of ranks at most. */
-#define MOST_ROUNDS 9u
-#define MOST_RANK_COUNTS 16u
 /* Where --budget is not given, s. */
 #define DEFAULT_BUDGET_S 100.0
-
-/* ---- A part, in the processes that run it ------------------------------------------------------------------------- */
-
-/* What a part is measured with. */
-struct part {
-    const struct ronde_options *options; /* of one number of ranks */
-    struct ronde_comm *comm;             /* of processes; NULL = ranks are threads */
-    struct ronde_target target;
-    const char *engine;
-    struct ronde_measured table; /* what was measured */
-};
-
-static enum ronde_status open_target(struct part *part, struct ronde_error *error)
-{
-    struct ronde_target *target = &part->target;
-    part->engine = part->options->backend;
-    if (!part->comm)
-        return ronde_target_open(part->engine, false, target, error);
-    const enum ronde_status status = ronde_backend_comm.probe(&target->machine, error);
-    target->backend = &ronde_backend_comm;
-    target->self = part->comm;
-    part->engine = ronde_transport_text(ronde_comm_transport(part->comm));
-    return status;
-}
-
-/* The rows of the candidates of a race, from `first` on. */
-static enum ronde_status add_rows(struct part *part, const struct ronde_choice *choice,
-                                  struct ronde_error *error)
-{
-    struct ronde_measured *table = &part->table;
-    void *block = table->rows;
-    if (!ronde_mem_grow(ronde_mem_default(), &block, &table->capacity,
-                        (size_t)table->row_count + choice->count, sizeof *table->rows))
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u rows", choice->count);
-    table->rows = block;
-    for (uint32_t i = 0; i < choice->count; i++)
-        table->rows[table->row_count++] =
-            (struct ronde_measured_row){.collective = choice->candidates[i].request.collective,
-                                        .algorithm = choice->candidates[i].request.algorithm,
-                                        .ranks = choice->candidates[i].request.ranks};
-    return RONDE_OK;
-}
-
-/* All algorithms at all sizes. Sizes that come to the same number of elements have the same times. */
-static enum ronde_status race_sizes(struct part *part, struct ronde_race *race,
-                                    const struct ronde_compile_request *request,
-                                    struct ronde_error *error)
-{
-    const struct ronde_selector *selector = &race->autotune.selector;
-    struct ronde_measured *table = &part->table;
-    const uint32_t first = table->row_count;
-    uint64_t last = UINT64_MAX;
-    enum ronde_status status = add_rows(part, &selector->choice, error);
-    for (uint32_t k = 0; k < table->size_count && status == RONDE_OK; k++) {
-        const uint64_t count = ronde_collective_count(request->collective, request->ranks,
-                                                      table->bytes[k], part->options->dtype);
-        struct ronde_decision decision;
-        struct ronde_benchmark *benchmark = NULL;
-        if (count != last)
-            status = ronde_race_pick(race, count, &decision, &benchmark, error);
-        for (uint32_t i = 0; i < selector->choice.count && status == RONDE_OK; i++)
-            table->rows[first + i].time_us[k] =
-                selector->choice.candidates[i].is_eligible ? selector->quotes[i].time_ns / 1e3 : 0.0;
-        last = count;
-    }
-    return status;
-}
-
-/* One collective. What the backend cannot run has no rows. */
-static enum ronde_status race_collective(struct part *part, enum ronde_collective collective,
-                                         struct ronde_error *error)
-{
-    const struct ronde_options *options = part->options;
-    const struct ronde_measured *table = &part->table;
-    struct ronde_comm *comm = part->comm;
-    struct ronde_compile_request request = {.collective = collective, .ranks = options->ranks[0]};
-    const struct ronde_input_range shape = {
-        .collective = collective,
-        .ranks = request.ranks,
-        .count = ronde_collective_count(collective, request.ranks,
-                                        table->bytes[table->size_count - 1], options->dtype),
-        .dtype = options->dtype,
-        .op = options->op};
-    struct ronde_race race = {.target = NULL};
-    struct ronde_memory memory = {.ranks = 0};
-    struct ronde_error why = {RONDE_OK, 0, ""};
-    enum ronde_status status =
-        ronde_memory_create_only(&shape, comm ? ronde_comm_rank(comm) : RONDE_NONE,
-                                 comm ? ronde_comm_mem(comm) : NULL, &memory, &why);
-    if (status == RONDE_OK) {
-        memory.near = &part->target.bind;
-        status = ronde_race_open(options, &request, comm, true, &race, &why);
-    }
-    if (status == RONDE_OK)
-        status = ronde_race_enter(&race, &part->target, &memory, part->engine, shape.count, &why);
-    if (status == RONDE_OK)
-        status = race_sizes(part, &race, &request, &why);
-    ronde_race_close(&race);
-    ronde_memory_destroy(&memory);
-    if (status == RONDE_OK || status == RONDE_UNSUPPORTED)
-        return RONDE_OK;
-    return ronde_fail(error, status, "%s on %u ranks: %.400s", ronde_collective_text(collective),
-                      request.ranks, why.message);
-}
-
-static bool is_wanted(const struct ronde_options *options, enum ronde_collective collective)
-{
-    return options->argument_count == 0 ||
-           strcmp(options->arguments[0], ronde_collective_text(collective)) == 0;
-}
-
-/* The sizes of the sweep, as columns. */
-static enum ronde_status list_sizes(const struct ronde_options *options,
-                                    struct ronde_measured *table, struct ronde_error *error)
-{
-    for (uint64_t bytes = options->min_bytes; bytes != 0;
-         bytes = ronde_options_next_size(options, bytes)) {
-        if (table->size_count == RONDE_MEASURED_MAX_SIZES)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "more than %u sizes: a larger factor makes fewer",
-                              RONDE_MEASURED_MAX_SIZES);
-        table->bytes[table->size_count++] = bytes;
-    }
-    return table->size_count > 0
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_BAD_ARGUMENT, "-b is to be at least one byte");
-}
-
-/* Measures a part and, in the first process, writes it. The communicator is the target's once there is one. */
-static int run_part(const struct ronde_options *options, struct ronde_comm *comm)
-{
-    struct ronde_error error = {0};
-    struct part part = {.options = options, .comm = comm};
-    snprintf(part.table.machine, sizeof part.table.machine, "a part");
-    snprintf(part.table.date, sizeof part.table.date, "now");
-    part.table.cores = 1;
-    enum ronde_status status = list_sizes(options, &part.table, &error);
-    if (status == RONDE_OK)
-        status = open_target(&part, &error);
-    for (int c = 0; c < RONDE_COLLECTIVE_COUNT && status == RONDE_OK; c++)
-        if (is_wanted(options, (enum ronde_collective)c))
-            status = race_collective(&part, (enum ronde_collective)c, &error);
-    snprintf(part.table.backend, sizeof part.table.backend, "%s", options->backend);
-    if (status == RONDE_OK && (!comm || ronde_comm_rank(comm) == 0))
-        status = ronde_measured_write(&part.table, options->output, &error);
-    ronde_mem_free(ronde_mem_default(), part.table.rows, part.table.capacity,
-                   sizeof *part.table.rows);
-    if (comm && !part.target.self)
-        ronde_comm_destroy(comm);
-    ronde_target_close(&part.target);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
-}
-
-/* ---- The parts, in the process that was started ------------------------------------------------------------------- */
-
-/* Everything the command holds. */
-struct session {
-    const struct ronde_options *options;
-    char path[RONDE_PATH_BYTES]; /* of the result */
-    uint32_t ranks[MOST_RANK_COUNTS];
-    uint32_t rank_counts;
-    struct ronde_measured *parts[MOST_ROUNDS][MOST_RANK_COUNTS];
-    uint32_t rounds;            /* that are whole */
-    struct ronde_measured *old; /* what stands at the path and still holds; or NULL */
-};
 
 static double now_s(void)
 {
@@ -233,13 +59,13 @@ static enum ronde_status check_backend(const struct ronde_options *options,
 }
 
 /* -N, else 2, 4, 8 and, where there are more, all cores. */
-static enum ronde_status list_ranks(struct session *session, struct ronde_error *error)
+static enum ronde_status list_ranks(struct ronde_tuning *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     const uint32_t cores = ronde_usable_cores();
-    if (options->rank_counts > MOST_RANK_COUNTS)
+    if (options->rank_counts > RONDE_TUNE_RANK_COUNTS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N: more than %u numbers of ranks",
-                          MOST_RANK_COUNTS);
+                          RONDE_TUNE_RANK_COUNTS);
     for (uint32_t i = 0; i < options->rank_counts; i++)
         session->ranks[session->rank_counts++] = options->ranks[i];
     for (uint32_t ranks = 2; ranks <= 8 && options->rank_counts == 0; ranks *= 2)
@@ -249,7 +75,7 @@ static enum ronde_status list_ranks(struct session *session, struct ronde_error 
     return RONDE_OK;
 }
 
-static enum ronde_status find_path(struct session *session, struct ronde_error *error)
+static enum ronde_status find_path(struct ronde_tuning *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     if (options->output && (size_t)snprintf(session->path, sizeof session->path, "%s",
@@ -263,7 +89,7 @@ static enum ronde_status find_path(struct session *session, struct ronde_error *
 }
 
 /* Runs a part and reads what it has written. */
-static enum ronde_status measure_part(struct session *session, uint32_t round, uint32_t index,
+static enum ronde_status measure_part(struct ronde_tuning *session, uint32_t round, uint32_t index,
                                       int *out_code, struct ronde_error *error)
 {
     struct ronde_options options = *session->options;
@@ -273,8 +99,8 @@ static enum ronde_status measure_part(struct session *session, uint32_t round, u
     options.rank_counts = 1;
     options.output = path;
     ronde_note("round %u, %u ranks on %s", round + 1, options.ranks[0], options.backend);
-    *out_code = ronde_job_is_wanted(options.backend) ? ronde_job_run(&options, run_part)
-                                                     : run_part(&options, NULL);
+    *out_code = ronde_job_is_wanted(options.backend) ? ronde_job_run(&options, ronde_tune_part)
+                                                     : ronde_tune_part(&options, NULL);
     enum ronde_status status = RONDE_OK;
     if (*out_code == RONDE_EXIT_OK)
         status =
@@ -284,7 +110,7 @@ static enum ronde_status measure_part(struct session *session, uint32_t round, u
 }
 
 /* Another round begins only if it is likely to end in time; the first one always does. */
-static enum ronde_status measure_all(struct session *session, int *out_code,
+static enum ronde_status measure_all(struct ronde_tuning *session, int *out_code,
                                      struct ronde_error *error)
 {
     const double budget_s =
@@ -292,7 +118,7 @@ static enum ronde_status measure_all(struct session *session, int *out_code,
     const double start_s = now_s();
     enum ronde_status status = RONDE_OK;
     *out_code = RONDE_EXIT_OK;
-    for (uint32_t round = 0; round < MOST_ROUNDS; round++) {
+    for (uint32_t round = 0; round < RONDE_TUNE_ROUNDS; round++) {
         for (uint32_t i = 0; i < session->rank_counts; i++) {
             status = measure_part(session, round, i, out_code, error);
             if (status != RONDE_OK || *out_code != RONDE_EXIT_OK)
@@ -306,102 +132,8 @@ static enum ronde_status measure_all(struct session *session, int *out_code,
     return status;
 }
 
-/* ---- The result --------------------------------------------------------------------------------------------------- */
-
-static int compare_times(const void *a, const void *b)
-{
-    const double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-/* The median over the rounds of a time; all rounds have the same rows. */
-static double median_time(const struct session *session, uint32_t index, uint32_t row, uint32_t size)
-{
-    double times[MOST_ROUNDS];
-    const uint32_t n = session->rounds;
-    for (uint32_t round = 0; round < n; round++)
-        times[round] = session->parts[round][index]->rows[row].time_us[size];
-    qsort(times, n, sizeof times[0], compare_times);
-    return (times[n / 2] + times[(n - 1) / 2]) / 2.0;
-}
-
-/* What stands at the path, where it was measured on this machine at these sizes. */
-static struct ronde_measured *read_old(const char *path, const struct ronde_measured *table)
-{
-    struct ronde_measured *old = NULL;
-    struct ronde_error why = {0};
-    if (access(path, F_OK) != 0 ||
-        ronde_measured_read(path, ronde_mem_default(), &old, &why) != RONDE_OK)
-        return NULL;
-    if (strcmp(old->backend, table->backend) == 0 && strcmp(old->machine, table->machine) == 0 &&
-        old->cores == table->cores && old->size_count == table->size_count &&
-        memcmp(old->bytes, table->bytes, table->size_count * sizeof table->bytes[0]) == 0)
-        return old;
-    ronde_measured_destroy(old, ronde_mem_default());
-    return NULL;
-}
-
-static bool is_renewed(const struct ronde_measured *table, uint32_t measured,
-                       const struct ronde_measured_row *old)
-{
-    for (uint32_t i = 0; i < measured; i++)
-        if (table->rows[i].collective == old->collective && table->rows[i].ranks == old->ranks)
-            return true;
-    return false;
-}
-
-/* The rows that were measured, then those of before that were not. */
-static enum ronde_status fill_rows(const struct session *session, struct ronde_measured *table,
-                                   struct ronde_error *error)
-{
-    size_t most = session->old ? session->old->row_count : 0;
-    for (uint32_t i = 0; i < session->rank_counts; i++)
-        most += session->parts[0][i]->row_count;
-    table->rows = ronde_mem_new(ronde_mem_default(), most, sizeof *table->rows);
-    if (!table->rows)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", most);
-    table->capacity = most;
-    for (uint32_t i = 0; i < session->rank_counts; i++)
-        for (uint32_t r = 0; r < session->parts[0][i]->row_count; r++) {
-            struct ronde_measured_row *row = &table->rows[table->row_count++];
-            *row = session->parts[0][i]->rows[r];
-            for (uint32_t k = 0; k < table->size_count; k++)
-                row->time_us[k] = median_time(session, i, r, k);
-        }
-    const uint32_t measured = table->row_count;
-    for (uint32_t r = 0; session->old && r < session->old->row_count; r++)
-        if (!is_renewed(table, measured, &session->old->rows[r]))
-            table->rows[table->row_count++] = session->old->rows[r];
-    return RONDE_OK;
-}
-
-static enum ronde_status write_result(struct session *session, struct ronde_error *error)
-{
-    const struct ronde_measured *part = session->parts[0][0];
-    struct ronde_measured table = *part;
-    const time_t now = time(NULL);
-    struct tm day;
-    const bool has_cores = ronde_job_is_wanted(table.backend) || strcmp(table.backend, "cpu") == 0;
-    table.rows = NULL;
-    table.row_count = 0;
-    table.capacity = 0;
-    table.cores = has_cores ? ronde_usable_cores() : UINT32_MAX;
-    ronde_machine_line(table.backend, ronde_usable_cores(), table.machine, sizeof table.machine);
-    if (!gmtime_r(&now, &day) || strftime(table.date, sizeof table.date, "%Y-%m-%d", &day) == 0)
-        return ronde_fail(error, RONDE_IO, "the system does not know the date");
-    session->old = read_old(session->path, &table);
-    enum ronde_status status = fill_rows(session, &table, error);
-    if (status == RONDE_OK)
-        status = ronde_measured_write(&table, session->path, error);
-    if (status == RONDE_OK)
-        printf("%s: %u rows, medians of %u rounds\n", session->path, table.row_count,
-               session->rounds);
-    ronde_mem_free(ronde_mem_default(), table.rows, table.capacity, sizeof *table.rows);
-    return status;
-}
-
 /* What to type next: `auto` reads the user's table by itself, another file where it is told to look. */
-static void print_next(const struct session *session)
+static void print_next(const struct ronde_tuning *session)
 {
     const struct ronde_options *options = session->options;
     const char *const slash = options->output ? strrchr(session->path, '/') : NULL;
@@ -420,7 +152,7 @@ static void print_next(const struct session *session)
 int ronde_cmd_tune(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options};
+    struct ronde_tuning session = {.options = options};
     struct ronde_measured sizes = {.size_count = 0};
     enum ronde_collective collective = RONDE_ALL_REDUCE;
     int code = RONDE_EXIT_OK;
@@ -428,7 +160,7 @@ int ronde_cmd_tune(const struct ronde_options *options)
     if (status == RONDE_OK && options->argument_count > 0)
         status = ronde_parse_collective(options->arguments[0], &collective, &error);
     if (status == RONDE_OK)
-        status = list_sizes(options, &sizes, &error);
+        status = ronde_tune_sizes(options, &sizes, &error);
     if (status == RONDE_OK)
         status = list_ranks(&session, &error);
     if (status == RONDE_OK)
@@ -436,10 +168,10 @@ int ronde_cmd_tune(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = measure_all(&session, &code, &error);
     if (status == RONDE_OK && code == RONDE_EXIT_OK)
-        status = write_result(&session, &error);
+        status = ronde_tune_write(&session, &error);
     if (status == RONDE_OK && code == RONDE_EXIT_OK)
         print_next(&session);
-    for (uint32_t round = 0; round < MOST_ROUNDS; round++)
+    for (uint32_t round = 0; round < RONDE_TUNE_ROUNDS; round++)
         for (uint32_t i = 0; i < session.rank_counts; i++)
             ronde_measured_destroy(session.parts[round][i], ronde_mem_default());
     ronde_measured_destroy(session.old, ronde_mem_default());
