@@ -8,6 +8,8 @@
  */
 #include "option_table.h"
 
+#include "cli/draw/picture.h"
+
 #include <errno.h>
 
 /* argp hands its parser one opaque pointer. */
@@ -80,7 +82,11 @@ static enum ronde_status check_sweep(struct parsing *parsing)
                           (unsigned long long)options->min_bytes);
     if (options->json && options->csv)
         return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "--json and --csv exclude each other");
-    return RONDE_OK;
+    const char *const pictures[] = {options->plot, options->map, options->timeline};
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0] && status == RONDE_OK; i++)
+        status = pictures[i] ? ronde_picture_check(pictures[i], parsing->error) : RONDE_OK;
+    return status;
 }
 
 /* nccl-tests' defaults where it has them; the sweep starts where latency shows. */

@@ -1,18 +1,13 @@
 /* ronde topo show: a platform as a tree, or as a picture. */
 #include "commands.h"
 
+#include "cli/draw/picture.h"
 #include "cli/draw/topo_view.h"
 #include "common.h"
 #include "report.h"
 
 #include <errno.h>
 #include <string.h>
-
-static bool is_picture(const char *path)
-{
-    const char *dot = path ? strrchr(path, '.') : NULL;
-    return dot && strcmp(dot, ".svg") == 0;
-}
 
 /* The numbers of the title, for programs. */
 static enum ronde_status print_row(const struct ronde_options *options,
@@ -41,11 +36,14 @@ static enum ronde_status print_row(const struct ronde_options *options,
 static enum ronde_status print_view(const struct ronde_options *options,
                                     const struct ronde_topo_view *view, struct ronde_error *error)
 {
-    const char *path = options->output;
+    const char *path = options->output && strcmp(options->output, "-") != 0 ? options->output : NULL;
+    enum ronde_status status = path ? ronde_picture_check(path, error) : RONDE_OK;
+    if (status != RONDE_OK)
+        return status;
     FILE *file = path ? fopen(path, "w") : stdout;
     if (!file)
         return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
-    enum ronde_status status = is_picture(path) ? ronde_topo_view_print_svg(view, file, error)
+    status = path && ronde_picture_is_svg(path) ? ronde_topo_view_print_svg(view, file, error)
                                                 : ronde_topo_view_print_tree(view, file, error);
     if ((fflush(file) != 0 || ferror(file)) && status == RONDE_OK)
         status = ronde_fail(error, RONDE_IO, "%s: %s", path ? path : "stdout", strerror(errno));

@@ -1,0 +1,71 @@
+/* What people type who come from other benchmarks, other launchers, or from nowhere: it runs, or they are told how to say it. */
+#include "support/suite.h"
+
+#include "support/built_with.h"
+#include "support/files.h"
+
+#include "ronde/collective.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLATFORM RONDE_SCRATCH_DIR "/typing.xml"
+#define SCHEDULE RONDE_SCRATCH_DIR "/typing.ronde"
+#define POINT " --backend host -b 64 -e 64 -n 1 -w 0"
+
+/* Runs a shell command, $RONDE in it being the program, its complaints with what it says; free the text. */
+static char *shell(const char *command, int code)
+{
+    char whole[4096], *said = NULL;
+    snprintf(whole, sizeof whole, "RONDE=\"%s\"; ( %s ) 2>&1", suite_ronde(), command);
+    const int got = files_command(whole, &said);
+    CU_ASSERT_EQUAL(got, code);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    if (got != code)
+        suite_note("%s: exit %d, %.300s", command, got, said);
+    return said;
+}
+
+static void expect(const char *command, int code, const char *part)
+{
+    char *said = shell(command, code);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, part));
+    if (!strstr(said, part))
+        suite_note("%s: %.300s", command, said);
+    free(said);
+}
+
+static bool has_all_components(void)
+{
+#if RONDE_ALL_COMPONENTS
+    return true;
+#else
+    suite_skip("this build lacks a component");
+    return false;
+#endif
+}
+
+static void pictures_are_svg(void)
+{
+    if (!has_all_components())
+        return;
+    expect("cd " RONDE_SCRATCH_DIR "; rm -f x.png; $RONDE topo show crossbar-64 -o x.png", 2,
+           "x.png: pictures are SVG");
+    expect("test -e " RONDE_SCRATCH_DIR "/x.png", 1, "");
+    expect("$RONDE plan all_reduce --topo crossbar-64 -b 8 -e 8 --plot x.PDF", 2,
+           "pictures are SVG");
+    expect("$RONDE sim all_reduce -N 2 -a ring --topo crossbar-64 -e 8 --timeline x.jpg", 2,
+           "makes a jpg");
+    expect("cd " RONDE_SCRATCH_DIR
+           "; $RONDE topo show crossbar-64 -o typing.SVG; head -c 5 typing.SVG",
+           0, "<svg ");
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"pictures_are_svg", pictures_are_svg},
+    };
+    return suite_run("typing", cases, sizeof cases / sizeof cases[0]);
+}
