@@ -1,6 +1,8 @@
 /* From options to requests, schedules, platforms and sinks. */
 #include "common.h"
 
+#include "topology.h"
+
 #include <string.h>
 
 /* What most commands ask of their command line: one collective, one number of ranks, one algorithm at most. */
@@ -108,13 +110,11 @@ enum ronde_status ronde_open_platform(const struct ronde_options *options,
                                       struct ronde_platform **out_platform,
                                       struct ronde_error *error)
 {
-    char path[RONDE_PATH_BYTES];
     if (!options->topo)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "on which machine? --topo is missing; `ronde list` names the shipped ones");
-    ronde_find_topology(options->topo, path, sizeof path);
-    return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
+    return ronde_topology_open(options->topo, out_platform, error);
 }
 
 enum ronde_status ronde_sink_open(const struct ronde_options *options, struct ronde_sink *out_sink,

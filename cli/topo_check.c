@@ -3,6 +3,7 @@
 #include "common.h"
 
 #include "report.h"
+#include "topology.h"
 
 /* Facts of a check, at most. */
 #define MAX_FIELDS 24u
@@ -99,14 +100,11 @@ int ronde_topo_check(const struct ronde_options *options)
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
     struct answer answer = {.count = 0};
-    char path[RONDE_PATH_BYTES];
     enum ronde_status status = RONDE_OK;
     if (options->argument_count < 2)
         status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo check: which file?");
-    if (status == RONDE_OK) {
-        ronde_find_topology(options->arguments[1], path, sizeof path);
-        status = ronde_platform_read(path, ronde_mem_default(), &platform, &error);
-    }
+    if (status == RONDE_OK)
+        status = ronde_topology_open(options->arguments[1], &platform, &error);
     if (status == RONDE_OK) {
         collect(platform, &answer);
         status = print(options, &answer, &error);

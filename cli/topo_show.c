@@ -5,6 +5,7 @@
 #include "cli/draw/topo_view.h"
 #include "common.h"
 #include "report.h"
+#include "topology.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,7 +58,6 @@ int ronde_topo_show(const struct ronde_options *options)
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
     struct ronde_topo_view view = {.platform = NULL};
-    char path[RONDE_PATH_BYTES];
     if (options->local && options->argument_count == 1)
         return ronde_topo_show_local(options);
     if (options->argument_count < 2 || options->local) {
@@ -66,8 +66,7 @@ int ronde_topo_show(const struct ronde_options *options)
                                   : "topo show: which file?");
         return ronde_report(&error);
     }
-    ronde_find_topology(options->arguments[1], path, sizeof path);
-    enum ronde_status status = ronde_platform_read(path, ronde_mem_default(), &platform, &error);
+    enum ronde_status status = ronde_topology_open(options->arguments[1], &platform, &error);
     if (status == RONDE_OK)
         status = ronde_topo_view_open(platform, &view, &error);
     if (status == RONDE_OK)

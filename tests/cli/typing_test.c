@@ -46,6 +46,18 @@ static bool has_all_components(void)
 #endif
 }
 
+static void an_unknown_machine_points_to_the_list(void)
+{
+    if (!has_all_components())
+        return;
+    expect("$RONDE sim all_reduce -a ring -N 4 --topo dgx-h10", 2,
+           "dgx-h10: neither a file nor a shipped topology; did you mean dgx-h100?; `ronde list` "
+           "names these");
+    expect("$RONDE topo show zzzzzzzzzzzz", 2, "`ronde list` names these");
+    expect("$RONDE topo check no-such.xml", 2, "neither a file nor a shipped topology");
+    expect("$RONDE topo check ./no-such.xml", 2, "./no-such.xml: cannot be opened: No such file");
+}
+
 static void pictures_are_svg(void)
 {
     if (!has_all_components())
@@ -65,6 +77,7 @@ static void pictures_are_svg(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"an_unknown_machine_points_to_the_list", an_unknown_machine_points_to_the_list},
         {"pictures_are_svg", pictures_are_svg},
     };
     return suite_run("typing", cases, sizeof cases / sizeof cases[0]);
