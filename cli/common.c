@@ -1,6 +1,7 @@
 /* From options to requests, schedules, platforms and sinks. */
 #include "common.h"
 
+#include "default_ranks.h"
 #include "topology.h"
 
 #include <string.h>
@@ -16,8 +17,6 @@ static enum ronde_status check_single(const struct ronde_options *options,
         ronde_parse_collective(options->arguments[0], out_collective, error);
     if (status != RONDE_OK)
         return status;
-    if (options->rank_counts == 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks? -N is missing");
     if (options->rank_counts > 1 || options->algorithm_count > 1)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
@@ -73,9 +72,12 @@ enum ronde_status ronde_open_request(const struct ronde_options *options,
                                      struct ronde_error *error)
 {
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    const enum ronde_status status = check_single(options, &collective, error);
+    uint32_t ranks = options->ranks[0];
+    enum ronde_status status = check_single(options, &collective, error);
+    if (status == RONDE_OK && options->rank_counts == 0)
+        status = ronde_default_ranks(options, &ranks, error);
     return status == RONDE_OK
-               ? ronde_compile_request_of(options, collective, options->ranks[0], out_request, error)
+               ? ronde_compile_request_of(options, collective, ranks, out_request, error)
                : status;
 }
 

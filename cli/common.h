@@ -23,8 +23,8 @@ ronde_compile_request_of(const struct ronde_options *options, enum ronde_collect
                          struct ronde_error *error);
 
 /**
- * What a command asks that takes one collective and one -N; no algorithm yet. Errors: BAD_ARGUMENT for anything missing,
- * unknown or plural.
+ * What a command asks that takes one collective and one -N, or ronde_default_ranks; no algorithm yet. Errors: BAD_ARGUMENT
+ * for anything missing, unknown or plural; as ronde_default_ranks.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_open_request(const struct ronde_options *options,
                                                       struct ronde_compile_request *out_request,

@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "common.h"
+#include "default_ranks.h"
 #include "report.h"
 
 #include "ronde/bind.h"
@@ -116,6 +117,10 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
     if (launcher->name && wanted > 0 && wanted != launcher->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
                           wanted, launcher->name, launcher->ranks);
+    if (out->join.ranks == 0 && out->is_made_here)
+        status = ronde_default_ranks(options, &out->join.ranks, error);
+    if (status != RONDE_OK)
+        return status;
     if (out->join.ranks == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks: -N is missing");
     if (out->is_made_here)

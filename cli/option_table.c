@@ -9,7 +9,10 @@
 /* Letters and long names are nccl-tests' where it has them. */
 static const struct argp_option all_options[] = {
     {"ranks", 'N', "N", 0,
-     "number of ranks; a list 2,4,8, a range 2..33 or 8:1024:x2 where several make sense", 0},
+     "number of ranks (default: the hosts of --topo, the launcher's ranks, or 2); a list 2,4,8, a "
+     "range 2..33 or "
+     "8:1024:x2 where several make sense",
+     0},
     {"algorithm", 'a', "NAME",
      0, "algorithm, or several with commas where several make sense; auto: by size; in run race: the fastest of all",
      0},

@@ -118,7 +118,7 @@ static void impossible_ranks_are_refused(void)
         snprintf(arguments, sizeof arguments, "check all_reduce -a ring -N %s", numbers[i]);
         expect_refusal(arguments, 2, "ranks");
     }
-    expect_refusal("check all_reduce -a ring", 2, "-N is missing");
+    expect_refusal("check all_reduce -a ring -N", 2, "option -N needs a value");
     expect_refusal("check nothing", 2, "unknown collective");
     expect_refusal("compile broadcast -a binomial -N 4 -r 4", 2, "root 4");
 }

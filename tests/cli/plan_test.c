@@ -101,7 +101,7 @@ static void a_plan_has_every_candidate_for_programs(void)
 
 static void plans_that_cannot_be_made_are_refused(void)
 {
-    expect("plan all_reduce", 2, "-N is missing");
+    expect("plan all_reduce -N", 2, "option -N needs a value");
     expect("plan all_reduce -a ring -N 4", 2, "leave out -a");
     expect("plan all_reduce -N 4 --backend gpu", 2, "nothing is known of how fast gpu is");
     expect("plan all_reduce -N 4 -b 1 -e 1M -i 16", 2, "more than 64 sizes");

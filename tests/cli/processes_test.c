@@ -97,7 +97,7 @@ static void ranks_that_were_told_different_things_say_so(void)
 
 static void command_lines_that_make_no_team_are_refused(void)
 {
-    expect("$RONDE run all_reduce --backend proc" POINT, 2, "-N is missing");
+    expect("$RONDE run all_reduce --backend proc --rank 0 --token t" POINT, 2, "-N is missing");
     expect("$RONDE run all_reduce -N 2 --backend proc --rank 0" POINT, 2, "need --token");
     expect("$RONDE run all_reduce -N 2 --backend proc --token t" POINT, 2, "--rank is missing");
     expect("$RONDE run all_reduce -N 2 --backend proc --rank 2 --token t" POINT, 2,

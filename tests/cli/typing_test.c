@@ -46,6 +46,21 @@ static bool has_all_components(void)
 #endif
 }
 
+/* Where nothing says how many ranks there are: the hosts of the machine, else two. */
+static void ranks_have_a_default(void)
+{
+    expect("$RONDE check all_reduce -a ring", 0, "all_reduce ring on 2 ranks: proved");
+    expect("$RONDE compile all_reduce -a ring", 0, "ranks 2\n");
+    expect("$RONDE run all_reduce -a ring" POINT, 0, "all_reduce ring, 2 ranks, backend host");
+    if (!has_all_components())
+        return;
+    expect("$RONDE sim all_reduce -a ring -b 1K -e 1K --topo crossbar-64", 0, "ring, 64 ranks on");
+    expect("$RONDE price all_reduce -a ring -b 1K -e 1K --topo fat-tree-2to1-64", 0,
+           "ring, 64 ranks on");
+    expect("$RONDE sim all_reduce -a ring --topo no-such-machine", 2, "no-such-machine");
+    expect("$RONDE run all_reduce -a ring --backend proc -b 64 -e 64 -n 1 -w 0", 0, "ring, 2 ranks");
+}
+
 static void an_unknown_machine_points_to_the_list(void)
 {
     if (!has_all_components())
@@ -77,6 +92,7 @@ static void pictures_are_svg(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"ranks_have_a_default", ranks_have_a_default},
         {"an_unknown_machine_points_to_the_list", an_unknown_machine_points_to_the_list},
         {"pictures_are_svg", pictures_are_svg},
     };
