@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "report.h"
 #include "ronde/field.h"
+#include "stdin_file.h"
 
 #include "ronde/comm.h"
 #include "ronde/executors.h"
@@ -180,6 +181,8 @@ static int run_command(const struct ronde_command *command, int argc, char **arg
         ronde_options_help(command, stdout);
         return RONDE_EXIT_OK;
     }
+    if (ronde_stdin_to_file(&options, &error) != RONDE_OK)
+        return ronde_report(&error);
     return command->run(&options);
 }
 

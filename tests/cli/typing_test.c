@@ -73,6 +73,37 @@ static void an_unknown_machine_points_to_the_list(void)
     expect("$RONDE topo check ./no-such.xml", 2, "./no-such.xml: cannot be opened: No such file");
 }
 
+/* A pipe is read once, and a machine twice: by us and by SimGrid in a process of its own. */
+static void standard_input_is_a_file_everywhere(void)
+{
+    expect("$RONDE compile all_reduce -a ring -N 4 | $RONDE check -", 0, "ring on 4 ranks: proved");
+    expect("$RONDE compile all_reduce -a ring -N 4 | $RONDE check /dev/stdin", 0, "proved");
+    expect("$RONDE compile all_reduce -a ring -N 4 | $RONDE run -" POINT, 0, "0 OK");
+    expect("$RONDE compile all_reduce -a ring -N 4 | $RONDE run - --backend proc -n 1 -w 0 -e 8", 0,
+           "0 OK");
+    expect("echo junk | $RONDE check -", 2, "/dev/stdin:1: ");
+    if (!has_all_components())
+        return;
+    expect("$RONDE topo generate rail --nodes 2 | $RONDE topo check -", 0, "rail-16");
+    expect("$RONDE topo generate rail --nodes 2 | $RONDE topo show /dev/stdin", 0,
+           "rail-16: 16 hosts");
+    expect("$RONDE topo generate rail --nodes 2 | $RONDE sim all_reduce -a ring --engine simgrid "
+           "-b 1K -e 1K --topo -",
+           0, "ring, 16 ranks on rail-16 (/dev/stdin)");
+    expect("$RONDE topo generate rail --nodes 2 >" PLATFORM "; $RONDE topo check - <" PLATFORM, 0,
+           "rail-16");
+    expect("echo 'degrade n0g0_c=0.5' | $RONDE sim all_reduce -a ring -b 1K -e 1K --topo " PLATFORM
+           " --scenario -",
+           0, "scenario");
+    expect("$RONDE topo check - <&-", 2, "/dev/stdin");
+    expect("echo | $RONDE sim - --topo -", 2, "only one input can be -");
+    char path[512], command[1024];
+    if (!suite_source(path, sizeof path, "tests/data/import/mesh.xml"))
+        return;
+    snprintf(command, sizeof command, "cat \"%s\" | $RONDE topo import - --nic-GBps 25", path);
+    expect(command, 0, "<platform version=\"4.1\">");
+}
+
 static void pictures_are_svg(void)
 {
     if (!has_all_components())
@@ -94,6 +125,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"ranks_have_a_default", ranks_have_a_default},
         {"an_unknown_machine_points_to_the_list", an_unknown_machine_points_to_the_list},
+        {"standard_input_is_a_file_everywhere", standard_input_is_a_file_everywhere},
         {"pictures_are_svg", pictures_are_svg},
     };
     return suite_run("typing", cases, sizeof cases / sizeof cases[0]);
