@@ -32,6 +32,8 @@ int ronde_cmd_validate(const struct ronde_options *options);
 int ronde_cmd_demo(const struct ronde_options *options);
 /** Pictures, generators, importers and checks of platform files: ronde topo VERB ... */
 int ronde_cmd_topo(const struct ronde_options *options);
+/** The verb of a word, with its own help and options; NULL for none. */
+const struct ronde_command *ronde_topo_verb(const char *word);
 /** ronde topo show FILE: a tree on a terminal, or an SVG. */
 int ronde_topo_show(const struct ronde_options *options);
 

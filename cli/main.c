@@ -84,7 +84,7 @@ static const struct ronde_command commands[] = {
      WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
      1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
-     "platform files: pictures, generators, importers, checks",
+     "platform files: pictures, generators, importers, checks; each has its own --help",
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
@@ -170,6 +170,13 @@ static int print_version(void)
     return RONDE_EXIT_OK;
 }
 
+/* The verb of `topo` that a word names, which has a help of its own; else the command. */
+static const struct ronde_command *part_of(const struct ronde_command *command, const char *word)
+{
+    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word) : NULL;
+    return verb ? verb : command;
+}
+
 /* Options first: help of a command must work where the command would not. */
 static int run_command(const struct ronde_command *command, int argc, char **argv)
 {
@@ -178,7 +185,7 @@ static int run_command(const struct ronde_command *command, int argc, char **arg
     if (ronde_options_parse(command, argc, argv, &options, &error) != RONDE_OK)
         return ronde_report(&error);
     if (options.help) {
-        ronde_options_help(command, stdout);
+        ronde_options_help(part_of(command, options.arguments[0]), stdout);
         return RONDE_EXIT_OK;
     }
     if (ronde_stdin_to_file(&options, &error) != RONDE_OK)
@@ -194,7 +201,7 @@ static int help_command(int argc, char **argv)
     const struct ronde_command *command = find_command(argv[1]);
     if (!command)
         return refuse_command(argv[1]);
-    ronde_options_help(command, stdout);
+    ronde_options_help(part_of(command, argc > 2 ? argv[2] : NULL), stdout);
     return RONDE_EXIT_OK;
 }
 

@@ -61,6 +61,21 @@ static void ranks_have_a_default(void)
     expect("$RONDE run all_reduce -a ring --backend proc -b 64 -e 64 -n 1 -w 0", 0, "ring, 2 ranks");
 }
 
+static void each_verb_of_topo_has_its_own_help(void)
+{
+    char *said = shell("$RONDE topo generate --help", 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "Usage: ronde topo generate "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "--oversubscription"));
+    CU_ASSERT_PTR_NULL(strstr(said, "--memory-GBps"));
+    CU_ASSERT_PTR_NULL(strstr(said, "--json"));
+    free(said);
+    expect("$RONDE topo --help import", 0, "Usage: ronde topo import ");
+    expect("$RONDE help topo show", 0, "Usage: ronde topo show ");
+    expect("$RONDE help topo", 0, "show|generate|import|check");
+    expect("$RONDE topo show --nodes 4 x.xml", 2, "topo show: unknown option --nodes");
+    expect("$RONDE topo --fabric crossbar check", 2, "topo check: unknown option --fabric");
+}
+
 static void an_unknown_machine_points_to_the_list(void)
 {
     if (!has_all_components())
@@ -124,6 +139,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"ranks_have_a_default", ranks_have_a_default},
+        {"each_verb_of_topo_has_its_own_help", each_verb_of_topo_has_its_own_help},
         {"an_unknown_machine_points_to_the_list", an_unknown_machine_points_to_the_list},
         {"standard_input_is_a_file_everywhere", standard_input_is_a_file_everywhere},
         {"pictures_are_svg", pictures_are_svg},
