@@ -4,6 +4,7 @@
 #include "lab_options.h"
 #include "report.h"
 #include "run.h"
+#include "run_variants.h"
 #include "schedule_file.h"
 #include "tune_options.h"
 
@@ -131,46 +132,97 @@ static enum ronde_status open_named(struct ronde_run_session *session, uint64_t 
                                              &session->benchmark->launch, error);
 }
 
+/* Buffers, and what was named or may be chosen, loaded on the largest count. */
+static enum ronde_status enter_subject(struct ronde_run_session *session, struct ronde_error *error)
+{
+    const uint64_t count = ronde_record_count(session->request.collective, session->request.ranks,
+                                              session->options->max_bytes, session->options->dtype);
+    const enum ronde_status status = open_memory(session, count, error);
+    if (status != RONDE_OK)
+        return status;
+    return session->is_autotuned ? ronde_race_enter(&session->race, &session->target,
+                                                    &session->memory, session->engine, count, error)
+                                 : open_named(session, count, error);
+}
+
+/* What the next type, operator or root has of its own. */
+static void close_subject(struct ronde_run_session *session)
+{
+    ronde_benchmark_close(&session->named);
+    ronde_race_close(&session->race);
+    ronde_memory_destroy(&session->memory);
+    ronde_schedule_destroy(session->given);
+    session->benchmark = NULL;
+    session->given = NULL;
+    session->named = (struct ronde_benchmark){0};
+    session->race = (struct ronde_race){0};
+    session->memory = (struct ronde_memory){0};
+}
+
 /* Everything that can be refused is refused here, on the largest count, before the first row. */
 static enum ronde_status open_session(struct ronde_run_session *session, struct ronde_error *error)
 {
-    const struct ronde_options *options = session->options;
     enum ronde_status status = open_subject(session, error);
     if (status == RONDE_OK)
         status = open_target(session, error);
-    if (status != RONDE_OK)
-        return status;
-    const uint64_t count = ronde_record_count(session->request.collective, session->request.ranks,
-                                              options->max_bytes, options->dtype);
-    status = open_memory(session, count, error);
     if (status == RONDE_OK)
-        status = session->is_autotuned
-                     ? ronde_race_enter(&session->race, &session->target, &session->memory,
-                                        session->engine, count, error)
-                     : open_named(session, count, error);
-    return status == RONDE_OK ? ronde_sink_open(options, &session->sink, error) : status;
+        status = enter_subject(session, error);
+    return status == RONDE_OK ? ronde_sink_open(session->options, &session->sink, error) : status;
+}
+
+/* Goes on to the next of -d all, -o all and -r all; *out_is_over where there is none. */
+static enum ronde_status open_next(struct ronde_run_session *session, struct ronde_options *options,
+                                   bool *out_is_over, struct ronde_error *error)
+{
+    const struct ronde_compile_request request = session->request;
+    const uint64_t hash = session->given ? session->given->hash : 0;
+    *out_is_over = !ronde_variant_next(options, request.collective, request.ranks);
+    if (*out_is_over)
+        return RONDE_OK;
+    close_subject(session);
+    enum ronde_status status = open_subject(session, error);
+    if (status == RONDE_OK)
+        status = enter_subject(session, error);
+    if (status == RONDE_OK && session->given && session->given->hash != hash &&
+        ronde_sink_is_table(&session->sink))
+        fprintf(session->sink.file, "# root %u; schedule %016" PRIx64 "\n", options->root,
+                session->given->hash);
+    return status;
+}
+
+/* The table: of one type, operator and root, or of all of them. */
+static enum ronde_status run_variants(struct ronde_run_session *session,
+                                      struct ronde_options *options, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    bool is_over = false;
+    if (ronde_sink_is_table(&session->sink))
+        ronde_run_print_head(session);
+    while (status == RONDE_OK && !is_over) {
+        status = run_sizes(session, error);
+        if (status == RONDE_OK)
+            status = open_next(session, options, &is_over, error);
+    }
+    if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
+        ronde_run_print_verdict(session);
+    return status;
 }
 
 /* The whole command, alone or as one process of several. */
 static int run(const struct ronde_options *options, struct ronde_comm *comm)
 {
     struct ronde_error error = {0};
-    struct ronde_run_session session = {.options = options, .comm = comm};
+    struct ronde_options own = *options;
+    struct ronde_run_session session = {.options = &own, .comm = comm};
+    ronde_variant_first(&own);
     ronde_machine_line(options->backend, comm ? ronde_comm_processors(comm) : ronde_usable_cores(),
                        session.machine, sizeof session.machine);
     enum ronde_status status = open_session(&session, &error);
-    if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
-        ronde_run_print_head(&session);
     if (status == RONDE_OK)
-        status = run_sizes(&session, &error);
-    if (status == RONDE_OK && ronde_sink_is_table(&session.sink))
-        ronde_run_print_verdict(&session);
+        status = run_variants(&session, &own, &error);
     if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
         status = error.status;
-    ronde_benchmark_close(&session.named);
-    ronde_race_close(&session.race);
-    ronde_memory_destroy(&session.memory);
-    ronde_schedule_destroy(session.given);
+    close_subject(&session);
     /* The target owns the communicator from the moment it has it. */
     if (comm && !session.target.self)
         ronde_comm_destroy(comm);

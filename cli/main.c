@@ -7,6 +7,7 @@
 #include "ronde/comm.h"
 #include "ronde/executors.h"
 #include "ronde/hw.h"
+#include "ronde/schedules.h"
 #include "ronde/sim.h"
 #include "ronde/topologies.h"
 
@@ -81,7 +82,8 @@ static const struct ronde_command commands[] = {
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
      " --plot validate.svg\n"
      "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n",
-     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
+     WHAT SWEEP
+     "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
      1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",
@@ -110,11 +112,18 @@ static const struct ronde_command *find_command(const char *name)
     return NULL;
 }
 
-/* With the nearest name, as everywhere. */
+/* With the nearest name, as everywhere; who types a collective first, as other benchmarks are called, is shown how. */
 static int refuse_command(const char *name)
 {
     const char *names[COMMAND_COUNT];
     struct ronde_error error = {0};
+    struct ronde_error no_collective = {0};
+    enum ronde_collective collective;
+    if (ronde_parse_collective(name, &collective, &no_collective) == RONDE_OK) {
+        ronde_fail(&error, RONDE_BAD_ARGUMENT,
+                   "%s is a collective, not a command; did you mean ronde run %s?", name, name);
+        return ronde_report(&error);
+    }
     for (uint32_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
     const char *nearest = ronde_nearest(name, names, COMMAND_COUNT);

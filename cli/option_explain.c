@@ -29,6 +29,15 @@ static const struct argp_option *option_of(const struct argp_option *own, const 
     return found;
 }
 
+/* Letters by which other benchmarks and launchers are told how many ranks there are: -g GPUs, -t threads, -np, -p. */
+static bool means_ranks(const struct argp_option *own, const char *word)
+{
+    bool has_ranks = false;
+    for (; own->name; own++)
+        has_ranks = has_ranks || own->key == 'N';
+    return has_ranks && (word[1] == 'g' || word[1] == 't' || word[1] == 'p');
+}
+
 /* Names the option as typed, and the nearest one this command takes. */
 static enum ronde_status fail_option(const struct ronde_command *command,
                                      const struct argp_option *own, const char *word,
@@ -41,6 +50,9 @@ static enum ronde_status fail_option(const struct ronde_command *command,
         names[count] = own[count].name;
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
     const char *nearest = bare[1] == '-' ? ronde_nearest(bare + 2, names, count) : NULL;
+    if (means_ranks(own, word))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s: unknown option %s; the number of ranks is -N", command->name, bare);
     if (nearest)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown option %s; did you mean --%s?",
                           command->name, bare, nearest);

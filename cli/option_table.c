@@ -21,7 +21,7 @@ static const struct argp_option all_options[] = {
     {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
     {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
-    {"iters", 'n', "COUNT", 0, "measured iterations of a size", 1},
+    {"iters", 'n', "COUNT", 0, "measured iterations of a size (default 20)", 1},
     {"warmup_iters", 'w', "COUNT", 0,
      "unmeasured iterations before them (default: until times are stable)", 1},
     {"check", 'c', "0|1", 0,
@@ -134,20 +134,60 @@ static void write_backends(char *text, size_t bytes)
     snprintf(text, bytes, "what executes: %s (default cpu), or processes: %s", here, processes);
 }
 
+/* What -d and --op take, from the tables of the engine; the default stands first. */
+static void write_dtypes(char *text, size_t bytes, bool takes_all)
+{
+    size_t used = (size_t)snprintf(text, bytes, "element type (default float32):");
+    for (int i = 0; i < RONDE_DTYPE_COUNT && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s %s", i ? "," : "",
+                                 ronde_dtype_text((enum ronde_dtype)i));
+    if (takes_all && used < bytes)
+        (void)snprintf(text + used, bytes - used, "; or all");
+}
+
+static void write_ops(char *text, size_t bytes, bool takes_all)
+{
+    size_t used = (size_t)snprintf(text, bytes, "reduction operator (default sum):");
+    for (int i = 0; i < RONDE_OP_COUNT && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s %s", i ? "," : "",
+                                 ronde_op_text((enum ronde_op)i));
+    if (takes_all && used < bytes)
+        (void)snprintf(text + used, bytes - used, "; or all");
+}
+
+/* What a row says that follows from this build and the command. */
+static const char *doc_of(const struct ronde_command *command, const struct ronde_own_options *own,
+                          const struct argp_option *option)
+{
+    switch (option->key) {
+    case KEY_BACKEND:
+        return own->backends;
+    case 'd':
+        return own->dtypes;
+    case KEY_OP:
+        return own->ops;
+    case 'r':
+        return command->is_bench ? "root of rooted collectives (default 0), or all" : option->doc;
+    default:
+        return option->doc;
+    }
+}
+
 uint32_t ronde_option_table(const struct ronde_command *command,
                             struct ronde_own_options *out_options)
 {
     struct argp_option *own = out_options->all;
     uint32_t count = 0;
     write_backends(out_options->backends, sizeof out_options->backends);
+    write_dtypes(out_options->dtypes, sizeof out_options->dtypes, command->is_bench);
+    write_ops(out_options->ops, sizeof out_options->ops, command->is_bench);
     for (size_t i = 0; i < ALL_COUNT; i++) {
         if (!takes(command, all_options[i].name))
             continue;
         own[count] = all_options[i];
-        if (own[count].key == (command->o_is_op ? KEY_OP : KEY_OUTPUT))
+        own[count].doc = doc_of(command, out_options, &all_options[i]);
+        if (own[count].key == (command->is_bench ? KEY_OP : KEY_OUTPUT))
             own[count].key = 'o';
-        if (own[count].key == KEY_BACKEND)
-            own[count].doc = out_options->backends;
         count++;
     }
     own[count] = (struct argp_option){0};

@@ -78,6 +78,8 @@ enum key {
 struct ronde_own_options {
     struct argp_option all[RONDE_OPTION_ROOM]; /**< zero-terminated; may point to what follows */
     char backends[320];                        /**< what --backend takes */
+    char dtypes[320];                          /**< what -d takes */
+    char ops[320];                             /**< what --op takes */
 };
 
 /**
@@ -90,6 +92,9 @@ uint32_t ronde_option_table(const struct ronde_command *command,
 /** option_take.c: puts an option's value where it belongs. Errors: BAD_ARGUMENT naming option, value and bound. */
 RONDE_MUST_CHECK enum ronde_status ronde_option_take(struct ronde_options *options, int key,
                                                      const char *text, struct ronde_error *error);
+
+/** option_take.c: takes `all` for -d, --op and -r; false for anything else. */
+bool ronde_option_take_all(struct ronde_options *options, int key, const char *text);
 
 /**
  * option_explain.c: says what stopped argp at a word (getopt's index) of a command line. Returns BAD_ARGUMENT, always:

@@ -3,6 +3,7 @@
 
 #include "ronde/builder.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +55,26 @@ static enum ronde_status fail_name(const char *what, const char *text, const cha
                       list);
 }
 
+/* Names of types and operators at most. */
+#define WORD_BYTES 32
+
+/* Small letters: programs of others write SUM and Float32. What is longer than any name stays as it is, and unknown. */
+static const char *in_small_letters(const char *text, char out_word[WORD_BYTES])
+{
+    const size_t length = strlen(text);
+    if (length >= WORD_BYTES)
+        return text;
+    for (size_t i = 0; i <= length; i++)
+        out_word[i] = (char)tolower((unsigned char)text[i]);
+    return out_word;
+}
+
 static enum ronde_status parse_dtype(const char *text, struct ronde_options *options,
                                      struct ronde_error *error)
 {
-    return ronde_dtype_parse(text, &options->dtype)
+    char word[WORD_BYTES];
+    options->all_dtypes = false;
+    return ronde_dtype_parse(in_small_letters(text, word), &options->dtype)
                ? RONDE_OK
                : fail_name("element type", text, dtype_names, RONDE_DTYPE_COUNT, error);
 }
@@ -106,7 +123,9 @@ static enum ronde_status parse_bind(const char *text, struct ronde_options *opti
 static enum ronde_status parse_op(const char *text, struct ronde_options *options,
                                   struct ronde_error *error)
 {
-    return ronde_op_parse(text, &options->op)
+    char word[WORD_BYTES];
+    options->all_ops = false;
+    return ronde_op_parse(in_small_letters(text, word), &options->op)
                ? RONDE_OK
                : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
 }
@@ -256,6 +275,7 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
     case 'w':
         return ronde_count_parse("warm-ups", text, 0, &options->warmups, error);
     case 'r':
+        options->all_roots = false;
         return ronde_count_parse("root", text, 0, &options->root, error);
     case KEY_RANK:
         return ronde_range_parse("rank", text, &options->rank, &options->rank_span, error);
@@ -327,4 +347,16 @@ enum ronde_status ronde_option_take(struct ronde_options *options, int key, cons
     default:
         return take_number(options, key, text, error);
     }
+}
+
+bool ronde_option_take_all(struct ronde_options *options, int key, const char *text)
+{
+    bool *const all = key == 'd'      ? &options->all_dtypes
+                      : key == KEY_OP ? &options->all_ops
+                      : key == 'r'    ? &options->all_roots
+                                      : NULL;
+    if (!all || strcmp(text, "all") != 0)
+        return false;
+    *all = true;
+    return true;
 }

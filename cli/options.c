@@ -25,8 +25,10 @@ struct parsing {
 static enum ronde_status take_option(struct parsing *parsing, int key, const char *text)
 {
     if (key == 'o')
-        key = parsing->command->o_is_op ? KEY_OP : KEY_OUTPUT;
+        key = parsing->command->is_bench ? KEY_OP : KEY_OUTPUT;
     parsing->max_given = parsing->max_given || key == 'e' || key == KEY_BYTES;
+    if (parsing->command->is_bench && text && ronde_option_take_all(parsing->options, key, text))
+        return RONDE_OK;
     return ronde_option_take(parsing->options, key, text, parsing->error);
 }
 

@@ -105,6 +105,9 @@ struct ronde_options {
     bool resume;                               /**< --resume */
     bool local;                                /**< --local */
     uint32_t jobs;                             /**< --jobs; 0 = one a core */
+    bool all_dtypes;                           /**< -d all */
+    bool all_ops;                              /**< -o all */
+    bool all_roots;                            /**< -r all */
     bool help;                                 /**< --help */
 };
 
@@ -116,7 +119,7 @@ struct ronde_command {
     const char *examples;   /**< shown by help after the options */
     const char *takes;      /**< long options it takes, between blanks: " ranks algorithm " */
     uint32_t max_arguments; /**< positional arguments it takes at most */
-    bool o_is_op;           /**< -o means --op, as in nccl-tests; else --output */
+    bool is_bench; /**< as in nccl-tests: -o means --op, else --output; -d, -o and -r take `all` */
     int (*run)(const struct ronde_options *options); /**< returns the exit code */
 };
 

@@ -12,7 +12,7 @@ static enum ronde_status check_options(const struct ronde_options *options, uint
 {
     const char *path = options->arguments[0];
     if (options->algorithm_count > 0 || options->shape.count > 0 || options->channels > 0 ||
-        options->pairs.ranks > 0 || options->root > 0)
+        options->pairs.ranks > 0 || options->root > 0 || options->all_roots)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s is a schedule, which has its algorithm, root, shape, channels and "
                           "pairs: leave out -a, -r, --shape, --channels and --pairs",

@@ -8,12 +8,26 @@
 static const char *const collective_names[] = {RONDE_COLLECTIVE_LIST(COLLECTIVE_TEXT)};
 #undef COLLECTIVE_TEXT
 
+/* More than any name has. */
+#define WORD_BYTES 32
+
+/* In small letters, for AllReduce and ALL_REDUCE mean the same; what is too long to be a name is cut, and stays none. */
+static void to_small_letters(const char *text, char out_word[WORD_BYTES])
+{
+    size_t i = 0;
+    for (; text[i] && i + 1 < WORD_BYTES; i++)
+        out_word[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+    out_word[i] = '\0';
+}
+
 enum ronde_status ronde_parse_collective(const char *text, enum ronde_collective *out,
                                          struct ronde_error *error)
 {
-    if (ronde_collective_parse(text, out))
+    char word[WORD_BYTES];
+    to_small_letters(text, word);
+    if (ronde_collective_parse(word, out))
         return RONDE_OK;
-    const char *nearest = ronde_nearest(text, collective_names, RONDE_COLLECTIVE_COUNT);
+    const char *nearest = ronde_nearest(word, collective_names, RONDE_COLLECTIVE_COUNT);
     if (nearest)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown collective \"%s\"; did you mean %s?",
                           text, nearest);

@@ -46,6 +46,31 @@ static bool has_all_components(void)
 #endif
 }
 
+static void names_of_others_are_understood(void)
+{
+    expect("$RONDE run AllReduce -N 2 -o SUM -d Float" POINT, 0, "all_reduce auto, 2 ranks");
+    expect("$RONDE run allreduce -N 2 -o MAX" POINT, 0, "max");
+    expect("$RONDE check ALL_GATHER -a ring -N 2", 0, "all_gather ring on 2 ranks: proved");
+    expect("$RONDE check ReduceScatter -a ring -N 2", 0, "reduce_scatter ring on 2 ranks: proved");
+    expect("$RONDE run all_reduce -N 2 -o SUMM" POINT, 2, "unknown operator \"SUMM\"");
+    expect("$RONDE run AllReduc -N 2", 2, "did you mean all_reduce?");
+}
+
+static void letters_of_others_point_to_ours(void)
+{
+    expect("$RONDE run all_reduce -g 8", 2, "run: unknown option -g; the number of ranks is -N");
+    expect("$RONDE run all_reduce -t8", 2, "run: unknown option -t8; the number of ranks is -N");
+    expect("$RONDE sim all_reduce -p 4", 2, "sim: unknown option -p; the number of ranks is -N");
+    expect("$RONDE list -g", 2, "list: unknown option -g; see ronde list --help");
+}
+
+static void a_collective_typed_as_a_command_is_shown_how(void)
+{
+    expect("$RONDE all_reduce -N 4", 2,
+           "all_reduce is a collective, not a command; did you mean ronde run all_reduce?");
+    expect("$RONDE AllGather", 2, "did you mean ronde run AllGather?");
+}
+
 /* Where nothing says how many ranks there are: the hosts of the machine, else two. */
 static void ranks_have_a_default(void)
 {
@@ -59,6 +84,60 @@ static void ranks_have_a_default(void)
            "ring, 64 ranks on");
     expect("$RONDE sim all_reduce -a ring --topo no-such-machine", 2, "no-such-machine");
     expect("$RONDE run all_reduce -a ring --backend proc -b 64 -e 64 -n 1 -w 0", 0, "ring, 2 ranks");
+}
+
+static void help_says_what_an_option_takes(void)
+{
+    char *said = shell("$RONDE run --help", 0);
+    for (int i = 0; i < RONDE_DTYPE_COUNT; i++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(said, ronde_dtype_text((enum ronde_dtype)i)));
+    for (int i = 0; i < RONDE_OP_COUNT; i++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(said, ronde_op_text((enum ronde_op)i)));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "(default 20)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "them (default:"));
+    free(said);
+}
+
+/* Rows of a table for programs. */
+static unsigned count_rows(const char *command, const char *part)
+{
+    unsigned count = 0;
+    char *said = shell(command, 0);
+    for (const char *at = said; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    free(said);
+    return count;
+}
+
+static void all_goes_through_types_operators_and_roots(void)
+{
+    unsigned pairs = 0, bands = 0;
+    for (int d = 0; d < RONDE_DTYPE_COUNT; d++)
+        bands += ronde_op_refusal(RONDE_BAND, (enum ronde_dtype)d) ? 0 : 1;
+    for (int d = 0; d < RONDE_DTYPE_COUNT; d++)
+        for (int o = 0; o < RONDE_OP_COUNT; o++)
+            pairs += ronde_op_refusal((enum ronde_op)o, (enum ronde_dtype)d) ? 0 : 1;
+    CU_ASSERT_EQUAL(count_rows("$RONDE run all_reduce -N 2 -d all -o all -a ring --csv" POINT,
+                               "\nmeasured,"),
+                    2 * pairs);
+    CU_ASSERT_EQUAL(count_rows("$RONDE run all_reduce -N 2 -d all -o band -a ring --csv" POINT,
+                               ",band,"),
+                    2 * bands);
+    CU_ASSERT_EQUAL(count_rows("$RONDE run all_gather -N 2 -o all -d all -r all --csv" POINT,
+                               "\nmeasured,"),
+                    2 * RONDE_DTYPE_COUNT);
+    CU_ASSERT_EQUAL(count_rows("$RONDE run broadcast -N 3 -r all -d all --csv" POINT,
+                               "\nmeasured,"),
+                    3 * 2 * RONDE_DTYPE_COUNT);
+    char *said = shell("$RONDE run broadcast -N 3 -a binomial -r all" POINT, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\n# root 1; schedule "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\n# root 2; schedule "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "# Out of bounds values : 0 OK"));
+    free(said);
+    expect("$RONDE run all_reduce -d all -d int8 -N 2 -a ring" POINT, 0, "    int8     sum ");
+    expect("$RONDE run broadcast --backend proc -N 2 -r all -d all -b 64 -e 64 -n 1 -w 0", 0,
+           "0 OK");
+    expect("$RONDE sim all_reduce -d all -N 2", 2, "unknown element type \"all\"");
 }
 
 static void each_verb_of_topo_has_its_own_help(void)
@@ -138,7 +217,13 @@ static void pictures_are_svg(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"names_of_others_are_understood", names_of_others_are_understood},
+        {"letters_of_others_point_to_ours", letters_of_others_point_to_ours},
+        {"a_collective_typed_as_a_command_is_shown_how",
+         a_collective_typed_as_a_command_is_shown_how},
         {"ranks_have_a_default", ranks_have_a_default},
+        {"help_says_what_an_option_takes", help_says_what_an_option_takes},
+        {"all_goes_through_types_operators_and_roots", all_goes_through_types_operators_and_roots},
         {"each_verb_of_topo_has_its_own_help", each_verb_of_topo_has_its_own_help},
         {"an_unknown_machine_points_to_the_list", an_unknown_machine_points_to_the_list},
         {"standard_input_is_a_file_everywhere", standard_input_is_a_file_everywhere},
