@@ -32,6 +32,7 @@ struct unit {
 
 struct session {
     const struct ronde_options *options;
+    bool is_of_all; /* algorithms, as none was named */
     struct ronde_platform *platform;
     struct ronde_sweep sweep;
     struct ronde_sink sink;
@@ -99,7 +100,7 @@ static int work(void *self, uint32_t task, FILE *out)
     const struct unit unit = session->units[task];
     struct ronde_error error = {0};
     const enum ronde_status status = do_unit(session, unit, out, &error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK || (status == RONDE_UNSUPPORTED && session->is_of_all))
         return RONDE_EXIT_OK;
     ronde_note("ronde: %s on %u ranks: %s", session->options->algorithms[unit.algorithm_index],
                session->options->ranks[unit.rank_index], error.message);
@@ -283,16 +284,43 @@ static enum ronde_status check_components(const struct ronde_options *options,
     return RONDE_OK;
 }
 
+/* Without -a all algorithms of the collective, without -N all hosts of the machine. */
+static enum ronde_status fill_in(const struct ronde_platform *platform,
+                                 struct ronde_options *options, struct ronde_error *error)
+{
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+    uint32_t total = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
+    if (options->rank_counts == 0)
+        options->ranks[options->rank_counts++] = ronde_platform_facts(platform)->hosts;
+    if (options->algorithm_count > 0 || options->argument_count == 0)
+        return RONDE_OK;
+    const enum ronde_status status =
+        ronde_parse_collective(options->arguments[0], &collective, error);
+    for (uint32_t i = 0; i < total && status == RONDE_OK; i++) {
+        if (all[i]->collective != collective)
+            continue;
+        if (options->algorithm_count == RONDE_MAX_NAMES)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                              "more than %u algorithms: say which with -a", RONDE_MAX_NAMES);
+        options->algorithms[options->algorithm_count++] = all[i]->name;
+    }
+    return status;
+}
+
 int ronde_cmd_sweep(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options};
+    struct ronde_options own = *options;
+    struct session session = {.options = &own, .is_of_all = options->algorithm_count == 0};
     struct ronde_sweep_options how;
     enum ronde_status status = check_components(options, &error);
     if (status == RONDE_OK)
         status = ronde_open_platform(options, &session.platform, &error);
     if (status == RONDE_OK)
-        status = ronde_sweep_options_of(options, &how, &error);
+        status = fill_in(session.platform, &own, &error);
+    if (status == RONDE_OK)
+        status = ronde_sweep_options_of(&own, &how, &error);
     if (status == RONDE_OK)
         status = ronde_sweep_open(&how, session.platform, &session.sweep, &error);
     if (status == RONDE_OK)

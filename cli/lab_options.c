@@ -96,17 +96,6 @@ static enum ronde_status list_sizes(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-/* What only the command line can leave out. */
-static enum ronde_status check_given(const struct ronde_options *options, struct ronde_error *error)
-{
-    if (options->rank_counts == 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "ranks: say how many with -N, e.g. 8:1024:x2");
-    if (options->algorithm_count == 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "algorithms: say which with -a, e.g. ring,double_tree");
-    return RONDE_OK;
-}
-
 enum ronde_status ronde_sweep_options_of(const struct ronde_options *options,
                                          struct ronde_sweep_options *out_options,
                                          struct ronde_error *error)
@@ -120,8 +109,6 @@ enum ronde_status ronde_sweep_options_of(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "sweep: say which collective");
     enum ronde_status status =
         ronde_parse_collective(options->arguments[0], &sweep.collective, error);
-    if (status == RONDE_OK)
-        status = check_given(options, error);
     if (status == RONDE_OK)
         status = list_sizes(options, &sweep, error);
     if (status == RONDE_OK)

@@ -50,6 +50,7 @@ static const struct ronde_command commands[] = {
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
      " dgx-h100-pod\n      --output sweep.jsonl --plot time.svg --map winners.svg\n"
+     "  ronde sweep all_reduce --topo dgx-h100-pod --bytes 1K:1G:x16\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --output s.jsonl "
      "--resume\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --shard 0/4 > "
@@ -82,8 +83,7 @@ static const struct ronde_command commands[] = {
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
      " --plot validate.svg\n"
      "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n",
-     WHAT SWEEP
-     "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
+     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
      1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",

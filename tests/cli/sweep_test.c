@@ -114,8 +114,8 @@ static void bad_sweeps_are_refused(void)
     expect_refusal(folder, GRID " --shard 3/3", "shard \"3/3\"");
     expect_refusal(folder, GRID " --shard x", "shard \"x\"");
     expect_refusal(folder, GRID " --resume", "--resume needs --output");
-    expect_refusal(folder, "all_reduce -a ring --topo crossbar-64", "ranks: say how many");
-    expect_refusal(folder, "all_reduce -N 8 --topo crossbar-64", "algorithms: say which");
+    expect_refusal(folder, "--topo crossbar-64", "say which collective");
+    expect_refusal(folder, "all_reduc --topo crossbar-64", "did you mean all_reduce?");
     expect_refusal(folder, "all_reduce -N 8 -a rong --topo crossbar-64", "did you mean");
     expect_refusal(folder, GRID " --bytes 8:1M", "not of the form");
     free(sweep(folder, GRID " --output all.jsonl", 0));
@@ -125,6 +125,27 @@ static void bad_sweeps_are_refused(void)
                    "other.jsonl:1: a record of another");
     free(shell(folder, "(head -1 all.jsonl; echo nonsense) > junk.jsonl"));
     expect_refusal(folder, GRID " --output junk.jsonl --resume", "junk.jsonl:2: not a JSON object");
+    remove_folder(folder);
+}
+
+/* Without -a and -N: every algorithm that serves them, on all hosts; those that do not are left out without a word. */
+static void what_is_not_named_is_everything(void)
+{
+    char folder[64];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    free(sweep(folder, "all_reduce --bytes 64K:64K:x2 --topo crossbar-64 --output r.jsonl", 0));
+    char *said = shell(folder, "grep -c '\"ranks\": 64' r.jsonl; wc -l < r.jsonl; cat err");
+    unsigned ours = 0, rows = 0;
+    CU_ASSERT_EQUAL(sscanf(said, "%u %u", &ours, &rows), 2);
+    CU_ASSERT_EQUAL(ours, rows);
+    CU_ASSERT(rows >= 8);
+    CU_ASSERT_PTR_NULL(strstr(said, "ronde: "));
+    free(said);
+    said = shell(folder, "grep -c '\"algorithm\": \"ring\"' r.jsonl");
+    CU_ASSERT_EQUAL(atoi(said), 1);
+    free(said);
     remove_folder(folder);
 }
 
@@ -222,6 +243,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},
+        {"what_is_not_named_is_everything", what_is_not_named_is_everything},
         {"what_fails_leaves_the_rest", what_fails_leaves_the_rest},
         {"pictures_are_drawn", pictures_are_drawn},
         {"a_pool_survives_its_processes", a_pool_survives_its_processes},
