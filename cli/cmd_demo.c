@@ -38,15 +38,18 @@ struct demo {
     struct ronde_screen screen;
     FILE *nowhere; /* takes what is not asked for */
     char folder[RONDE_PATH_BYTES];
-    char machine_path[RONDE_PATH_BYTES + 16];
-    char plot_path[RONDE_PATH_BYTES + 16];
+    char machine_path[RONDE_PATH_BYTES + 32];
+    char plot_path[RONDE_PATH_BYTES + 32];
     struct ronde_calibration_report report;
     struct ronde_platform *platform;
     struct ronde_comparison comparison;
     struct ronde_options compared; /* as if typed for validate */
 };
 
-/* --output, else the build folder the executable lies in, else where the caller stands. */
+/*
+ * --output, else the build folder the executable lies in, else where the caller stands. The names are the demo's own:
+ * machine.xml is what `ronde calibrate -o` is shown with, and half an hour of measuring.
+ */
 static enum ronde_status choose_folder(struct demo *demo, struct ronde_error *error)
 {
     const char *wanted = demo->options->output;
@@ -57,8 +60,8 @@ static enum ronde_status choose_folder(struct demo *demo, struct ronde_error *er
     if (mkdir(wanted, 0777) != 0 && errno != EEXIST)
         return ronde_fail(error, RONDE_IO, "%s: cannot be created", wanted);
     snprintf(demo->folder, sizeof demo->folder, "%s", wanted);
-    snprintf(demo->machine_path, sizeof demo->machine_path, "%s/machine.xml", demo->folder);
-    snprintf(demo->plot_path, sizeof demo->plot_path, "%s/validate.svg", demo->folder);
+    snprintf(demo->machine_path, sizeof demo->machine_path, "%s/demo-machine.xml", demo->folder);
+    snprintf(demo->plot_path, sizeof demo->plot_path, "%s/demo-validate.svg", demo->folder);
     return RONDE_OK;
 }
 
@@ -125,7 +128,8 @@ static enum ronde_status show_operation(struct ronde_show *show, const char *nam
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     const uint32_t count = list_operations(names);
     uint32_t found = 0;
-    if (ronde_collective_parse(name, &collective))
+    struct ronde_error no_collective = {0};
+    if (ronde_parse_collective(name, &collective, &no_collective) == RONDE_OK)
         return ronde_tour(show, collective, error);
     while (found < count && strcmp(names[found], name) != 0)
         found++;

@@ -199,7 +199,7 @@ static void wrong_operations_are_refused(void)
     free(run("--operation all --world-size 65 --backend host", 2));
     free(run("--world-size 0", 2));
     free(run("--operation all --world-size 1 --backend host", 0));
-    free(run("--operation allreduce --world-size 64 --backend host", 0));
+    free(run("--operation AllReduce --world-size 64 --backend host", 0));
     snprintf(command, sizeof command, "\"%s\" demo --operation halvs --backend host 2>&1",
              suite_ronde());
     CU_ASSERT_EQUAL(files_command(command, &said), 2);
@@ -236,9 +236,17 @@ static void the_demo_is_a_page_and_a_half(void)
         return;
     }
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    /* What `ronde calibrate -o machine.xml` has written is not the demo's to overwrite. */
+    snprintf(command, sizeof command, "%s/machine.xml", folder);
+    CU_ASSERT_FATAL(files_write(command, "mine"));
     snprintf(command, sizeof command, "NO_COLOR=1 COLUMNS=100 \"%s\" demo --output %s 2>&1",
              suite_ronde(), folder);
     const int code = files_command(command, &said);
+    snprintf(command, sizeof command, "%s/machine.xml", folder);
+    char *machine = files_read(command);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(machine);
+    CU_ASSERT_STRING_EQUAL(machine, "mine");
+    free(machine);
     snprintf(command, sizeof command, "rm -r %s", folder);
     CU_ASSERT_EQUAL(system(command), 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(said);
