@@ -24,6 +24,43 @@ static const struct ronde_column columns[COLUMNS] = {
     {"price", "", 11},
 };
 
+static const struct ronde_table wide = {columns, COLUMNS, 2};
+
+/* The same for a terminal of 100 characters, on two lines: the cells of each, in the order of the wide table. */
+#define FIRST_COLUMNS 7u
+#define SECOND_COLUMNS 7u
+
+static const uint32_t first_cells[FIRST_COLUMNS] = {0, 1, 2, 3, 4, 5, 12};
+static const struct ronde_column first_columns[FIRST_COLUMNS] = {
+    {"size", "(B)", 11}, {"count", "(elements)", 11}, {"type", "", 8},   {"algorithm", "", 24},
+    {"time", "(us)", 9}, {"engine", "", 11},          {"price", "", 11},
+};
+static const struct ronde_table first_line = {first_columns, FIRST_COLUMNS, 1};
+
+/* The first stands below nothing in particular. */
+static const uint32_t second_cells[SECOND_COLUMNS] = {COLUMNS, 6, 7, 8, 9, 10, 11};
+static const struct ronde_column second_columns[SECOND_COLUMNS] = {
+    {"", "", 26},
+    {"runner-up", "", 24},
+    {"time", "(us)", 9},
+    {"slower", "(times)", 7},
+    {"messages", "in a row", 8},
+    {"busiest", "sends (B)", 11},
+    {"latency", "(share)", 7},
+};
+static const struct ronde_table second_line = {second_columns, SECOND_COLUMNS, 1};
+
+/* A line of some of the cells of a row; a number beyond them stands for a blank. */
+static void print_line(FILE *file, const struct ronde_table *line, const uint32_t *indices,
+                       const struct ronde_cell *cells)
+{
+    struct ronde_cell own[FIRST_COLUMNS];
+    _Static_assert(FIRST_COLUMNS == SECOND_COLUMNS, "room for both lines");
+    for (size_t i = 0; i < line->count; i++)
+        own[i] = indices[i] < COLUMNS ? cells[indices[i]] : ronde_cell_text(" ");
+    ronde_table_row(file, line, own);
+}
+
 /* Of the winner's time what one element takes too. Measured times may say that it takes longer than many. */
 static double latency_share(const struct ronde_plan_row *row)
 {
@@ -37,7 +74,7 @@ static const char *name_of(const struct ronde_plan *plan, uint32_t candidate)
 }
 
 static void print_table_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                            FILE *file)
+                            const struct ronde_sink *sink)
 {
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
@@ -61,7 +98,12 @@ static void print_table_row(const struct ronde_plan *plan, const struct ronde_pl
     cells[10] = ronde_cell_integer((uint64_t)llround(row->sent_bytes));
     snprintf(cells[11].text, sizeof cells[11].text, "%.0f%%", 100.0 * latency_share(row));
     cells[12] = ronde_cell_text(best->is_exact ? "exact" : "approximate");
-    ronde_table_row(file, columns, COLUMNS, cells);
+    if (ronde_table_fits(&wide, sink->width)) {
+        ronde_table_row(sink->file, &wide, cells);
+        return;
+    }
+    print_line(sink->file, &first_line, first_cells, cells);
+    print_line(sink->file, &second_line, second_cells, cells);
 }
 
 /* The changes in one line each, since a size between two rows belongs to somebody too. */
@@ -84,8 +126,9 @@ static void print_warning(const struct ronde_plan *plan, FILE *file)
               file);
 }
 
-static void print_head(const struct ronde_plan *plan, FILE *file)
+static void print_head(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
+    FILE *file = sink->file;
     const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
     const uint64_t slot_bytes = plan->row_count > 0 ? plan->rows[0].decision.load.slot_bytes : 0;
     fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms, slot bytes %s\n", RONDE_VERSION,
@@ -97,15 +140,20 @@ static void print_head(const struct ronde_plan *plan, FILE *file)
     fprintf(file, "# by %s\n", ronde_basis_text(plan->selector, basis));
     print_warning(plan, file);
     fputs("#\n", file);
-    ronde_table_head(file, columns, COLUMNS);
+    if (ronde_table_fits(&wide, sink->width)) {
+        ronde_table_head(file, &wide);
+        return;
+    }
+    ronde_table_head(file, &first_line);
+    ronde_table_head(file, &second_line);
 }
 
-static void print_table(const struct ronde_plan *plan, FILE *file)
+static void print_table(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
-    print_head(plan, file);
+    print_head(plan, sink);
     for (uint32_t i = 0; i < plan->row_count; i++)
-        print_table_row(plan, &plan->rows[i], file);
-    print_changes(plan, file);
+        print_table_row(plan, &plan->rows[i], sink);
+    print_changes(plan, sink->file);
 }
 
 /* ---- For programs ----------------------------------------------------------------------------------------------- */
@@ -274,7 +322,7 @@ static enum ronde_status print_plan(const struct ronde_options *options,
 {
     enum ronde_status status = ronde_sink_open(options, sink, error);
     if (status == RONDE_OK && ronde_sink_is_table(sink))
-        print_table(plan, sink->file);
+        print_table(plan, sink);
     else if (status == RONDE_OK)
         status = print_rows(plan, sink, error);
     if (status == RONDE_OK && options->plot)

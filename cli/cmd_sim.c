@@ -112,7 +112,7 @@ static void print_head(const struct session *session)
     if (!ronde_is_auto(session->options))
         fprintf(file, ", schedule %016" PRIx64, schedule->hash);
     fputs("\n#\n", file);
-    ronde_view_head(file);
+    ronde_view_head(&session->sink);
 }
 
 /* What is asked for, by name or as a file. */

@@ -1,6 +1,7 @@
 /* From options to requests, schedules, platforms and sinks. */
 #include "common.h"
 
+#include "cli/draw/screen.h"
 #include "default_ranks.h"
 #include "topology.h"
 
@@ -131,7 +132,10 @@ enum ronde_status ronde_sink_open(const struct ronde_options *options, struct ro
         file = fopen(options->output, "w");
     if (!file)
         return ronde_fail(error, RONDE_IO, "%s: cannot be written", options->output);
-    *out_sink = (struct ronde_sink){.file = file, .json = options->json, .csv = options->csv};
+    *out_sink = (struct ronde_sink){.file = file,
+                                    .json = options->json,
+                                    .csv = options->csv,
+                                    .width = options->wide ? 0 : ronde_screen_terminal(file)};
     return RONDE_OK;
 }
 

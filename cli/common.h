@@ -59,6 +59,7 @@ struct ronde_sink {
     bool json;      /**< JSON Lines */
     bool csv;       /**< CSV */
     bool is_headed; /**< the CSV header was printed */
+    uint32_t width; /**< characters a table should keep to: those of a terminal; 0 = any */
 };
 
 /** Opens the sink the options ask for. Errors: IO; UNAVAILABLE for --json without jansson. */

@@ -36,7 +36,7 @@ static const struct ronde_command commands[] = {
      "  ronde run all_reduce -N 4 --backend proc\n"
      "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
      WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                " join token buffers bind transport hosts launcher topo" PRINT,
+                " join token buffers bind transport hosts launcher topo wide" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
@@ -45,7 +45,7 @@ static const struct ronde_command commands[] = {
      "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n",
      WHAT SWEEP
      "slot depth timeout topo engine placement with background degrade straggler scenario"
-     " cfg native-latency why trace timeline" PRINT,
+     " cfg native-latency why trace timeline wide" PRINT,
      1, false, ronde_cmd_sim},
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
@@ -60,12 +60,12 @@ static const struct ronde_command commands[] = {
     {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
-     WHAT SWEEP "slot depth topo" PRINT, 1, false, ronde_cmd_price},
+     WHAT SWEEP "slot depth topo wide" PRINT, 1, false, ronde_cmd_price},
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
      "  ronde plan all_reduce -N 4 --backend cpu\n",
-     WHAT SWEEP "slot depth topo engine backend plot" PRINT, 1, false, ronde_cmd_plan},
+     WHAT SWEEP "slot depth topo engine backend plot wide" PRINT, 1, false, ronde_cmd_plan},
     {"tune", "[COLLECTIVE]", "measure all algorithms on this machine, for -a auto",
      "  ronde tune\n  ronde tune --backend proc --budget 300\n"
      "  ronde tune all_reduce -N 4 -b 8 -e 1M -o tables/cpu.txt\n"
@@ -83,7 +83,8 @@ static const struct ronde_command commands[] = {
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
      " --plot validate.svg\n"
      "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n",
-     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig topo plot records from" PRINT,
+     WHAT SWEEP
+     "op iters warmup_iters slot depth timeout backend rig topo plot records from wide" PRINT,
      1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",

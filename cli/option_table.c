@@ -103,6 +103,7 @@ static const struct argp_option all_options[] = {
      "sum up and draw these records of an earlier run; nothing is measured", 3},
     {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
+    {"wide", KEY_WIDE, NULL, 0, "tables as wide as they are, also on a terminal of fewer columns", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
     {"csv", KEY_CSV, NULL, 0, "comma-separated values with a header line", 3},
     {"help", 'h', NULL, 0, "show this help", 4},

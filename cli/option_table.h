@@ -68,7 +68,8 @@ enum key {
     KEY_NIC_RATE,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE,
-    KEY_BUDGET
+    KEY_BUDGET,
+    KEY_WIDE
 };
 
 /** Room for the options of any command, the entry that ends them included. */

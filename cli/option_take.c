@@ -225,6 +225,7 @@ static const struct plain plains[] = {
     SWITCH(KEY_WHY, why),
     SWITCH(KEY_RESUME, resume),
     SWITCH(KEY_LOCAL, local),
+    SWITCH(KEY_WIDE, wide),
     SWITCH('h', help),
 };
 

@@ -105,6 +105,7 @@ struct ronde_options {
     bool resume;                               /**< --resume */
     bool local;                                /**< --local */
     uint32_t jobs;                             /**< --jobs; 0 = one a core */
+    bool wide;                                 /**< --wide */
     bool all_dtypes;                           /**< -d all */
     bool all_ops;                              /**< -o all */
     bool all_roots;                            /**< -r all */

@@ -27,6 +27,22 @@ static const struct ronde_column columns[COLUMNS] = {
     {"#wrong", "", 6},
 };
 
+static const struct ronde_table wide = {columns, COLUMNS, 2};
+
+/* The same for a terminal of 100 characters: the placements below each other, and which it is. */
+#define NARROW_COLUMNS (REQUEST_COLUMNS + 1 + RESULT_COLUMNS)
+
+static const struct ronde_column narrow_columns[NARROW_COLUMNS] = {
+    {"size", "(B)", 11},    {"count", "(elements)", 11},
+    {"type", "", 8},        {"redop", "", 5},
+    {"root", "", 4},        {"place", "", 5},
+    {"time", "(us)", 8},    {"min", "(us)", 8},
+    {"p95", "(us)", 8},     {"algbw", "(GB/s)", 7},
+    {"busbw", "(GB/s)", 7}, {"#wrong", "", 6},
+};
+
+static const struct ronde_table narrow = {narrow_columns, NARROW_COLUMNS, 1};
+
 /* Every backend has something above it that says what is right. */
 static const char *reference_text(const struct ronde_run_session *session)
 {
@@ -93,8 +109,12 @@ void ronde_run_print_head(const struct ronde_run_session *session)
         fprintf(file, "# algorithms by %s\n",
                 ronde_basis_text(&session->race.autotune.selector, basis));
     print_effort(session);
+    if (!ronde_table_fits(&wide, session->sink.width)) {
+        ronde_table_head(file, &narrow);
+        return;
+    }
     fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
-    ronde_table_head(file, columns, COLUMNS);
+    ronde_table_head(file, &wide);
 }
 
 /* Columns of one placement; without a record the collective has no such form. */
@@ -113,20 +133,46 @@ static void result_cells(const struct ronde_record *record, struct ronde_cell *c
                                                  : ronde_cell_integer(record->wrong);
 }
 
-void ronde_run_print_row(const struct ronde_run_session *session, const struct ronde_record *record,
-                         const struct ronde_record *in_place)
+/* What was asked for. */
+static void request_cells(const struct ronde_record *record, struct ronde_cell *cells)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
-    struct ronde_cell cells[COLUMNS];
     cells[0] = ronde_cell_integer(
         ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
     cells[1] = ronde_cell_integer(record->count);
     cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
     cells[3] = ronde_cell_text(traits->reduces ? ronde_op_text(record->op) : "none");
     cells[4] = traits->has_root ? ronde_cell_integer(record->root) : ronde_cell_text("-1");
+}
+
+/* Two lines, of which the second does not say again what was asked for. */
+static void print_narrow_row(FILE *file, const struct ronde_record *record,
+                             const struct ronde_record *in_place)
+{
+    struct ronde_cell cells[NARROW_COLUMNS];
+    request_cells(record, cells);
+    cells[REQUEST_COLUMNS] = ronde_cell_text("out");
+    result_cells(record, cells + REQUEST_COLUMNS + 1);
+    ronde_table_row(file, &narrow, cells);
+    for (uint32_t i = 0; i < REQUEST_COLUMNS; i++)
+        cells[i] = ronde_cell_text(" ");
+    cells[REQUEST_COLUMNS] = ronde_cell_text("in");
+    result_cells(in_place, cells + REQUEST_COLUMNS + 1);
+    ronde_table_row(file, &narrow, cells);
+}
+
+void ronde_run_print_row(const struct ronde_run_session *session, const struct ronde_record *record,
+                         const struct ronde_record *in_place)
+{
+    struct ronde_cell cells[COLUMNS];
+    if (!ronde_table_fits(&wide, session->sink.width)) {
+        print_narrow_row(session->sink.file, record, in_place);
+        return;
+    }
+    request_cells(record, cells);
     result_cells(record, cells + REQUEST_COLUMNS);
     result_cells(in_place, cells + REQUEST_COLUMNS + RESULT_COLUMNS);
-    ronde_table_row(session->sink.file, columns, COLUMNS, cells);
+    ronde_table_row(session->sink.file, &wide, cells);
 }
 
 void ronde_run_print_verdict(const struct ronde_run_session *session)

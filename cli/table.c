@@ -20,24 +20,31 @@ static void print_trimmed(FILE *file, char *line)
     fprintf(file, "%s\n", line);
 }
 
-void ronde_table_head(FILE *file, const struct ronde_column *columns, size_t count)
+bool ronde_table_fits(const struct ronde_table *table, uint32_t characters)
+{
+    size_t width = (table->count - 1) * (size_t)table->gap;
+    for (size_t i = 0; i < table->count; i++)
+        width += (size_t)table->columns[i].width;
+    return characters == 0 || width <= characters;
+}
+
+void ronde_table_head(FILE *file, const struct ronde_table *table)
 {
     for (int is_unit = 0; is_unit < 2; is_unit++) {
         char line[LINE_BYTES] = "#";
         /* The '#' takes one character of the first column, so that rows and heads line up. */
-        for (size_t i = 0, at = 1; i < count && at < sizeof line; i++)
-            at += (size_t)snprintf(line + at, sizeof line - at, "%s%*s", i ? "  " : "",
-                                   columns[i].width - (i == 0),
-                                   is_unit ? columns[i].unit : columns[i].name);
+        for (size_t i = 0, at = 1; i < table->count && at < sizeof line; i++)
+            at += (size_t)snprintf(line + at, sizeof line - at, "%*s%*s", i ? table->gap : 0, "",
+                                   table->columns[i].width - (i == 0),
+                                   is_unit ? table->columns[i].unit : table->columns[i].name);
         print_trimmed(file, line);
     }
 }
 
-void ronde_table_row(FILE *file, const struct ronde_column *columns, size_t count,
-                     const struct ronde_cell *cells)
+void ronde_table_row(FILE *file, const struct ronde_table *table, const struct ronde_cell *cells)
 {
-    for (size_t i = 0; i < count; i++)
-        fprintf(file, "%s%*s", i ? "  " : "", columns[i].width,
+    for (size_t i = 0; i < table->count; i++)
+        fprintf(file, "%*s%*s", i ? table->gap : 0, "", table->columns[i].width,
                 cells[i].text[0] ? cells[i].text : "-");
     fputc('\n', file);
 }

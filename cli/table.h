@@ -5,6 +5,7 @@
 #ifndef RONDE_CLI_TABLE_H
 #define RONDE_CLI_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,6 +16,13 @@ struct ronde_column {
     int width;        /**< characters, at least those of name and unit */
 };
 
+/** The columns of a table. */
+struct ronde_table {
+    const struct ronde_column *columns; /**< left to right */
+    size_t count;                       /**< how many */
+    int gap;                            /**< blanks between two */
+};
+
 /** Bytes of a formatted cell. */
 #define RONDE_CELL_BYTES 64
 
@@ -23,12 +31,14 @@ struct ronde_cell {
     char text[RONDE_CELL_BYTES]; /**< zero-terminated */
 };
 
+/** Whether its rows fit so many characters; 0 = no limit. */
+bool ronde_table_fits(const struct ronde_table *table, uint32_t characters);
+
 /** Prints the two header lines, behind '#'. */
-void ronde_table_head(FILE *file, const struct ronde_column *columns, size_t count);
+void ronde_table_head(FILE *file, const struct ronde_table *table);
 
 /** Prints a row; "-" stands for an empty cell. */
-void ronde_table_row(FILE *file, const struct ronde_column *columns, size_t count,
-                     const struct ronde_cell *cells);
+void ronde_table_row(FILE *file, const struct ronde_table *table, const struct ronde_cell *cells);
 
 /** A text. */
 struct ronde_cell ronde_cell_text(const char *text);

@@ -18,6 +18,20 @@ static const struct ronde_column columns[COLUMNS] = {
     {"labels", "", 0},
 };
 
+static const struct ronde_table wide = {columns, COLUMNS, 2};
+
+/* The same for a terminal of 100 characters: labels go below. */
+#define NARROW_COLUMNS 9u
+#define NARROW_LINK 21
+
+static const struct ronde_column narrow_columns[NARROW_COLUMNS] = {
+    {"size", "(B)", 11}, {"count", "(elements)", 11}, {"type", "", 8},
+    {"time", "(us)", 9}, {"algbw", "(GB/s)", 7},      {"busbw", "(GB/s)", 7},
+    {"pieces", "", 6},   {"engine", "", 11},          {"busiest link", "(used)", NARROW_LINK},
+};
+
+static const struct ronde_table narrow = {narrow_columns, NARROW_COLUMNS, 1};
+
 /* Labels joined by commas, as many as fit. */
 static struct ronde_cell labels_cell(const struct ronde_record *record)
 {
@@ -30,8 +44,19 @@ static struct ronde_cell labels_cell(const struct ronde_record *record)
     return cell;
 }
 
-static void print_table_row(const struct ronde_result_view *view, FILE *file)
+/* The busiest link and how busy it is. */
+static struct ronde_cell link_cell(const struct ronde_sim_result *result, int most)
 {
+    struct ronde_cell cell = {""};
+    if (result->busiest_link[0])
+        snprintf(cell.text, sizeof cell.text, "%.*s %.0f%%", most, result->busiest_link,
+                 100.0 * result->busiest_utilisation);
+    return cell;
+}
+
+static void print_table_row(const struct ronde_result_view *view, const struct ronde_sink *sink)
+{
+    const bool is_wide = ronde_table_fits(&wide, sink->width);
     const struct ronde_record *record = &view->record;
     const struct ronde_sim_result *result = &view->result;
     struct ronde_cell cells[COLUMNS];
@@ -44,12 +69,11 @@ static void print_table_row(const struct ronde_result_view *view, FILE *file)
     cells[5] = ronde_cell_rate(ronde_record_busbw_GBps(record));
     cells[6] = ronde_cell_integer(record->pieces);
     cells[7] = ronde_cell_text(record->engine);
-    cells[8] = ronde_cell_text("");
-    if (result->busiest_link[0])
-        snprintf(cells[8].text, sizeof cells[8].text, "%.40s %.0f%%", result->busiest_link,
-                 100.0 * result->busiest_utilisation);
+    cells[8] = link_cell(result, is_wide ? 40 : NARROW_LINK - 5);
     cells[9] = labels_cell(record);
-    ronde_table_row(file, columns, COLUMNS, cells);
+    ronde_table_row(sink->file, is_wide ? &wide : &narrow, cells);
+    if (!is_wide && cells[9].text[0])
+        fprintf(sink->file, "#   labels         %s\n", cells[9].text);
 }
 
 /* What each part of a scenario takes alone and together. */
@@ -144,9 +168,9 @@ static enum ronde_status print_fields(const struct ronde_result_view *view, stru
     return ronde_sink_row(sink, &row, error);
 }
 
-void ronde_view_head(FILE *file)
+void ronde_view_head(const struct ronde_sink *sink)
 {
-    ronde_table_head(file, columns, COLUMNS);
+    ronde_table_head(sink->file, ronde_table_fits(&wide, sink->width) ? &wide : &narrow);
 }
 
 enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct ronde_sink *sink,
@@ -154,7 +178,7 @@ enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct 
 {
     if (!ronde_sink_is_table(sink))
         return print_fields(view, sink, error);
-    print_table_row(view, sink->file);
+    print_table_row(view, sink);
     print_comments(view, sink->file);
     return RONDE_OK;
 }

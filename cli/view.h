@@ -19,7 +19,7 @@ struct ronde_result_view {
 };
 
 /** Prints the header of the table. */
-void ronde_view_head(FILE *file);
+void ronde_view_head(const struct ronde_sink *sink);
 
 /** Prints a view into the sink, whatever its format. Errors: as ronde_sink_row. */
 RONDE_MUST_CHECK enum ronde_status ronde_view_print(const struct ronde_result_view *view,

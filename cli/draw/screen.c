@@ -21,16 +21,28 @@ uint32_t ronde_screen_columns(uint32_t terminal, const char *variable)
     return columns < RONDE_SCREEN_LEAST ? RONDE_SCREEN_LEAST : (uint32_t)columns;
 }
 
-struct ronde_screen ronde_screen_of(FILE *file)
+/* What a terminal says of itself; 0 where it does not, or is none. */
+static uint32_t ask_terminal(FILE *file)
 {
     struct winsize size = {0};
+    return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+uint32_t ronde_screen_terminal(FILE *file)
+{
+    const uint32_t said = ask_terminal(file);
+    if (!isatty(fileno(file)))
+        return 0;
+    return said > 0 ? said : ronde_screen_columns(0, getenv("COLUMNS"));
+}
+
+struct ronde_screen ronde_screen_of(FILE *file)
+{
     const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
     const bool is_terminal = isatty(fileno(file)) != 0;
-    if (is_terminal && ioctl(fileno(file), TIOCGWINSZ, &size) != 0)
-        size.ws_col = 0;
     return (struct ronde_screen){
         .file = file,
-        .columns = ronde_screen_columns(size.ws_col, getenv("COLUMNS")),
+        .columns = ronde_screen_columns(ask_terminal(file), getenv("COLUMNS")),
         .has_colour = is_terminal && term && strcmp(term, "dumb") != 0 && !(no_colour && *no_colour),
     };
 }

@@ -6,9 +6,12 @@
 
 #include "ronde/collective.h"
 
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PLATFORM RONDE_SCRATCH_DIR "/typing.xml"
 #define SCHEDULE RONDE_SCRATCH_DIR "/typing.ronde"
@@ -214,6 +217,81 @@ static void pictures_are_svg(void)
            0, "<svg ");
 }
 
+/* What the program prints on a terminal of so many columns; free the text. */
+static char *on_terminal(const char *arguments, unsigned short columns)
+{
+    const struct winsize size = {.ws_row = 50, .ws_col = columns};
+    char *said = NULL, block[4096];
+    size_t bytes = 0;
+    int terminal = -1, state = 0;
+    FILE *text = open_memstream(&said, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    const pid_t child = forkpty(&terminal, NULL, NULL, &size);
+    CU_ASSERT_FATAL(child >= 0);
+    if (child == 0) {
+        char command[2048];
+        snprintf(command, sizeof command, "exec \"%s\" %s", suite_ronde(), arguments);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    /* The last reader of a terminal whose program has ended is told EIO. */
+    for (ssize_t got; (got = read(terminal, block, sizeof block)) > 0;)
+        fwrite(block, 1, (size_t)got, text);
+    close(terminal);
+    CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+    CU_ASSERT_EQUAL(state, 0);
+    fclose(text);
+    return said;
+}
+
+/* The longest line that is no comment, but for the heads of columns. */
+static size_t longest_row(const char *text)
+{
+    size_t longest = 0;
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        const size_t length = strcspn(line, "\r\n");
+        if (line[0] != '#' || strncmp(line + length - 6, "#wrong", 6) == 0 ||
+            strncmp(line + length - 6, "(used)", 6) == 0)
+            longest = length > longest ? length : longest;
+        if (!line[strcspn(line, "\n")])
+            break;
+    }
+    return longest;
+}
+
+static void tables_fit_a_terminal(void)
+{
+    static const char run[] =
+        "run all_reduce -a ring -N 2 -b 1M -e 1M -n 1 -w 0 -c 0 --backend null";
+    char wide[256];
+    char *said = on_terminal(run, 100);
+    CU_ASSERT(longest_row(said) <= 100);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "  -1   out "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "     in "));
+    CU_ASSERT_PTR_NULL(strstr(said, "out-of-place"));
+    free(said);
+    snprintf(wide, sizeof wide, "%s --wide", run);
+    said = on_terminal(wide, 100);
+    CU_ASSERT(longest_row(said) > 150);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "out-of-place"));
+    free(said);
+    /* There is room, and what is no terminal is for programs. */
+    said = on_terminal(run, 200);
+    CU_ASSERT(longest_row(said) > 150);
+    free(said);
+    expect("COLUMNS=80 $RONDE run all_reduce -a ring -N 2" POINT, 0, "in-place\n");
+    if (!has_all_components())
+        return;
+    said = on_terminal("sim all_reduce -a ring -b 1G -e 1G --topo dgx-h100-pod", 100);
+    CU_ASSERT(longest_row(said) <= 100);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "#   labels         symmetric"));
+    free(said);
+    said = on_terminal("plan all_reduce -N 64 -b 1M -e 1M --topo dgx-h100-pod", 100);
+    CU_ASSERT(longest_row(said) <= 100);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "runner-up"));
+    free(said);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -228,6 +306,7 @@ int main(void)
         {"an_unknown_machine_points_to_the_list", an_unknown_machine_points_to_the_list},
         {"standard_input_is_a_file_everywhere", standard_input_is_a_file_everywhere},
         {"pictures_are_svg", pictures_are_svg},
+        {"tables_fit_a_terminal", tables_fit_a_terminal},
     };
     return suite_run("typing", cases, sizeof cases / sizeof cases[0]);
 }
