@@ -1,26 +1,26 @@
 /**
  * Tagged messages from one rank of a communicator to another, beside its collectives.
  *
- * A message goes to one rank and bears a tag of 64 bits. A receive names a tag and a source, or RONDE_ANY_RANK. Matching
- * follows MPI: messages of one rank to another with equal tags are received in the order in which they were posted;
- * receives that would take the same message get it in the order in which they were posted. Messages with different tags,
- * or from different ranks, are independent of each other: one that nobody has received yet never holds up another.
+ * A message is sent to one rank and has a tag of 64 bits. A receive names a tag and a source, or RONDE_ANY_RANK.
+ * Matching follows MPI: messages of one rank to another with equal tags are received in the order in which they were
+ * posted; receives that match the same message are served in the order in which they were posted. Messages with
+ * different tags, or from different ranks, are independent: one that is not received yet never delays another.
  *
- * Short messages are eager: they are copied out of the sender's buffer at once and wait at the receiver until they are
- * received. Longer ones wait at the sender (rendezvous) until the receiver takes them, and so do short ones once
- * RONDE_P2P_WINDOW_BYTES from one rank to another have not been received: the library's memory is bounded by that
+ * Short messages are eager: they are copied out of the sender's buffer at once and are buffered at the receiver until
+ * they are received. Longer ones stay in the sender's buffer (rendezvous) until they are received, and so do short ones
+ * once RONDE_P2P_WINDOW_BYTES from one rank to another have not been received: the library's memory is bounded by that
  * window and by what is posted. A send therefore may or may not end before its receive is posted.
  *
- * A rank that leaves (ronde_comm_destroy) takes with it what it has sent and is not done. Whoever waits for a rank that
- * has left gets an error that names it; a receive from any rank goes on waiting for the others.
+ * When a rank destroys its communicator, its sends that are not done are lost. Sends to that rank and receives from it
+ * then fail with an error that names it; a receive from any rank still waits for the others.
  *
  * Any number of sends and receives may be outstanding, while collectives run on the same communicator and while none
  * does. Nothing here blocks but ronde_comm_p2p_rest and, where said, ronde_p2p_release. Messages move when the
  * communicator is used: in ronde_p2p_test and ronde_comm_p2p_progress, and in ronde_comm_test and ronde_comm_wait of a
  * run. Buffers are memory of the host, registered (ronde_comm_mem) or not; memory of a GPU is not read or written.
  *
- * Threads: as for the communicator, one at a time; what may be called by others says so. In a process forked since the
- * communicator was made every function refuses or does nothing.
+ * Threads: as for the communicator, one at a time, but for functions whose comment allows others. In a process forked
+ * since the communicator was made every function returns an error or does nothing.
  */
 #ifndef RONDE_P2P_H
 #define RONDE_P2P_H
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/** Source of a receive that takes a message from whichever rank sends one with its tag, this rank included. */
+/** Source of a receive that matches messages of its tag from every rank, this one included. */
 #define RONDE_ANY_RANK (UINT32_MAX - 1)
 
 /** Eager messages of one rank to another that have not been received, bytes; short messages count as 64 bytes more. */
@@ -40,7 +40,7 @@ extern "C" {
 /** A send or a receive that was posted. */
 struct ronde_p2p;
 
-/** What a send or receive has come to. */
+/** The result of a send or receive. */
 struct ronde_p2p_status {
     uint32_t source; /**< rank that sent the message; of a send this rank */
     bool is_truncated; /**< of a receive: the message was longer than the buffer, which holds none of it */
@@ -60,8 +60,8 @@ ronde_comm_send_post(struct ronde_comm *comm, const void *buffer, uint64_t bytes
                      uint64_t tag, struct ronde_p2p **out_p2p, struct ronde_error *error);
 
 /**
- * Posts a receive of a message of at most `bytes` bytes from a rank, or from RONDE_ANY_RANK. Until it is done the buffer
- * must not be touched; a shorter message leaves the rest of it alone. buffer may be NULL where bytes is 0.
+ * Posts a receive of a message of at most `bytes` bytes from a rank, or from RONDE_ANY_RANK. Until it is done the
+ * buffer must not be accessed; a shorter message leaves the rest of it unchanged. buffer may be NULL where bytes is 0.
  *
  * Owner and errors: as ronde_comm_send_post.
  */
@@ -70,12 +70,12 @@ ronde_comm_recv_post(struct ronde_comm *comm, void *buffer, uint64_t bytes, uint
                      uint64_t tag, struct ronde_p2p **out_p2p, struct ronde_error *error);
 
 /**
- * Moves the communicator's messages on. *out_done: the send or receive is over, well or not; *out_status is then filled
- * in and may be NULL. Never blocks. Once over, it says the same again until it is released.
+ * Progresses the communicator's messages. *out_done: the send or receive has ended, in success or failure; *out_status
+ * is then filled in and may be NULL. Never blocks. Later calls return the same until it is released.
  *
- * A send is over when its buffer may be used again, which says nothing of the receive. Errors, *out_done being true:
+ * A send is done when its buffer may be used again, whether or not it has been received. Errors, *out_done being true:
  * REJECTED naming both lengths where a message was longer than its receive's buffer (is_truncated): that receive alone
- * has failed, its send is done and the communicator goes on; the communicator's (a rank lost, an abort, a run that
+ * has failed, its send is done and the communicator stays usable; the communicator's (a rank lost, an abort, a run that
  * failed), which end everything that is posted. After these the buffers of all that was posted are the caller's again,
  * what receives that were not done hold is undefined.
  */
@@ -86,16 +86,16 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_p2p_test(struct ronde_p2p *p2
 /**
  * Releases a send or receive. NULL is allowed.
  *
- * A receive that is not done is cancelled: no message will be put into its buffer. If a message has been matched with
- * it, that message is lost and its send ends well; where UCX is putting such a message there, this waits until it has,
- * or has given up. A send that is not done is still delivered: its buffer must stay as it is until the receiver has the
- * message, which the caller has to learn in another way, or until the communicator has failed or is destroyed.
+ * A receive that is not done is cancelled: no message will be written to its buffer. If a message has been matched with
+ * it, that message is lost and its send succeeds; where UCX is writing such a message there, this waits until UCX has
+ * finished or failed. A send that is not done is still delivered: its buffer must stay as it is until the receiver has
+ * the message, which the caller has to find out in another way, or until the communicator has failed or is destroyed.
  * Everything must have been released before the communicator is destroyed.
  */
 RONDE_API void ronde_p2p_release(struct ronde_p2p *p2p);
 
 /**
- * Moves all messages of a communicator on, once. *out_moved: something has moved; may be NULL. Never blocks.
+ * Progresses all messages of a communicator once. *out_moved: whether any did; may be NULL. Never blocks.
  * Errors: the communicator's.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
@@ -105,28 +105,28 @@ ronde_comm_p2p_progress(struct ronde_comm *comm, bool *out_moved, struct ronde_e
 RONDE_API uint64_t ronde_comm_p2p_pending(const struct ronde_comm *comm);
 
 /**
- * Rests after `idle` polls in a row in which nothing moved (ronde_p2p_test, ronde_comm_p2p_progress): at first it
- * pauses the core, then it offers the processor to others, then it sleeps until something comes for this rank, at most
- * some 5 ms, since lost ranks and time limits are to be looked for. Call it once between two polls, with idle counted from
- * 1: what came before the first sleep is found by one more poll.
+ * Backoff after `idle` polls in a row without progress (ronde_p2p_test, ronde_comm_p2p_progress): at first it pauses
+ * the core, then it yields the processor, then it sleeps until a message for this rank arrives, at most some 5 ms,
+ * since lost ranks and time limits have to be checked. Call it once between two polls, with idle counted from 1: what
+ * arrived before the first sleep is found by one more poll.
  */
 RONDE_API void ronde_comm_p2p_rest(struct ronde_comm *comm, uint32_t idle);
 
 /**
- * The same in three parts, for a progress thread that gives up the communicator's lock while it sleeps.
+ * The same in three parts, for a progress thread that releases the communicator's lock while it sleeps.
  *
- * ronde_comm_sleep_begin is called by whoever has the communicator: says that this rank is about to sleep. False: it had
- * not said so, and something may have come; poll once more, and ask again. True: nothing has come since it was said, so
- * ronde_comm_sleep may follow, which may be called without the lock: it sleeps until messages or parts of a run come
- * for this rank, until ronde_comm_wake, or for some 5 ms, whichever is first. A later ronde_comm_sleep_begin needs a
- * poll before it.
+ * ronde_comm_sleep_begin, called with the lock, announces that this rank is about to sleep. False: it had not been
+ * announced, and something may have arrived; poll once more, and call it again. True: nothing has arrived since the
+ * announcement, so ronde_comm_sleep may follow, which may be called without the lock: it sleeps until messages or parts
+ * of a run arrive for this rank, until ronde_comm_wake, or for some 5 ms, whichever is first. A later
+ * ronde_comm_sleep_begin needs a poll before it.
  */
 RONDE_API bool ronde_comm_sleep_begin(struct ronde_comm *comm);
 
 /** See ronde_comm_sleep_begin. One thread at a time; the communicator must not be destroyed meanwhile. */
 RONDE_API void ronde_comm_sleep(struct ronde_comm *comm);
 
-/** Ends a sleep of this rank, or the next one if it has only said that it is about to. From any thread of the process. */
+/** Ends a sleep of this rank, or the next one if it is only announced. From any thread of the process. */
 RONDE_API void ronde_comm_wake(struct ronde_comm *comm);
 
 #ifdef __cplusplus
