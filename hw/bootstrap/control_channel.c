@@ -260,6 +260,15 @@ static enum ronde_status handle_frame(struct ronde_control_channel *control, uin
     return ronde_control_refuse(control, entry, error);
 }
 
+/* Half a head: the rest may follow, unless the sender has closed its end: what it had sent is here then. */
+static enum ronde_status await_head(struct ronde_control_channel *control, uint32_t entry,
+                                    struct ronde_error *error)
+{
+    const bool is_closed =
+        (control->polls[entry].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+    return is_closed ? ronde_control_lost(control, entry, error) : RONDE_OK;
+}
+
 /* An entry has become readable. */
 static enum ronde_status read_entry(struct ronde_control_channel *control, uint32_t entry,
                                     struct ronde_error *error)
@@ -271,9 +280,10 @@ static enum ronde_status read_entry(struct ronde_control_channel *control, uint3
         return RONDE_OK;
     if (moved <= 0)
         return ronde_control_lost(control, entry, error);
+    if ((size_t)moved < sizeof head)
+        return await_head(control, entry, error);
     /* An allgather result is left to the call that waits for it; no frame follows it until that call ends. */
-    if ((size_t)moved < sizeof head ||
-        (control->rank != 0 && head.kind == RONDE_FRAME_ALLGATHER_RESULT))
+    if (control->rank != 0 && head.kind == RONDE_FRAME_ALLGATHER_RESULT)
         return RONDE_OK;
     (void)recv(fd, &head, sizeof head, 0);
     return handle_frame(control, entry, &head, error);
