@@ -50,6 +50,21 @@ static double number_of(const struct ronde_field *field)
                                                 : 0.0;
 }
 
+/* A whole number of 1 to `most`. */
+static bool is_whole(const struct ronde_field *field, int64_t most)
+{
+    return field->kind == RONDE_FIELD_INTEGER && field->integer > 0 && field->integer <= most;
+}
+
+/* Whether a record of a time has what makes it a point: nothing of it is taken for something else. */
+static bool is_point(const struct ronde_field fields[KEYS])
+{
+    return fields[KEY_ALGORITHM].kind == RONDE_FIELD_TEXT &&
+           strlen(fields[KEY_ALGORITHM].text) < RONDE_RECORDED_NAME &&
+           is_whole(&fields[KEY_RANKS], UINT32_MAX) && is_whole(&fields[KEY_BYTES], INT64_MAX) &&
+           number_of(&fields[KEY_TIME]) > 0.0 && number_of(&fields[KEY_P95]) >= 0.0;
+}
+
 /* RONDE_SOURCE_COUNT for a record that is no time of a grid, such as a score. */
 static enum ronde_source source_of(const struct ronde_field fields[KEYS])
 {
@@ -86,13 +101,13 @@ static enum ronde_status read_entry(const struct reader *reader, struct entry *o
     if (out->source == RONDE_SOURCE_COUNT || fields[KEY_COLLECTIVE].kind != RONDE_FIELD_TEXT ||
         strcmp(fields[KEY_COLLECTIVE].text, ronde_collective_text(reader->collective)) != 0)
         return RONDE_OK;
-    if (fields[KEY_ALGORITHM].kind != RONDE_FIELD_TEXT || number_of(&fields[KEY_RANKS]) < 1.0 ||
-        strlen(fields[KEY_ALGORITHM].text) >= sizeof out->algorithm)
-        return ronde_fail(error, RONDE_BAD_INPUT, "%s:%u: a time without algorithm or ranks",
+    if (!is_point(fields))
+        return ronde_fail(error, RONDE_BAD_INPUT,
+                          "%s:%u: a time without algorithm, ranks, bytes or nanoseconds",
                           reader->path, reader->number);
     snprintf(out->algorithm, sizeof out->algorithm, "%s", fields[KEY_ALGORITHM].text);
-    out->ranks = (uint32_t)number_of(&fields[KEY_RANKS]);
-    out->bytes = (uint64_t)number_of(&fields[KEY_BYTES]);
+    out->ranks = (uint32_t)fields[KEY_RANKS].integer;
+    out->bytes = (uint64_t)fields[KEY_BYTES].integer;
     out->time_ns = number_of(&fields[KEY_TIME]);
     out->p95_ns = number_of(&fields[KEY_P95]);
     out->is_oversubscribed = strstr(reader->line, "\"oversubscribed\"") != NULL;

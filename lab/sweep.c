@@ -169,8 +169,10 @@ enum ronde_status ronde_sweep_take(struct ronde_sweep *sweep, const char *line,
     const enum ronde_status status = ronde_json_read(line, fields, KEYS, texts, sizeof texts, error);
     if (status != RONDE_OK)
         return status;
-    if (!number_of(&fields[KEY_TIME], &time_ns) || !number_of(&fields[KEY_BUSBW], &busbw_GBps))
-        return ronde_fail(error, RONDE_BAD_INPUT, "a record without time_ns or busbw_GBps");
+    if (!number_of(&fields[KEY_TIME], &time_ns) || !number_of(&fields[KEY_BUSBW], &busbw_GBps) ||
+        time_ns < 0.0 || busbw_GBps < 0.0)
+        return ronde_fail(error, RONDE_BAD_INPUT,
+                          "a record without time_ns or busbw_GBps, or with a negative one");
     struct ronde_sweep_point *point = find_point(sweep, fields);
     if (!point ||
         !is_text(&fields[KEY_COLLECTIVE], ronde_collective_text(sweep->options.collective)) ||
