@@ -5,7 +5,7 @@
 #ifndef RONDE_SIM_PORTS_H
 #define RONDE_SIM_PORTS_H
 
-#include "fifo_queue.h"
+#include "event_queue.h"
 #include "routes.h"
 
 /** What happens, where it is not the arrival of a packet at a link: in place of a hop. */

@@ -1,8 +1,8 @@
 /*
- * The graph of a replay with queues, made from a step graph and the platform. Whatever can is done in one pass, since
+ * The graph of a replay forwards, made from a step graph and the platform. Whatever can is done in one pass, since
  * reading a large graph once more costs a tenth of its replay; routes are found afterwards, source by source.
  */
-#include "fifo_graph.h"
+#include "forward_graph.h"
 
 #include "pages.h"
 
@@ -12,7 +12,7 @@
 /* What is needed to make a graph and not to replay it. */
 struct maker {
     const struct ronde_sim_scene *scene;
-    struct ronde_sim_fifo_graph *graph;
+    struct ronde_sim_forward_graph *graph;
     struct ronde_sim_search search;
     uint32_t *recent;    /* per rank, as ronde_sim_search_block has it */
     uint32_t *last_kind; /* per route, kind of its last operation + 1 */
@@ -24,7 +24,7 @@ struct maker {
 static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32_t route,
                       uint32_t *out_kind)
 {
-    struct ronde_sim_fifo_graph *graph = maker->graph;
+    struct ronde_sim_forward_graph *graph = maker->graph;
     uint32_t *last = op->src == op->dst ? &maker->local_kind : &maker->last_kind[route];
     *out_kind = *last - 1;
     if (*last != 0 && graph->kinds[*last - 1].bytes == (double)op->bytes &&
@@ -37,18 +37,18 @@ static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32
     if (!fits)
         return false;
     *out_kind = graph->kind_count;
-    graph->kinds[graph->kind_count++] = (struct ronde_sim_fifo_kind){.delay_ns = op->delay_ns,
-                                                                     .bytes = (double)op->bytes,
-                                                                     .route = route};
+    graph->kinds[graph->kind_count++] = (struct ronde_sim_forward_kind){.delay_ns = op->delay_ns,
+                                                                        .bytes = (double)op->bytes,
+                                                                        .route = route};
     *last = graph->kind_count;
     return true;
 }
 
 /* Fills in the kinds from the routes, which are known by now. */
-static void finish_kinds(struct ronde_sim_fifo_graph *graph)
+static void finish_kinds(struct ronde_sim_forward_graph *graph)
 {
     for (uint32_t i = 0; i < graph->kind_count; i++) {
-        struct ronde_sim_fifo_kind *kind = &graph->kinds[i];
+        struct ronde_sim_forward_kind *kind = &graph->kinds[i];
         const struct ronde_sim_route *route = &graph->routes.all[kind->route];
         kind->latency_ns = route->path.latency_ns;
         if (kind->bytes == 0 || route->hop_count == 0)
@@ -64,7 +64,7 @@ static bool add_nodes(struct maker *maker, uint32_t first, uint32_t end)
 {
     const struct ronde_dag *dag = maker->scene->dag;
     const double *release_ns = maker->scene->options->release_ns;
-    struct ronde_sim_fifo_graph *graph = maker->graph;
+    struct ronde_sim_forward_graph *graph = maker->graph;
     void *block = maker->last_kind;
     const bool fits = ronde_mem_grow(maker->scene->mem, &block, &maker->last_kind_capacity,
                                      graph->routes.count, sizeof *maker->last_kind);
@@ -77,8 +77,8 @@ static bool add_nodes(struct maker *maker, uint32_t first, uint32_t end)
         if (!find_kind(maker, op, graph->routes.of_op[i], &kind))
             return false;
         graph->kinds[kind].ops++;
-        graph->nodes[i] = (struct ronde_sim_fifo_node){release_ns ? release_ns[op->src] : 0, kind,
-                                                       op->edge_count};
+        graph->nodes[i] = (struct ronde_sim_forward_node){release_ns ? release_ns[op->src] : 0,
+                                                          kind, op->edge_count};
         for (uint32_t e = op->first_edge; e < op->first_edge + op->edge_count; e++)
             graph->first_next[dag->edges[e].op]++;
     }
@@ -104,7 +104,7 @@ static enum ronde_status add_all(struct maker *maker)
 #define AHEAD 32u
 
 /* Successors of all operations. Each group is filled from its end, which leaves its start where it belongs. */
-static void link_successors(const struct ronde_dag *dag, struct ronde_sim_fifo_graph *graph)
+static void link_successors(const struct ronde_dag *dag, struct ronde_sim_forward_graph *graph)
 {
     uint32_t *first = graph->first_next;
     uint32_t end = 0;
@@ -118,13 +118,13 @@ static void link_successors(const struct ronde_dag *dag, struct ronde_sim_fifo_g
             if (e >= AHEAD)
                 __builtin_prefetch(&first[dag->edges[e - AHEAD].op], 1);
             graph->next[--first[dag->edges[e].op]] =
-                i | (dag->edges[e].is_message ? RONDE_SIM_FIFO_MESSAGE : 0);
+                i | (dag->edges[e].is_message ? RONDE_SIM_FORWARD_MESSAGE : 0);
         }
     }
 }
 
 /* Rates beside backlogs: both are used at once. */
-static void fill_links(const struct ronde_platform *platform, struct ronde_sim_fifo_graph *graph)
+static void fill_links(const struct ronde_platform *platform, struct ronde_sim_forward_graph *graph)
 {
     for (uint32_t i = 0; i < graph->link_count; i++) {
         const struct ronde_link *link = ronde_platform_link(platform, i);
@@ -137,7 +137,7 @@ static bool reserve(struct maker *maker)
 {
     const struct ronde_mem *mem = maker->scene->mem;
     const struct ronde_dag *dag = maker->scene->dag;
-    struct ronde_sim_fifo_graph *graph = maker->graph;
+    struct ronde_sim_forward_graph *graph = maker->graph;
     graph->node_count = dag->op_count;
     graph->next_count = dag->edge_count;
     graph->nodes = ronde_sim_pages_new(mem, graph->node_count, sizeof *graph->nodes);
@@ -162,8 +162,8 @@ static void free_maker(struct maker *maker)
     ronde_mem_free(mem, maker->last_kind, maker->last_kind_capacity, sizeof *maker->last_kind);
 }
 
-enum ronde_status ronde_sim_fifo_graph_make(const struct ronde_sim_scene *scene,
-                                            struct ronde_sim_fifo_graph *out_graph)
+enum ronde_status ronde_sim_forward_graph_make(const struct ronde_sim_scene *scene,
+                                               struct ronde_sim_forward_graph *out_graph)
 {
     struct maker maker = {.scene = scene, .graph = out_graph};
     maker.search = ronde_sim_search_for(scene, &out_graph->routes);
@@ -183,7 +183,7 @@ enum ronde_status ronde_sim_fifo_graph_make(const struct ronde_sim_scene *scene,
     return status;
 }
 
-void ronde_sim_fifo_graph_free(struct ronde_sim_fifo_graph *graph, const struct ronde_mem *mem)
+void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph, const struct ronde_mem *mem)
 {
     ronde_mem_free(mem, graph->links, graph->link_count, sizeof *graph->links);
     ronde_mem_free(mem, graph->next, graph->next_count, sizeof *graph->next);

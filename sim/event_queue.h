@@ -1,11 +1,11 @@
 /**
- * The events of a replay with queues: heads of messages that arrive at links, moment by moment.
+ * The events of a replay forwards in time: heads of messages that arrive at links, moment by moment.
  *
  * Collectives are regular: of the 6 million arrivals of a double tree on 16,384 ranks 98 % share their time with the
  * one before. So the heap holds moments, not arrivals, and a moment returns all its arrivals at once.
  */
-#ifndef RONDE_SIM_FIFO_QUEUE_H
-#define RONDE_SIM_FIFO_QUEUE_H
+#ifndef RONDE_SIM_EVENT_QUEUE_H
+#define RONDE_SIM_EVENT_QUEUE_H
 
 #include "ronde/mem.h"
 

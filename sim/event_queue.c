@@ -4,7 +4,7 @@
  * their time has come, by merging the runs they came in (Knuth, TAOCP vol. 3, 5.2.4, natural merge): serving links in
  * order also pushes in long ordered runs.
  */
-#include "fifo_queue.h"
+#include "event_queue.h"
 
 #include "ronde/split.h"
 
