@@ -65,7 +65,7 @@ static const struct argp_option all_options[] = {
     {"rig", KEY_RIG, "NAME", 0, "hosts of a virtual cluster that tests/rig/up has made", 2},
     {"topo", KEY_TOPO, "FILE", 0, "platform file, or the name of a shipped one", 2},
     {"engine", KEY_ENGINE, "NAME", 0,
-     "what replays: auto (default), flat, simgrid, flat_fifo, ports, cores or extrapolate", 2},
+     "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate", 2},
     {"placement", KEY_PLACEMENT, "NAME", 0,
      "ranks on hosts: file (default), packed, scattered, auto", 2},
     {"with", KEY_WITH, "COLL:ALGO:SIZE[:HOSTS]", 0,

@@ -40,6 +40,15 @@ bool ronde_sim_has_flags(const struct ronde_platform *platform,
 /** Whether ranks of this platform share cores or memory. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform);
 
+/**
+ * Replays a graph whose flows share links: by SimGrid where it is there and expected to be done in half a second, else by
+ * maxmin. Errors: theirs.
+ */
+enum ronde_status
+ronde_sim_share_links(const struct ronde_platform *platform, const struct ronde_dag *dag,
+                      const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                      struct ronde_sim_result *out_result, struct ronde_error *error);
+
 /** UNSUPPORTED where they do, for an engine that does not model it. */
 enum ronde_status ronde_sim_refuse_shared(const struct ronde_platform *platform, const char *engine,
                                           struct ronde_error *error);

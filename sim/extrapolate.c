@@ -154,7 +154,7 @@ static enum ronde_status judge(struct extrapolation *run, double difference, con
         return RONDE_OK;
     return ronde_fail(run->error, RONDE_UNSUPPORTED,
                       "no two windows alike: what %u periods of %s take differs by %.1e from one "
-                      "window to the next; use simgrid or flat_fifo",
+                      "window to the next",
                       run->window, phase, difference);
 }
 
@@ -381,8 +381,7 @@ ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_op
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "data type %u does not exist",
                           (unsigned)job->load->dtype);
     if (run.options.out_start_ns || run.options.out_finish_ns)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "extrapolation keeps no times of operations; use simgrid or flat_fifo");
+        return ronde_fail(error, RONDE_UNSUPPORTED, "extrapolation keeps no times of operations");
     (void)ronde_fail(&refusal, RONDE_UNSUPPORTED,
                      "nothing to extrapolate: %s on %u ranks has neither %u alike steps in a row "
                      "nor %u pieces",

@@ -204,12 +204,14 @@ static enum ronde_status replay_graph(struct ronde_kept *kept, const char *engin
         return ronde_sim_auto(platform, dag, &kept->sim, mem, &kept->result, error);
     if (strcmp(engine, "flat") == 0)
         return ronde_sim_flat(platform, dag, &kept->sim, mem, &kept->result, error);
+    if (strcmp(engine, "maxmin") == 0)
+        return ronde_sim_maxmin(platform, dag, &kept->sim, mem, &kept->result, error);
     if (strcmp(engine, "flat_fifo") == 0)
         return ronde_sim_fifo(platform, dag, &kept->sim, mem, &kept->result, error);
     if (strcmp(engine, "simgrid") == 0)
         return ronde_sim_simgrid(platform, dag, &kept->sim, &kept->result, error);
     return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "engine \"%s\" replays no scenario; auto, flat, simgrid and flat_fifo do",
+                      "engine \"%s\" replays no scenario; auto, flat, simgrid, maxmin and flat_fifo do",
                       engine);
 }
 

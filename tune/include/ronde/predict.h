@@ -111,7 +111,7 @@ ronde_forecast_graph(const struct ronde_forecast *forecast, struct ronde_dag **o
 
 /**
  * Replays the scene of *kept with the options in it; the first part is the one in question. Engines:
- * auto, flat, simgrid, flat_fifo. Errors: BAD_ARGUMENT for another; those of the engine; as
+ * auto, flat, simgrid, maxmin, flat_fifo. Errors: BAD_ARGUMENT for another; those of the engine; as
  * ronde_why_find.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status

@@ -1,0 +1,122 @@
+/*
+ * Which engine replays a job whose flows share links: SimGrid while it is quick, `maxmin` while it gets done, periods
+ * where there are any, and queues where a smaller load of the same schedule shows that they are near enough.
+ */
+#include "check.h"
+#include "job.h"
+
+#include "ronde/split.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* What `auto` waits for shared links. */
+#define PATIENCE_S 60.0
+
+/* The same for all windows of an extrapolation: trees are refused only after many of them. */
+#define WINDOWS_PATIENCE_S 12.0
+
+/* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
+#define PROBE_PIECES 8u
+#define PROBE_PATIENCE_S 10.0
+#define MOST_OFF 0.10
+
+/* Whether an engine has only refused, so that another may replay. */
+static bool is_refusal(enum ronde_status status)
+{
+    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
+}
+
+/* A time limit, or the caller's where that is shorter. */
+static double within(const struct ronde_sim_options *options, double patience_s)
+{
+    return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s
+                                                                           : patience_s;
+}
+
+/* The load of the probe: the same chunks, fewer pieces of them. */
+static struct ronde_load probe_load(const struct ronde_sim_job *job)
+{
+    const struct ronde_schedule *schedule = job->schedule;
+    const uint64_t piece = job->load->slot_bytes > 0
+                               ? ronde_piece_bytes(schedule, job->load->slot_bytes) /
+                                     ronde_dtype_bytes(job->load->dtype)
+                               : job->load->count;
+    struct ronde_load load = *job->load;
+    const uint64_t most =
+        PROBE_PIECES * piece * schedule->chunks_per_block * schedule->channel_count;
+    load.count = load.count < most ? load.count : most;
+    return load;
+}
+
+/* How far queues are from fair sharing on the probe, relative; INFINITY where even that is too long to find out. */
+static double probe(const struct ronde_sim_run *run)
+{
+    const struct ronde_load load = probe_load(run->job);
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    struct ronde_sim_result shared = {0}, queued = {0};
+    struct ronde_sim_options hurried = *run->options;
+    struct ronde_dag *dag = NULL;
+    hurried.out_start_ns = NULL;
+    hurried.out_finish_ns = NULL;
+    hurried.time_limit_s = within(run->options, PROBE_PATIENCE_S);
+    enum ronde_status status =
+        ronde_dag_create(run->job->schedule, &load, run->job->params, run->mem, &dag, &refusal);
+    if (status == RONDE_OK)
+        status = ronde_sim_maxmin(run->job->platform, dag, &hurried, run->mem, &shared, &refusal);
+    if (status == RONDE_OK)
+        status = ronde_sim_fifo(run->job->platform, dag, &hurried, run->mem, &queued, &refusal);
+    ronde_dag_destroy(dag, run->mem);
+    return status == RONDE_OK ? fabs(queued.time_ns / shared.time_ns - 1) : INFINITY;
+}
+
+/* Queues, where they are near enough. `why` is what the others said. */
+static enum ronde_status queue_up(struct ronde_sim_run *run, const char *why)
+{
+    const double off = probe(run);
+    if (off <= MOST_OFF)
+        return ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem, run->result,
+                              run->error);
+    if (isfinite(off))
+        return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks: flat_fifo is %.0f %% off on %u pieces, and nothing else "
+                          "gets done (%s); --engine flat_fifo takes it all the same",
+                          run->job->schedule->algorithm, run->job->schedule->ranks, 100 * off,
+                          PROBE_PIECES, why);
+    return ronde_fail(
+        run->error, RONDE_UNSUPPORTED,
+        "%s on %u ranks: how far flat_fifo is off cannot be found in %g s, and nothing "
+        "else gets done (%s); --engine flat_fifo takes it all the same",
+        run->job->schedule->algorithm, run->job->schedule->ranks,
+        within(run->options, PROBE_PATIENCE_S), why);
+}
+
+enum ronde_status ronde_sim_run_contended(struct ronde_sim_run *run)
+{
+    struct ronde_sim_options hurried = *run->options;
+    struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};
+    enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_run_graph(run, &too_large);
+    if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
+        return ronde_fail(run->error, status, "%s", too_large.message);
+    hurried.time_limit_s = within(run->options, PATIENCE_S);
+    status = run->dag ? ronde_sim_share_links(run->job->platform, run->dag, &hurried, run->mem,
+                                              run->result, &refusal)
+                      : RONDE_UNSUPPORTED;
+    if (is_refusal(status)) {
+        refusal = (struct ronde_error){RONDE_OK, 0, ""};
+        hurried.time_limit_s = within(run->options, WINDOWS_PATIENCE_S);
+        status = ronde_sim_extrapolate(run->job, &hurried, run->mem, run->result, &refusal);
+    }
+    if (!is_refusal(status))
+        return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
+    if (run->dag)
+        return queue_up(run, refusal.message);
+    return ronde_fail(
+        run->error, RONDE_UNSUPPORTED,
+        "%s on %u ranks shares links and has %" PRIu64
+        " steps, more than the %u a graph is made of; extrapolate: %s; larger pieces or "
+        "fewer ranks make fewer steps",
+        run->job->schedule->algorithm, run->job->schedule->ranks, ronde_sim_job_steps(run->job),
+        RONDE_SIM_MOST_GRAPH_OPS, refusal.message);
+}

@@ -1,0 +1,32 @@
+/**
+ * A job on its way to an engine: what job.c (engines by name) and contended.c (which engine where flows share links)
+ * have in common.
+ */
+#ifndef RONDE_SIM_JOB_H
+#define RONDE_SIM_JOB_H
+
+#include "ronde/sim.h"
+
+/** The state of a run. */
+struct ronde_sim_run {
+    const struct ronde_sim_job *job;         /**< what */
+    const struct ronde_sim_options *options; /**< not NULL */
+    const struct ronde_mem *mem;             /**< whose memory */
+    struct ronde_sim_result *result;         /**< what comes of it */
+    struct ronde_error *error;               /**< where failures are reported */
+    struct ronde_dag *dag;                   /**< once it is needed */
+};
+
+/** Operations of a graph: about 90 bytes each with what its replay needs, so 3.6 GB. */
+#define RONDE_SIM_MOST_GRAPH_OPS 40000000u
+
+/** Operations the graph of a job has. */
+uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
+
+/** The graph of a run. Errors: UNSUPPORTED for one of more than 40 million operations; those of ronde_dag_create. */
+enum ronde_status ronde_sim_run_graph(struct ronde_sim_run *run, struct ronde_error *error);
+
+/** Replays where flows share links, by the engine that is right and affordable. Errors: UNSUPPORTED where none is. */
+enum ronde_status ronde_sim_run_contended(struct ronde_sim_run *run);
+
+#endif

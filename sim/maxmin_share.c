@@ -1,0 +1,381 @@
+/*
+ * Max-min fairness by filling: of all open flows' own rates and all tight links' levels (what a link has left, by its
+ * open flows) the least is reached first and fixes those it is about (Bertsekas and Gallager, Data Networks, 2nd ed.,
+ * 6.5.2). Levels never fall while others are fixed, so a heap whose entries are looked at again when they come up is
+ * enough.
+ */
+#include "maxmin_share.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A link is tight where it is asked for more than it has by this much, relative: less is rounding. */
+#define TIGHT 1e-12
+
+static bool push(const struct ronde_mem *mem, struct ronde_sim_numbers *numbers, uint32_t number)
+{
+    void *block = numbers->all;
+    const bool fits = ronde_mem_grow(mem, &block, &numbers->capacity, (size_t)numbers->count + 1,
+                                     sizeof *numbers->all);
+    numbers->all = block;
+    if (fits)
+        numbers->all[numbers->count++] = number;
+    return fits;
+}
+
+static void free_numbers(const struct ronde_mem *mem, struct ronde_sim_numbers *numbers)
+{
+    ronde_mem_free(mem, numbers->all, numbers->capacity, sizeof *numbers->all);
+}
+
+static int compare_rates(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Numbers the own rates of all routes in ascending order. */
+static bool rank_routes(struct ronde_sim_share *share)
+{
+    const struct ronde_sim_routes *routes = &share->graph->routes;
+    double *rates = ronde_mem_new(share->mem, routes->count, sizeof *rates);
+    share->rank_of = ronde_mem_new(share->mem, routes->count, sizeof *share->rank_of);
+    share->rank_head = ronde_mem_new(share->mem, routes->count, sizeof *share->rank_head);
+    const bool fits = rates && share->rank_of && share->rank_head;
+    for (uint32_t i = 0; fits && i < routes->count; i++) {
+        rates[i] = routes->all[i].path.rate_GBps;
+        share->rank_head[i] = RONDE_NONE;
+    }
+    if (fits && routes->count > 0)
+        qsort(rates, routes->count, sizeof *rates, compare_rates);
+    for (uint32_t i = 0; fits && i < routes->count; i++)
+        if (i == 0 || rates[i] != rates[share->rank_count - 1])
+            rates[share->rank_count++] = rates[i];
+    for (uint32_t i = 0; fits && i < routes->count; i++) {
+        const double *found = bsearch(&routes->all[i].path.rate_GBps, rates, share->rank_count,
+                                      sizeof *rates, compare_rates);
+        share->rank_of[i] = (uint32_t)(found - rates);
+    }
+    ronde_mem_free(share->mem, rates, routes->count, sizeof *rates);
+    return fits;
+}
+
+bool ronde_sim_share_open(struct ronde_sim_share *share,
+                          const struct ronde_sim_forward_graph *graph, const struct ronde_mem *mem)
+{
+    *share = (struct ronde_sim_share){.graph = graph, .mem = mem, .solution = 1};
+    share->link_count = graph->link_count;
+    share->links = ronde_mem_new(mem, share->link_count, sizeof *share->links);
+    for (uint32_t i = 0; share->links && i < share->link_count; i++)
+        share->links[i].rate_GBps = graph->links[i].rate_GBps;
+    for (uint32_t i = 0; i < graph->routes.count; i++)
+        if (graph->routes.all[i].hop_count > share->most_hops)
+            share->most_hops = graph->routes.all[i].hop_count;
+    return share->links && rank_routes(share);
+}
+
+void ronde_sim_share_close(struct ronde_sim_share *share)
+{
+    const struct ronde_mem *mem = share->mem;
+    const uint32_t routes = share->graph->routes.count;
+    for (uint32_t i = 0; share->links && i < share->link_count; i++)
+        ronde_mem_free(mem, share->links[i].flows, share->links[i].capacity,
+                       sizeof *share->links[i].flows);
+    ronde_mem_free(mem, share->links, share->link_count, sizeof *share->links);
+    ronde_mem_free(mem, share->flows, share->flow_capacity, sizeof *share->flows);
+    ronde_mem_free(mem, share->places, share->place_capacity, sizeof *share->places);
+    ronde_mem_free(mem, share->rank_of, routes, sizeof *share->rank_of);
+    ronde_mem_free(mem, share->rank_head, routes, sizeof *share->rank_head);
+    ronde_mem_free(mem, share->levels, share->level_capacity, sizeof *share->levels);
+    free_numbers(mem, &share->free);
+    free_numbers(mem, &share->fresh);
+    free_numbers(mem, &share->touched);
+    free_numbers(mem, &share->affected);
+    free_numbers(mem, &share->ranks);
+}
+
+static const struct ronde_sim_forward_kind *kind_of(const struct ronde_sim_share *share,
+                                                    uint32_t flow)
+{
+    return &share->graph->kinds[share->flows[flow].kind];
+}
+
+static double own_GBps(const struct ronde_sim_share *share, uint32_t flow)
+{
+    return share->graph->routes.all[kind_of(share, flow)->route].path.rate_GBps;
+}
+
+/* The link of a hop of a flow, or NULL where it is not shared. */
+static struct ronde_sim_shared_link *link_of(const struct ronde_sim_share *share, uint32_t flow,
+                                             uint32_t hop)
+{
+    const uint32_t first = kind_of(share, flow)->first_hop;
+    struct ronde_sim_shared_link *link = &share->links[share->graph->routes.hops[first + hop]];
+    return link->rate_GBps > 0 ? link : NULL;
+}
+
+static uint32_t *place_of(const struct ronde_sim_share *share, struct ronde_sim_crossing crossing)
+{
+    return &share->places[(size_t)crossing.flow * share->most_hops + crossing.hop];
+}
+
+/* The next solution looks at this link. */
+static bool touch(struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
+{
+    if (link->touched == share->solution)
+        return true;
+    link->touched = share->solution;
+    return push(share->mem, &share->touched, (uint32_t)(link - share->links));
+}
+
+/* Room for one more flow, with its places. */
+static bool reserve_flow(struct ronde_sim_share *share)
+{
+    void *flows = share->flows;
+    void *places = share->places;
+    bool fits = ronde_mem_grow(share->mem, &flows, &share->flow_capacity,
+                               (size_t)share->flow_count + 1, sizeof *share->flows);
+    share->flows = flows;
+    fits = fits && ronde_mem_grow(share->mem, &places, &share->place_capacity,
+                                  share->flow_capacity * share->most_hops, sizeof *share->places);
+    share->places = places;
+    return fits;
+}
+
+/* Puts a flow on a link of its route. */
+static bool cross(struct ronde_sim_share *share, struct ronde_sim_shared_link *link,
+                  struct ronde_sim_crossing crossing)
+{
+    void *block = link->flows;
+    const bool fits = ronde_mem_grow(share->mem, &block, &link->capacity, (size_t)link->count + 1,
+                                     sizeof *link->flows);
+    link->flows = block;
+    if (!fits)
+        return false;
+    *place_of(share, crossing) = link->count;
+    link->flows[link->count++] = crossing;
+    link->demand_GBps += own_GBps(share, crossing.flow);
+    return touch(share, link);
+}
+
+uint32_t ronde_sim_share_join(struct ronde_sim_share *share, double at_ns,
+                              const struct ronde_sim_arrival *arrival)
+{
+    if (share->free.count == 0 && !reserve_flow(share))
+        return RONDE_NONE;
+    const uint32_t flow =
+        share->free.count > 0 ? share->free.all[--share->free.count] : share->flow_count++;
+    const struct ronde_sim_forward_kind *kind = &share->graph->kinds[arrival->kind];
+    share->flows[flow] = (struct ronde_sim_flow){.left_bytes = kind->bytes,
+                                                 .since_ns = at_ns,
+                                                 .op = arrival->op,
+                                                 .kind = arrival->kind,
+                                                 .heap_at = RONDE_NONE};
+    bool fits = push(share->mem, &share->fresh, flow);
+    for (uint32_t hop = 0; hop < kind->hop_count && fits; hop++) {
+        struct ronde_sim_shared_link *link = link_of(share, flow, hop);
+        fits = !link || cross(share, link, (struct ronde_sim_crossing){flow, hop});
+    }
+    return fits ? flow : RONDE_NONE;
+}
+
+/* The last of the list takes the place of what leaves; a link without flows has no rounding left either. */
+static bool uncross(struct ronde_sim_share *share, struct ronde_sim_shared_link *link,
+                    struct ronde_sim_crossing crossing)
+{
+    const uint32_t place = *place_of(share, crossing);
+    link->flows[place] = link->flows[--link->count];
+    *place_of(share, link->flows[place]) = place;
+    link->demand_GBps = link->count > 0 ? link->demand_GBps - own_GBps(share, crossing.flow) : 0.0;
+    return touch(share, link);
+}
+
+bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow)
+{
+    const uint32_t hops = kind_of(share, flow)->hop_count;
+    bool fits = push(share->mem, &share->free, flow);
+    for (uint32_t hop = 0; hop < hops && fits; hop++) {
+        struct ronde_sim_shared_link *link = link_of(share, flow, hop);
+        fits = !link || uncross(share, link, (struct ronde_sim_crossing){flow, hop});
+    }
+    return fits;
+}
+
+/* ---- A solution ------------------------------------------------------------------------------------------------- */
+
+/* Takes a flow into the solution, among those of its own rate. */
+static bool affect(struct ronde_sim_share *share, uint32_t index)
+{
+    struct ronde_sim_flow *flow = &share->flows[index];
+    if (flow->solved == share->solution)
+        return true;
+    const uint32_t rank = share->rank_of[kind_of(share, index)->route];
+    const bool is_first = share->rank_head[rank] == RONDE_NONE;
+    flow->solved = share->solution;
+    flow->found_GBps = 0;
+    flow->next = share->rank_head[rank];
+    share->rank_head[rank] = index;
+    return (!is_first || push(share->mem, &share->ranks, rank)) &&
+           push(share->mem, &share->affected, index);
+}
+
+static bool affect_all(struct ronde_sim_share *share, const struct ronde_sim_shared_link *link)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < link->count && fits; i++)
+        fits = affect(share, link->flows[i].flow);
+    return fits;
+}
+
+/* Takes a tight link into the solution, with all its flows. */
+static bool take_link(struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
+{
+    void *block = share->levels;
+    if (!link || !link->is_tight || link->solved == share->solution)
+        return true;
+    const bool fits = ronde_mem_grow(share->mem, &block, &share->level_capacity,
+                                     (size_t)share->level_count + 1, sizeof *share->levels);
+    share->levels = block;
+    if (!fits)
+        return false;
+    link->solved = share->solution;
+    link->left_GBps = link->rate_GBps;
+    link->open = link->count;
+    share->levels[share->level_count++] =
+        (struct ronde_sim_level){link->left_GBps / link->open, (uint32_t)(link - share->links)};
+    return affect_all(share, link);
+}
+
+/* Flows that are new, those on links that are or were tight, and whatever tight links join to them. */
+static bool collect(struct ronde_sim_share *share)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < share->fresh.count && fits; i++)
+        fits = affect(share, share->fresh.all[i]);
+    for (uint32_t i = 0; i < share->touched.count && fits; i++) {
+        struct ronde_sim_shared_link *link = &share->links[share->touched.all[i]];
+        const bool was_tight = link->is_tight;
+        link->is_tight = link->demand_GBps > link->rate_GBps * (1 + TIGHT);
+        if (was_tight || link->is_tight)
+            fits = affect_all(share, link);
+    }
+    for (uint32_t i = 0; i < share->affected.count && fits; i++) {
+        const uint32_t flow = share->affected.all[i];
+        const uint32_t hops = kind_of(share, flow)->hop_count;
+        for (uint32_t hop = 0; hop < hops && fits; hop++)
+            fits = take_link(share, link_of(share, flow, hop));
+    }
+    return fits;
+}
+
+/* Moves an entry of the heap down to its place. */
+static void sink(struct ronde_sim_share *share, uint32_t at)
+{
+    struct ronde_sim_level *levels = share->levels;
+    const struct ronde_sim_level moved = levels[at];
+    for (uint32_t child = 2 * at + 1; child < share->level_count; child = 2 * at + 1) {
+        child += child + 1 < share->level_count && levels[child + 1].GBps < levels[child].GBps;
+        if (levels[child].GBps >= moved.GBps)
+            break;
+        levels[at] = levels[child];
+        at = child;
+    }
+    levels[at] = moved;
+}
+
+static void pop_level(struct ronde_sim_share *share)
+{
+    share->levels[0] = share->levels[--share->level_count];
+    if (share->level_count > 0)
+        sink(share, 0);
+}
+
+/* The link of the least level, looked at again; NULL where all flows of all links have their rate. */
+static struct ronde_sim_shared_link *tightest(struct ronde_sim_share *share)
+{
+    while (share->level_count > 0) {
+        struct ronde_sim_level *top = &share->levels[0];
+        struct ronde_sim_shared_link *link = &share->links[top->link];
+        const double now_GBps = link->open > 0 ? fmax(link->left_GBps, 0) / link->open : 0;
+        if (link->open > 0 && now_GBps <= top->GBps)
+            return link;
+        if (link->open == 0) {
+            pop_level(share);
+            continue;
+        }
+        top->GBps = now_GBps;
+        sink(share, 0);
+    }
+    return NULL;
+}
+
+static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps)
+{
+    const uint32_t hops = kind_of(share, flow)->hop_count;
+    if (share->flows[flow].found_GBps > 0)
+        return;
+    share->flows[flow].found_GBps = rate_GBps;
+    for (uint32_t hop = 0; hop < hops; hop++) {
+        struct ronde_sim_shared_link *link = link_of(share, flow, hop);
+        if (!link || !link->is_tight)
+            continue;
+        link->left_GBps -= rate_GBps;
+        link->open--;
+    }
+}
+
+/* All open flows of one own rate have it. */
+static void fix_rank(struct ronde_sim_share *share, uint32_t rank)
+{
+    for (uint32_t flow = share->rank_head[rank]; flow != RONDE_NONE; flow = share->flows[flow].next)
+        fix(share, flow, own_GBps(share, flow));
+    share->rank_head[rank] = RONDE_NONE;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Rates reached grow; rounding alone could take one back. */
+static void fill(struct ronde_sim_share *share)
+{
+    double reached_GBps = 0;
+    for (uint32_t at = share->level_count / 2; at-- > 0;)
+        sink(share, at);
+    if (share->ranks.count > 1)
+        qsort(share->ranks.all, share->ranks.count, sizeof *share->ranks.all, compare_ranks);
+    for (uint32_t next = 0; next < share->ranks.count;) {
+        const uint32_t rank = share->ranks.all[next];
+        const double own = own_GBps(share, share->rank_head[rank]);
+        struct ronde_sim_shared_link *link = tightest(share);
+        if (!link || own <= share->levels[0].GBps) {
+            reached_GBps = fmax(reached_GBps, own);
+            fix_rank(share, rank);
+            next++;
+            continue;
+        }
+        reached_GBps = fmax(reached_GBps, share->levels[0].GBps);
+        for (uint32_t i = 0; i < link->count; i++)
+            fix(share, link->flows[i].flow, reached_GBps);
+        pop_level(share);
+    }
+}
+
+bool ronde_sim_share_solve(struct ronde_sim_share *share)
+{
+    share->affected.count = 0;
+    share->ranks.count = 0;
+    share->level_count = 0;
+    if (!collect(share))
+        return false;
+    fill(share);
+    share->fresh.count = 0;
+    share->touched.count = 0;
+    share->solution++;
+    return true;
+}

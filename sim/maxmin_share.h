@@ -1,0 +1,105 @@
+/**
+ * Flows that share links by max-min fairness: no flow can have more without another that has no more than it having
+ * less. A flow has at most what its route gives it alone (`own`), so only links count on which all flows' own rates
+ * together are more than the link has (`tight`); where no tight link joins them, flows do not know of one another, and a
+ * change is worked out only where it is felt.
+ */
+#ifndef RONDE_SIM_MAXMIN_SHARE_H
+#define RONDE_SIM_MAXMIN_SHARE_H
+
+#include "forward.h"
+
+/** A message on its way. */
+struct ronde_sim_flow {
+    double left_bytes; /**< at since_ns */
+    double since_ns;   /**< when its rate last changed */
+    double rate_GBps;  /**< from then on; 0 = none yet */
+    double end_ns;     /**< at this rate */
+    uint32_t op;       /**< whose message */
+    uint32_t kind;     /**< of the operation */
+    uint32_t heap_at;  /**< its place among the ends */
+    uint32_t next;     /**< the next one of the same own rate, or NONE, while rates are found */
+    uint64_t solved;   /**< number of the last solution it took part in */
+    double found_GBps; /**< its rate there; 0 = not found yet */
+};
+
+/** One flow on a link, as often as its route crosses it. */
+struct ronde_sim_crossing {
+    uint32_t flow; /**< which */
+    uint32_t hop;  /**< where on its route */
+};
+
+/** A link that flows share. */
+struct ronde_sim_shared_link {
+    struct ronde_sim_crossing *flows; /**< on it, in no order */
+    size_t capacity;                  /**< reserved */
+    uint32_t count;                   /**< used */
+    uint32_t open;                    /**< crossings of flows whose rate is not found yet */
+    double rate_GBps;   /**< its own; 0 = it caps every flow alone and is not shared */
+    double demand_GBps; /**< own rates of all flows on it */
+    double left_GBps;   /**< not given to flows whose rate is found */
+    uint64_t touched;   /**< number of the solution before which flows came or went */
+    uint64_t solved;    /**< number of the last solution it took part in */
+    bool is_tight;      /**< when rates were last found */
+};
+
+/** A link by the rate it could give each of its open flows. */
+struct ronde_sim_level {
+    double GBps;   /**< when it was last looked at: it has not become less */
+    uint32_t link; /**< which */
+};
+
+/** A growing list of numbers. */
+struct ronde_sim_numbers {
+    uint32_t *all;   /**< count entries */
+    size_t capacity; /**< reserved */
+    uint32_t count;  /**< used */
+};
+
+/** All flows and links; close it in every case. */
+struct ronde_sim_share {
+    const struct ronde_sim_forward_graph *graph; /**< kinds, routes */
+    const struct ronde_mem *mem;
+    struct ronde_sim_shared_link *links; /**< per link of the platform */
+    uint32_t link_count;
+    struct ronde_sim_flow *flows; /**< slots */
+    size_t flow_capacity;         /**< reserved */
+    uint32_t flow_count;          /**< slots used so far */
+    uint32_t *places; /**< per slot and hop of the longest route, where in the link's list it is */
+    size_t place_capacity;          /**< reserved */
+    uint32_t most_hops;             /**< of a route */
+    struct ronde_sim_numbers free;  /**< slots */
+    struct ronde_sim_numbers fresh; /**< flows without a rate yet */
+    struct ronde_sim_numbers touched; /**< links on which flows came or went since the last solution */
+    struct ronde_sim_numbers affected; /**< flows of a solution */
+    uint32_t *rank_of;   /**< per route, place of its own rate among all own rates, ascending */
+    uint32_t *rank_head; /**< per own rate, first flow of the solution that has it, or NONE */
+    uint32_t rank_count; /**< of those */
+    struct ronde_sim_numbers ranks; /**< own rates that occur in a solution */
+    struct ronde_sim_level *levels; /**< heap of a solution's links, the tightest first */
+    size_t level_capacity;          /**< reserved */
+    uint32_t level_count;           /**< used */
+    uint64_t solution;              /**< number of the next one */
+};
+
+/** Starts without flows; false where there is no memory. */
+bool ronde_sim_share_open(struct ronde_sim_share *share,
+                          const struct ronde_sim_forward_graph *graph, const struct ronde_mem *mem);
+
+/** Frees what it holds. */
+void ronde_sim_share_close(struct ronde_sim_share *share);
+
+/** A message starts to flow; its rate comes with the next solution. NONE where there is no memory. */
+uint32_t ronde_sim_share_join(struct ronde_sim_share *share, double at_ns,
+                              const struct ronde_sim_arrival *arrival);
+
+/** A flow is over, and its slot the next one's. False where there is no memory. */
+bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow);
+
+/**
+ * Finds the rates of all flows that may have other ones now: share->affected, each with found_GBps. False where there is
+ * no memory.
+ */
+bool ronde_sim_share_solve(struct ronde_sim_share *share);
+
+#endif
