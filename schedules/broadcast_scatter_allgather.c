@@ -203,6 +203,12 @@ static bool is_exact(const struct ronde_price_case *load)
     return ronde_flows_fit(load, 1) && (load->ranks <= 2 || is_in_step);
 }
 
+/** What all_gather sends early meets what the scatter still sends, at the port of a rank that has both coming. */
+static bool shares_ports(const struct ronde_price_case *load)
+{
+    return load->ranks > 2;
+}
+
 const struct ronde_algorithm ronde_algorithm_broadcast_scatter_allgather = {
     .collective = RONDE_BROADCAST,
     .name = "scatter_allgather",
@@ -213,6 +219,7 @@ const struct ronde_algorithm ronde_algorithm_broadcast_scatter_allgather = {
     .source = "Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005",
     .counts = counts_of,
     .is_exact = is_exact,
+    .shares_ports = shares_ports,
     .why_more =
         "the root scatters N-1 parts of N and then takes part in an all_gather: up to 2 (N-1)/N "
         "blocks. Any other rank, too, may receive parts in the scatter that it only passes on",

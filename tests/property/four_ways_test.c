@@ -190,6 +190,39 @@ static void algorithms_in_lockstep_cost_the_same_four_ways(void)
     ronde_platform_destroy(platform);
 }
 
+/** What is in lockstep is so whatever decides: chunks so large that latencies are nothing, steps that cost nothing. */
+static void lockstep_is_kept_by_large_chunks(void)
+{
+    const struct ronde_time_params nothing = {.step_ns = 0};
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct ronde_platform *platform = open_crossbar();
+    uint32_t count = 0, checked = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    for (uint32_t i = 0; platform && i < count; i++)
+        for (uint32_t ranks = 2; ranks <= 9; ranks++) {
+            const struct ronde_compile_request request = {.collective = all[i]->collective,
+                                                          .algorithm = all[i]->name,
+                                                          .ranks = ranks};
+            struct ronde_schedule *schedule = NULL;
+            struct ronde_sim_result flat = {0};
+            if (!claims_lockstep(all[i], ranks, 1) || all[i]->supports(&request, NULL) != RONDE_OK)
+                continue;
+            CU_ASSERT_FATAL(ronde_compile(&request, mem, NULL, &schedule, NULL) == RONDE_OK);
+            const struct ronde_load load = {.count = (1u << 20) * schedule->chunks_per_block,
+                                            .dtype = RONDE_FLOAT32};
+            const struct ronde_sim_job job = {platform, schedule, &load, &nothing};
+            CU_ASSERT_EQUAL(ronde_sim_job_run(&job, "flat", NULL, mem, &flat, NULL), RONDE_OK);
+            CU_ASSERT(flat.is_contention_free);
+            if (!flat.is_contention_free)
+                suite_note("%s %s on %u ranks: a port is shared",
+                           ronde_collective_text(all[i]->collective), all[i]->name, ranks);
+            checked++;
+            ronde_schedule_destroy(schedule);
+        }
+    CU_ASSERT(!platform || checked > 50);
+    ronde_platform_destroy(platform);
+}
+
 /** Everything else, wherever the certificate holds. */
 static void every_algorithm_costs_the_same_where_ports_are_unshared(void)
 {
@@ -215,6 +248,7 @@ int main(void)
         {"rings_and_doubling_cost_the_same_four_ways", rings_and_doubling_cost_the_same_four_ways},
         {"algorithms_in_lockstep_cost_the_same_four_ways",
          algorithms_in_lockstep_cost_the_same_four_ways},
+        {"lockstep_is_kept_by_large_chunks", lockstep_is_kept_by_large_chunks},
         {"every_algorithm_costs_the_same_where_ports_are_unshared",
          every_algorithm_costs_the_same_where_ports_are_unshared},
     };
