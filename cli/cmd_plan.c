@@ -158,7 +158,7 @@ static void print_table(const struct ronde_plan *plan, const struct ronde_sink *
 
 /* ---- For programs ----------------------------------------------------------------------------------------------- */
 
-#define QUOTE_FIELDS 5u
+#define QUOTE_FIELDS 6u
 #define ROW_FIELDS 22u
 
 /* A printed row; it points into itself. */
@@ -187,6 +187,7 @@ static void layout_candidates(const struct ronde_plan *plan, const struct ronde_
         field[2] = ronde_field_text("engine", quote->engine);
         field[3] = ronde_field_boolean("exact", quote->is_exact);
         field[4] = ronde_field_boolean("eligible", plan->selector->choice.candidates[i].is_eligible);
+        field[5] = ronde_field_boolean("bound", quote->is_bound);
         sheet->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
     }
 }
@@ -374,6 +375,8 @@ int ronde_cmd_plan(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_selector_rely(&selector, platform, options->backend, ronde_usable_cores(),
                                      &error);
+    /* A picture has a curve for every candidate. */
+    selector.settles_all = options->plot != NULL;
     if (status == RONDE_OK)
         status = make_plan(options, &selector, &plan, &error);
     if (status == RONDE_OK)

@@ -179,7 +179,7 @@ static enum ronde_status qualify_all(struct ronde_autotune *autotune, uint64_t c
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < selector->choice.count && status == RONDE_OK; i++) {
         const char *name = selector->choice.candidates[i].request.algorithm;
-        selector->quotes[i] = (struct ronde_quote){0.0, "race", false};
+        selector->quotes[i] = (struct ronde_quote){.engine = "race"};
         if (!selector->choice.candidates[i].is_eligible)
             continue;
         say(autotune, name);

@@ -125,18 +125,6 @@ uint32_t ronde_choice_find(const struct ronde_choice *choice, const char *algori
     return RONDE_NONE;
 }
 
-enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
-                                     const struct ronde_load *load,
-                                     const struct ronde_pricer *pricer,
-                                     struct ronde_quote *out_quotes, struct ronde_error *error)
-{
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++)
-        status = pricer->price(pricer->self, &choice->candidates[i], load, choice->mem,
-                               &out_quotes[i], error);
-    return status;
-}
-
 /** Of two that take as long: whether a has less to do, in fewer lanes; a price does not know all that a step costs. */
 static bool is_simpler(const struct ronde_schedule *a, const struct ronde_schedule *b)
 {
@@ -163,6 +151,91 @@ uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde
             best = i;
     }
     return best;
+}
+
+/** The time instead of a bound. */
+static enum ronde_status settle(const struct ronde_choice *choice, uint32_t candidate,
+                                const struct ronde_load *load, const struct ronde_pricer *pricer,
+                                struct ronde_quote *quote, struct ronde_error *error)
+{
+    if (!quote->is_bound)
+        return RONDE_OK;
+    const enum ronde_status status = pricer->settle(pricer->self, &choice->candidates[candidate],
+                                                    load, choice->mem, quote, error);
+    quote->is_bound = false;
+    return status;
+}
+
+/** Settles the cheapest but `without` until it is the cheapest by its time. */
+static enum ronde_status settle_best(const struct ronde_choice *choice,
+                                     const struct ronde_load *load,
+                                     const struct ronde_pricer *pricer, uint32_t without,
+                                     struct ronde_quote *quotes, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t best = ronde_choice_best(choice, quotes, without);
+         status == RONDE_OK && best != RONDE_NONE && quotes[best].is_bound;
+         best = ronde_choice_best(choice, quotes, without))
+        status = settle(choice, best, load, pricer, &quotes[best], error);
+    return status;
+}
+
+enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
+                                     const struct ronde_load *load,
+                                     const struct ronde_pricer *pricer,
+                                     struct ronde_quote *out_quotes, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++)
+        status = pricer->price(pricer->self, &choice->candidates[i], load, choice->mem,
+                               &out_quotes[i], error);
+    if (status == RONDE_OK)
+        status = settle_best(choice, load, pricer, RONDE_NONE, out_quotes, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t best = ronde_choice_best(choice, out_quotes, RONDE_NONE);
+    return settle_best(choice, load, pricer, best, out_quotes, error);
+}
+
+enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
+                                      const struct ronde_load *load,
+                                      const struct ronde_pricer *pricer, struct ronde_quote *quotes,
+                                      struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++)
+        status = settle(choice, i, load, pricer, &quotes[i], error);
+    return status;
+}
+
+enum ronde_status ronde_choice_time(const struct ronde_choice *choice, uint32_t candidate,
+                                    const struct ronde_load *load, const struct ronde_pricer *pricer,
+                                    struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    const enum ronde_status status = pricer->price(pricer->self, &choice->candidates[candidate],
+                                                   load, choice->mem, out_quote, error);
+    return status == RONDE_OK ? settle(choice, candidate, load, pricer, out_quote, error) : status;
+}
+
+enum ronde_status ronde_choice_compare(const struct ronde_choice *choice, const uint32_t pair[2],
+                                       const struct ronde_load *load,
+                                       const struct ronde_pricer *pricer, bool *out_is_cheaper,
+                                       struct ronde_error *error)
+{
+    struct ronde_quote quotes[2];
+    enum ronde_status status = RONDE_OK;
+    for (int i = 0; i < 2 && status == RONDE_OK; i++)
+        status = pricer->price(pricer->self, &choice->candidates[pair[i]], load, choice->mem,
+                               &quotes[i], error);
+    /* Of two the lesser must be a time: the other only becomes more. */
+    while (status == RONDE_OK) {
+        const int least = quotes[0].time_ns <= quotes[1].time_ns ? 0 : 1;
+        *out_is_cheaper = least == 0;
+        if (!quotes[least].is_bound)
+            break;
+        status = settle(choice, pair[least], load, pricer, &quotes[least], error);
+    }
+    return status;
 }
 
 uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,
@@ -212,7 +285,9 @@ static enum ronde_status price_on_network(const void *self, const struct ronde_c
     if (!price.is_exact && is_alone(candidate, load, network, price.time_ns) &&
         ronde_candidate_steps(candidate, load) <= RONDE_MOST_PRICED_STEPS)
         return price_path(candidate, load, network, mem, out_quote, error);
-    *out_quote = (struct ronde_quote){price.time_ns, closed_form, price.is_exact};
+    *out_quote = (struct ronde_quote){.time_ns = price.time_ns,
+                                      .engine = closed_form,
+                                      .is_exact = price.is_exact};
     return RONDE_OK;
 }
 

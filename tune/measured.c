@@ -160,8 +160,8 @@ static enum ronde_status price(const void *self, const struct ronde_candidate *c
     const double time_us =
         row ? time_at(view->table, row, bytes_of(candidate, load)) : (double)INFINITY;
     /* A size that was not measured has time 0, and what is interpolated from it none. */
-    *out_quote =
-        (struct ronde_quote){time_us > 0 ? time_us * 1e3 : (double)INFINITY, "measured", false};
+    *out_quote = (struct ronde_quote){.time_ns = time_us > 0 ? time_us * 1e3 : (double)INFINITY,
+                                      .engine = "measured"};
     return RONDE_OK;
 }
 

@@ -38,8 +38,8 @@ static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
     if (facts->is_known)
         return RONDE_OK;
     load.count = load.count > 0 ? 1 : 0;
-    const enum ronde_status status = selector->pricer.price(selector->pricer.self, candidate, &load,
-                                                            selector->choice.mem, &quote, error);
+    const enum ronde_status status =
+        ronde_choice_time(&selector->choice, index, &load, &selector->pricer, &quote, error);
     if (status != RONDE_OK)
         return status;
     facts->latency_ns = quote.time_ns;
@@ -84,34 +84,21 @@ static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *size
     return status;
 }
 
-/** Whether one candidate is cheaper than another for so many elements. */
-static enum ronde_status is_cheaper(const struct ronde_plan *plan, const uint32_t pair[2],
-                                    uint64_t count, bool *out_is_cheaper, struct ronde_error *error)
-{
-    const struct ronde_selector *selector = plan->selector;
-    struct ronde_load load = plan->rows[0].decision.load;
-    struct ronde_quote quotes[2];
-    enum ronde_status status = RONDE_OK;
-    load.count = count;
-    for (int i = 0; i < 2 && status == RONDE_OK; i++)
-        status = selector->pricer.price(selector->pricer.self, &selector->choice.candidates[pair[i]],
-                                        &load, selector->choice.mem, &quotes[i], error);
-    if (status == RONDE_OK)
-        *out_is_cheaper = quotes[0].time_ns <= quotes[1].time_ns;
-    return status;
-}
-
 /** Halves the factor between a size where the lower winner is cheaper than the upper one, and one where it is not. */
 static enum ronde_status find_change(struct ronde_plan *plan, const struct ronde_decision *left,
                                      const struct ronde_decision *right, struct ronde_error *error)
 {
+    const struct ronde_selector *selector = plan->selector;
     const uint32_t pair[2] = {left->best, right->best};
+    struct ronde_load load = left->load;
     uint64_t low = left->load.count, high = right->load.count;
     while (high - low > 1 && (double)high > CLOSE * (double)low) {
         const uint64_t root = (uint64_t)sqrt((double)low * (double)high);
         const uint64_t middle = root <= low ? low + 1 : root >= high ? high - 1 : root;
         bool is_below = false;
-        const enum ronde_status status = is_cheaper(plan, pair, middle, &is_below, error);
+        load.count = middle;
+        const enum ronde_status status = ronde_choice_compare(&selector->choice, pair, &load,
+                                                              &selector->pricer, &is_below, error);
         if (status != RONDE_OK)
             return status;
         low = is_below ? middle : low;

@@ -1,6 +1,7 @@
 /** Prices on a platform. See platform_price.h. */
 #include "ronde/platform_price.h"
 
+#include <math.h>
 #include <string.h>
 
 enum ronde_status
@@ -59,6 +60,18 @@ static enum ronde_status network_of(const struct ronde_platform_pricer *platform
                                   error);
 }
 
+/** Whether two messages of a candidate may be in a port at once, of which neither its formula nor its longest path knows. */
+static bool shares_ports(const struct ronde_candidate *candidate)
+{
+    const struct ronde_price_case what = {.ranks = candidate->request.ranks,
+                                          .channels = candidate->schedule->channel_count,
+                                          .pieces = 1,
+                                          .depth = 1,
+                                          .port_flows = 1};
+    return candidate->algorithm && candidate->algorithm->shares_ports &&
+           candidate->algorithm->shares_ports(&what);
+}
+
 /** Formula or longest path. */
 static enum ronde_status price_on_network(const struct ronde_platform_pricer *platform_pricer,
                                           const struct ronde_candidate *candidate,
@@ -71,8 +84,11 @@ static enum ronde_status price_on_network(const struct ronde_platform_pricer *pl
     if (status == RONDE_OK)
         status = pricer.price(pricer.self, candidate, &forecast->load, ronde_mem_default(),
                               out_quote, error);
+    /* A longest path is one of messages that each go alone, which only the routes can certify. */
     if (status == RONDE_OK)
-        out_quote->is_exact = out_quote->is_exact && platform_pricer->is_uniform;
+        out_quote->is_exact = out_quote->is_exact && platform_pricer->is_uniform &&
+                              !shares_ports(candidate) &&
+                              strcmp(out_quote->engine, "closed_form") == 0;
     return status;
 }
 
@@ -82,19 +98,23 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
     struct ronde_prediction prediction;
     const enum ronde_status status = ronde_forecast_replay(forecast, engine, &prediction, error);
     if (status == RONDE_OK)
-        *out_quote = (struct ronde_quote){prediction.time_ns, prediction.engine,
-                                          prediction.result.is_contention_free &&
-                                              !ronde_prediction_has(&prediction, "approximate")};
+        *out_quote =
+            (struct ronde_quote){.time_ns = prediction.time_ns,
+                                 .engine = prediction.engine,
+                                 .is_exact = prediction.result.is_contention_free &&
+                                             !ronde_prediction_has(&prediction, "approximate")};
     return status;
 }
 
 /*
  * What a replay may go through: a tenth of a second's work, as a plan asks for hundreds. On a quotient steps cost next to
- * nothing, but each pair of ranks that talks has a route to be found.
+ * nothing, but each pair of ranks that talks has a route to be found. Links are shared for the cheapest few alone, which
+ * may take longer.
  */
 #define MOST_STEPS ((uint64_t)1 << 17)
 #define MOST_QUOTIENT_STEPS (MOST_STEPS << 8)
-#define MOST_ROUTES ((uint64_t)1 << 17)
+#define MOST_ROUTES ((uint64_t)1 << 18)
+#define MOST_SHARED_STEPS ((uint64_t)1 << 20)
 
 static bool is_short(const struct ronde_candidate *candidate, const struct ronde_load *load)
 {
@@ -110,20 +130,44 @@ static bool has_short_quotient(const struct ronde_candidate *candidate,
            ronde_candidate_steps(candidate, load) <= MOST_QUOTIENT_STEPS;
 }
 
-/** Over the routes: alone where nothing is shared, in queues where something is. */
+/**
+ * Over the routes, every message as fast as alone. Where links are needed for more than they have that is a bound: sharing
+ * only delays, and the busiest link takes what its bytes take.
+ */
 static enum ronde_status price_on_routes(const struct ronde_platform_pricer *platform_pricer,
                                          const struct ronde_candidate *candidate,
                                          const struct ronde_forecast *forecast,
                                          struct ronde_quote *out_quote, struct ronde_error *error)
 {
-    const bool has_queues = is_short(candidate, &forecast->load);
-    if (has_queues || has_short_quotient(candidate, &forecast->load)) {
-        const enum ronde_status status = replay(forecast, "flat", out_quote, error);
-        if (status != RONDE_OK || out_quote->is_exact)
-            return status;
-    }
-    return has_queues ? replay(forecast, "flat_fifo", out_quote, error)
-                      : price_on_network(platform_pricer, candidate, forecast, out_quote, error);
+    const struct ronde_load *load = &forecast->load;
+    struct ronde_prediction prediction;
+    if (!is_short(candidate, load) && !has_short_quotient(candidate, load))
+        return price_on_network(platform_pricer, candidate, forecast, out_quote, error);
+    const enum ronde_status status = ronde_forecast_replay(forecast, "flat", &prediction, error);
+    if (status != RONDE_OK)
+        return status;
+    const bool is_alone = prediction.result.is_contention_free;
+    const double launch_ns = ronde_platform_facts(platform_pricer->platform)->time.launch_ns;
+    const double excess = fmax(1.0, prediction.result.busiest_utilisation);
+    *out_quote =
+        (struct ronde_quote){.time_ns = is_alone
+                                            ? prediction.time_ns
+                                            : launch_ns + (prediction.time_ns - launch_ns) * excess,
+                             .engine = prediction.engine,
+                             .is_exact = is_alone,
+                             .is_bound = !is_alone && ronde_candidate_steps(candidate, load) <=
+                                                          MOST_SHARED_STEPS};
+    return RONDE_OK;
+}
+
+/** What price_on_routes has bounded, with links shared. */
+static enum ronde_status settle(const void *self, const struct ronde_candidate *candidate,
+                                const struct ronde_load *load, const struct ronde_mem *mem,
+                                struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    const struct ronde_forecast forecast = forecast_of(self, candidate, load);
+    (void)mem;
+    return replay(&forecast, "maxmin", out_quote, error);
 }
 
 /** Whether SimGrid is told how to model the network. */
@@ -178,5 +222,5 @@ static enum ronde_status price(const void *self, const struct ronde_candidate *c
 
 struct ronde_pricer ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer)
 {
-    return (struct ronde_pricer){.self = platform_pricer, .price = price};
+    return (struct ronde_pricer){.self = platform_pricer, .price = price, .settle = settle};
 }

@@ -178,8 +178,11 @@ enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_
                                         struct ronde_error *error)
 {
     struct ronde_decision decision = {.load = load_of(selector, count)};
-    const enum ronde_status status = ronde_choice_price(&selector->choice, &decision.load,
-                                                        &selector->pricer, selector->quotes, error);
+    enum ronde_status status = ronde_choice_price(&selector->choice, &decision.load,
+                                                  &selector->pricer, selector->quotes, error);
+    if (status == RONDE_OK && selector->settles_all)
+        status = ronde_choice_settle(&selector->choice, &decision.load, &selector->pricer,
+                                     selector->quotes, error);
     if (status != RONDE_OK)
         return status;
     decision.best = ronde_choice_best(&selector->choice, selector->quotes, RONDE_NONE);

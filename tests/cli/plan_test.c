@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if RONDE_ALL_COMPONENTS
 #define BACKEND "cpu"
@@ -82,6 +83,35 @@ static void a_plan_finds_the_crossover(void)
     /* 1 us + 7 * 1024 / 50 ns, exactly. */
     expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --csv", 0,
            "direct_one_step,1143.3600000000001,closed_form,true,direct,");
+}
+
+/*
+ * Where every rank sends to all others at once NICs and uplinks are shared: direct looks fastest on its own routes (48 us
+ * and 8.2) and takes 105 and 15.9.
+ */
+static void a_plan_knows_that_flows_share_links(void)
+{
+    static const struct {
+        const char *nodes, *plan, *winner;
+    } cases[] = {
+        {"32", "all_reduce -b 1M -e 1M", "hierarchical_direct_tree        56.08       maxmin"},
+        {"2", "all_to_all -b 256K -e 256K", "hierarchical        10.03         flat"},
+    };
+    char arguments[512], rail[256];
+    if (!has_everything())
+        return;
+    snprintf(rail, sizeof rail, "%s/plan-rail-%d.xml", RONDE_SCRATCH_DIR, (int)getpid());
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(arguments, sizeof arguments, "topo generate rail --nodes %s -o %s", cases[i].nodes,
+                 rail);
+        expect(arguments, 0, "");
+        snprintf(arguments, sizeof arguments, "plan %s --topo %s", cases[i].plan, rail);
+        expect(arguments, 0, cases[i].winner);
+    }
+    /* Whoever cannot win has no time, only a bound that says so; a picture has everybody's time. */
+    snprintf(arguments, sizeof arguments, "plan all_reduce -b 1M -e 1M --json --topo %s", rail);
+    expect(arguments, 0, "\"bound\": true");
+    unlink(rail);
 }
 
 static void a_plan_has_every_candidate_for_programs(void)
@@ -217,6 +247,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"a_plan_finds_the_crossover", a_plan_finds_the_crossover},
+        {"a_plan_knows_that_flows_share_links", a_plan_knows_that_flows_share_links},
         {"a_plan_has_every_candidate_for_programs", a_plan_has_every_candidate_for_programs},
         {"a_plan_is_drawn", a_plan_is_drawn},
         {"plans_that_cannot_be_made_are_refused", plans_that_cannot_be_made_are_refused},

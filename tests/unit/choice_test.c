@@ -202,7 +202,8 @@ static enum ronde_status price_by_name(const void *self, const struct ronde_cand
 {
     (void)load, (void)mem, (void)error;
     const bool is_it = strcmp(candidate->request.algorithm, self) == 0;
-    *out_quote = (struct ronde_quote){is_it ? 1.0 : 2.0, "by_name", true};
+    *out_quote =
+        (struct ronde_quote){.time_ns = is_it ? 1.0 : 2.0, .engine = "by_name", .is_exact = true};
     return RONDE_OK;
 }
 
@@ -232,6 +233,78 @@ static void rank_dependent_bits_never_win(void)
     CU_ASSERT_NOT_EQUAL(ronde_choice_best(&choice, quotes, best), offered);
     ronde_choice_fini(&choice);
     ronde_schedule_destroy(schedule);
+}
+
+/** Bounds and times by name, and how often a time was asked for. */
+struct bounded {
+    const char *name;
+    double bound_ns;
+    double time_ns;
+    unsigned *asked;
+};
+
+static const struct bounded *bounded_of(const void *self, const struct ronde_candidate *candidate)
+{
+    const struct bounded *row = self;
+    while (row->name && strcmp(row->name, candidate->request.algorithm) != 0)
+        row++;
+    return row;
+}
+
+static enum ronde_status bound(const void *self, const struct ronde_candidate *candidate,
+                               const struct ronde_load *load, const struct ronde_mem *mem,
+                               struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    (void)load, (void)mem, (void)error;
+    *out_quote = (struct ronde_quote){.time_ns = bounded_of(self, candidate)->bound_ns,
+                                      .engine = "bound",
+                                      .is_bound = true};
+    return RONDE_OK;
+}
+
+static enum ronde_status settle(const void *self, const struct ronde_candidate *candidate,
+                                const struct ronde_load *load, const struct ronde_mem *mem,
+                                struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    const struct bounded *row = bounded_of(self, candidate);
+    (void)load, (void)mem, (void)error;
+    ++*row->asked;
+    *out_quote = (struct ronde_quote){.time_ns = row->time_ns, .engine = "time", .is_exact = true};
+    return RONDE_OK;
+}
+
+/* The cheapest by its bound is not the cheapest by its time; whose bound is beyond the two best is never asked. */
+static void bounds_are_settled_while_they_may_win(void)
+{
+    unsigned asked = 0;
+    const struct bounded rows[] = {{"ring", 1, 9, &asked},
+                                   {"tree", 2, 3, &asked},
+                                   {"direct", 3.5, 4, &asked},
+                                   {NULL, 20, 30, &asked}};
+    const struct ronde_pricer pricer = {.self = rows, .price = bound, .settle = settle};
+    const struct ronde_load load = {.count = 1, .dtype = RONDE_FLOAT32};
+    struct ronde_choice choice = open_choice(RONDE_ALL_REDUCE, 4);
+    struct ronde_quote quotes[MOST_CANDIDATES];
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_choice_price(&choice, &load, &pricer, quotes, &error), RONDE_OK);
+    const uint32_t best = ronde_choice_best(&choice, quotes, RONDE_NONE);
+    const uint32_t second = ronde_choice_best(&choice, quotes, best);
+    CU_ASSERT_STRING_EQUAL(choice.candidates[best].request.algorithm, "tree");
+    CU_ASSERT_STRING_EQUAL(choice.candidates[second].request.algorithm, "direct");
+    CU_ASSERT(!quotes[best].is_bound && quotes[best].is_exact && !quotes[second].is_bound);
+    CU_ASSERT_EQUAL(asked, 3);
+    bool is_cheaper = true;
+    const uint32_t pair[2] = {ronde_choice_find(&choice, "ring"), best};
+    CU_ASSERT_EQUAL(ronde_choice_compare(&choice, pair, &load, &pricer, &is_cheaper, &error),
+                    RONDE_OK);
+    CU_ASSERT(!is_cheaper);
+    CU_ASSERT_EQUAL(asked, 5);
+    CU_ASSERT_EQUAL(ronde_choice_settle(&choice, &load, &pricer, quotes, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(asked, 5 + choice.count - 3);
+    CU_ASSERT_EQUAL(ronde_choice_time(&choice, pair[0], &load, &pricer, &quotes[0], &error),
+                    RONDE_OK);
+    CU_ASSERT_EQUAL(quotes[0].time_ns, 9);
+    ronde_choice_fini(&choice);
 }
 
 /* A user's own schedule competes, with its longest path; one of other ranks does not. */
@@ -312,6 +385,7 @@ int main(void)
         {"winner_is_never_worse_than_anyone", winner_is_never_worse_than_anyone},
         {"two_ranks_choose_alike", two_ranks_choose_alike},
         {"rank_dependent_bits_never_win", rank_dependent_bits_never_win},
+        {"bounds_are_settled_while_they_may_win", bounds_are_settled_while_they_may_win},
         {"offered_schedule_competes", offered_schedule_competes},
         {"simpler_of_equals_is_chosen", simpler_of_equals_is_chosen},
         {"impossible_requests_are_refused", impossible_requests_are_refused},

@@ -41,6 +41,7 @@ struct ronde_quote {
     double time_ns; /**< launch included; INFINITY where nobody knows: it is then never chosen */
     const char *engine; /**< who says so: closed_form, dag, or a pricer of another kind */
     bool is_exact;      /**< the time of the model; else approximate */
+    bool is_bound; /**< it takes no less: what it does take is for the pricer's `settle` to find */
 };
 
 /** Whoever says what a candidate takes: a formula, a replay, a table. */
@@ -50,6 +51,13 @@ struct ronde_pricer {
     enum ronde_status (*price)(const void *self, const struct ronde_candidate *candidate,
                                const struct ronde_load *load, const struct ronde_mem *mem,
                                struct ronde_quote *out_quote, struct ronde_error *error);
+    /**
+     * The time itself where `price` gave a bound, which is never more; NULL where it never does. It may take long, so it
+     * is asked for only while the bound is the cheapest. Errors: its own.
+     */
+    enum ronde_status (*settle)(const void *self, const struct ronde_candidate *candidate,
+                                const struct ronde_load *load, const struct ronde_mem *mem,
+                                struct ronde_quote *out_quote, struct ronde_error *error);
 };
 
 /** Steps of all ranks, channels and pieces up to which the longest path is looked for where no formula is exact. */
@@ -79,11 +87,32 @@ RONDE_API void ronde_choice_fini(struct ronde_choice *choice);
 /** Index of the candidate of a name; RONDE_NONE if there is none. */
 RONDE_API uint32_t ronde_choice_find(const struct ronde_choice *choice, const char *algorithm);
 
-/** Prices all candidates: out_quotes has choice->count entries. Errors: the pricer's. */
+/**
+ * Prices all candidates: out_quotes has choice->count entries. The winner and the runner-up have their times; of others a
+ * bound may be known that is no less than these. Errors: the pricer's.
+ */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_price(const struct ronde_choice *choice, const struct ronde_load *load,
                    const struct ronde_pricer *pricer, struct ronde_quote *out_quotes,
                    struct ronde_error *error);
+
+/** Replaces all bounds that are left by times, for whoever shows every candidate. Errors: the pricer's. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_settle(const struct ronde_choice *choice, const struct ronde_load *load,
+                    const struct ronde_pricer *pricer, struct ronde_quote *quotes,
+                    struct ronde_error *error);
+
+/** The time of one candidate. Errors: the pricer's. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_time(const struct ronde_choice *choice, uint32_t candidate,
+                  const struct ronde_load *load, const struct ronde_pricer *pricer,
+                  struct ronde_quote *out_quote, struct ronde_error *error);
+
+/** Whether the first of a pair of candidates is as cheap as the second; it settles what that takes. Errors: the pricer's. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_compare(const struct ronde_choice *choice, const uint32_t pair[2],
+                     const struct ronde_load *load, const struct ronde_pricer *pricer,
+                     bool *out_is_cheaper, struct ronde_error *error);
 
 /**
  * The cheapest eligible candidate with a finite time but `without` (RONDE_NONE: of all); of equals the one of fewer steps, then of

@@ -3,9 +3,9 @@
  *
  * It asks whoever knows most of the machine at little cost: the replay of cores and caches where a file has them, of ports
  * and packets where it has those, closed forms and longest paths where every pair of ranks sees the same network, and
- * else replays over the routes: `flat` where its certificate holds, `flat_fifo` where flows share links. A candidate of
- * too many steps or connections for that has its closed form on the slowest pair's network, which is labelled
- * approximate.
+ * else `flat` over the routes, which is the time where its certificate holds. Where flows share links it is a bound, and
+ * whoever seems cheapest by it is replayed by `maxmin`. A candidate of too many steps or connections for that has the
+ * bound, or its closed form on the slowest pair's network, which is labelled approximate.
  */
 #ifndef RONDE_PLATFORM_PRICE_H
 #define RONDE_PLATFORM_PRICE_H
