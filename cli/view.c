@@ -187,11 +187,14 @@ enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct 
 static struct ronde_trace trace_of(const struct ronde_result_view *view,
                                    struct ronde_trace_group groups[RONDE_MAX_PARTS])
 {
+    const char *engine = view->kept.result.engine;
     struct ronde_trace trace = {.replay = view->kept.replay,
                                 .why = &view->kept.why,
                                 .on_path = view->kept.on_path,
                                 .groups = groups,
-                                .group_count = 1};
+                                .group_count = 1,
+                                .is_shared = strcmp(engine, "simgrid") == 0 ||
+                                             strcmp(engine, "maxmin") == 0};
     groups[0] = (struct ronde_trace_group){ronde_collective_text(view->record.collective), 0,
                                            view->record.ranks};
     if (view->co_run)

@@ -12,10 +12,10 @@
 #include <string.h>
 
 /* What `auto` waits for shared links. */
-#define PATIENCE_S 60.0
+#define PATIENCE_S 20.0
 
 /* The same for all windows of an extrapolation: trees are refused only after many of them. */
-#define WINDOWS_PATIENCE_S 12.0
+#define WINDOWS_PATIENCE_S 3.0
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u

@@ -8,8 +8,8 @@
 #include "ronde/trace.h"
 
 #include "check.h"
+#include "loads.h"
 #include "ronde/utf8.h"
-#include "routes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -229,6 +229,15 @@ static uint32_t add_changes(const struct pen *pen, uint32_t op, uint32_t link,
     return 2;
 }
 
+static void put_load(struct pen *pen, const struct ronde_link *facts, double at_ns, double rate_GBps)
+{
+    begin_event(pen);
+    fputs("\"ph\":\"C\",\"name\":", pen->file);
+    put_text(pen->file, facts->name);
+    fprintf(pen->file, ",\"pid\":%u,\"ts\":%.3f,\"args\":{\"GB/s\":%.6g}}", pen->dag->ranks,
+            at_ns / 1000, rate_GBps > 1e-9 * facts->rate_GBps ? rate_GBps : 0);
+}
+
 /* One value per instant: the sum of what changes then. Rounding leaves a little behind, which is no load. */
 static void put_counter(struct pen *pen, uint32_t link, struct change *changes, size_t count)
 {
@@ -240,12 +249,35 @@ static void put_counter(struct pen *pen, uint32_t link, struct change *changes, 
         rate += changes[i].rate_GBps;
         if (i + 1 < count && changes[i + 1].at_ns <= changes[i].at_ns)
             continue;
-        begin_event(pen);
-        fputs("\"ph\":\"C\",\"name\":", pen->file);
-        put_text(pen->file, facts->name);
-        fprintf(pen->file, ",\"pid\":%u,\"ts\":%.3f,\"args\":{\"GB/s\":%.6g}}", pen->dag->ranks,
-                changes[i].at_ns / 1000, rate > 1e-9 * facts->rate_GBps ? rate : 0);
+        put_load(pen, facts, changes[i].at_ns, rate);
     }
+}
+
+/* The same from loads that are known: the last one of an instant. */
+static void put_loads(struct pen *pen, const struct ronde_sim_loads *loads)
+{
+    const struct ronde_link *facts = ronde_platform_link(pen->trace->replay.platform, loads->link);
+    for (size_t i = 0; i < loads->count; i++) {
+        const double at_ns = whole_ns(loads->all[i].at_ns);
+        if (i + 1 == loads->count || whole_ns(loads->all[i + 1].at_ns) > at_ns)
+            put_load(pen, facts, at_ns, loads->all[i].rate_GBps);
+    }
+}
+
+/* Links whose flows have rates that change while they flow. */
+static enum ronde_status put_shared_links(struct pen *pen, const struct ronde_sim_scene *scene)
+{
+    const struct ronde_why *why = pen->trace->why;
+    struct ronde_sim_loads loads[RONDE_WHY_LINKS] = {{0}};
+    for (uint32_t i = 0; i < why->link_count; i++)
+        loads[i].link = why->links[i];
+    const enum ronde_status status = ronde_sim_loads_find(scene, loads, why->link_count);
+    for (uint32_t i = 0; i < why->link_count; i++) {
+        if (status == RONDE_OK)
+            put_loads(pen, &loads[i]);
+        ronde_mem_free(pen->mem, loads[i].all, loads[i].capacity, sizeof *loads[i].all);
+    }
+    return status;
 }
 
 static enum ronde_status put_link(struct pen *pen, uint32_t link)
@@ -274,9 +306,10 @@ static enum ronde_status put_links(struct pen *pen)
     const struct ronde_why *why = pen->trace->why;
     if (!why || why->link_count == 0 || ronde_sim_is_shared(replay->platform))
         return RONDE_OK;
+    name_process(pen, pen->dag->ranks, "busiest links", 0, NULL);
+    if (pen->trace->is_shared)
+        return put_shared_links(pen, &scene);
     enum ronde_status status = ronde_sim_routes_make(&scene, &pen->routes);
-    if (status == RONDE_OK)
-        name_process(pen, pen->dag->ranks, "busiest links", 0, NULL);
     for (uint32_t i = 0; i < why->link_count && status == RONDE_OK; i++)
         status = put_link(pen, why->links[i]);
     ronde_sim_routes_free(&pen->routes, pen->mem);

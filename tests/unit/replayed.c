@@ -78,6 +78,9 @@ enum ronde_status replayed_run(struct replayed *replayed, const struct ronde_dag
     if (strcmp(engine, "flat") == 0)
         return ronde_sim_flat(replayed->platform, dag, options, mem, &replayed->result,
                               &replayed->error);
+    if (strcmp(engine, "maxmin") == 0)
+        return ronde_sim_maxmin(replayed->platform, dag, options, mem, &replayed->result,
+                                &replayed->error);
     return ronde_sim_simgrid(replayed->platform, dag, options, &replayed->result, &replayed->error);
 }
 

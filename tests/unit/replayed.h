@@ -30,7 +30,7 @@ bool replayed_compile(struct replayed *replayed, enum ronde_collective collectiv
                       const char *algorithm, uint32_t ranks, uint64_t count, uint64_t slot_bytes,
                       const struct ronde_time_params *params);
 
-/** Replays a graph with flat or simgrid and keeps its times; the graph stays the caller's. */
+/** Replays a graph with flat, maxmin or simgrid and keeps its times; the graph stays the caller's. */
 enum ronde_status replayed_run(struct replayed *replayed, const struct ronde_dag *dag,
                                const char *engine);
 

@@ -31,6 +31,7 @@ struct ronde_trace {
     const bool *on_path;         /**< per operation, as ronde_why_find leaves it, or NULL */
     const struct ronde_trace_group *groups; /**< all ranks, in order */
     uint32_t group_count;                   /**< how many */
+    bool is_shared; /**< the engine shares links (simgrid, maxmin): counters show its rates at every moment, not the mean of each message */
     uint32_t max_steps; /**< ranks are left out, the last ones first, until so few remain; 0 = RONDE_TRACE_STEPS */
 };
 
