@@ -3,7 +3,7 @@
  * algorithm that is planned over that of the fastest of all, both as SimGrid has them; beside it how far maxmin and
  * flat_fifo are from SimGrid over all these replays. What SimGrid does not finish in its time is compared by maxmin.
  *
- * bench_regret PLATFORM [RANKS [LIMIT_S [COLLECTIVE]]]: rows of a table in Markdown.
+ * bench_regret PLATFORM [RANKS [LIMIT_S [COLLECTIVE]]]: rows of a table in Markdown; bench_regret --head: its head.
  */
 #include "ronde/predict.h"
 #include "ronde/selector.h"
@@ -126,10 +126,18 @@ static void compare_collective(struct bench *bench, enum ronde_collective collec
     ronde_selector_close(&bench->selector);
 }
 
+static const char head[] = "| machine | ranks | collective | algorithms | regret | in SimGrid | "
+                           "maxmin off by | by maxmin | flat_fifo off by |\n"
+                           "|---|---|---|---|---|---|---|---|---|\n";
+
 int main(int argc, char **argv)
 {
     struct bench bench = {.limit_s = argc > 3 ? atof(argv[3]) : 60.0};
     struct ronde_error error = {0};
+    if (argc == 2 && strcmp(argv[1], "--head") == 0) {
+        fputs(head, stdout);
+        return 0;
+    }
     if (argc < 2 ||
         ronde_platform_read(argv[1], ronde_mem_default(), &bench.platform, &error) != RONDE_OK) {
         fprintf(stderr, "usage: bench_regret PLATFORM [RANKS [LIMIT_S [COLLECTIVE]]]  %s\n",

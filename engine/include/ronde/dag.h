@@ -21,7 +21,7 @@ struct ronde_time_params {
     double step_ns;    /**< cost of executing a step */
     double launch_ns;  /**< cost of starting a run, added once */
     double gamma_GBps; /**< rate at which a reducing step combines its bytes */
-    double copy_GBps; /**< rate at which a step that moves bytes stages them (send, receive, copy) */
+    double copy_GBps; /**< rate at which a step that moves bytes stages them: send, receive, copy, and reduce too, beside gamma_GBps */
     double lane_GBps; /**< most one message's flow can use */
 };
 
