@@ -48,6 +48,12 @@ static enum ronde_status set_factor(struct ronde_queue *queue, const struct rond
     return RONDE_OK;
 }
 
+/* A buffer of empty blocks alone may be NULL (ronde_call_check); a launch wants an address, at which nothing is then. */
+static void *start_of(const void *given, const struct ronde_blocks *blocks, void *otherwise)
+{
+    return given || !blocks || blocks->pointers ? (void *)(uintptr_t)given : otherwise;
+}
+
 enum ronde_status ronde_queue_fill_launch(struct ronde_queue *queue, const struct ronde_call *call,
                                           uint64_t count, struct ronde_launch *launch,
                                           struct ronde_error *error)
@@ -62,8 +68,12 @@ enum ronde_status ronde_queue_fill_launch(struct ronde_queue *queue, const struc
     if (call->collective == RONDE_BARRIER)
         launch->dtype = RONDE_UINT8;
     /* Buffers that only the root has are nothing elsewhere, whatever was given. */
-    queue->in[queue->rank] = traits->in_at_root && !is_root ? NULL : (void *)(uintptr_t)call->in;
-    queue->out[queue->rank] = traits->out_at_root && !is_root ? NULL : call->out;
+    queue->in[queue->rank] = traits->in_at_root && !is_root
+                                 ? NULL
+                                 : start_of(call->in, call->in_blocks, &queue->agreed[0]);
+    queue->out[queue->rank] = traits->out_at_root && !is_root
+                                  ? NULL
+                                  : start_of(call->out, call->out_blocks, &queue->agreed[1]);
     const enum ronde_status status = set_blocks(queue, call, launch, error);
     return status == RONDE_OK ? set_factor(queue, call, launch, error) : status;
 }

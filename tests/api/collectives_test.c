@@ -146,6 +146,35 @@ static void all_to_all_v_finds_the_longest_block_or_is_told(void)
     team_expect(results, V_RANKS, RONDE_OK);
 }
 
+/* Rank 0 gives and gets nothing, and has no memory to name; the others give each other, and themselves, an element. */
+static enum ronde_status exchange_nothing(const struct team_member *member,
+                                          struct ronde_error *error)
+{
+    const uint32_t rank = member->join.rank;
+    const uint64_t some[V_RANKS] = {0, 1, 1};
+    const uint64_t none[V_RANKS] = {0, 0, 0};
+    const uint64_t offsets[V_RANKS] = {0, 0, 1};
+    const int32_t in[2] = {(int32_t)rank, (int32_t)rank};
+    int32_t out[2] = {-1, -1};
+    const uint64_t *counts = rank == 0 ? none : some;
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status = calls_join(member, &comm, error);
+    if (status == RONDE_OK)
+        status =
+            ronde_all_to_all_v(comm, rank == 0 ? NULL : in, counts, offsets, rank == 0 ? NULL : out,
+                               counts, offsets, 0, RONDE_INT32, NULL, NULL, error);
+    (void)team_check(member, rank == 0 ? out[0] == -1 && out[1] == -1 : out[0] == 1 && out[1] == 2,
+                     "all_to_all_v with a rank that has nothing");
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void blocks_that_are_all_empty_need_no_buffer(void)
+{
+    CU_ASSERT_FATAL(team_run(V_RANKS, exchange_nothing, NULL, results));
+    team_expect(results, V_RANKS, RONDE_OK);
+}
+
 /* gather_v to the last rank and scatter_v back, in which only the root knows the counts. */
 static enum ronde_status gather_and_scatter_v(const struct team_member *member,
                                               struct ronde_error *error)
@@ -374,6 +403,7 @@ int main(void)
         {"random_calls_leave_what_the_definition_says", random_calls_leave_what_the_definition_says},
         {"all_to_all_v_finds_the_longest_block_or_is_told",
          all_to_all_v_finds_the_longest_block_or_is_told},
+        {"blocks_that_are_all_empty_need_no_buffer", blocks_that_are_all_empty_need_no_buffer},
         {"only_the_root_knows_the_counts_of_gather_v_and_scatter_v",
          only_the_root_knows_the_counts_of_gather_v_and_scatter_v},
         {"all_know_the_counts_of_all_gather_v_and_reduce_scatter_v",
