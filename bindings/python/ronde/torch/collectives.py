@@ -1,0 +1,366 @@
+"""
+The operations of a process group, by the names that torch's front end and its C++ call: those of version 1.13 and those
+since. Each takes torch's lists and option structs apart and starts one call of ronde.h, or one per tensor.
+"""
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Callable, Optional, Sequence
+
+import torch
+
+from .._native import ffi, lib
+from ..communicator import Blocks, Communicator
+from ..operation import Operation, nanoseconds
+from . import options as O
+from . import tensors as T
+from .monitored_barrier import monitored_barrier
+from .sparse import all_reduce_sparse
+from .work import RondeWork
+
+Tensors = Sequence[torch.Tensor]
+Limit = Optional[timedelta]
+
+
+class State:
+    """What the group and its backend object share."""
+
+    def __init__(self, communicator: Communicator, store: Any, timeout: timedelta) -> None:
+        self.communicator: Optional[Communicator] = communicator
+        self.rank = communicator.rank
+        self.size = communicator.size
+        self.store = store
+        self.timeout = timeout
+        self.barriers = 0
+        self.coalesced: Optional[list[RondeWork]] = None
+
+    def alive(self) -> Communicator:
+        if self.communicator is None:
+            raise RuntimeError("this process group of ronde was destroyed")
+        return self.communicator
+
+    def close(self) -> None:
+        """Lets go of the store, too: a FileStore is deleted by its last user."""
+        communicator, self.communicator, self.store = self.communicator, None, None
+        if communicator is not None:
+            communicator.close()
+
+
+def _timeout_ns(opts: Any) -> int:
+    """The limit of this call; torch's "not set" is negative."""
+    timeout = getattr(opts, "timeout", None)
+    return nanoseconds(timeout.total_seconds()) if timeout is not None and timeout > timedelta(0) else 0
+
+
+class Collectives:
+    """Mixed into the group and into its backend object."""
+
+    _state: State
+
+    # -- starting calls -----------------------------------------------------------------------------------------------
+
+    def _wait(self, opts: Any) -> bool:
+        """Whether the front end waits for the operation at once anyway (torch since 2.6 says so)."""
+        return getattr(opts, "asyncOp", True) is False and self._state.coalesced is None
+
+    def _work(self, operations: Sequence[Optional[Operation]], outputs: list[torch.Tensor],
+              finish: Optional[Callable[[], None]] = None) -> RondeWork:
+        work = RondeWork([operation for operation in operations if operation is not None], outputs, finish)
+        if self._state.coalesced is not None:
+            self._state.coalesced.append(work)
+        return work
+
+    def _start(self, what: int, name: str, opts: Any, keep: Any, in_: Optional[torch.Tensor],
+               out: Optional[torch.Tensor], count: int, dtype: int, in_blocks: Optional[Blocks] = None,
+               out_blocks: Optional[Blocks] = None, **more: Any) -> Optional[Operation]:
+        fields = {"collective": what, "dtype": dtype, "count": count, "in": T.address(in_), "out": T.address(out),
+                  "timeout_ns": _timeout_ns(opts), **more}
+        return self._state.alive().start(name, fields, self._wait(opts), keep, in_blocks, out_blocks)
+
+    def _reduction(self, name: str, tensor: torch.Tensor, opts: Any) -> tuple[int, int, dict[str, Any], Any]:
+        """Type, width and fields of what reduces; the last is to be kept until the call was made."""
+        op = T.operator(opts.reduceOp)
+        dtype, width = T.reduced(tensor, op, name)
+        more: dict[str, Any] = {"op": op}
+        factor = None
+        if op == lib.RONDE_PREMUL_SUM:
+            factor = more["factor"] = T.factor(opts.reduceOp, dtype)
+        return dtype, width, more, factor
+
+    # -- one tensor to or from all --------------------------------------------------------------------------------------
+
+    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, root: Optional[int] = None) -> RondeWork:
+        opts = O.options(O.BroadcastOptions, opts, timeout, "rootRank", rootRank=root)
+        tensor = T.only(O.listed(tensors), "broadcast")
+        dtype, width = T.moved(tensor)
+        operation = self._start(lib.RONDE_BROADCAST, "broadcast: ", opts, tensor, tensor, tensor,
+                                tensor.numel() * width, dtype, root=opts.rootRank)
+        return self._work([operation], [tensor])
+
+    def _all_reduce(self, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+        dtype, width, more, _factor = self._reduction("all_reduce", tensor, opts)
+        return self._start(lib.RONDE_ALL_REDUCE, "all_reduce: ", opts, tensor, tensor, tensor,
+                           tensor.numel() * width, dtype, **more)
+
+    def allreduce(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, op: Any = None) -> RondeWork:
+        opts = O.options(O.AllreduceOptions, opts, timeout, "reduceOp", reduceOp=op)
+        tensors = O.listed(tensors)
+        if len(tensors) == 1 and tensors[0].layout != torch.strided:
+            return self.allreduce_sparse(tensors, opts)
+        tensor = T.only(tensors, "all_reduce")
+        return self._work([self._all_reduce(tensor, opts)], [tensor])
+
+    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> RondeWork:
+        opts = O.options(O.AllreduceOptions, opts)
+        if not tensors:
+            raise ValueError("all_reduce_coalesced: requires at least one tensor")
+        T.alike(tensors, tensors[0], "all_reduce_coalesced")
+        return self._work([self._all_reduce(tensor, opts) for tensor in tensors], list(tensors))
+
+    def allreduce_sparse(self, tensors: Tensors, opts: Any = None) -> RondeWork:
+        """Waits: how many entries there are is known only when all ranks have said it."""
+        all_reduce_sparse(self, tensors, O.options(O.AllreduceOptions, opts))
+        return self._work([], list(tensors))
+
+    def reduce(self, tensors: Tensors, opts: Any = None, op: Any = None, timeout: Limit = None, *,
+               root: Optional[int] = None) -> RondeWork:
+        opts = O.options(O.ReduceOptions, opts, timeout, "rootRank", rootRank=root, reduceOp=op)
+        tensor = T.only(O.listed(tensors), "reduce")
+        dtype, width, more, _factor = self._reduction("reduce", tensor, opts)
+        out = tensor if self._state.rank == opts.rootRank else None
+        operation = self._start(lib.RONDE_REDUCE, "reduce: ", opts, tensor, tensor, out, tensor.numel() * width, dtype,
+                                root=opts.rootRank, **more)
+        return self._work([operation], [tensor])
+
+    # -- a block per rank -----------------------------------------------------------------------------------------------
+
+    def _lists(self, name: str, lists: Tensors, single: torch.Tensor) -> bool:
+        """Checks a list of a tensor per rank against this rank's own; returns whether they differ in length."""
+        if len(lists) != self._state.size:
+            raise ValueError(f"{name}: a list of {len(lists)} tensors for {self._state.size} ranks")
+        T.alike(lists, single, name)
+        if lists[self._state.rank].numel() != single.numel():
+            raise ValueError(f"{name}: this rank's tensor has {single.numel()} elements, its place in the list "
+                             f"{lists[self._state.rank].numel()}")
+        return any(tensor.numel() != single.numel() for tensor in lists)
+
+    def allgather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> RondeWork:
+        opts = O.options(O.AllgatherOptions, opts)
+        outputs = O.nested(outputs)
+        tensor = T.only(O.listed(inputs), "all_gather")
+        if len(outputs) != 1:
+            raise ValueError(f"all_gather: requires a single output list, not {len(outputs)}")
+        return self._work([self._all_gather(outputs[0], tensor, opts)], list(outputs[0]))
+
+    def _all_gather(self, outputs: Tensors, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+        is_v = self._lists("all_gather", outputs, tensor)
+        dtype, width = T.moved(tensor)
+        count = max(output.numel() for output in outputs) * width
+        mine = T.blocks([tensor], width, True) if is_v else None
+        return self._start(lib.RONDE_ALL_GATHER, "all_gather: ", opts, (tensor, outputs), tensor, None, count, dtype,
+                           mine, T.blocks(outputs, width, is_v), is_v=is_v)
+
+    def allgather_coalesced(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> RondeWork:
+        """`outputs` has a list per rank, each with a tensor per input."""
+        opts = O.options(O.AllgatherOptions, opts)
+        if len(outputs) != self._state.size or any(len(of_rank) != len(inputs) for of_rank in outputs):
+            raise ValueError(f"all_gather_coalesced: output lists must be {self._state.size} of {len(inputs)} tensors")
+        operations = []
+        for index, tensor in enumerate(inputs):
+            T.check(tensor, "all_gather_coalesced")
+            operations.append(self._all_gather([of_rank[index] for of_rank in outputs], tensor, opts))
+        return self._work(operations, [tensor for of_rank in outputs for tensor in of_rank])
+
+    def _flat(self, name: str, whole: torch.Tensor, part: torch.Tensor) -> None:
+        T.check(part, name)
+        T.alike([whole], part, name)
+        if whole.numel() != part.numel() * self._state.size:
+            raise ValueError(f"{name}: tensors of {whole.numel()} and {part.numel()} elements on {self._state.size} "
+                             "ranks: one must be as many times as long as the other")
+
+    def _all_gather_flat(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+        self._flat("all_gather_into_tensor", output, tensor)
+        dtype, width = T.moved(tensor)
+        return self._start(lib.RONDE_ALL_GATHER, "all_gather: ", opts, (tensor, output), tensor, output,
+                           tensor.numel() * width, dtype)
+
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+        opts = O.options(O.AllgatherOptions, opts)
+        return self._work([self._all_gather_flat(output, tensor, opts)], [output])
+
+    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+        opts = O.options(O.AllgatherOptions, opts)
+        operations = [self._all_gather_flat(output, tensor, opts) for output, tensor in zip(outputs, inputs)]
+        return self._work(operations, list(outputs))
+
+    def _reduce_scatter_flat(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+        self._flat("reduce_scatter_tensor", tensor, output)
+        dtype, width, more, _factor = self._reduction("reduce_scatter", output, opts)
+        # What is in place may destroy the rest of its input, which torch leaves as it is.
+        own = output.numel() * output.element_size()
+        keep = tensor.clone() if output.data_ptr() == tensor.data_ptr() + self._state.rank * own and own else tensor
+        return self._start(lib.RONDE_REDUCE_SCATTER, "reduce_scatter: ", opts, (keep, output), keep, output,
+                           output.numel() * width, dtype, **more)
+
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+        opts = O.options(O.ReduceScatterOptions, opts)
+        return self._work([self._reduce_scatter_flat(output, tensor, opts)], [output])
+
+    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+        opts = O.options(O.ReduceScatterOptions, opts)
+        operations = [self._reduce_scatter_flat(output, tensor, opts) for output, tensor in zip(outputs, inputs)]
+        return self._work(operations, list(outputs))
+
+    def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any = None, timeout: Limit = None, *,
+                       op: Any = None) -> RondeWork:
+        opts = O.options(O.ReduceScatterOptions, opts, timeout, "reduceOp", reduceOp=op)
+        inputs = O.nested(inputs)
+        output = T.only(O.listed(outputs), "reduce_scatter")
+        if len(inputs) != 1:
+            raise ValueError(f"reduce_scatter: requires a single input list, not {len(inputs)}")
+        is_v = self._lists("reduce_scatter", inputs[0], output)
+        dtype, width, more, _factor = self._reduction("reduce_scatter", output, opts)
+        count = max(tensor.numel() for tensor in inputs[0]) * width
+        mine = T.blocks([output], width, True) if is_v else None
+        # An input that is the output, too, is read after it was written.
+        given = [tensor.clone() if tensor.data_ptr() == output.data_ptr() else tensor for tensor in inputs[0]]
+        operation = self._start(lib.RONDE_REDUCE_SCATTER, "reduce_scatter: ", opts, (given, output), None, output,
+                                count, dtype, T.blocks(given, width, is_v), mine, is_v=is_v, **more)
+        return self._work([operation], [output])
+
+    def gather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None, timeout: Limit = None, *,
+               root: Optional[int] = None) -> RondeWork:
+        opts = O.options(O.GatherOptions, opts, timeout, "rootRank", rootRank=root)
+        outputs = O.nested(outputs)
+        tensor = T.only(O.listed(inputs), "gather")
+        dtype, width = T.moved(tensor)
+        table, given = None, []
+        if self._state.rank == opts.rootRank:
+            if len(outputs) != 1:
+                raise ValueError(f"gather: the root requires a single output list, not {len(outputs)}")
+            given = list(outputs[0])
+            if self._lists("gather", given, tensor):
+                raise ValueError("gather: tensors must have the same number of elements")
+            table = T.blocks(given, width, False)
+        elif outputs:
+            raise ValueError("gather: only the root has outputs")
+        operation = self._start(lib.RONDE_GATHER, "gather: ", opts, (tensor, given), tensor, None,
+                                tensor.numel() * width, dtype, None, table, root=opts.rootRank)
+        return self._work([operation], given)
+
+    def gather_single(self, output: Optional[torch.Tensor], tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+        opts = O.options(O.GatherOptions, opts)
+        is_root = self._state.rank == opts.rootRank
+        if is_root:
+            self._flat("gather_into_tensor", output, tensor)
+        T.check(tensor, "gather_into_tensor")
+        dtype, width = T.moved(tensor)
+        out = output if is_root else None
+        operation = self._start(lib.RONDE_GATHER, "gather: ", opts, (tensor, out), tensor, out, tensor.numel() * width,
+                                dtype, root=opts.rootRank)
+        return self._work([operation], [] if out is None else [out])
+
+    def scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any = None, timeout: Limit = None, *,
+                root: Optional[int] = None) -> RondeWork:
+        opts = O.options(O.ScatterOptions, opts, timeout, "rootRank", rootRank=root)
+        inputs = O.nested(inputs)
+        output = T.only(O.listed(outputs), "scatter")
+        dtype, width = T.moved(output)
+        table, given = None, []
+        if self._state.rank == opts.rootRank:
+            if len(inputs) != 1:
+                raise ValueError(f"scatter: the root requires a single input list, not {len(inputs)}")
+            given = list(inputs[0])
+            if self._lists("scatter", given, output):
+                raise ValueError("scatter: tensors must have the same number of elements")
+            table = T.blocks(given, width, False)
+        elif inputs:
+            raise ValueError("scatter: only the root has inputs")
+        operation = self._start(lib.RONDE_SCATTER, "scatter: ", opts, (given, output), None, output,
+                                output.numel() * width, dtype, table, None, root=opts.rootRank)
+        return self._work([operation], [output])
+
+    def all_to_all_single(self, output: torch.Tensor, tensor: torch.Tensor, output_splits: Sequence[int],
+                          input_splits: Sequence[int], opts: Any = None) -> RondeWork:
+        opts = O.options(O.AllToAllOptions, opts)
+        name = "all_to_all_single"
+        T.check(tensor, name)
+        T.alike([output], tensor, name)
+        dtype, width = T.moved(tensor)
+        size = self._state.size
+        in_counts, in_offsets = T.rows(tensor, input_splits, size, width, name)
+        out_counts, out_offsets = T.rows(output, output_splits, size, width, name)
+        if output_splits or input_splits:
+            operation = self._start(lib.RONDE_ALL_TO_ALL, "all_to_all: ", opts, (tensor, output), tensor, output, 0, dtype,
+                                    Blocks(None, in_counts, in_offsets), Blocks(None, out_counts, out_offsets), is_v=True)
+        elif in_counts[0] != out_counts[0]:
+            raise ValueError(f"{name}: {tensor.numel()} elements go out and {output.numel()} come in, without split sizes")
+        else:
+            operation = self._start(lib.RONDE_ALL_TO_ALL, "all_to_all: ", opts, (tensor, output), tensor, output,
+                                    in_counts[0], dtype)
+        return self._work([operation], [output])
+
+    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+        opts = O.options(O.AllToAllOptions, opts)
+        name = "all_to_all"
+        if len(outputs) != self._state.size or len(inputs) != self._state.size:
+            raise ValueError(f"{name}: lists of {len(outputs)} and {len(inputs)} tensors for {self._state.size} ranks")
+        T.alike([*outputs, *inputs], inputs[0], name)
+        dtype, width = T.moved(inputs[0])
+        operation = self._start(lib.RONDE_ALL_TO_ALL, "all_to_all: ", opts, (list(inputs), list(outputs)), None, None, 0,
+                                dtype, T.blocks(inputs, width, True), T.blocks(outputs, width, True), is_v=True)
+        return self._work([operation], list(outputs))
+
+    # -- messages -----------------------------------------------------------------------------------------------------
+
+    def send(self, tensors: Tensors, peer: int, tag: int = 0) -> RondeWork:
+        tensor = T.only(O.listed(tensors), "send")
+        dtype, width = T.moved(tensor)
+        operation = self._state.alive().send(tensor.data_ptr(), tensor.numel() * width, dtype, peer, tag, tensor)
+        return self._work([operation], [tensor])
+
+    def recv(self, tensors: Tensors, peer: Optional[int], tag: int = 0) -> RondeWork:
+        tensor = T.only(O.listed(tensors), "recv")
+        dtype, width = T.moved(tensor)
+        operation = self._state.alive().recv(tensor.data_ptr(), tensor.numel() * width, dtype, peer, tag, tensor)
+        return self._work([operation], [tensor])
+
+    def recv_anysource(self, tensors: Tensors, tag: int = 0) -> RondeWork:
+        return self.recv(tensors, None, tag)
+
+    # -- barriers -----------------------------------------------------------------------------------------------------
+
+    def barrier(self, opts: Any = None) -> RondeWork:
+        opts = O.options(O.BarrierOptions, opts)
+        operation = self._start(lib.RONDE_BARRIER, "barrier: ", opts, None, None, None, 0, 0)
+        return self._work([operation], [])
+
+    def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+        """`timeout` is a time, or the option struct in which C++ hands it over."""
+        limit = getattr(timeout, "timeout", timeout)
+        if limit is None or limit < timedelta(0):
+            limit = self._state.timeout
+        self._state.alive()
+        self._state.barriers += 1
+        monitored_barrier(self._state, limit, wait_all_ranks)
+
+    # -- coalescing ---------------------------------------------------------------------------------------------------
+
+    def _start_coalescing(self, _device: Any = None) -> None:
+        self._state.coalesced = []
+
+    def _end_coalescing(self, _device: Any = None) -> RondeWork:
+        works, self._state.coalesced = self._state.coalesced or [], None
+        return RondeWork([operation for work in works for operation in work._operations],
+                         [tensor for work in works for tensor in work._outputs])
+
+    # -- names of other versions of torch ---------------------------------------------------------------------------------
+
+    _allgather_base = all_gather_single
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+    _reduce_scatter_base = reduce_scatter_single
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+    alltoall_base = all_to_all_single
+    gather_into_tensor = gather_single
+    recvAnysource = recv_anysource
+    monitoredBarrier = monitored_barrier

@@ -1,0 +1,116 @@
+"""
+The process group: a ProcessGroup, whose methods Python callers reach without a detour, in which a Backend is registered for
+the CPU, where torch's C++ looks for one. Either alone lacks something (coalescing, monitored_barrier; queries of Work).
+"""
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from ..communicator import Communicator
+from .collectives import Collectives, State
+from .store import allgather
+
+_CBackend = getattr(torch._C._distributed_c10d, "Backend", None)
+NAME = "ronde"
+
+
+class _Names:
+    """What both halves say of themselves. Never "gloo", also in its place: C++ casts a group of that name to its own."""
+
+    _state: State
+
+    def getBackendName(self) -> str:
+        return NAME
+
+    name = getBackendName
+    _get_backend_name = getBackendName
+
+    def getSize(self) -> int:
+        return self._state.size
+
+    def getRank(self) -> int:
+        return self._state.rank
+
+    size = getSize
+    rank = getRank
+
+    def _get_sequence_number_for_group(self) -> int:
+        return 0
+
+    def _set_sequence_number_for_group(self) -> None:
+        pass
+
+    def _set_default_timeout(self, timeout: timedelta) -> None:
+        self._state.timeout = timeout
+        self._state.alive().set_timeout(timeout.total_seconds())
+
+    set_timeout = _set_default_timeout
+    setTimeout = _set_default_timeout
+
+    def abort(self) -> None:
+        if self._state.communicator is not None:
+            self._state.communicator.abort()
+
+    def shutdown(self) -> None:
+        self._state.close()
+
+
+def _unsupported(_self: Any) -> bool:
+    return False
+
+
+if _CBackend is not None:
+    class RondeBackend(_Names, Collectives, _CBackend):
+        """What C++ finds in the group for a device."""
+
+        # Without these the trampoline of the base class calls itself for ever.
+        supports_coalescing = property(_unsupported)
+        supports_splitting = property(_unsupported)
+        supports_shrinking = property(_unsupported)
+        supports_reconfigure = property(_unsupported)
+        supports_window = property(_unsupported)
+        _supports_time_estimate = property(_unsupported)
+
+        def __init__(self, state: State) -> None:
+            super().__init__(state.rank, state.size)
+            self._state = state
+
+
+class RondeGroup(_Names, Collectives, dist.ProcessGroup):
+    """What `dist.init_process_group` and `dist.new_group` return."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state.rank, state.size)
+        self._state = state
+        self._group_name = ""
+        if _CBackend is None:
+            return
+        # C++ does not keep the Python half of a backend alive.
+        self._backend = RondeBackend(state)
+        custom = dist.ProcessGroup.BackendType.CUSTOM
+        self._register_backend(torch.device("cpu"), custom, self._backend)
+        self._set_default_backend(custom)
+
+    # Without these destroying a group finds that it has no name.
+    def setGroupName(self, name: str) -> None:
+        self._group_name = name
+
+    def getGroupName(self) -> str:
+        return self._group_name
+
+
+def _communicator(store: Any, rank: int, size: int, timeout: timedelta) -> Communicator:
+    seconds = timeout.total_seconds()
+    communicator = Communicator.from_allgather(
+        rank, size, lambda mine: allgather(store, rank, size, mine, timeout), timeout=seconds)
+    communicator.set_timeout(seconds)
+    return communicator
+
+
+def create(store: Any, rank: int, size: int, timeout: timedelta) -> RondeGroup:
+    """Called by torch on every rank of a new group."""
+    return RondeGroup(State(_communicator(store, rank, size, timeout), store, timeout))

@@ -1,0 +1,83 @@
+"""Pending operations as torch.distributed expects them."""
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Callable, Optional, Sequence
+
+import torch
+import torch.distributed as dist
+
+from ..operation import Operation
+
+_Work = getattr(dist, "Work", None) or dist._Work
+_NO_LIMIT = timedelta(0)
+
+
+class RondeWork(_Work):
+    """One call's operations, and the tensors it yields. `finish` is called once when all are over, before anyone is told."""
+
+    def __init__(self, operations: Sequence[Operation], outputs: list[torch.Tensor],
+                 finish: Optional[Callable[[], None]] = None) -> None:
+        super().__init__()
+        self._operations = operations
+        self._outputs = outputs
+        self._finish = finish
+        self._future: Any = None
+
+    # C++ asks by these names, too (DDP's reducer, functional collectives).
+    def wait(self, timeout: timedelta = _NO_LIMIT) -> bool:
+        seconds = timeout.total_seconds() if timeout > _NO_LIMIT else None
+        for operation in self._operations:
+            operation.wait(seconds)
+        self._settle()
+        return True
+
+    def synchronize(self) -> None:
+        self.wait()
+
+    def is_completed(self) -> bool:
+        return all(operation.done() for operation in self._operations)
+
+    def is_success(self) -> bool:
+        return self.is_completed() and self.exception() is None
+
+    def exception(self) -> Optional[BaseException]:
+        found = (operation.exception() for operation in self._operations)
+        return next((exception for exception in found if exception is not None), None)
+
+    def result(self) -> list[torch.Tensor]:
+        return self._outputs
+
+    def source_rank(self) -> int:
+        return self._operations[0].source
+
+    _source_rank = source_rank
+
+    def get_future(self) -> torch.futures.Future:
+        """A future of the outputs, completed by the thread that ends the last operation."""
+        if self._future is None:
+            self._future = torch.futures.Future()
+            self._complete(0)
+        return self._future
+
+    # 1.13's C++ calls this one.
+    getFuture = get_future
+
+    def _complete(self, first: int) -> None:
+        """Waits, without blocking, for one operation after another."""
+        if first < len(self._operations):
+            self._operations[first].add_done_callback(lambda exception: self._after(first, exception))
+            return
+        self._settle()
+        self._future.set_result(self._outputs)
+
+    def _after(self, index: int, exception: Optional[BaseException]) -> None:
+        if exception is not None:
+            self._future.set_exception(exception)
+        else:
+            self._complete(index + 1)
+
+    def _settle(self) -> None:
+        finish, self._finish = self._finish, None
+        if finish is not None:
+            finish()
