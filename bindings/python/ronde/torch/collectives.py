@@ -111,7 +111,7 @@ class Collectives:
         return self._work([self._all_reduce(tensor, opts)], [tensor])
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> RondeWork:
-        opts = O.options(O.AllreduceOptions, opts)
+        opts = O.options(O.AllreduceCoalescedOptions, opts)
         if not tensors:
             raise ValueError("all_reduce_coalesced: requires at least one tensor")
         T.alike(tensors, tensors[0], "all_reduce_coalesced")

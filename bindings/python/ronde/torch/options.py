@@ -12,6 +12,7 @@ from torch._C import _distributed_c10d as _c10d
 
 AllgatherOptions = _c10d.AllgatherOptions
 AllreduceOptions = _c10d.AllreduceOptions
+AllreduceCoalescedOptions = _c10d.AllreduceCoalescedOptions
 AllToAllOptions = _c10d.AllToAllOptions
 BarrierOptions = _c10d.BarrierOptions
 BroadcastOptions = _c10d.BroadcastOptions
@@ -19,11 +20,13 @@ GatherOptions = _c10d.GatherOptions
 ReduceOptions = _c10d.ReduceOptions
 ReduceScatterOptions = _c10d.ReduceScatterOptions
 ScatterOptions = _c10d.ScatterOptions
+_STRUCTS = frozenset((AllgatherOptions, AllreduceOptions, AllreduceCoalescedOptions, AllToAllOptions, BarrierOptions,
+                      BroadcastOptions, GatherOptions, ReduceOptions, ReduceScatterOptions, ScatterOptions))
 
 
 def options(kind: type, given: Any, timeout: Optional[timedelta] = None, first: str = "", **fields: Any) -> Any:
     """The struct itself, or one made of what was given: `first` is the field that a bare value is."""
-    if isinstance(given, kind):
+    if type(given) in _STRUCTS:
         return given
     made = kind()
     if isinstance(given, timedelta):
