@@ -5,7 +5,11 @@ from ._native import ffi as _ffi, lib as _lib
 from .arrays import Communicator
 from .errors import BadArgumentError, RondeError, RondeTimeoutError
 from .operation import Operation
+from .prediction import Records, plan, price, simulate
+from .schedule import Proof, Schedule, algorithms, compile
+from .topology import Topology, kinds
 
 __version__: str = _ffi.string(_lib.ronde_version()).decode()
 
-__all__ = ["BadArgumentError", "Communicator", "Operation", "RondeError", "RondeTimeoutError", "__version__"]
+__all__ = ["BadArgumentError", "Communicator", "Operation", "Proof", "Records", "RondeError", "RondeTimeoutError", "Schedule",
+           "Topology", "__version__", "algorithms", "compile", "kinds", "plan", "price", "simulate"]

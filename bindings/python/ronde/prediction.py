@@ -1,0 +1,178 @@
+"""Predicted times: replayed, by formula, and which algorithm is best at which size."""
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any, Callable, Iterable, Optional, Union
+
+from . import errors, names
+from ._native import ffi, lib
+from .schedule import Schedule
+from .topology import Topology
+
+Size = Union[int, str]
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size_of(size: Size) -> int:
+    """Bytes, as a number or as the command has them: "64K", "1G"."""
+    if isinstance(size, int):
+        return size
+    match = re.fullmatch(r"([0-9]+)([KMGT]?)B?", size.strip(), re.IGNORECASE)
+    if match is None:
+        raise errors.BadArgumentError(f"size {size!r}: expected a number of bytes such as 4096, 64K or 1G", "bad argument")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def _sizes(sizes: Union[Size, Iterable[Size]]) -> list[int]:
+    return [size_of(size) for size in ([sizes] if isinstance(sizes, (int, str)) else sizes)]
+
+
+class Records(list):  # type: ignore[type-arg]
+    """Results, a dictionary each with the keys of the command's --json."""
+
+    def frame(self) -> Any:
+        """As a pandas frame."""
+        import pandas
+        return pandas.DataFrame(list(self))
+
+    def plot(self, x: str = "bytes", y: str = "time_ns", axes: Any = None) -> Any:
+        """Lines over the size, one per algorithm and engine, on logarithmic axes of matplotlib."""
+        if axes is None:
+            from matplotlib import pyplot
+            axes = pyplot.figure().gca()
+        for key in dict.fromkeys((record["algorithm"], record["engine"]) for record in self):
+            points = [record for record in self if (record["algorithm"], record["engine"]) == key]
+            axes.loglog([point[x] for point in points], [point[y] for point in points], label=" ".join(key))
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.legend()
+        return axes
+
+
+def _text(value: Any) -> Optional[str]:
+    return None if value == ffi.NULL else ffi.string(value).decode()
+
+
+def _value(field: Any) -> Any:
+    if field.kind == lib.RONDE_FIELD_TEXT:
+        return _text(field.text)
+    if field.kind == lib.RONDE_FIELD_INTEGER:
+        return field.integer
+    if field.kind == lib.RONDE_FIELD_REAL:
+        return field.real
+    if field.kind == lib.RONDE_FIELD_BOOLEAN:
+        return bool(field.integer)
+    if field.kind == lib.RONDE_FIELD_TEXTS:
+        return [_text(field.texts[k]) for k in range(field.count)]
+    return None
+
+
+def _record(record: Any) -> dict[str, Any]:
+    row = ffi.new("struct ronde_record_row *")
+    lib.ronde_record_layout(ffi.addressof(record), row)
+    return {_text(row.row.fields[k].name) or "": _value(row.row.fields[k]) for k in range(row.row.count)}
+
+
+def _interruptible(work: Callable[[], Any]) -> Any:
+    """
+    Runs a long call in another thread, so that Ctrl-C is obeyed at once; the call itself then goes on unheard, and what it
+    needs lives as long.
+    """
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.append((work(), None))
+        except BaseException as reason:  # noqa: B036 - raised again below
+            outcome.append((None, reason))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    value, reason = outcome[0]
+    if reason is not None:
+        raise reason
+    return value
+
+
+class _Forecast:
+    """One schedule on one machine (struct ronde_forecast)."""
+
+    def __init__(self, schedule: Schedule, topology: Topology, dtype: str, op: str, slot: Size, engine: str) -> None:
+        self._keep = (schedule, topology)
+        self._engine = ffi.new("char[]", engine.encode())
+        self.options = ffi.new("struct ronde_tune_options *", {
+            "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": self._engine})
+        self.forecast = ffi.new("struct ronde_forecast *", lib.ronde_forecast_of(
+            topology._handle, schedule._handle, schedule._request, self.options))
+        error = errors.record()
+        errors.check(lib.ronde_forecast_check(self.forecast, error), error)
+        self.collective, self.ranks = schedule._handle.collective, schedule.ranks
+
+    def at(self, size: int) -> Any:
+        self.forecast.load.count = lib.ronde_collective_count(self.collective, self.ranks, size, self.options.dtype)
+        return self.forecast
+
+
+def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, engine: str = "auto",
+             dtype: str = "float32", op: str = "sum", slot: Size = 0) -> Records:
+    """Replays a schedule on a machine at each size (nccl-tests' size, bytes). Engines: docs/simulation.md."""
+    forecast = _Forecast(schedule, topology, dtype, op, slot, engine)
+
+    def replay(size: int) -> dict[str, Any]:
+        error = errors.record()
+        record = ffi.new("struct ronde_record *")
+        result = ffi.new("struct ronde_sim_result *")
+        errors.check(lib.ronde_record_replay(forecast.at(size), forecast._engine, record, result, error), error)
+        return {**_record(record[0]), "busiest_link": _text(result.busiest_link),
+                "busiest_utilisation": result.busiest_utilisation}
+
+    return Records(_interruptible(lambda size=size: replay(size)) for size in _sizes(sizes))
+
+
+def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, dtype: str = "float32",
+          op: str = "sum", slot: Size = 0, engines: Iterable[str] = ("closed_form", "dag")) -> Records:
+    """Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag)."""
+    forecast = _Forecast(schedule, topology, dtype, op, slot, "auto")
+    functions = {"closed_form": lib.ronde_record_closed_form, "dag": lib.ronde_record_dag}
+    records = Records()
+    for size in _sizes(sizes):
+        for engine in engines:
+            if engine not in functions:
+                raise errors.BadArgumentError(f"engine {engine!r}: there are {', '.join(functions)}", "bad argument")
+            error = errors.record()
+            record = ffi.new("struct ronde_record *")
+            errors.check(functions[engine](forecast.at(size), record, error), error)
+            records.append(_record(record[0]))
+    return records
+
+
+def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, ranks: int = 0, root: int = 0,
+         dtype: str = "float32", op: str = "sum", slot: Size = 0, engine: str = "auto") -> Records:
+    """Which algorithm is best at each size, and by how much: winner, runner-up and their times."""
+    given = ffi.new("char[]", engine.encode())
+    options = ffi.new("struct ronde_tune_options *", {
+        "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": given})
+    request = ffi.new("struct ronde_compile_request *", {
+        "collective": names.collective(collective), "ranks": ranks or topology.hosts, "root": root})
+    selector = ffi.gc(ffi.new("struct ronde_selector *"), lib.ronde_selector_close)
+    error = errors.record()
+    errors.check(lib.ronde_selector_open(options, request, selector, error), error)
+    errors.check(lib.ronde_selector_rely(selector, topology._handle, ffi.NULL, 0xffffffff, error), error)
+
+    def decide(size: int) -> dict[str, Any]:
+        error = errors.record()
+        decision = ffi.new("struct ronde_decision *")
+        count = lib.ronde_collective_count(request.collective, request.ranks, size, options.dtype)
+        errors.check(lib.ronde_selector_decide(selector, count, decision, error), error)
+        row: dict[str, Any] = {"collective": collective, "ranks": request.ranks, "bytes": size, "count": count}
+        for place, index in (("best", decision.best), ("second", decision.second)):
+            if index != lib.RONDE_NONE:
+                row[place] = _text(selector.choice.candidates[index].request.algorithm)
+                row[f"{place}_ns"] = selector.quotes[index].time_ns
+                row[f"{place}_engine"] = _text(selector.quotes[index].engine)
+        return row
+
+    return Records(_interruptible(lambda size=size: decide(size)) for size in _sizes(sizes))

@@ -1,0 +1,169 @@
+"""Schedules: compiled or read, proved before anyone has them, run on arrays."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional, Sequence
+
+from . import errors, names
+from ._native import ffi, lib
+
+_MEM = lib.ronde_mem_default()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved of a schedule (struct ronde_proof): a schedule that is none does not come to be."""
+
+    quotient: bool
+    exact: bool
+    min_depth: int
+    critical_path: int
+    steps: int
+    messages: int
+    sent_chunks_max: int
+    reduced_chunks_max: int
+    rank_dependent_bits: bool
+
+
+class Schedule:
+    """A proved, immutable schedule. Made by `compile` or `Schedule.read`."""
+
+    def __init__(self, handle: Any, request: Any, keep: Any = None) -> None:
+        self._handle = ffi.gc(handle, lib.ronde_schedule_destroy)
+        self._request = request
+        self._keep = keep
+
+    @classmethod
+    def read(cls, text: str, name: str = "text") -> Schedule:
+        """Reads, checks and proves a schedule in the format that `text` has. `name` stands in messages."""
+        data = text.encode()
+        out = ffi.new("struct ronde_schedule **")
+        error = errors.record()
+        errors.check(lib.ronde_schedule_read(data, len(data), name.encode(), _MEM, ffi.NULL, out, error), error)
+        return cls(out[0], ffi.new("struct ronde_compile_request *", lib.ronde_schedule_file_request(out[0])))
+
+    @property
+    def collective(self) -> str:
+        return ffi.string(lib.ronde_collective_text(self._handle.collective)).decode()
+
+    @property
+    def algorithm(self) -> str:
+        return ffi.string(self._handle.algorithm).decode()
+
+    @property
+    def ranks(self) -> int:
+        return int(self._handle.ranks)
+
+    @property
+    def root(self) -> int:
+        return int(self._handle.root)
+
+    @property
+    def hash(self) -> str:
+        """Equal hash, equal schedule."""
+        return f"{self._handle.hash:016x}"
+
+    @property
+    def proof(self) -> Proof:
+        proof = self._handle.proof
+        return Proof(bool(proof.quotient), proof.method == lib.RONDE_PROOF_EXACT, proof.min_depth, proof.critical_path,
+                     proof.steps, proof.messages, proof.sent_chunks_max, proof.reduced_chunks_max,
+                     bool(proof.rank_dependent_bits))
+
+    @property
+    def text(self) -> str:
+        """The schedule in its text format, which `read` reads."""
+        out = ffi.new("char **")
+        size = ffi.new("size_t *")
+        error = errors.record()
+        errors.check(lib.ronde_schedule_print(self._handle, _MEM, out, size, error), error)
+        try:
+            return ffi.buffer(out[0], size[0])[:].decode()
+        finally:
+            lib.ronde_mem_free(_MEM, out[0], size[0] + 1, 1)
+
+    def __repr__(self) -> str:
+        return f"<ronde.Schedule {self.collective} {self.algorithm} on {self.ranks} ranks, {self.hash}>"
+
+    def run(self, inputs: Sequence[Any], outputs: Optional[Sequence[Any]] = None, *, op: str = "sum",
+            slot_bytes: int = 0) -> list[Any]:
+        """
+        Runs it on NumPy arrays, an input and an output per rank, by the executor that is the specification. Without outputs
+        they are made; outputs that are the inputs run in place. Ranks without a buffer have None there.
+        """
+        return _run(self, inputs, outputs, names.op(op), slot_bytes)
+
+
+def compile(collective: str, algorithm: str, ranks: int, *, root: int = 0, channels: int = 0,
+            shape: Sequence[int] = ()) -> Schedule:
+    """Compiles and proves an algorithm: compile("all_reduce", "ring", ranks=8). `shape`: ranks as a grid, slowest first."""
+    if len(shape) > lib.RONDE_MAX_SHAPE:
+        raise errors.BadArgumentError(f"a shape of {len(shape)} digits: at most {lib.RONDE_MAX_SHAPE}", "bad argument")
+    name = ffi.new("char[]", algorithm.encode())
+    request = ffi.new("struct ronde_compile_request *", {
+        "collective": names.collective(collective), "algorithm": name, "ranks": ranks, "root": root, "channels": channels,
+        "shape_count": len(shape), "shape": list(shape)})
+    out = ffi.new("struct ronde_schedule **")
+    error = errors.record()
+    errors.check(lib.ronde_compile(request, _MEM, ffi.NULL, out, error), error)
+    return Schedule(out[0], request, name)
+
+
+def algorithms(collective: str) -> list[str]:
+    """The names of the algorithms of a collective."""
+    wanted = names.collective(collective)
+    count = ffi.new("uint32_t *")
+    table = lib.ronde_algorithms(count)
+    return [ffi.string(table[k].name).decode() for k in range(count[0]) if table[k].collective == wanted]
+
+
+def _count(schedule: Schedule, blocks: int, arrays: Sequence[Any], what: str) -> Optional[int]:
+    """Elements of a block, as one side's arrays have it."""
+    sizes = {array.size for array in arrays if array is not None}
+    if len(sizes) > 1 or any(size % max(blocks, 1) for size in sizes):
+        raise errors.BadArgumentError(f"{what} of {sorted(sizes)} elements: must be {blocks} equal blocks on every rank", "bad argument")
+    return sizes.pop() // blocks if sizes and blocks else None
+
+
+def _pointers(arrays: Sequence[Any], writable: bool) -> tuple[Any, list[Any]]:
+    views = [None if array is None else ffi.from_buffer(array, require_writable=writable) for array in arrays]
+    starts = ffi.new("void *[]", [ffi.NULL if view is None else ffi.cast("void *", view) for view in views])
+    return starts, views
+
+
+def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[Any]], op: int, slot_bytes: int) -> list[Any]:
+    import numpy
+    what = schedule._handle.collective
+    ranks = schedule.ranks
+    traits = lib.ronde_collective_traits(what)
+    given = next((array for array in [*inputs, *(outputs or ())] if array is not None), None)
+    dtype = given.dtype if given is not None else numpy.dtype("uint8")
+    in_blocks, out_blocks = (f(what, ranks) for f in (lib.ronde_collective_in_blocks, lib.ronde_collective_out_blocks))
+    count = _count(schedule, in_blocks, inputs, "inputs")
+    if outputs is None:
+        outputs = [None if traits.out_at_root and rank != schedule.root else numpy.zeros(out_blocks * (count or 0), dtype)
+                   for rank in range(ranks)]
+    elif count is not None and _count(schedule, out_blocks, outputs, "outputs") != count:
+        raise errors.BadArgumentError("inputs and outputs have blocks of different lengths", "bad argument")
+    if len(inputs) != ranks or len(outputs) != ranks:
+        raise errors.BadArgumentError(f"{len(inputs)} inputs and {len(outputs)} outputs for {ranks} ranks", "bad argument")
+    if any(array is not None and array.dtype != dtype for array in [*inputs, *outputs]):
+        raise errors.BadArgumentError("arrays have different types", "bad argument")
+    starts_in, views_in = _pointers(inputs, False)
+    starts_out, views_out = _pointers(outputs, True)
+    launch = ffi.new("struct ronde_launch *", {
+        "count": count or 0, "dtype": names.dtype(dtype.name), "op": op if traits.reduces else lib.RONDE_SUM,
+        "in": starts_in, "out": starts_out, "slot_bytes": slot_bytes})
+    machine = ffi.new("struct ronde_machine *")
+    own = ffi.new("void **")
+    result = ffi.new("struct ronde_result *")
+    error = errors.record()
+    host = lib.ronde_backend_host
+    errors.check(host.probe(machine, error), error)
+    errors.check(host.open(machine, _MEM, own, error), error)
+    try:
+        errors.check(lib.ronde_backend_run_once(ffi.addressof(host), own[0], schedule._handle, launch, result, error), error)
+    finally:
+        host.close(own[0])
+    del views_in, views_out
+    return list(outputs)

@@ -1,0 +1,113 @@
+"""Platform files: read, generated, imported."""
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+from typing import Any, Callable, Optional, Sequence, Union
+
+from . import errors
+from ._native import ffi, lib
+
+_MEM = lib.ronde_mem_default()
+_FABRICS = {ffi.string(lib.ronde_fabric_name(fabric)).decode(): fabric for fabric in range(lib.RONDE_FABRIC_COUNT)}
+
+
+def kinds() -> dict[str, str]:
+    """The kinds of machines that can be generated, each with a line on it."""
+    found = {}
+    while (kind := lib.ronde_machine_kind(len(found))) != ffi.NULL:
+        found[ffi.string(kind.name).decode()] = ffi.string(kind.summary).decode()
+    return found
+
+
+def _fabric(name: Optional[str]) -> int:
+    if name is None:
+        return int(lib.RONDE_FABRIC_COUNT)
+    if name not in _FABRICS:
+        raise errors.BadArgumentError(f"fabric {name!r}: there are {', '.join(_FABRICS)}", "bad argument")
+    return _FABRICS[name]
+
+
+def _written(write: Callable[[Any, Any], int]) -> str:
+    """What a function of the library writes to a file."""
+    with tempfile.TemporaryFile("w+b") as file:
+        error = errors.record()
+        status = write(file, error)
+        errors.check(status, error)
+        file.seek(0)
+        return file.read().decode()
+
+
+class Topology:
+    """A machine. Made by `read`, `generate` and `from_nccl`."""
+
+    def __init__(self, handle: Any, xml: Optional[str] = None) -> None:
+        self._handle = ffi.gc(handle, lib.ronde_platform_destroy)
+        self._xml = xml
+
+    @classmethod
+    def read(cls, path: Union[str, os.PathLike[str]]) -> Topology:
+        """A SimGrid platform file, or one that ronde ships, by its name: Topology.read("dgx-h100")."""
+        found = ffi.new("char[]", lib.RONDE_PATH_BYTES)
+        lib.ronde_find_topology(os.fsencode(path), found, lib.RONDE_PATH_BYTES)
+        return cls._of(found)
+
+    @classmethod
+    def _of(cls, path: Any, xml: Optional[str] = None) -> Topology:
+        out = ffi.new("struct ronde_platform **")
+        error = errors.record()
+        errors.check(lib.ronde_platform_read(path, _MEM, out, error), error)
+        return cls(out[0], xml)
+
+    @classmethod
+    def from_xml(cls, xml: str) -> Topology:
+        """The text of a SimGrid platform file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "topology.xml")
+            path.write_text(xml, encoding="utf-8")
+            return cls._of(os.fsencode(path), xml)
+
+    @classmethod
+    def generate(cls, kind: str, *, nodes: int = 0, gpus: int = 0, levels: int = 0, oversubscription: float = 0,
+                 fabric: Optional[str] = None, shape: Sequence[int] = ()) -> Topology:
+        """A machine of a kind (`kinds`): Topology.generate("dgx-h100", nodes=128). 0: as usual for the kind."""
+        if len(shape) > lib.RONDE_GENERATE_AXES:
+            raise errors.BadArgumentError(f"a shape of {len(shape)} axes: at most {lib.RONDE_GENERATE_AXES}", "bad argument")
+        name = ffi.new("char[]", kind.encode())
+        request = ffi.new("struct ronde_generate_request *", {
+            "kind": name, "nodes": nodes, "gpus": gpus, "levels": levels, "oversubscription": oversubscription,
+            "fabric": _fabric(fabric), "axis_count": len(shape), "shape": list(shape)})
+        return cls.from_xml(_written(lambda file, error: lib.ronde_generate(request, file, error)))
+
+    @classmethod
+    def from_nccl(cls, path: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "rail", nic_GBps: float = 0,
+                  nvlink_GBps: float = 0, memory_GBps: float = 0) -> Topology:
+        """A topology that NCCL or RCCL has written (NCCL_TOPO_DUMP_FILE), or hwloc; so many such nodes."""
+        text = ffi.new("char[]", os.fsencode(path))
+        request = ffi.new("struct ronde_import_request *", {
+            "path": text, "nodes": nodes, "fabric": _fabric(fabric), "nic_GBps": nic_GBps, "nvlink_GBps": nvlink_GBps,
+            "memory_GBps": memory_GBps})
+        out = ffi.new("struct ronde_import **")
+        error = errors.record()
+        errors.check(lib.ronde_import_read(request, _MEM, out, error), error)
+        imported = ffi.gc(out[0], lib.ronde_import_destroy)
+        return cls.from_xml(_written(lambda file, error: lib.ronde_import_write(imported, file, error)))
+
+    @property
+    def name(self) -> str:
+        return ffi.string(lib.ronde_platform_facts(self._handle).name).decode()
+
+    @property
+    def hosts(self) -> int:
+        return int(lib.ronde_platform_facts(self._handle).hosts)
+
+    @property
+    def xml(self) -> str:
+        """The platform file."""
+        if self._xml is None:
+            self._xml = pathlib.Path(os.fsdecode(ffi.string(lib.ronde_platform_path(self._handle)))).read_text(encoding="utf-8")
+        return self._xml
+
+    def __repr__(self) -> str:
+        return f"<ronde.Topology {self.name}: {self.hosts} hosts>"

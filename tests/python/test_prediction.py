@@ -1,0 +1,94 @@
+"""Machines, schedules and what they are predicted to take: the same numbers as the command's."""
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import ronde
+
+COMMAND = pathlib.Path(sys.executable).parent / "ronde"
+
+
+def said(*words: object) -> list[dict[str, object]]:
+    """The records that the command prints."""
+    done = subprocess.run([str(COMMAND), *map(str, words), "--json"], capture_output=True, text=True, check=True, timeout=120)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class PredictionTest(unittest.TestCase):
+    def test_a_schedule_is_proved_printed_and_read_back(self) -> None:
+        ring = ronde.compile("all_reduce", "ring", ranks=8)
+        self.assertEqual((ring.collective, ring.algorithm, ring.ranks), ("all_reduce", "ring", 8))
+        self.assertEqual((ring.proof.messages, ring.proof.critical_path, ring.proof.quotient), (112, 14, True))
+        self.assertTrue(ring.text.startswith("ronde 1\ncollective all_reduce\nalgorithm ring\nranks 8\n"))
+        self.assertEqual(ronde.Schedule.read(ring.text).hash, ring.hash)
+        with self.assertRaisesRegex(ronde.RondeError, "mine:"):
+            ronde.Schedule.read("ronde 1\ncollective all_reduce\nnonsense\n", "mine")
+        with self.assertRaisesRegex(ronde.BadArgumentError, "ring"):
+            ronde.compile("all_reduce", "rnig", ranks=8)
+        self.assertIn("double_tree", ronde.algorithms("all_reduce"))
+
+    def test_every_algorithm_runs_on_arrays(self) -> None:
+        inputs = [np.arange(12, dtype=np.float64) + rank for rank in range(4)]
+        for algorithm in ronde.algorithms("all_reduce"):
+            try:
+                schedule = ronde.compile("all_reduce", algorithm, ranks=4)
+            except ronde.RondeError as reason:
+                self.assertEqual(reason.status, "unsupported")
+                continue
+            for output in schedule.run(inputs):
+                np.testing.assert_array_equal(output, sum(inputs))
+        gathered = ronde.compile("all_gather", "ring", ranks=4).run(inputs)
+        np.testing.assert_array_equal(gathered[2], np.concatenate(inputs))
+        outputs = ronde.compile("reduce", "binomial", ranks=4).run(inputs, op="max")
+        np.testing.assert_array_equal(outputs[0], inputs[3])
+        self.assertIsNone(outputs[1])
+        copies = [array.copy() for array in inputs]
+        ronde.compile("all_reduce", "ring", ranks=4).run(copies, copies)
+        np.testing.assert_array_equal(copies[1], sum(inputs))
+        with self.assertRaisesRegex(ronde.BadArgumentError, "3 inputs"):
+            ronde.compile("all_reduce", "ring", ranks=4).run(inputs[:3], inputs)
+
+    def test_times_are_those_of_the_command(self) -> None:
+        topology = ronde.Topology.read("fat-tree-2to1-64")
+        for algorithm in ("ring", "tree"):
+            schedule = ronde.compile("all_reduce", algorithm, ranks=16)
+            arguments = ("all_reduce", "-a", algorithm, "-N", 16, "-b", "64K", "-e", "1M", "-f", 16, "--topo", "fat-tree-2to1-64")
+            for command, records in (("sim", ronde.simulate(schedule, topology, ["64K", "1M"])),
+                                     ("price", ronde.price(schedule, topology, ["64K", "1M"]))):
+                expected = said(command, *arguments)
+                self.assertEqual([r["time_ns"] for r in records], [r["time_ns"] for r in expected])
+                self.assertEqual([r["engine"] for r in records], [r["engine"] for r in expected])
+                self.assertEqual(set(expected[0]) - set(records[0]), set())
+
+    def test_machines_are_generated_and_planned_for(self) -> None:
+        topology = ronde.Topology.generate("dgx-h100", nodes=4)
+        self.assertEqual(topology.hosts, 32)
+        self.assertIn("<platform", topology.xml)
+        self.assertIn("dgx-h100", ronde.kinds())
+        plan = ronde.plan("all_reduce", topology, ["1K", "64M"])
+        self.assertEqual([row["bytes"] for row in plan], [1024, 64 << 20])
+        for row in plan:
+            self.assertLessEqual(row["best_ns"], row["second_ns"])
+            alone = ronde.compile("all_reduce", row["best"], ranks=32, shape=())
+            self.assertEqual(alone.algorithm, row["best"])
+        with self.assertRaisesRegex(ronde.BadArgumentError, "dgx"):
+            ronde.Topology.generate("dgx-h1000")
+        with self.assertRaisesRegex(ronde.RondeError, "no-such"):
+            ronde.Topology.read("no-such")
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write(topology.xml)
+            file.flush()
+            self.assertEqual(ronde.Topology.read(file.name).hosts, 32)
+        with self.assertRaisesRegex(ronde.RondeError, "33"):
+            ronde.simulate(ronde.compile("all_reduce", "ring", ranks=33), topology, "1M")
+
+
+if __name__ == "__main__":
+    unittest.main()
