@@ -22,6 +22,10 @@ Tensors = Sequence[torch.Tensor]
 Limit = Optional[timedelta]
 
 
+_says_when_it_waits = hasattr(O.AllreduceOptions, "asyncOp")
+_NEVER = timedelta(0)
+
+
 class State:
     """What the group and its backend object share."""
 
@@ -48,8 +52,8 @@ class State:
 
 def _timeout_ns(opts: Any) -> int:
     """The limit of this call; torch's "not set" is negative."""
-    timeout = getattr(opts, "timeout", None)
-    return nanoseconds(timeout.total_seconds()) if timeout is not None and timeout > timedelta(0) else 0
+    timeout = opts.timeout
+    return nanoseconds(timeout.total_seconds()) if timeout > _NEVER else 0
 
 
 class Collectives:
@@ -61,7 +65,7 @@ class Collectives:
 
     def _wait(self, opts: Any) -> bool:
         """Whether the front end waits for the operation at once anyway (torch since 2.6 says so)."""
-        return getattr(opts, "asyncOp", True) is False and self._state.coalesced is None
+        return _says_when_it_waits and not opts.asyncOp and self._state.coalesced is None
 
     def _work(self, operations: Sequence[Optional[Operation]], outputs: list[torch.Tensor],
               finish: Optional[Callable[[], None]] = None) -> RondeWork:
@@ -105,7 +109,7 @@ class Collectives:
     def allreduce(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, op: Any = None) -> RondeWork:
         opts = O.options(O.AllreduceOptions, opts, timeout, "reduceOp", reduceOp=op)
         tensors = O.listed(tensors)
-        if len(tensors) == 1 and tensors[0].layout != torch.strided:
+        if len(tensors) == 1 and tensors[0].is_sparse:
             return self.allreduce_sparse(tensors, opts)
         tensor = T.only(tensors, "all_reduce")
         return self._work([self._all_reduce(tensor, opts)], [tensor])

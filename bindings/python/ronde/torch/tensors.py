@@ -23,6 +23,7 @@ if hasattr(torch, "complex32"):
 
 _OP_NAMES = {"SUM": "sum", "AVG": "avg", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "BAND": "band", "BOR": "bor",
              "BXOR": "bxor", "PREMUL_SUM": "premul_sum"}
+_STRIDED = torch.strided
 _ReduceOp = dist.ReduceOp
 _OPS: dict[Any, int] = {getattr(_ReduceOp, name): names.OPS[ours] for name, ours in _OP_NAMES.items()
                         if hasattr(_ReduceOp, name)}
@@ -31,12 +32,13 @@ _LINEAR = {names.OPS["sum"], names.OPS["avg"], names.OPS["premul_sum"]}
 
 def check(tensor: torch.Tensor, what: str) -> None:
     """Refuses what gloo refuses: the library sees an address and a number of elements."""
-    if tensor.layout != torch.strided:
+    if tensor.is_cpu and tensor.layout is _STRIDED and tensor.is_contiguous():
+        return
+    if tensor.layout is not _STRIDED:
         raise ValueError(f"{what}: tensors must be dense, not {tensor.layout}")
-    if not tensor.is_contiguous():
-        raise ValueError(f"{what}: tensors must be contiguous")
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise ValueError(f"{what}: tensors must be on the CPU, not on {tensor.device}: ronde takes no device memory here yet")
+    raise ValueError(f"{what}: tensors must be contiguous")
 
 
 def only(tensors: Sequence[torch.Tensor], what: str) -> torch.Tensor:
@@ -74,10 +76,8 @@ def reduced(tensor: torch.Tensor, op: int, what: str) -> tuple[int, int]:
 
 
 def operator(reduce_op: Any) -> int:
-    """The library's operator. 1.13 has an enumeration, later versions wrap it in an object."""
-    value = _OPS.get(reduce_op)
-    if value is None:
-        value = _OPS.get(getattr(reduce_op, "op", None))
+    """The library's operator. 1.13 has an enumeration, later versions wrap it in an object, which is slow to look up."""
+    value = _OPS.get(getattr(reduce_op, "op", reduce_op))
     if value is None:
         raise ValueError(f"ronde has no operator {reduce_op}")
     return value
