@@ -51,7 +51,7 @@ static struct ronde_load probe_load(const struct ronde_sim_job *job)
 }
 
 /* How far queues are from fair sharing on the probe, relative; INFINITY where even that is too long to find out. */
-static double probe(const struct ronde_sim_run *run)
+static double probe(const struct ronde_sim_replay *run)
 {
     const struct ronde_load load = probe_load(run->job);
     struct ronde_error refusal = {RONDE_OK, 0, ""};
@@ -72,7 +72,7 @@ static double probe(const struct ronde_sim_run *run)
 }
 
 /* Queues, where they are near enough. `why` is what the others said. */
-static enum ronde_status queue_up(struct ronde_sim_run *run, const char *why)
+static enum ronde_status queue_up(struct ronde_sim_replay *run, const char *why)
 {
     const double off = probe(run);
     if (off <= MOST_OFF)
@@ -92,7 +92,7 @@ static enum ronde_status queue_up(struct ronde_sim_run *run, const char *why)
         within(run->options, PROBE_PATIENCE_S), why);
 }
 
-enum ronde_status ronde_sim_run_contended(struct ronde_sim_run *run)
+enum ronde_status ronde_sim_run_contended(struct ronde_sim_replay *run)
 {
     struct ronde_sim_options hurried = *run->options;
     struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};

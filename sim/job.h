@@ -8,7 +8,7 @@
 #include "ronde/sim.h"
 
 /** The state of a run. */
-struct ronde_sim_run {
+struct ronde_sim_replay {
     const struct ronde_sim_job *job;         /**< what */
     const struct ronde_sim_options *options; /**< not NULL */
     const struct ronde_mem *mem;             /**< whose memory */
@@ -24,9 +24,9 @@ struct ronde_sim_run {
 uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
 
 /** The graph of a run. Errors: UNSUPPORTED for one of more than 40 million operations; those of ronde_dag_create. */
-enum ronde_status ronde_sim_run_graph(struct ronde_sim_run *run, struct ronde_error *error);
+enum ronde_status ronde_sim_run_graph(struct ronde_sim_replay *run, struct ronde_error *error);
 
 /** Replays where flows share links, by the engine that is right and affordable. Errors: UNSUPPORTED where none is. */
-enum ronde_status ronde_sim_run_contended(struct ronde_sim_run *run);
+enum ronde_status ronde_sim_run_contended(struct ronde_sim_replay *run);
 
 #endif
