@@ -194,10 +194,10 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
                                     struct ronde_sim_result *out_result, struct ronde_error *error)
 {
     struct ronde_sim_replay run = {.job = job,
-                                .options = options ? options : &ronde_sim_defaults,
-                                .mem = mem,
-                                .result = out_result,
-                                .error = error};
+                                   .options = options ? options : &ronde_sim_defaults,
+                                   .mem = mem,
+                                   .result = out_result,
+                                   .error = error};
     memset(out_result, 0, sizeof *out_result);
     const struct engine *found = choose_engine(job->platform, engine, run.options, error);
     if (!found)

@@ -210,9 +210,9 @@ static enum ronde_status replay_graph(struct ronde_kept *kept, const char *engin
         return ronde_sim_fifo(platform, dag, &kept->sim, mem, &kept->result, error);
     if (strcmp(engine, "simgrid") == 0)
         return ronde_sim_simgrid(platform, dag, &kept->sim, &kept->result, error);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "engine \"%s\" replays no scenario; auto, flat, simgrid, maxmin and flat_fifo do",
-                      engine);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "engine \"%s\" replays no scenario; auto, flat, simgrid, maxmin and flat_fifo do", engine);
 }
 
 enum ronde_status ronde_scene_keep(struct ronde_kept *kept, const struct ronde_platform *platform,
