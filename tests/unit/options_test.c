@@ -17,7 +17,7 @@ static const struct ronde_command run_like = {
     "summary",
     "examples",
     " ranks algorithm minbytes maxbytes stepbytes stepfactor iters check op output depth shape "
-    "json csv ",
+    "timeout json csv ",
     1,
     true,
     never_run};
@@ -249,6 +249,9 @@ static void refusals_name_the_option_and_the_nearest_one(void)
     expect_refusal("run --depth 1x", "depth \"1x\" is not a whole number");
     expect_refusal("run -b 8 -e 4", "largest size 4 is less than smallest size 8");
     expect_refusal("run --json --csv", "exclude each other");
+    expect_refusal("run --timeout 1e-320", "timeout \"1e-320\" is less than 1e-09");
+    expect_refusal("run --timeout 0", "timeout \"0\" is not a number in (0, 1e+06]");
+    expect_refusal("run -g 8", "unknown option -g; the number of ranks is -N");
 }
 
 static void a_large_smallest_size_alone_is_a_sweep_of_one(void)
