@@ -62,6 +62,15 @@ static void check_symmetry(const struct ronde_schedule *schedule, struct ronde_p
     }
 }
 
+/** Blocks of the larger buffer; of a barrier, which has none, one. */
+static uint32_t most_blocks(const struct ronde_schedule *schedule)
+{
+    const uint32_t in = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
+    const uint32_t out = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    const uint32_t most = in > out ? in : out;
+    return most > 0 ? most : 1;
+}
+
 static void check_header(const struct ronde_schedule *schedule, struct ronde_proof *proof)
 {
     if (schedule->ranks == 0 || schedule->ranks > RONDE_MAX_RANKS)
@@ -71,7 +80,7 @@ static void check_header(const struct ronde_schedule *schedule, struct ronde_pro
         ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "root %u is not below ranks %u",
                    schedule->root, schedule->ranks);
     if (schedule->chunks_per_block == 0 ||
-        (uint64_t)schedule->chunks_per_block * schedule->ranks > MAX_CHUNKS)
+        (uint64_t)schedule->chunks_per_block * most_blocks(schedule) > MAX_CHUNKS)
         ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "chunks per block %u is out of range",
                    schedule->chunks_per_block);
     if (schedule->channel_count == 0 || schedule->program_count == 0)

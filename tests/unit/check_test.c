@@ -78,7 +78,7 @@ static void no_chunks(struct ronde_schedule *schedule)
 
 static void too_many_chunks(struct ronde_schedule *schedule)
 {
-    schedule->chunks_per_block = (1u << 30) / schedule->ranks + 1;
+    schedule->chunks_per_block = (1u << 30) + 1;
 }
 
 static void no_channel(struct ronde_schedule *schedule)
@@ -101,7 +101,7 @@ static const struct fault of_header[] = {
     {too_many_ranks, "ranks 1048577 is outside"},
     {root_behind_the_last_rank, "root 4 is not below ranks 4"},
     {no_chunks, "chunks per block 0 is out of range"},
-    {too_many_chunks, "chunks per block 268435457 is out of range"},
+    {too_many_chunks, "chunks per block 1073741825 is out of range"},
     {no_channel, "no channels or no programs"},
     {no_program, "no channels or no programs"},
     {a_channel_of_no_weight, "channel 0 has weight 0"},
