@@ -167,12 +167,15 @@ def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]]
         decision = ffi.new("struct ronde_decision *")
         count = lib.ronde_collective_count(request.collective, request.ranks, size, options.dtype)
         errors.check(lib.ronde_selector_decide(selector, count, decision, error), error)
-        row: dict[str, Any] = {"collective": collective, "ranks": request.ranks, "bytes": size, "count": count}
-        for place, index in (("best", decision.best), ("second", decision.second)):
-            if index != lib.RONDE_NONE:
-                row[place] = _text(selector.choice.candidates[index].request.algorithm)
-                row[f"{place}_ns"] = selector.quotes[index].time_ns
-                row[f"{place}_engine"] = _text(selector.quotes[index].engine)
+        best = decision.best
+        row: dict[str, Any] = {
+            "kind": "plan", "collective": collective, "ranks": request.ranks, "bytes": size, "count": count, "dtype": dtype,
+            "algorithm": _text(selector.choice.candidates[best].request.algorithm), "time_ns": selector.quotes[best].time_ns,
+            "engine": _text(selector.quotes[best].engine), "exact": bool(selector.quotes[best].is_exact),
+            "runner_up": None, "runner_up_ns": None}
+        if decision.second != lib.RONDE_NONE:
+            row["runner_up"] = _text(selector.choice.candidates[decision.second].request.algorithm)
+            row["runner_up_ns"] = selector.quotes[decision.second].time_ns
         return row
 
     return Records(_interruptible(lambda size=size: decide(size)) for size in _sizes(sizes))
