@@ -1,6 +1,7 @@
 /* Commands in several processes. See team.h. */
 #include "job.h"
 
+#include "children.h"
 #include "common.h"
 #include "default_ranks.h"
 #include "report.h"
@@ -10,15 +11,17 @@
 #include "ronde/hw.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A rank that a SIGSTOP has stopped may stay so as long as a run may take: the default of --timeout. */
+#define STOPPED_S 60.0
 
 /* A rendezvous as the options and the launcher say it. */
 struct rendezvous {
@@ -243,12 +246,10 @@ static void bind_rank(struct ronde_bind *bind, uint32_t index, uint32_t ranks)
     ronde_bind_close(bind);
 }
 
-/* Never returns: a forked process ends with its part, and with its parent, whose list it has no use for. */
-static void be_rank(const struct ronde_options *options, struct rendezvous *rendezvous, pid_t *list,
+/* Never returns: a forked process ends with its part. */
+static void be_rank(const struct ronde_options *options, struct rendezvous *rendezvous,
                     uint32_t index, ronde_job_body body)
 {
-    ronde_mem_free(ronde_mem_default(), list, rendezvous->here, sizeof *list);
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     bind_rank(&rendezvous->bind, index, rendezvous->here);
     rendezvous->join.rank += index;
     if (rendezvous->join.rank > 0 && rendezvous->join.listener > 0) {
@@ -261,52 +262,56 @@ static void be_rank(const struct ronde_options *options, struct rendezvous *rend
     exit(take_part(options, rendezvous, body));
 }
 
-/* Takes all exits; the verdict is the first rank's unless another did not end well. */
-static int await_ranks(const struct rendezvous *rendezvous, const pid_t *ranks, uint32_t started)
+/* What a rank's end means. */
+static int judge_rank(void *self, uint32_t index, int state)
 {
-    int code = started == rendezvous->here ? RONDE_EXIT_OK : RONDE_EXIT_FAILED;
-    for (uint32_t index = 0; index < started; index++) {
-        int state = 0;
-        if (waitpid(ranks[index], &state, 0) != ranks[index])
-            continue;
-        if (WIFSIGNALED(state)) {
-            ronde_note("ronde: rank %u was ended by signal %d", rendezvous->join.rank + index,
-                       WTERMSIG(state));
+    const struct rendezvous *rendezvous = self;
+    if (WIFEXITED(state))
+        return WEXITSTATUS(state);
+    ronde_note("ronde: rank %u was ended by signal %d", rendezvous->join.rank + index,
+               WTERMSIG(state));
+    return RONDE_EXIT_FAILED;
+}
+
+/* Makes all ranks of this host; returns the exit code. */
+static int fork_ranks(const struct ronde_options *options, struct rendezvous *rendezvous,
+                      struct ronde_children *children, ronde_job_body body)
+{
+    int code = RONDE_EXIT_OK;
+    fflush(NULL);
+    for (uint32_t index = 0; index < rendezvous->here && code == RONDE_EXIT_OK; index++) {
+        const pid_t pid = ronde_children_fork(children);
+        if (pid == 0)
+            be_rank(options, rendezvous, index, body);
+        if (pid < 0) {
+            ronde_note("ronde: the system refuses process %u of %u: %s", index + 1,
+                       rendezvous->here, strerror(errno));
             code = RONDE_EXIT_FAILED;
-        } else if (index == 0 || code == RONDE_EXIT_OK) {
-            code = WEXITSTATUS(state);
         }
     }
-    return code;
+    ronde_bind_close(&rendezvous->bind);
+    if (rendezvous->join.listener > 0)
+        close(rendezvous->join.listener);
+    return ronde_children_await(children, code);
 }
 
 static int fork_all(const struct ronde_options *options, struct rendezvous *rendezvous,
                     ronde_job_body body)
 {
+    const double limit_s = options->timeout_s > 0 ? options->timeout_s : STOPPED_S;
+    struct ronde_children children = {.patience_ns = limit_s * 1e9,
+                                      .judge = judge_rank,
+                                      .self = rendezvous};
     struct ronde_error error = {0};
-    const uint32_t count = rendezvous->here;
-    uint32_t started = 0;
     if (rendezvous->is_made_here && open_listener(rendezvous, &error) != RONDE_OK)
         return ronde_report(&error);
     if (!options->is_unbound &&
         ronde_bind_open(ronde_mem_default(), &rendezvous->bind, &error) != RONDE_OK)
         return ronde_report(&error);
-    pid_t *ranks = ronde_mem_new(ronde_mem_default(), count, sizeof *ranks);
-    fflush(NULL);
-    for (; ranks && started < count; started++) {
-        ranks[started] = fork();
-        if (ranks[started] < 0)
-            break;
-        if (ranks[started] == 0)
-            be_rank(options, rendezvous, ranks, started, body);
-    }
-    ronde_bind_close(&rendezvous->bind);
-    if (rendezvous->join.listener > 0)
-        close(rendezvous->join.listener);
-    if (started < count)
-        ronde_note("ronde: the system refuses process %u of %u", started + 1, count);
-    const int code = await_ranks(rendezvous, ranks, started);
-    ronde_mem_free(ronde_mem_default(), ranks, count, sizeof *ranks);
+    if (ronde_children_open(&children, rendezvous->here, &error) != RONDE_OK)
+        return ronde_report(&error);
+    const int code = fork_ranks(options, rendezvous, &children, body);
+    ronde_children_close(&children);
     return code;
 }
 

@@ -11,6 +11,7 @@
  */
 #include "job.h"
 
+#include "children.h"
 #include "common.h"
 #include "report.h"
 
@@ -21,7 +22,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,9 +38,9 @@
 /* Tells a process on a host to end when its input does. */
 #define END_WITH_INPUT "RONDE_END_WITH_INPUT"
 
-/* Once a host has failed the others get this long to say why, and between two polls this. */
-#define REPORT_NS 2e9
-#define POLL_NS 20000000L
+/* A launcher that a SIGSTOP has stopped, and what is to end and does not, get this long. */
+#define STOPPED_NS 60e9
+#define KILL_NS 500000000L
 
 /* What there is to do, and how far it is. */
 struct remote_launch {
@@ -57,8 +57,8 @@ struct remote_launch {
     char range[32];                    /* of the ranks of a host, in words */
     const char *words[MAX_WORDS];      /* the command line for a host, and NULL */
     uint32_t word_count;
-    pid_t children[MAX_HOSTS];
-    int inputs[MAX_HOSTS]; /* the other ends of the children's inputs */
+    struct ronde_children children; /* the launchers, one a host */
+    int inputs[MAX_HOSTS];          /* the other ends of their inputs */
 };
 
 extern char **environ;
@@ -220,7 +220,6 @@ static enum ronde_status fill_words(struct remote_launch *launch, uint32_t host,
 /* Never returns. The launcher's input is the token, and then nothing until this process ends. */
 static void be_launcher(struct remote_launch *launch, int input)
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(input, STDIN_FILENO) < 0)
         _exit(RONDE_EXIT_FAILED);
     execvp(launch->words[0], (char *const *)(uintptr_t)launch->words);
@@ -239,17 +238,34 @@ static enum ronde_status start_host(struct remote_launch *launch, uint32_t host,
     if (pipe2(ends, O_CLOEXEC) != 0)
         return ronde_fail(error, RONDE_DEVICE, "the system gives no pipe: %s", strerror(errno));
     fflush(NULL);
-    launch->children[host] = fork();
-    if (launch->children[host] == 0)
+    const pid_t pid = ronde_children_fork(&launch->children);
+    if (pid == 0)
         be_launcher(launch, ends[0]);
     /* A few bytes: they fit into the pipe whether somebody reads or not. */
     const size_t bytes = strlen(launch->token);
-    if (launch->children[host] < 0 || write(ends[1], launch->token, bytes) != (ssize_t)bytes)
+    if (pid < 0 || write(ends[1], launch->token, bytes) != (ssize_t)bytes)
         status = ronde_fail(error, RONDE_DEVICE, "the system refuses process %u of %u: %s",
                             host + 1, launch->host_count, strerror(errno));
     close(ends[0]);
-    launch->inputs[host] = ends[1];
+    if (pid > 0)
+        launch->inputs[host] = ends[1];
+    else
+        close(ends[1]);
     return status;
+}
+
+/* The input is over: whoever it was a leash of has ended, or its launcher has. */
+static void end_followed(pid_t follower)
+{
+    const struct timespec pause = {0, KILL_NS};
+    if (getppid() != follower)
+        return;
+    (void)kill(follower, SIGTERM);
+    /* One that is stopped takes the signal when it is continued. */
+    (void)kill(follower, SIGCONT);
+    (void)nanosleep(&pause, NULL);
+    if (getppid() == follower)
+        (void)kill(follower, SIGKILL);
 }
 
 void ronde_remote_launch_follow(void)
@@ -258,18 +274,18 @@ void ronde_remote_launch_follow(void)
     char nothing[64];
     if (!getenv(END_WITH_INPUT) || fork() != 0)
         return;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ronde_child_follow(follower);
     ssize_t got = 1;
     while (got > 0 || (got < 0 && errno == EINTR))
         got = read(STDIN_FILENO, nothing, sizeof nothing);
-    if (getppid() == follower)
-        (void)kill(follower, SIGTERM);
+    end_followed(follower);
     _exit(RONDE_EXIT_OK);
 }
 
 /* What the end of a host's command means; codes that are not ronde's are its launcher's. */
-static int judge(const struct remote_launch *launch, uint32_t host, int state)
+static int judge(void *self, uint32_t host, int state)
 {
+    const struct remote_launch *launch = self;
     if (WIFEXITED(state) && WEXITSTATUS(state) <= RONDE_EXIT_FAILED)
         return WEXITSTATUS(state);
     if (WIFEXITED(state))
@@ -281,68 +297,48 @@ static int judge(const struct remote_launch *launch, uint32_t host, int state)
     return RONDE_EXIT_FAILED;
 }
 
-/* One look at all hosts: how many are still at work. The verdict is the first host's unless another did not end well. */
-static uint32_t poll_hosts(struct remote_launch *launch, int *io_code)
+/* Prepares everything; nothing is started before all of it can be said. */
+static enum ronde_status prepare(struct remote_launch *launch, struct ronde_error *error)
 {
-    uint32_t working = 0;
-    for (uint32_t host = 0; host < launch->host_count; host++) {
-        int state = 0;
-        if (launch->children[host] <= 0)
-            continue;
-        if (waitpid(launch->children[host], &state, WNOHANG) == 0) {
-            working++;
-            continue;
-        }
-        launch->children[host] = 0;
-        close(launch->inputs[host]);
-        const int code = judge(launch, host, state);
-        *io_code = host == 0 || *io_code == RONDE_EXIT_OK ? code : *io_code;
-    }
-    return working;
+    enum ronde_status status = find_hosts(launch, error);
+    if (status == RONDE_OK)
+        status = choose_rendezvous(launch, error);
+    if (status == RONDE_OK)
+        status = find_program(launch, error);
+    for (uint32_t host = 0; host < launch->host_count && status == RONDE_OK; host++)
+        status = fill_words(launch, host, error);
+    return status == RONDE_OK ? ronde_children_open(&launch->children, launch->host_count, error)
+                              : status;
 }
 
-/* Waits for all hosts; once one has failed the others may say why, and are then ended. */
-static int await_hosts(struct remote_launch *launch, int code)
+/* Starts the command on all hosts and waits for them; returns the exit code. */
+static int run_hosts(struct remote_launch *launch)
 {
-    const struct timespec pause = {0, POLL_NS};
-    double failed_ns = code == RONDE_EXIT_OK ? 0 : ronde_clock_ns();
-    while (poll_hosts(launch, &code) > 0) {
-        if (code != RONDE_EXIT_OK && failed_ns == 0)
-            failed_ns = ronde_clock_ns();
-        for (uint32_t host = 0;
-             failed_ns > 0 && ronde_clock_ns() - failed_ns > REPORT_NS && host < launch->host_count;
-             host++)
-            if (launch->children[host] > 0)
-                (void)kill(launch->children[host], SIGTERM);
-        (void)nanosleep(&pause, NULL);
-    }
-    return code;
+    struct ronde_error error = {0};
+    enum ronde_status status = RONDE_OK;
+    uint32_t started = 0;
+    for (; started < launch->host_count && status == RONDE_OK; started++)
+        status = start_host(launch, started, &error);
+    const int code = status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    const int verdict = ronde_children_await(&launch->children, code);
+    for (uint32_t host = 0; host < launch->children.count; host++)
+        close(launch->inputs[host]);
+    ronde_children_close(&launch->children);
+    return verdict;
 }
 
 int ronde_remote_launch_run(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct remote_launch *launch = ronde_mem_new(ronde_mem_default(), 1, sizeof *launch);
-    int code = RONDE_EXIT_OK;
-    uint32_t started = 0;
     if (!launch) {
         (void)ronde_fail(&error, RONDE_NO_MEMORY, "no memory for --hosts");
         return ronde_report(&error);
     }
     launch->options = options;
-    enum ronde_status status = find_hosts(launch, &error);
-    if (status == RONDE_OK)
-        status = choose_rendezvous(launch, &error);
-    if (status == RONDE_OK)
-        status = find_program(launch, &error);
-    /* Nothing is started before all of it can be said. */
-    for (uint32_t host = 0; host < launch->host_count && status == RONDE_OK; host++)
-        status = fill_words(launch, host, &error);
-    for (; started < launch->host_count && status == RONDE_OK; started++)
-        status = start_host(launch, started, &error);
-    if (status != RONDE_OK)
-        code = ronde_report(&error);
-    code = await_hosts(launch, code);
+    launch->children =
+        (struct ronde_children){.patience_ns = STOPPED_NS, .judge = judge, .self = launch};
+    const int code = prepare(launch, &error) == RONDE_OK ? run_hosts(launch) : ronde_report(&error);
     ronde_mem_free(ronde_mem_default(), launch, 1, sizeof *launch);
     return code;
 }
