@@ -231,8 +231,17 @@ static enum ronde_status open_listener(struct rendezvous *rendezvous, struct ron
     snprintf(rendezvous->host, sizeof rendezvous->host, "127.0.0.1");
     rendezvous->join.host = rendezvous->host;
     rendezvous->join.port = ntohs(address.sin_port);
+    rendezvous->join.has_listener = true;
     rendezvous->join.listener = fd;
     return RONDE_OK;
+}
+
+/* Only rank 0 listens. */
+static void close_listener(struct rendezvous *rendezvous)
+{
+    if (rendezvous->join.has_listener)
+        close(rendezvous->join.listener);
+    rendezvous->join.has_listener = false;
 }
 
 /*
@@ -252,10 +261,8 @@ static void be_rank(const struct ronde_options *options, struct rendezvous *rend
 {
     bind_rank(&rendezvous->bind, index, rendezvous->here);
     rendezvous->join.rank += index;
-    if (rendezvous->join.rank > 0 && rendezvous->join.listener > 0) {
-        close(rendezvous->join.listener);
-        rendezvous->join.listener = 0;
-    }
+    if (rendezvous->join.rank > 0)
+        close_listener(rendezvous);
     /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
     if (index > 0 && rendezvous->join.rank > 1)
         (void)!freopen("/dev/null", "w", stderr);
@@ -290,8 +297,7 @@ static int fork_ranks(const struct ronde_options *options, struct rendezvous *re
         }
     }
     ronde_bind_close(&rendezvous->bind);
-    if (rendezvous->join.listener > 0)
-        close(rendezvous->join.listener);
+    close_listener(rendezvous);
     return ronde_children_await(children, code);
 }
 

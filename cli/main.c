@@ -11,7 +11,10 @@
 #include "ronde/sim.h"
 #include "ronde/topologies.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What every command that walks sizes takes. */
 #define SWEEP " minbytes maxbytes stepbytes stepfactor datatype "
@@ -220,10 +223,32 @@ static bool is_one_of(const char *text, const char *a, const char *b)
     return strcmp(text, a) == 0 || strcmp(text, b) == 0;
 }
 
-int main(int argc, char **argv)
+/*
+ * A program may be started without its standard streams. The next file it opened would then be one of them, and take what
+ * is printed, or a socket count as none. What cannot be printed is an error: a stream for writing is opened for reading.
+ */
+static bool open_standard_streams(void)
 {
-    /* Rows appear as they are measured, in pipes too. */
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
+/* The exit code, unless what the command has printed did not all arrive. */
+static int finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (code != RONDE_EXIT_OK)
+        return code;
+    ronde_note("ronde: not all that was printed has arrived at standard output: is it closed, or "
+               "its disk full?");
+    return RONDE_EXIT_FAILED;
+}
+
+static int run_words(int argc, char **argv)
+{
     if (argc < 2)
         return print_help(stderr, RONDE_EXIT_USAGE);
     if (is_one_of(argv[1], "--help", "-h"))
@@ -234,4 +259,13 @@ int main(int argc, char **argv)
         return help_command(argc - 1, argv + 1);
     const struct ronde_command *command = find_command(argv[1]);
     return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    if (!open_standard_streams())
+        return RONDE_EXIT_FAILED;
+    /* Rows appear as they are measured, in pipes too. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return finish(run_words(argc, argv));
 }

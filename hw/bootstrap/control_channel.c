@@ -195,6 +195,12 @@ static struct ronde_control_channel *new_control(const struct ronde_join *join,
     return control;
 }
 
+void ronde_join_close(const struct ronde_join *join)
+{
+    if (join->has_listener)
+        close(join->listener);
+}
+
 enum ronde_status
 ronde_control_create(const struct ronde_join *join, const struct ronde_comm_options *options,
                      const struct ronde_mem *mem, struct ronde_control_channel **out_control,
@@ -210,8 +216,7 @@ ronde_control_create(const struct ronde_join *join, const struct ronde_comm_opti
                                 join->ranks);
     }
     if (status != RONDE_OK) {
-        if (join->listener > 0)
-            close(join->listener);
+        ronde_join_close(join);
         return status;
     }
     status = ronde_control_rendezvous(control, join, options, error);

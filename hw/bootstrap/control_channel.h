@@ -65,6 +65,9 @@ ronde_control_create(const struct ronde_join *join, const struct ronde_comm_opti
                      const struct ronde_mem *mem, struct ronde_control_channel **out_control,
                      struct ronde_error *error);
 
+/** Closes the listener of a join that comes to nothing, if it has one. */
+void ronde_join_close(const struct ronde_join *join);
+
 /** Sends LEAVE and closes; NULL is allowed. */
 void ronde_control_destroy(struct ronde_control_channel *control);
 

@@ -330,7 +330,7 @@ static enum ronde_status open_listener(const struct ronde_join *join,
                                        struct ronde_error *error)
 {
     *out_listener = join->listener;
-    if (join->listener > 0)
+    if (join->has_listener)
         return RONDE_OK;
     enum ronde_status status = ronde_socket_listen(join->host ? join->host : LOOPBACK,
                                                    join->host ? join->port : 0, out_listener, error);
@@ -347,7 +347,7 @@ rendezvous_at_root(struct ronde_control_channel *control, const struct ronde_joi
                    const struct ronde_comm_options *options, struct ronde_error *error)
 {
     const double deadline_ns = ronde_clock_ns() + (double)control->timeout_ns;
-    int listener = join->listener;
+    int listener = join->has_listener ? join->listener : -1;
     struct ronde_rendezvous_file file = {0};
     enum ronde_status status =
         control->ranks > 1 ? open_listener(join, &file, &listener, error) : RONDE_OK;
@@ -367,10 +367,10 @@ rendezvous_at_root(struct ronde_control_channel *control, const struct ronde_joi
             status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the rendezvous");
         }
         ronde_mem_free(control->mem, acceptor, 1, sizeof *acceptor);
-        if (!join->host && join->listener <= 0)
+        if (!join->host && !join->has_listener)
             ronde_rendezvous_file_remove(join->token);
     }
-    if (listener > 0)
+    if (listener >= 0)
         close(listener);
     return status;
 }

@@ -47,8 +47,7 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
     enum ronde_status status = check_options(options, error);
     struct ronde_comm *comm = status == RONDE_OK ? ronde_mem_new(mem, 1, sizeof *comm) : NULL;
     if (!comm) {
-        if (join->listener > 0)
-            close(join->listener);
+        ronde_join_close(join);
         return status != RONDE_OK
                    ? status
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
@@ -89,11 +88,17 @@ enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES], struct ronde_e
     return RONDE_OK;
 }
 
-/* The join of a rank of a new communicator, from its first rank's address. A listener is the caller's until it is used. */
+/* The join of a rank of a new communicator, from its first rank's address. A listener (-1 = none) is the caller's until it is used. */
 static struct ronde_join join_of(const struct address *address, int listener, uint32_t rank,
                                  uint32_t ranks)
 {
-    return (struct ronde_join){address->host, address->port, listener, address->token, rank, ranks};
+    return (struct ronde_join){.host = address->host,
+                               .port = address->port,
+                               .has_listener = listener >= 0,
+                               .listener = listener,
+                               .token = address->token,
+                               .rank = rank,
+                               .ranks = ranks};
 }
 
 /* Opens a listener at all of this machine's addresses and fills in its port and token. */
@@ -114,7 +119,7 @@ enum ronde_status ronde_comm_bootstrap(const struct ronde_root_broadcast *root_b
                                        struct ronde_error *error)
 {
     struct address mine;
-    int listener = 0;
+    int listener = -1;
     *out_comm = NULL;
     memset(&mine, 0, sizeof mine);
     enum ronde_status status =
@@ -131,7 +136,7 @@ enum ronde_status ronde_comm_bootstrap(const struct ronde_root_broadcast *root_b
     if (status == RONDE_OK && first.port == 0)
         status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
     if (status != RONDE_OK) {
-        if (listener > 0)
+        if (listener >= 0)
             close(listener);
         return status;
     }
@@ -210,7 +215,7 @@ static struct ronde_join find_position(const struct ronde_comm *comm, const stru
         position += is_before(all, rank, comm->rank);
         first = is_before(all, rank, first) ? rank : first;
     }
-    return join_of(&all[first], first == comm->rank ? listener : 0, position, count);
+    return join_of(&all[first], first == comm->rank ? listener : -1, position, count);
 }
 
 /* Joins a part. A missing rank may be lost, which the whole communicator's channel then reports: that error comes first. */
@@ -231,7 +236,7 @@ static enum ronde_status split(struct ronde_comm *comm, uint32_t color, uint32_t
 {
     *out_comm = NULL;
     struct address mine;
-    int listener = 0;
+    int listener = -1;
     memset(&mine, 0, sizeof mine);
     struct address *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
     enum ronde_status status =
@@ -247,11 +252,11 @@ static enum ronde_status split(struct ronde_comm *comm, uint32_t color, uint32_t
     if (status == RONDE_OK && color != RONDE_NONE) {
         replace_loopbacks(all, comm->ranks);
         const struct ronde_join join = find_position(comm, all, listener);
-        if (join.listener > 0)
-            listener = 0;
+        if (join.has_listener)
+            listener = -1;
         status = join_part(comm, &join, out_comm, error);
     }
-    if (listener > 0)
+    if (listener >= 0)
         close(listener);
     ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
     return status;

@@ -245,7 +245,7 @@ static enum ronde_status lose_one(const struct team_member *member, struct ronde
     snprintf(token, sizeof token, "again-%u", again.port);
     again.token = token;
     again.host = NULL;
-    again.listener = 0;
+    again.has_listener = false;
     again.ranks--;
     again.rank -= again.rank > lost;
     enum ronde_status second =

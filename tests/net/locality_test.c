@@ -142,7 +142,7 @@ static void a_host_with_too_long_a_name_is_refused(void)
     char name[RONDE_HOST_ID_BYTES + 1];
     struct ronde_comm *comm = NULL;
     struct ronde_error error = {0};
-    const struct ronde_join alone = {NULL, 0, 0, "name", 0, 1};
+    const struct ronde_join alone = {.token = "name", .ranks = 1};
     struct ronde_comm_options options = {.host_id = name};
     memset(name, 'h', sizeof name - 1);
     name[sizeof name - 1] = '\0';

@@ -54,7 +54,7 @@ static enum ronde_status use_all(const struct ronde_join *join, const struct ron
 
 static void one_rank_fails_cleanly_at_every_allocation(void)
 {
-    const struct ronde_join alone = {NULL, 0, 0, "memory", 0, 1};
+    const struct ronde_join alone = {.token = "memory", .ranks = 1};
     enum ronde_status status = RONDE_NO_MEMORY;
     size_t refused = 0;
     for (; status != RONDE_OK && refused < MOST_REQUESTS; refused++) {

@@ -117,10 +117,10 @@ static bool enter(const struct team_member *member, const struct rig *rig,
     const bool is_there = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
     if (fd >= 0)
         close(fd);
-    if (member->join.listener > 0)
+    if (member->join.has_listener)
         close(member->join.listener);
     *out_join = member->join;
-    out_join->listener = 0;
+    out_join->has_listener = false;
     out_join->host = first;
     out_join->port = rig->port;
     /* The hosts are one machine to UCX, too. */

@@ -195,7 +195,7 @@ static enum ronde_status be_forbidden(const struct team_member *member, struct r
         snprintf(token, sizeof token, "forbidden-%u-%d", member->join.port, is_registered);
         again.join.token = token;
         again.join.host = NULL;
-        again.join.listener = 0;
+        again.join.has_listener = false;
         struct large large;
         status = large_open(&again, how_of(is_registered != 0), &options, &large, error);
         const bool is_pulled = large.launch.protocol == RONDE_PROTOCOL_PULL;
@@ -254,7 +254,7 @@ static enum ronde_status come_and_go(const struct team_member *member, struct ro
         snprintf(token, sizeof token, "go-%u-%d", member->join.port, k);
         again.join.token = token;
         again.join.host = NULL;
-        again.join.listener = 0;
+        again.join.has_listener = false;
         status = large_open(&again, how_of(k % 2 == 0), &options, &large, error);
         if (status == RONDE_OK)
             status = large_run(member, &large, error);

@@ -273,7 +273,10 @@ static void a_taken_port_is_an_error(void)
     struct ronde_control_channel *control = NULL;
     int taken = -1;
     CU_ASSERT_FATAL(ronde_socket_listen("127.0.0.1", 0, &taken, &error) == RONDE_OK);
-    const struct ronde_join join = {"127.0.0.1", ronde_socket_port(taken), 0, "t", 0, 2};
+    const struct ronde_join join = {.host = "127.0.0.1",
+                                    .port = ronde_socket_port(taken),
+                                    .token = "t",
+                                    .ranks = 2};
     CU_ASSERT_EQUAL(ronde_control_create(&join, &options, ronde_mem_default(), &control, &error),
                     RONDE_IO);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "cannot listen at 127.0.0.1:"));
@@ -311,9 +314,11 @@ static void another_service_is_not_taken_for_rank_0(void)
 static void joins_that_make_no_sense_are_refused(void)
 {
     const struct ronde_join joins[] = {
-        {"127.0.0.1", 1, 0, "t", 2, 2},    {"127.0.0.1", 1, 0, "t", 0, 0},
-        {"127.0.0.1", 1, 0, "", 0, 2},     {"127.0.0.1", 1, 0, NULL, 0, 2},
-        {"no such name", 1, 0, "t", 1, 2},
+        {.host = "127.0.0.1", .port = 1, .token = "t", .rank = 2, .ranks = 2},
+        {.host = "127.0.0.1", .port = 1, .token = "t"},
+        {.host = "127.0.0.1", .port = 1, .token = "", .ranks = 2},
+        {.host = "127.0.0.1", .port = 1, .ranks = 2},
+        {.host = "no such name", .port = 1, .token = "t", .rank = 1, .ranks = 2},
     };
     struct ronde_comm_options options = team_options(1);
     for (size_t k = 0; k < sizeof joins / sizeof joins[0]; k++) {

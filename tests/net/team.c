@@ -54,10 +54,15 @@ bool team_run(uint32_t ranks, team_part part, const void *self, struct team_resu
     const uint16_t port = ronde_socket_port(listener);
     fflush(NULL);
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        const struct team_member member = {{"127.0.0.1", port, rank == 0 ? listener : 0, "team",
-                                            rank, ranks},
-                                           &shared[rank],
-                                           self};
+        const struct team_member member = {.join = {.host = "127.0.0.1",
+                                                    .port = port,
+                                                    .has_listener = rank == 0,
+                                                    .listener = listener,
+                                                    .token = "team",
+                                                    .rank = rank,
+                                                    .ranks = ranks},
+                                           .result = &shared[rank],
+                                           .self = self};
         shared[rank].exit_code = -1;
         children[rank] = fork();
         if (children[rank] != 0)

@@ -83,8 +83,9 @@ struct ronde_bootstrap {
 struct ronde_join {
     const char *host; /**< name or address; rank 0 listens there, which must be one of its own. NULL: the ranks share a
                             machine and find each other by the token alone */
-    uint16_t port; /**< the same on all ranks */
-    int listener; /**< rank 0: a listening socket that is taken over, instead of host and port; 0 = none */
+    uint16_t port;     /**< the same on all ranks */
+    bool has_listener; /**< rank 0: `listener` is meant */
+    int listener;      /**< a listening socket that is taken over, instead of host and port */
     const char *token; /**< the job's secret, not empty; a connection without it is refused */
     uint32_t rank;     /**< of this process */
     uint32_t ranks;    /**< of the communicator */
