@@ -56,11 +56,12 @@ bool ronde_rendezvous_file_read(const char *job, struct ronde_rendezvous_file *o
     unsigned port = 0;
     struct stat about;
     path_of(job, path);
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    /* Anybody may have made something of that name: opening a FIFO would wait for a writer. */
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    const bool is_ours =
-        fstat(fd, &about) == 0 && about.st_uid == geteuid() && read(fd, text, sizeof text - 1) > 0;
+    const bool is_ours = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+                         about.st_uid == geteuid() && read(fd, text, sizeof text - 1) > 0;
     close(fd);
     _Static_assert(RONDE_TOKEN_BYTES == 128, "the width in the format below");
     if (!is_ours || sscanf(text, "%u %127s", &port, out_file->secret) != 2 || port == 0 ||

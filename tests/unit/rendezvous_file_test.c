@@ -153,6 +153,24 @@ static void links_are_not_followed(void)
     CU_ASSERT_EQUAL(unlink(target), 0);
 }
 
+/* Opening one without care waits until somebody writes; here that would be for ever. */
+static void a_fifo_is_no_file(void)
+{
+    char job[96], path[96];
+    struct ronde_rendezvous_file read = {0};
+    name_job("fifo", job, path);
+    CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0666), 0);
+    (void)alarm(60);
+    CU_ASSERT_FALSE(ronde_rendezvous_file_read(job, &read));
+    /* Nor once somebody has written into it. */
+    const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    CU_ASSERT_EQUAL(write(fd, "80 secret\n", 10), 10);
+    CU_ASSERT_FALSE(ronde_rendezvous_file_read(job, &read));
+    (void)alarm(0);
+    close(fd);
+    ronde_rendezvous_file_remove(job);
+}
+
 static void a_name_that_is_taken_is_told(void)
 {
     char job[96], path[96], draft[120], expected[200];
@@ -179,6 +197,7 @@ int main(void)
         {"malformed_files_are_none", malformed_files_are_none},
         {"a_longer_secret_is_cut_to_what_has_room", a_longer_secret_is_cut_to_what_has_room},
         {"links_are_not_followed", links_are_not_followed},
+        {"a_fifo_is_no_file", a_fifo_is_no_file},
         {"a_name_that_is_taken_is_told", a_name_that_is_taken_is_told},
     };
     return suite_run("rendezvous_file", cases, sizeof cases / sizeof cases[0]);
