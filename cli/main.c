@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -265,6 +266,8 @@ int main(int argc, char **argv)
 {
     if (!open_standard_streams())
         return RONDE_EXIT_FAILED;
+    /* A file that may grow no longer (ulimit -f) is an error like a full disk. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     /* Rows appear as they are measured, in pipes too. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     return finish(run_words(argc, argv));

@@ -2,6 +2,7 @@
 #include "ronde/buffers.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 static size_t buffer_bytes(const struct ronde_input_range *shape, uint32_t blocks)
 {
@@ -62,6 +63,22 @@ enum ronde_status ronde_memory_create(const struct ronde_input_range *shape,
     return ronde_memory_create_only(shape, RONDE_NONE, NULL, out_memory, error);
 }
 
+/* Buffers that other processes map are files to the system. */
+static enum ronde_status fail_memory(const struct ronde_memory *memory, struct ronde_error *error)
+{
+    struct rlimit limit;
+    const uint32_t ranks = memory->only == RONDE_NONE ? memory->ranks : 1;
+    const bool is_limited = memory->own && memory->own != ronde_mem_default() &&
+                            getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return ronde_fail(error, RONDE_NO_MEMORY,
+                      "no memory for %u ranks with %zu bytes in and %zu out%s", ranks,
+                      memory->in_bytes, memory->out_bytes,
+                      is_limited
+                          ? "; files are limited here (ulimit -f), and registered buffers are "
+                            "files to the system: --buffers user takes others"
+                          : "");
+}
+
 enum ronde_status ronde_memory_create_only(const struct ronde_input_range *shape, uint32_t only,
                                            const struct ronde_mem *own,
                                            struct ronde_memory *out_memory,
@@ -81,11 +98,9 @@ enum ronde_status ronde_memory_create_only(const struct ronde_input_range *shape
     memory.in = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.in);
     memory.out = ronde_mem_new(memory.mem, shape->ranks, sizeof *memory.out);
     if (!memory.inputs || !memory.outputs || !memory.in || !memory.out || !memory.factors) {
-        (void)ronde_fail(error, RONDE_NO_MEMORY,
-                         "no memory for %u ranks with %zu bytes in and %zu out",
-                         only == RONDE_NONE ? shape->ranks : 1, memory.in_bytes, memory.out_bytes);
+        const enum ronde_status status = fail_memory(&memory, error);
         ronde_memory_destroy(&memory);
-        return RONDE_NO_MEMORY;
+        return status;
     }
     *out_memory = memory;
     return RONDE_OK;

@@ -1,6 +1,7 @@
 /* Memory that other processes read and write in place. See registered_memory.h. */
 #include "hw/shm/registered_memory.h"
 
+#include "hw/shm/file_limit.h"
 #include "hw/shm/peer_fd.h"
 #include "ronde/split.h"
 
@@ -74,10 +75,20 @@ static unsigned char *map_most(int fd, uint64_t *io_bytes)
     }
 }
 
-/* The file, as long as the machine's memory: no block can be longer. */
+/* As long as the machine's memory, beyond which no block can lie, or as the limit of files allows. */
+static uint64_t file_bytes(void)
+{
+    const uint64_t limit = ronde_file_limit_bytes();
+    const uint64_t bytes =
+        ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
+    return bytes <= limit ? bytes : limit / LARGE_BYTES * LARGE_BYTES;
+}
+
 static bool open_registered(struct ronde_registered_memory *registered)
 {
-    uint64_t bytes = ronde_round_up((uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes(), LARGE_BYTES);
+    uint64_t bytes = file_bytes();
+    if (bytes == 0)
+        return false;
     const int fd = memfd_create("ronde-heap", MFD_CLOEXEC);
     if (fd < 0)
         return false;

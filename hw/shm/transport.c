@@ -12,6 +12,7 @@
 #include "hw/pause.h"
 #include "hw/shm/cpu_balance.h"
 #include "hw/shm/doorbell.h"
+#include "hw/shm/file_limit.h"
 #include "hw/shm/layout.h"
 #include "hw/shm/peer_fd.h"
 #include "hw/shm/remote_read.h"
@@ -100,6 +101,12 @@ struct shared_fd {
 
 static enum ronde_status create_file(size_t bytes, int *out_fd, struct ronde_error *error)
 {
+    const uint64_t limit = ronde_file_limit_bytes();
+    if (bytes > limit)
+        return ronde_fail(error, RONDE_NO_MEMORY,
+                          "%zu bytes of shared memory are more than a file may have here, %llu "
+                          "(ulimit -f)",
+                          bytes, (unsigned long long)limit);
     *out_fd = memfd_create("ronde", MFD_CLOEXEC);
     if (*out_fd >= 0 && ftruncate(*out_fd, (off_t)bytes) == 0)
         return RONDE_OK;

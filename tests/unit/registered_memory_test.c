@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* From this length on blocks begin where large pages can. */
@@ -361,6 +363,38 @@ static void threads_take_and_give_at_once(void)
     ronde_registered_memory_close(&owner.registered);
 }
 
+/* In a process of its own, whose files may not be longer: whether blocks come as they should. */
+static bool takes_blocks_within(uint64_t limit_bytes, uint64_t fits, uint64_t is_too_long)
+{
+    struct owner owner;
+    int state = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit limit = {limit_bytes, limit_bytes};
+        bool is_right = setrlimit(RLIMIT_FSIZE, &limit) == 0;
+        open_owner(&owner, ronde_mem_default());
+        unsigned char *block = fits > 0 ? take(&owner, fits) : NULL;
+        is_right = is_right && (fits == 0 || block) && !take(&owner, is_too_long);
+        if (block)
+            give(&owner, block, fits);
+        ronde_registered_memory_close(&owner.registered);
+        _exit(is_right ? 0 : 1);
+    }
+    (void)waitpid(child, &state, 0);
+    if (WIFSIGNALED(state))
+        suite_note("files of %llu bytes: ended by signal %d", (unsigned long long)limit_bytes,
+                   WTERMSIG(state));
+    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+/* Registered memory is a file to the system, which ends who makes a file too long by SIGXFSZ. */
+static void a_limit_of_files_is_an_error(void)
+{
+    CU_ASSERT_TRUE(takes_blocks_within((uint64_t)64 << 20, (uint64_t)1 << 20, (uint64_t)65 << 20));
+    CU_ASSERT_TRUE(takes_blocks_within((uint64_t)3 << 20, (uint64_t)2 << 20, (uint64_t)1 << 20));
+    CU_ASSERT_TRUE(takes_blocks_within(4096, 0, 4096));
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -373,6 +407,7 @@ int main(void)
         {"only_bytes_of_one_block_are_held", only_bytes_of_one_block_are_held},
         {"frozen_memory_gives_and_takes_nothing", frozen_memory_gives_and_takes_nothing},
         {"blocks_longer_than_the_machine_are_refused", blocks_longer_than_the_machine_are_refused},
+        {"a_limit_of_files_is_an_error", a_limit_of_files_is_an_error},
         {"without_memory_for_its_list_no_block_is_taken",
          without_memory_for_its_list_no_block_is_taken},
         {"threads_take_and_give_at_once", threads_take_and_give_at_once},

@@ -149,9 +149,10 @@ RONDE_API enum ronde_transport ronde_comm_transport(const struct ronde_comm *com
  * An allocator of memory that the other ranks read and write without copying it first: buffers of runs are best taken
  * from it.
  *
- * Blocks are whole pages, taken from the system at once; up to the machine's memory. Blocks must be freed before the
- * communicator is destroyed. Any thread may allocate and free, also while operations are pending. Where a transport has no
- * such memory, the communicator's own allocator. Owner: the communicator.
+ * Blocks are whole pages, taken from the system at once; up to the machine's memory, and all together no more than a
+ * file may have (ulimit -f). Blocks must be freed before the communicator is destroyed. Any thread may allocate and free,
+ * also while operations are pending. Where a transport has no such memory, the communicator's own allocator. Owner: the
+ * communicator.
  *
  * After a failed run, ranks that have not yet received the failure may still write: what the run's buffers hold is
  * undefined until the communicator is destroyed. They may be freed at once; the allocator does not reuse that memory,
