@@ -2,6 +2,7 @@
 #include "hw/p2p/state.h"
 #include "hw/ucx/devices.h"
 #include "hw/ucx/links.h"
+#include "hw/ucx/signals.h"
 
 #include "ronde/hw.h"
 
@@ -105,6 +106,7 @@ static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context
 {
     ucp_config_t *config = NULL;
     ucp_params_t params;
+    ronde_ucx_return_signals();
     memset(&params, 0, sizeof params);
     params.field_mask =
         UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
