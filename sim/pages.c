@@ -32,7 +32,7 @@ void *ronde_sim_pages_new(const struct ronde_mem *mem, size_t count, size_t elem
     if (count > SIZE_MAX / element_bytes)
         return NULL;
     const size_t bytes = count > 0 ? count * element_bytes : 1;
-    void *block = mem->resize(mem->self, NULL, 0, bytes);
+    void *block = ronde_mem_resize(mem, NULL, 0, bytes);
     if (block)
         prefer_large(block, bytes);
     return block;

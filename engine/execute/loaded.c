@@ -37,7 +37,7 @@ bool ronde_region_reserve(const struct ronde_mem *mem, struct ronde_region *regi
         return true;
     ronde_mem_free(mem, region->block, region->bytes, 1);
     region->bytes = (size_t)bytes + LINE_BYTES;
-    region->block = mem->resize(mem->self, NULL, 0, region->bytes);
+    region->block = ronde_mem_resize(mem, NULL, 0, region->bytes);
     if (!region->block) {
         region->bytes = 0;
         return false;

@@ -25,6 +25,12 @@ const struct ronde_mem *ronde_mem_default(void)
     return &mem;
 }
 
+void *ronde_mem_resize(const struct ronde_mem *mem, void *old, size_t old_bytes, size_t new_bytes)
+{
+    return mem ? mem->resize(mem->self, old, old_bytes, new_bytes)
+               : default_resize(NULL, old, old_bytes, new_bytes);
+}
+
 /* Bytes of an array; false if the product overflows. An empty array takes one byte, so that NULL always means failure. */
 static bool array_bytes(size_t count, size_t element_bytes, size_t *out_bytes)
 {
@@ -40,7 +46,7 @@ void *ronde_mem_new(const struct ronde_mem *mem, size_t count, size_t element_by
     size_t bytes;
     if (!array_bytes(count, element_bytes, &bytes))
         return NULL;
-    void *block = mem->resize(mem->self, NULL, 0, bytes);
+    void *block = ronde_mem_resize(mem, NULL, 0, bytes);
     if (block)
         memset(block, 0, bytes);
     return block;
@@ -50,7 +56,7 @@ void ronde_mem_free(const struct ronde_mem *mem, void *block, size_t count, size
 {
     size_t bytes;
     if (block && array_bytes(count, element_bytes, &bytes))
-        (void)mem->resize(mem->self, block, bytes, 0);
+        (void)ronde_mem_resize(mem, block, bytes, 0);
 }
 
 bool ronde_mem_grow(const struct ronde_mem *mem, void **block, size_t *capacity, size_t needed,
@@ -67,7 +73,7 @@ bool ronde_mem_grow(const struct ronde_mem *mem, void **block, size_t *capacity,
         return false;
     if (*block && !array_bytes(*capacity, element_bytes, &old_bytes))
         return false;
-    char *grown = mem->resize(mem->self, *block, old_bytes, new_bytes);
+    char *grown = ronde_mem_resize(mem, *block, old_bytes, new_bytes);
     if (!grown)
         return false;
     memset(grown + old_bytes, 0, new_bytes - old_bytes);

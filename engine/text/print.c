@@ -326,7 +326,7 @@ static bool trim(struct text_out *out, char **out_text)
 {
     if (out->is_short)
         return false;
-    char *text = out->mem->resize(out->mem->self, out->text, out->capacity, out->bytes + 1);
+    char *text = ronde_mem_resize(out->mem, out->text, out->capacity, out->bytes + 1);
     if (!text)
         return false;
     out->text = NULL;

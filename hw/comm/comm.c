@@ -23,6 +23,12 @@ struct address {
 
 _Static_assert(sizeof(struct address) <= 512, "ronde_bootstrap's callback is promised no more");
 
+const struct ronde_comm_options *ronde_comm_options_or_none(const struct ronde_comm_options *options)
+{
+    static const struct ronde_comm_options none;
+    return options ? options : &none;
+}
+
 static enum ronde_status check_options(const struct ronde_comm_options *options,
                                        struct ronde_error *error)
 {
@@ -44,6 +50,8 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
                                   struct ronde_error *error)
 {
     *out_comm = NULL;
+    mem = mem ? mem : ronde_mem_default();
+    options = ronde_comm_options_or_none(options);
     enum ronde_status status = check_options(options, error);
     struct ronde_comm *comm = status == RONDE_OK ? ronde_mem_new(mem, 1, sizeof *comm) : NULL;
     if (!comm) {
@@ -279,6 +287,7 @@ void ronde_comm_destroy(struct ronde_comm *comm)
     struct ronde_attachment *attachment = ronde_comm_attachment(comm);
     if (attachment)
         attachment->close(attachment);
+    ronde_comm_release_programs(comm);
     ronde_p2p_leave(comm);
     if (comm->wire)
         comm->wire->close(comm);

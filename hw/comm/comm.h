@@ -185,6 +185,7 @@ struct ronde_comm {
     struct ronde_handshake *local_handshakes; /**< ranks * RONDE_HANDSHAKES, published by this host's ranks */
     struct ronde_handshake *remote_handshakes; /**< the same of ranks of other hosts */
     uint64_t sequence;                         /**< runs begun */
+    struct ronde_comm_program *programs;       /**< loaded, the last one first */
     struct ronde_comm_program *previous;       /**< of the last run; NULL when it was unloaded */
     struct ronde_comm_program *
         unsettled; /**< an earlier one, some handshake records of whose runs are still missing, or NULL */
@@ -210,7 +211,9 @@ struct ronde_peer {
 
 /** See ronde/comm.h. */
 struct ronde_comm_program {
-    struct ronde_comm *comm;
+    struct ronde_comm *comm;         /**< NULL once that is destroyed */
+    struct ronde_comm_program *next; /**< of the communicator's programs */
+    const struct ronde_mem *mem;     /**< the communicator's; it may outlive that */
     struct ronde_loaded *loaded;
     /**
      * Not NULL: the lanes run elsewhere, and this is called instead of polling them, once the run may begin. Maintains
@@ -264,6 +267,12 @@ void ronde_comm_enter(struct ronde_comm *comm);
 
 /** Ends what ronde_comm_enter began. */
 void ronde_comm_leave(struct ronde_comm *comm);
+
+/** Options as given, or those that NULL stands for. */
+const struct ronde_comm_options *ronde_comm_options_or_none(const struct ronde_comm_options *options);
+
+/** Releases what programs hold of a communicator that is being destroyed; the caller's handles of them stay. */
+void ronde_comm_release_programs(struct ronde_comm *comm);
 
 /** Aborts the run, if any, of a program that is being unloaded: an alarm to all ranks fails the communicator. */
 void ronde_comm_abandon(struct ronde_comm_program *program);

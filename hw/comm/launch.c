@@ -65,6 +65,7 @@ enum ronde_status ronde_comm_launch(const struct ronde_launcher *launcher,
                                     const struct ronde_mem *mem, struct ronde_comm **out_comm,
                                     struct ronde_error *error)
 {
+    options = ronde_comm_options_or_none(options);
     const uint64_t timeout_ns = options->timeout_ns ? options->timeout_ns : RONDE_COMM_TIMEOUT_NS;
     struct manager_broadcast manager_broadcast = {launcher, mem,
                                                   ronde_clock_ns() + (double)timeout_ns, false};

@@ -56,9 +56,21 @@ static enum ronde_status list_peers(struct ronde_comm_program *program, struct r
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u neighbours", ranks);
 }
 
-static void unload(struct ronde_comm_program *program)
+/* Takes a program out of its communicator's list, if it is there. */
+static void unlist(const struct ronde_comm_program *program)
+{
+    struct ronde_comm_program **at = &program->comm->programs;
+    while (*at && *at != program)
+        at = &(*at)->next;
+    if (*at)
+        *at = program->next;
+}
+
+/* Everything but the program itself. */
+static void release(struct ronde_comm_program *program)
 {
     struct ronde_comm *comm = program->comm;
+    unlist(program);
     ronde_comm_abandon(program);
     ronde_run_handshake_drop(program);
     comm->wire->unload(program);
@@ -71,17 +83,35 @@ static void unload(struct ronde_comm_program *program)
     }
     ronde_mem_free(comm->mem, program->peers, comm->ranks, sizeof *program->peers);
     ronde_loaded_destroy(program->loaded);
-    ronde_mem_free(comm->mem, program, 1, sizeof *program);
+    program->comm = NULL;
+}
+
+static void free_program(struct ronde_comm_program *program)
+{
+    ronde_mem_free(program->mem, program, 1, sizeof *program);
+}
+
+void ronde_comm_release_programs(struct ronde_comm *comm)
+{
+    while (comm->programs)
+        release(comm->programs);
 }
 
 void ronde_comm_unload(struct ronde_comm_program *program)
 {
-    /* A forked child must not release what is its parent's. */
-    if (!program || program->comm->process != (int32_t)getpid())
+    if (!program)
         return;
     struct ronde_comm *comm = program->comm;
+    if (!comm) {
+        free_program(program);
+        return;
+    }
+    /* A forked child must not release what is its parent's. */
+    if (comm->process != (int32_t)getpid())
+        return;
     ronde_comm_enter(comm);
-    unload(program);
+    release(program);
+    free_program(program);
     ronde_comm_leave(comm);
 }
 
@@ -154,12 +184,17 @@ enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_sc
     if (!program)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     program->comm = comm;
+    program->mem = comm->mem;
     ronde_comm_enter(comm);
     status = load_steps(program, schedule, plan, error);
-    if (status != RONDE_OK)
-        unload(program);
-    else
+    if (status == RONDE_OK) {
+        program->next = comm->programs;
+        comm->programs = program;
         *out_program = program;
+    } else {
+        release(program);
+        free_program(program);
+    }
     ronde_comm_leave(comm);
     return status;
 }

@@ -19,7 +19,7 @@ extern "C" {
  */
 typedef void *(*ronde_resize)(void *self, void *old, size_t old_bytes, size_t new_bytes);
 
-/** An allocator. Passed by const pointer and never copied. */
+/** An allocator. Passed by const pointer and never copied; wherever one is passed NULL is ronde_mem_default(). */
 struct ronde_mem {
     ronde_resize resize; /**< the one function */
     void *self;          /**< passed to it unchanged */
@@ -27,6 +27,10 @@ struct ronde_mem {
 
 /** The allocator of the C library; the only place that calls malloc. */
 RONDE_API const struct ronde_mem *ronde_mem_default(void);
+
+/** Resizes a block, as the allocator's function does. */
+RONDE_API void *ronde_mem_resize(const struct ronde_mem *mem, void *old, size_t old_bytes,
+                                 size_t new_bytes);
 
 /** Allocates count zeroed elements; NULL when there is no memory or the product overflows. Count 0 gives a valid block. */
 RONDE_API void *ronde_mem_new(const struct ronde_mem *mem, size_t count, size_t element_bytes);

@@ -58,7 +58,8 @@ struct ronde_comm_plan {
     uint32_t depth;      /**< the most slots of any launch; 0 = ronde_launch_depth's default */
 };
 
-/** Options of a communicator; zeroed means all defaults. The same on all ranks, but for host_id and note. */
+/** Options of a communicator; zeroed means all defaults, and so does NULL wherever options are passed. The same on all ranks,
+ * but for host_id and note. */
 struct ronde_comm_options {
     enum ronde_transport transport; /**< how messages travel */
     uint64_t timeout_ns; /**< limit of every collective call but a run; 0 = RONDE_COMM_TIMEOUT_NS */
@@ -125,8 +126,9 @@ ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
                  struct ronde_comm **out_comm, struct ronde_error *error);
 
 /**
- * Destroys it on this rank: not collective. Programs must have been unloaded. NULL is allowed. Does nothing in a
- * process forked since the communicator was made, to which neither it nor its programs belong.
+ * Destroys it on this rank: not collective. Programs that are loaded are released with it; each is still to be unloaded,
+ * the one thing that may be done with it afterwards. NULL is allowed. Does nothing in a process forked since the
+ * communicator was made, to which neither it nor its programs belong.
  */
 RONDE_API void ronde_comm_destroy(struct ronde_comm *comm);
 
