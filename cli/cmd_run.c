@@ -4,6 +4,7 @@
 #include "lab_options.h"
 #include "report.h"
 #include "run.h"
+#include "run_backend.h"
 #include "run_variants.h"
 #include "schedule_file.h"
 #include "tune_options.h"
@@ -232,12 +233,15 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
 
-int ronde_cmd_run(const struct ronde_options *options)
+int ronde_cmd_run(const struct ronde_options *given)
 {
+    struct ronde_options options = *given;
+    struct ronde_launcher launcher;
     struct ronde_error error = {0};
-    if (options->hosts && !ronde_job_is_wanted(options->backend)) {
-        (void)ronde_fail(&error, RONDE_BAD_ARGUMENT, "--hosts needs --backend ucx");
+    if (ronde_run_backend(&options, &launcher, &error) != RONDE_OK) {
+        ronde_launcher_close(&launcher);
         return ronde_report(&error);
     }
-    return ronde_job_is_wanted(options->backend) ? ronde_job_run(options, run) : run(options, NULL);
+    return ronde_job_is_wanted(options.backend) ? ronde_job_run(&options, &launcher, run)
+                                                : run(&options, NULL);
 }

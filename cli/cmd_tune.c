@@ -99,7 +99,7 @@ static enum ronde_status measure_part(struct ronde_tuning *session, uint32_t rou
     options.rank_counts = 1;
     options.output = path;
     ronde_note("round %u, %u ranks on %s", round + 1, options.ranks[0], options.backend);
-    *out_code = ronde_job_is_wanted(options.backend) ? ronde_job_run(&options, ronde_tune_part)
+    *out_code = ronde_job_is_wanted(options.backend) ? ronde_job_run(&options, NULL, ronde_tune_part)
                                                      : ronde_tune_part(&options, NULL);
     enum ronde_status status = RONDE_OK;
     if (*out_code == RONDE_EXIT_OK)

@@ -106,7 +106,7 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
     struct ronde_launcher *launcher = &out->launcher;
     const uint32_t wanted = options->rank_counts > 0 ? options->ranks[0] : 0;
     enum ronde_status status = RONDE_OK;
-    if (options->rank == RONDE_NONE)
+    if (options->rank == RONDE_NONE && !launcher->name)
         status = ronde_launcher_find(NULL, NULL, launcher, error);
     if (status != RONDE_OK)
         return status;
@@ -145,11 +145,10 @@ static enum ronde_status read_token(char *token, size_t bytes, struct ronde_erro
     return RONDE_OK;
 }
 
-/* Options and surroundings, before any process is made. */
+/* Options and surroundings, before any process is made. `out` comes zeroed, but for a launcher that is known. */
 static enum ronde_status find_rendezvous(const struct ronde_options *options,
                                          struct rendezvous *out, struct ronde_error *error)
 {
-    memset(out, 0, sizeof *out);
     enum ronde_status status = find_rank(options, out, error);
     if (status == RONDE_OK && options->join)
         status = parse_address(options->join, out, error);
@@ -321,12 +320,17 @@ static int fork_all(const struct ronde_options *options, struct rendezvous *rend
     return code;
 }
 
-int ronde_job_run(const struct ronde_options *options, ronde_job_body body)
+int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *launcher,
+                  ronde_job_body body)
 {
     struct ronde_error error = {0};
-    struct rendezvous rendezvous;
-    if (check_transport(options, &error) != RONDE_OK)
+    struct rendezvous rendezvous = {0};
+    if (launcher)
+        rendezvous.launcher = *launcher;
+    if (check_transport(options, &error) != RONDE_OK) {
+        ronde_launcher_close(&rendezvous.launcher);
         return ronde_report(&error);
+    }
     if (options->hosts && options->rank == RONDE_NONE)
         return ronde_remote_launch_run(options);
     if (find_rendezvous(options, &rendezvous, &error) != RONDE_OK) {

@@ -18,9 +18,10 @@ bool ronde_job_is_wanted(const char *backend);
 
 /**
  * Runs a body in every process of a team: the one that --rank or a launcher says this is, else in -N processes made
- * here. Returns the exit code: that of rank 0 here, unless another process did not end well. Prints its errors.
+ * here. `launcher` (may be NULL) is taken over; without a name it is looked for. Returns the exit code: that of rank 0 here, unless another process did not end well. Prints its errors.
  */
-int ronde_job_run(const struct ronde_options *options, ronde_job_body body);
+int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *launcher,
+                  ronde_job_body body);
 
 /**
  * hosts.c: runs this very command on the hosts of --hosts, a share of the ranks on each, and waits for them. Returns the

@@ -21,11 +21,20 @@ struct parsing {
     int stopped_at; /* index into argv where getopt was when something was wrong */
 };
 
+/* Options whose default depends on others, or that some backends have no use for. */
+static void note_given(struct ronde_options *options, int key)
+{
+    options->has_backend |= key == KEY_BACKEND;
+    options->has_seed |= key == KEY_SEED;
+    options->has_buffers |= key == KEY_BUFFERS;
+}
+
 /* One option. -o is whichever of the two the command's table gave it to. */
 static enum ronde_status take_option(struct parsing *parsing, int key, const char *text)
 {
     if (key == 'o')
         key = parsing->command->is_bench ? KEY_OP : KEY_OUTPUT;
+    note_given(parsing->options, key);
     parsing->max_given = parsing->max_given || key == 'e' || key == KEY_BYTES;
     if (parsing->command->is_bench && text && ronde_option_take_all(parsing->options, key, text))
         return RONDE_OK;

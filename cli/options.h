@@ -46,11 +46,14 @@ struct ronde_options {
     uint64_t slot_bytes;                    /**< --slot; 0 = the backend's or the machine file's */
     uint32_t depth;                         /**< --depth; 0 = default */
     enum ronde_protocol protocol;           /**< --protocol */
+    bool has_buffers;                       /**< --buffers was given */
     bool has_user_buffers;                  /**< --buffers user */
     bool is_unbound;                        /**< --bind none */
+    bool has_seed;                          /**< --seed was given */
     uint64_t seed;                          /**< --seed */
     double timeout_s;                       /**< --timeout, of one run; 0 = not given */
     double budget_s;                        /**< --budget; 0 = not given */
+    bool has_backend;                       /**< --backend was given */
     const char *backend;                    /**< --backend */
     uint32_t rank;                          /**< --rank R or R..S; RONDE_NONE = not given */
     uint32_t rank_span;                     /**< ranks from there on that this process makes */

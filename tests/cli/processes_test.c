@@ -114,6 +114,47 @@ static void command_lines_that_make_no_team_are_refused(void)
            "recursive_halving");
 }
 
+/* Two processes of one job, which nobody has told that they are processes. */
+static void what_is_for_processes_takes_their_backend(void)
+{
+    char words[512];
+    const char *const both = "$RONDE run all_reduce -N 2" POINT;
+    snprintf(words, sizeof words,
+             "%s --rank 1 --token taken-%d & %s --rank 0 --token taken-%d; wait", both,
+             (int)getpid(), both, (int)getpid());
+    expect(words, 0, ", 2 ranks, backend proc");
+    snprintf(words, sizeof words, "%s --rank 0..1 --join 127.0.0.1:%d --token taken", both,
+             22000 + (int)(getpid() % 8000));
+    expect(words, 0, ", 2 ranks, backend proc");
+    expect("$RONDE run all_reduce -N 2 --buffers user" POINT, 0, ", 2 ranks, backend proc");
+    /* Under a launcher, whose number of ranks is taken, with and without -N. */
+    snprintf(words, sizeof words,
+             "export RONDE_RANKS=2 RONDE_TOKEN=taken-%d; RONDE_RANK=1 $RONDE run all_reduce" POINT
+             "& RONDE_RANK=0 $RONDE run all_reduce -N 2" POINT "; wait",
+             (int)getpid());
+    expect(words, 0, ", 2 ranks, backend proc");
+    /* A process that a launcher has started alone is none of several. */
+    expect("RONDE_RANK=0 RONDE_RANKS=1 $RONDE run all_reduce -N 2" POINT, 0, ", backend cpu");
+}
+
+static void what_the_backend_has_no_use_for_is_refused(void)
+{
+    expect("$RONDE run all_reduce -N 2 --backend cpu --rank 0 --token t" POINT, 2,
+           "--rank is for ranks that are processes, backends proc, ucx, hybrid; those of cpu are "
+           "threads");
+    expect("$RONDE run all_reduce -N 2 --backend host --buffers registered" POINT, 2,
+           "--buffers is for ranks that are processes");
+    expect("$RONDE run all_reduce -N 2 --backend cpu --transport ucx" POINT, 2,
+           "--transport is for ranks that are processes");
+    expect("$RONDE run all_reduce -N 2 --launcher ssh" POINT, 2, "--hosts is missing");
+    expect("$RONDE run all_reduce -N 2 --seed 3" POINT, 2,
+           "--seed orders the steps of --backend "
+           "host; cpu has no use for it");
+    expect("$RONDE run all_reduce -N 2 --backend proc --seed 3" POINT, 2, "proc has no use for it");
+    expect("$RONDE run all_reduce -N 2 --backend host --seed 3" POINT, 0,
+           "Out of bounds values : 0 OK");
+}
+
 static void a_rank_that_never_comes_is_a_failure(void)
 {
     char words[256];
@@ -202,7 +243,8 @@ static void ranks_on_hosts_end_with_the_command(void)
 
 static void hosts_that_make_no_sense_are_refused(void)
 {
-    expect_hosts("-N 2 --hosts a,b -b 64 -e 64", 2, "--hosts needs --backend ucx");
+    expect_hosts("-N 2 --backend cpu --hosts a,b -b 64 -e 64", 2,
+                 "--hosts is for ranks that are processes");
     expect_hosts("-N 2 --backend proc --hosts a,b,c -b 64 -e 64", 2, "2 ranks on 3 hosts");
     expect_hosts("-N 2 --backend proc --hosts , -b 64 -e 64", 2, "are needed");
     expect_hosts("-N 2 --backend proc --hosts a,-b -b 64 -e 64", 2, "is no host");
@@ -247,6 +289,11 @@ static bool launch_with(const char *launcher, const char *options)
     snprintf(words, sizeof words, "%s %s -n 2 $RONDE run all_reduce --backend proc" POINT, launcher,
              options);
     expect(words, 0, ", 2 ranks, backend proc");
+    /* One job and one table, also where nobody says that ranks are processes. */
+    snprintf(words, sizeof words,
+             "%s %s -n 2 $RONDE run all_reduce -N 2" POINT "| grep -c 'ranks, backend proc'",
+             launcher, options);
+    expect(words, 0, "1\n");
     return true;
 }
 
@@ -278,6 +325,8 @@ int main(void)
         {"ranks_that_were_told_different_things_say_so",
          ranks_that_were_told_different_things_say_so},
         {"command_lines_that_make_no_team_are_refused", command_lines_that_make_no_team_are_refused},
+        {"what_is_for_processes_takes_their_backend", what_is_for_processes_takes_their_backend},
+        {"what_the_backend_has_no_use_for_is_refused", what_the_backend_has_no_use_for_is_refused},
         {"a_rank_that_never_comes_is_a_failure", a_rank_that_never_comes_is_a_failure},
         {"results_are_printed_once", results_are_printed_once},
         {"mpi_launchers_start_ranks", mpi_launchers_start_ranks},
