@@ -13,10 +13,10 @@ void *ronde_guard_share(size_t bytes);
 void ronde_guard_unshare(void *block, size_t bytes);
 
 /**
- * Calls work(argument) in a child and waits for it. What the child writes to stdout and stderr is caught; its other
+ * Calls work(argument) in a child and waits for it; the child ends with its parent. What the child writes to stdout and stderr is caught; its other
  * effects are what it leaves in shared memory. Signals for a time limit are the child's alone.
  *
- * Errors: TIMEOUT; DEVICE with the signal or exit code and the child's last output; IO when there can be no child.
+ * Errors: TIMEOUT; DEVICE with the signal or exit code and the child's last output, and when there can be no child.
  */
 enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, double limit_s,
                                   struct ronde_error *error);
