@@ -141,7 +141,7 @@ int ronde_cmd_check(const struct ronde_options *options)
                               : check_one(options, &sink, &error);
     if (sink.file && ronde_sink_close(&sink, status == RONDE_OK ? &error : NULL) != RONDE_OK &&
         status == RONDE_OK)
-        status = RONDE_IO;
+        status = error.status;
     if (status == RONDE_OK)
         return rejected ? RONDE_EXIT_NO : RONDE_EXIT_OK;
     return ronde_report(&error);

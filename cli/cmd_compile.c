@@ -21,7 +21,7 @@ static enum ronde_status print_schedule(const struct ronde_schedule *schedule, F
         return status;
     const bool is_short = fwrite(text, 1, bytes, file) != bytes;
     ronde_mem_free(mem, text, bytes + 1, 1);
-    return is_short ? ronde_fail(error, RONDE_IO, "schedule could not be written") : RONDE_OK;
+    return is_short ? ronde_fail(error, RONDE_DEVICE, "schedule could not be written") : RONDE_OK;
 }
 
 /* The algorithm that is fastest for the size of -b, on the machine or the backend of the options. */

@@ -124,7 +124,7 @@ static enum ronde_status on_line(void *self, const char *line, struct ronde_erro
     if (status != RONDE_OK)
         return status;
     if (fprintf(session->sink.file, "%s\n", line) < 0 || fflush(session->sink.file) != 0)
-        return ronde_fail(error, RONDE_IO, "cannot write a result");
+        return ronde_fail(error, RONDE_DEVICE, "cannot write a result");
     show_progress(session);
     return RONDE_OK;
 }

@@ -174,6 +174,6 @@ enum ronde_status ronde_sink_close(struct ronde_sink *sink, struct ronde_error *
     const bool failed = fflush(file) != 0 || ferror(file);
     const bool close_failed = file != stdout && fclose(file) != 0;
     if (failed || close_failed)
-        return ronde_fail(error, RONDE_IO, "results could not be written");
+        return ronde_fail(error, RONDE_DEVICE, "results could not be written: is the disk full?");
     return RONDE_OK;
 }

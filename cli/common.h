@@ -79,7 +79,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,
                                                      const struct ronde_record *record,
                                                      struct ronde_error *error);
 
-/** Closes the sink. Errors: IO when what was printed did not all arrive. */
+/** Closes the sink. Errors: DEVICE when what was printed did not all arrive. */
 RONDE_MUST_CHECK enum ronde_status ronde_sink_close(struct ronde_sink *sink,
                                                     struct ronde_error *error);
 

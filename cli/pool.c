@@ -3,6 +3,8 @@
 
 #include "pool.h"
 
+#include "children.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -48,17 +50,19 @@ static enum ronde_status start(struct netns *netns, struct worker *worker)
 {
     int ends[2];
     if (pipe(ends) != 0)
-        return ronde_fail(netns->error, RONDE_IO, "no pipe for another process: %s",
+        return ronde_fail(netns->error, RONDE_DEVICE, "no pipe for another process: %s",
                           strerror(errno));
     fflush(NULL);
+    const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0) {
         close(ends[0]);
         close(ends[1]);
-        return ronde_fail(netns->error, RONDE_IO, "cannot start another process: %s",
+        return ronde_fail(netns->error, RONDE_DEVICE, "cannot start another process: %s",
                           strerror(errno));
     }
     if (pid == 0) {
+        ronde_child_follow(parent);
         close(ends[0]);
         run_child(netns->pool, netns->next_task, ends[1]);
     }
@@ -109,8 +113,8 @@ static enum ronde_status hand_on(struct netns *netns, struct worker *worker)
     worker->length = (size_t)(end - from);
     memmove(worker->line, from, worker->length);
     if (status == RONDE_OK && worker->length == LINE_BYTES)
-        return ronde_fail(netns->error, RONDE_IO, "a process printed a line of more than %u bytes",
-                          LINE_BYTES);
+        return ronde_fail(netns->error, RONDE_DEVICE,
+                          "a process printed a line of more than %u bytes", LINE_BYTES);
     return status;
 }
 
@@ -120,8 +124,8 @@ static enum ronde_status listen_to(struct netns *netns, struct worker *worker)
         read(worker->pipe, worker->line + worker->length, LINE_BYTES - worker->length);
     if (bytes < 0)
         return errno == EINTR ? RONDE_OK
-                              : ronde_fail(netns->error, RONDE_IO, "cannot read from a process: %s",
-                                           strerror(errno));
+                              : ronde_fail(netns->error, RONDE_DEVICE,
+                                           "cannot read from a process: %s", strerror(errno));
     if (bytes == 0) {
         finish(netns, worker);
         return RONDE_OK;
@@ -139,8 +143,8 @@ static enum ronde_status serve(struct netns *netns)
             (struct pollfd){netns->workers[i].pid ? netns->workers[i].pipe : -1, POLLIN, 0};
     if (poll(netns->polls, jobs, -1) < 0)
         return errno == EINTR ? RONDE_OK
-                              : ronde_fail(netns->error, RONDE_IO, "cannot wait for processes: %s",
-                                           strerror(errno));
+                              : ronde_fail(netns->error, RONDE_DEVICE,
+                                           "cannot wait for processes: %s", strerror(errno));
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < jobs && status == RONDE_OK; i++)
         if (netns->polls[i].revents != 0)
@@ -153,7 +157,7 @@ static void dismiss(struct netns *netns)
 {
     for (uint32_t i = 0; i < netns->pool->jobs; i++)
         if (netns->workers[i].pid != 0) {
-            kill(netns->workers[i].pid, SIGTERM);
+            kill(netns->workers[i].pid, SIGKILL);
             finish(netns, &netns->workers[i]);
         }
 }

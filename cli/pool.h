@@ -23,7 +23,7 @@ struct ronde_pool {
     void (*on_end)(void *self, uint32_t task, int code);
 };
 
-/** Does all tasks. Errors: NO_MEMORY, IO (no pipe, no process), those of on_line; children are then ended. */
+/** Does all tasks. Errors: NO_MEMORY, DEVICE (no pipe, no process), those of on_line; children are then ended. */
 RONDE_MUST_CHECK enum ronde_status ronde_pool_run(const struct ronde_pool *pool,
                                                   struct ronde_error *error);
 

@@ -92,7 +92,7 @@ static enum ronde_status generate(const struct ronde_options *options,
     struct ronde_sink sink = {0};
     FILE *rehearsal = tmpfile();
     if (!rehearsal)
-        return ronde_fail(error, RONDE_IO, "topo generate: no temporary file");
+        return ronde_fail(error, RONDE_DEVICE, "topo generate: no temporary file");
     enum ronde_status status = ronde_generate(request, rehearsal, error);
     rewind(rehearsal);
     if (status == RONDE_OK)

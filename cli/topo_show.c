@@ -47,9 +47,9 @@ static enum ronde_status print_view(const struct ronde_options *options,
     status = path && ronde_picture_is_svg(path) ? ronde_topo_view_print_svg(view, file, error)
                                                 : ronde_topo_view_print_tree(view, file, error);
     if ((fflush(file) != 0 || ferror(file)) && status == RONDE_OK)
-        status = ronde_fail(error, RONDE_IO, "%s: %s", path ? path : "stdout", strerror(errno));
+        status = ronde_fail(error, RONDE_DEVICE, "%s: %s", path ? path : "stdout", strerror(errno));
     if (path && fclose(file) != 0 && status == RONDE_OK)
-        status = ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
+        status = ronde_fail(error, RONDE_DEVICE, "%s: %s", path, strerror(errno));
     return status;
 }
 

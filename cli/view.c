@@ -235,7 +235,7 @@ static enum ronde_status draw(const struct ronde_result_view *view, const char *
         is_timeline ? draw_timeline(view, &trace, file, &ranks, error)
                     : ronde_trace_write(&trace, ronde_mem_default(), file, &ranks, error);
     if (fclose(file) != 0 && status == RONDE_OK)
-        status = ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+        status = ronde_fail(error, RONDE_DEVICE, "%s: could not be written", path);
     if (status == RONDE_OK && ranks < trace.replay.dag->ranks)
         ronde_note("%s shows ranks 0-%u of %u", path, ranks - 1, trace.replay.dag->ranks);
     return status;

@@ -26,7 +26,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_view_print(const struct ronde_result_vi
                                                     struct ronde_sink *sink,
                                                     struct ronde_error *error);
 
-/** Writes the trace and the timeline the options ask for; notes what they do not show. Errors: IO; NO_MEMORY. */
+/** Writes the trace and the timeline the options ask for; notes what they do not show. Errors: IO; DEVICE; NO_MEMORY. */
 RONDE_MUST_CHECK enum ronde_status ronde_view_draw(const struct ronde_result_view *view,
                                                    const struct ronde_options *options,
                                                    struct ronde_error *error);

@@ -83,7 +83,7 @@ enum ronde_status ronde_json_print(const struct ronde_row *row, FILE *file,
     const int failed = json_dumpf(object, file, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     json_decref(object);
     if (failed != 0 || fputc('\n', file) == EOF)
-        return ronde_fail(error, RONDE_IO, "cannot write a JSON record");
+        return ronde_fail(error, RONDE_DEVICE, "cannot write a JSON record");
     return RONDE_OK;
 }
 

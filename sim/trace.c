@@ -354,7 +354,7 @@ static enum ronde_status put_all(struct pen *pen)
     fprintf(pen->file, "\n],\"otherData\":{\"ranks\":\"%u\",\"ranks_written\":\"%u\"}}\n",
             pen->dag->ranks, pen->ranks);
     if (status == RONDE_OK && (fflush(pen->file) != 0 || ferror(pen->file)))
-        status = ronde_fail(pen->error, RONDE_IO, "cannot write the trace");
+        status = ronde_fail(pen->error, RONDE_DEVICE, "cannot write the trace");
     return status;
 }
 

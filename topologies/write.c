@@ -198,6 +198,6 @@ enum ronde_status ronde_platform_write(const struct ronde_calibration *calibrati
     put_cluster(file, calibration);
     fputs("  </zone>\n</platform>\n", file);
     if (fflush(file) != 0 || ferror(file))
-        return ronde_fail(error, RONDE_IO, "writing the platform file failed");
+        return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
     return RONDE_OK;
 }

@@ -242,7 +242,7 @@ _Noreturn void ronde_netns_be_rank(const struct ronde_netns_worker *worker)
     struct rank rank = {.worker = worker};
     struct ronde_error error = {0};
     struct ronde_netns_reply reply = {0};
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Sleeping ranks are woken when they asked to be, not some tens of microseconds later. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     enum ronde_status status = join(&rank, &error);

@@ -1,10 +1,13 @@
 /* Starting gnuplot, and what all its pictures have in common. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "gnuplot.h"
+#include "cli/children.h"
+#include "cli/report.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MISSING "gnuplot is not on the PATH (package gnuplot-nox), so there is no plot"
@@ -40,37 +43,56 @@ const char *ronde_colour(uint32_t index)
     return colours[index % RONDE_COLOURS];
 }
 
-/* Text between single quotes, where gnuplot only knows '' for '. */
-static void print_quoted(FILE *gnuplot, const char *text)
+/* Never returns. Its complaints span lines and name our script. */
+static void be_gnuplot(int script, int picture)
 {
-    fputc('\'', gnuplot);
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputc('\'', gnuplot);
-        fputc(*text, gnuplot);
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (dup2(script, STDIN_FILENO) >= 0 && dup2(picture, STDOUT_FILENO) >= 0 &&
+        dup2(nowhere, STDERR_FILENO) >= 0)
+        (void)execlp("gnuplot", "gnuplot", (char *)NULL);
+    _exit(RONDE_EXIT_FAILED);
+}
+
+static enum ronde_status start(struct ronde_gnuplot *gnuplot, struct ronde_error *error)
+{
+    int ends[2];
+    const pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ronde_fail(error, RONDE_DEVICE, "no pipe to gnuplot: %s", strerror(errno));
+    fflush(NULL);
+    gnuplot->pid = fork();
+    if (gnuplot->pid == 0) {
+        ronde_child_follow(parent);
+        be_gnuplot(ends[0], fileno(gnuplot->picture));
     }
-    fputc('\'', gnuplot);
+    close(ends[0]);
+    gnuplot->script = gnuplot->pid > 0 ? fdopen(ends[1], "w") : NULL;
+    if (gnuplot->script)
+        return RONDE_OK;
+    const int reason = errno;
+    close(ends[1]);
+    if (gnuplot->pid > 0)
+        (void)waitpid(gnuplot->pid, NULL, 0);
+    return ronde_fail(error, RONDE_DEVICE, "gnuplot cannot be started: %s", strerror(reason));
 }
 
 enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t height,
-                                     FILE **out_pipe, struct ronde_error *error)
+                                     struct ronde_gnuplot *out_gnuplot, struct ronde_error *error)
 {
     const char *missing = NULL;
     if (!ronde_plot_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
-    /*
-     * Its complaints span lines and name our script; the path is the one thing that can be wrong. Where that cannot be
-     * written it goes on and prints the picture.
-     */
-    FILE *gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
-    if (!gnuplot)
-        return ronde_fail(error, RONDE_IO, "gnuplot cannot be started");
-    fprintf(gnuplot, "set terminal svg size %u,%u dynamic background rgb 'white' font 'sans,11'\n",
-            width, height);
-    fputs("set output ", gnuplot);
-    print_quoted(gnuplot, path);
-    fputc('\n', gnuplot);
-    *out_pipe = gnuplot;
+    *out_gnuplot = (struct ronde_gnuplot){.path = path, .picture = tmpfile()};
+    if (!out_gnuplot->picture)
+        return ronde_fail(error, RONDE_DEVICE, "no temporary file for a plot: %s", strerror(errno));
+    const enum ronde_status status = start(out_gnuplot, error);
+    if (status != RONDE_OK) {
+        fclose(out_gnuplot->picture);
+        return status;
+    }
+    fprintf(out_gnuplot->script,
+            "set terminal svg size %u,%u dynamic background rgb 'white' font 'sans,11'\n", width,
+            height);
     return RONDE_OK;
 }
 
@@ -126,9 +148,50 @@ void ronde_gnuplot_key(const struct ronde_canvas *canvas, uint32_t from_top,
     print_key_row(canvas, from_top, entries + first, count - first);
 }
 
-enum ronde_status ronde_gnuplot_close(FILE *pipe, const char *path, struct ronde_error *error)
+/* Whether a picture is whole: gnuplot goes on where it cannot write, and ends well. */
+static bool is_whole(FILE *picture)
 {
-    return pclose(pipe) == 0 ? RONDE_OK
-                             : ronde_fail(error, RONDE_IO,
-                                          "%s: gnuplot could not draw it; can it be written?", path);
+    static const char last[] = "</svg>";
+    char tail[64] = "";
+    if (fseek(picture, 0, SEEK_END) != 0)
+        return false;
+    const long bytes = ftell(picture);
+    const long from = bytes < (long)sizeof tail - 1 ? 0 : bytes - ((long)sizeof tail - 1);
+    if (bytes <= 0 || fseek(picture, from, SEEK_SET) != 0)
+        return false;
+    tail[fread(tail, 1, sizeof tail - 1, picture)] = '\0';
+    return strstr(tail, last) != NULL;
+}
+
+static enum ronde_status copy(FILE *picture, const char *path, struct ronde_error *error)
+{
+    char block[16384];
+    size_t bytes;
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
+    rewind(picture);
+    while ((bytes = fread(block, 1, sizeof block, picture)) > 0)
+        (void)fwrite(block, 1, bytes, file);
+    const bool failed = fflush(file) != 0 || ferror(file);
+    const int reason = errno;
+    if (fclose(file) != 0 || failed)
+        return ronde_fail(error, RONDE_DEVICE, "%s: %s", path, strerror(failed ? reason : errno));
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_gnuplot_close(struct ronde_gnuplot *gnuplot, struct ronde_error *error)
+{
+    int state = 0;
+    const bool is_sent = fclose(gnuplot->script) == 0;
+    while (waitpid(gnuplot->pid, &state, 0) < 0 && errno == EINTR)
+        continue;
+    const bool is_drawn = is_sent && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    const enum ronde_status status =
+        is_drawn && is_whole(gnuplot->picture)
+            ? copy(gnuplot->picture, gnuplot->path, error)
+            : ronde_fail(error, RONDE_DEVICE,
+                         "%s: gnuplot has not drawn it; is there room in /tmp?", gnuplot->path);
+    fclose(gnuplot->picture);
+    return status;
 }

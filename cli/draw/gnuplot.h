@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /** Colours for algorithms. */
 #define RONDE_COLOURS 8u
@@ -19,13 +20,21 @@ bool ronde_plot_available(const char **out_text);
 /** A colour per algorithm, in turn; they differ in brightness too. */
 const char *ronde_colour(uint32_t index);
 
+/** A gnuplot at work. */
+struct ronde_gnuplot {
+    FILE *script;     /**< commands go here */
+    FILE *picture;    /**< what it draws, before that is the file */
+    const char *path; /**< of the file */
+    pid_t pid;        /**< of gnuplot */
+};
+
 /**
- * Starts gnuplot on an SVG of so many pixels at `path`; commands go into *out_pipe. Errors: UNAVAILABLE (no gnuplot;
- * names the package); IO.
+ * Starts gnuplot on an SVG of so many pixels at `path`, whose text must stay. Errors: UNAVAILABLE (no gnuplot; names the
+ * package); DEVICE.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width,
-                                                      uint32_t height, FILE **out_pipe,
-                                                      struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_gnuplot_open(const char *path, uint32_t width, uint32_t height,
+                   struct ronde_gnuplot *out_gnuplot, struct ronde_error *error);
 
 /** A picture that is being drawn. */
 struct ronde_canvas {
@@ -50,8 +59,8 @@ struct ronde_key_entry {
 void ronde_gnuplot_key(const struct ronde_canvas *canvas, uint32_t from_top,
                        const struct ronde_key_entry *entries, uint32_t count);
 
-/** Ends the script. Errors: IO when gnuplot could not draw it. */
-RONDE_MUST_CHECK enum ronde_status ronde_gnuplot_close(FILE *pipe, const char *path,
+/** Ends the script and writes the file. Errors: IO when it cannot be opened; DEVICE when it could not be drawn or written. */
+RONDE_MUST_CHECK enum ronde_status ronde_gnuplot_close(struct ronde_gnuplot *gnuplot,
                                                        struct ronde_error *error);
 
 #endif

@@ -39,10 +39,11 @@ enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *pat
 {
     const struct ronde_choice *choice = &plan->selector->choice;
     const struct ronde_compile_request *request = &choice->candidates[0].request;
-    FILE *gnuplot = NULL;
-    const enum ronde_status status = ronde_gnuplot_open(path, 720, 460, &gnuplot, error);
+    struct ronde_gnuplot drawing;
+    const enum ronde_status status = ronde_gnuplot_open(path, 720, 460, &drawing, error);
     if (status != RONDE_OK)
         return status;
+    FILE *gnuplot = drawing.script;
     fprintf(gnuplot,
             "set logscale x 2\nset logscale y\nset grid lc rgb '#dddddd'\nset key outside right "
             "noenhanced samplen 2 font ',9'\nset format x '%%.0b%%B'\nset format y '%%g'\n"
@@ -56,5 +57,5 @@ enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *pat
                     choice->candidates[i].request.algorithm);
     fputs("'-' with points pt 6 ps 0.9 lc rgb 'black' title 'planned'\n", gnuplot);
     print_curves(gnuplot, plan);
-    return ronde_gnuplot_close(gnuplot, path, error);
+    return ronde_gnuplot_close(&drawing, error);
 }

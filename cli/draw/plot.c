@@ -359,11 +359,13 @@ enum ronde_status ronde_plot_validation(const struct ronde_validation *validatio
         .width = validation->rank_counts > 1 ? COLUMN_WIDTH * validation->rank_counts : ONLY_WIDTH,
         .is_relative = validation->algorithm_count > 1,
     };
+    struct ronde_gnuplot drawing;
     const enum ronde_status status =
-        ronde_gnuplot_open(path, picture.width, HEIGHT, &picture.gnuplot, error);
+        ronde_gnuplot_open(path, picture.width, HEIGHT, &drawing, error);
     if (status != RONDE_OK)
         return status;
+    picture.gnuplot = drawing.script;
     find_ranges(&picture);
     print_script(&picture);
-    return ronde_gnuplot_close(picture.gnuplot, path, error);
+    return ronde_gnuplot_close(&drawing, error);
 }

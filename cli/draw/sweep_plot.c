@@ -52,10 +52,11 @@ enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep, const char *
 {
     const uint32_t counts = sweep->options.rank_counts;
     const uint32_t columns = counts < MAX_COLUMNS ? counts : MAX_COLUMNS;
-    FILE *gnuplot = NULL;
-    const enum ronde_status status = ronde_gnuplot_open(path, 360 * columns, 720, &gnuplot, error);
+    struct ronde_gnuplot drawing;
+    const enum ronde_status status = ronde_gnuplot_open(path, 360 * columns, 720, &drawing, error);
     if (status != RONDE_OK)
         return status;
+    FILE *gnuplot = drawing.script;
     fprintf(gnuplot,
             "set logscale x 2\nset grid lc rgb '#dddddd'\nset key top left noenhanced samplen 2 "
             "font ',9'\nset format x '%%.0b%%B'\nset xtics 8, 64\nset xlabel 'bytes'\n"
@@ -69,7 +70,7 @@ enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep, const char *
             fputs("set multiplot next\n", gnuplot);
     }
     fputs("unset multiplot\n", gnuplot);
-    return ronde_gnuplot_close(gnuplot, path, error);
+    return ronde_gnuplot_close(&drawing, error);
 }
 
 /* The fields an algorithm wins, as boxes; a field of no width keeps a curve without a win in the legend. */
@@ -115,12 +116,13 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
                                   struct ronde_error *error)
 {
     const struct ronde_sweep_options *options = &sweep->options;
-    FILE *gnuplot = NULL;
+    struct ronde_gnuplot drawing;
     const enum ronde_status status =
         ronde_gnuplot_open(path, 260 + 34 * sweep->options.size_count,
-                           190 + 34 * options->rank_counts, &gnuplot, error);
+                           190 + 34 * options->rank_counts, &drawing, error);
     if (status != RONDE_OK)
         return status;
+    FILE *gnuplot = drawing.script;
     print_axes(gnuplot, sweep);
     fprintf(gnuplot,
             "set style fill solid 0.75 border rgb 'white'\nset tics scale 0\n"
@@ -135,5 +137,5 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
     for (uint32_t a = 0; a < options->algorithm_count; a++)
         print_wins(gnuplot, sweep, a);
     print_gains(gnuplot, sweep);
-    return ronde_gnuplot_close(gnuplot, path, error);
+    return ronde_gnuplot_close(&drawing, error);
 }

@@ -381,6 +381,6 @@ enum ronde_status ronde_timeline_write(const struct ronde_timeline *timeline, FI
     draw_legend(&canvas);
     fputs("</svg>\n", file);
     if (status == RONDE_OK && (fflush(file) != 0 || ferror(file)))
-        return ronde_fail(error, RONDE_IO, "cannot write the timeline");
+        return ronde_fail(error, RONDE_DEVICE, "cannot write the timeline");
     return status;
 }

@@ -18,7 +18,7 @@ struct ronde_timeline {
 
 /**
  * Draws a replay. Of more than RONDE_TIMELINE_RANKS ranks the first are shown; *out_ranks says how many.
- * Errors: BAD_ARGUMENT without times or origins; IO; NO_MEMORY.
+ * Errors: BAD_ARGUMENT without times or origins; DEVICE; NO_MEMORY.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_timeline_write(const struct ronde_timeline *timeline,
                                                         FILE *file, uint32_t *out_ranks,

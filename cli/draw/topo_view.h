@@ -55,11 +55,11 @@ void ronde_topo_view_rate(const struct ronde_edge *edge, char *text, size_t byte
 /** "500 ns", "1.5 us"; "" for zero. */
 void ronde_topo_view_time(double ns, char *text, size_t bytes);
 
-/** The tree. Errors: IO. */
+/** The tree. Errors: DEVICE. */
 RONDE_MUST_CHECK enum ronde_status ronde_topo_view_print_tree(const struct ronde_topo_view *view,
                                                               FILE *file, struct ronde_error *error);
 
-/** The picture. Errors: NO_MEMORY; IO. */
+/** The picture. Errors: NO_MEMORY; DEVICE. */
 RONDE_MUST_CHECK enum ronde_status ronde_topo_view_print_svg(const struct ronde_topo_view *view,
                                                              FILE *file, struct ronde_error *error);
 

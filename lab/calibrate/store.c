@@ -11,7 +11,7 @@ enum ronde_status ronde_calibration_store(const struct ronde_calibration_report 
         return ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
     const enum ronde_status status = ronde_platform_write(&report->calibration, file, error);
     if (fclose(file) != 0 && status == RONDE_OK)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+        return ronde_fail(error, RONDE_DEVICE, "%s: could not be written", path);
     return status;
 }
 

@@ -202,7 +202,7 @@ static void a_file_that_cannot_be_written_is_io(void)
         suite_skip("no /dev/full on this system");
         return;
     }
-    CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_IO);
+    CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_DEVICE);
     CU_ASSERT_STRING_EQUAL(error.message, "writing the platform file failed");
     (void)fclose(file);
 }

@@ -328,7 +328,7 @@ static void what_cannot_be_written_is_an_error(void)
     FILE *full = fopen("/dev/full", "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(full);
     CU_ASSERT_EQUAL(ronde_trace_write(&trace, ronde_mem_default(), full, NULL, &replayed.error),
-                    RONDE_IO);
+                    RONDE_DEVICE);
     fclose(full);
     const struct ronde_sim_options without = {0};
     trace.replay.options = &without;

@@ -140,7 +140,7 @@ enum ronde_status ronde_generator_close(FILE *file, struct ronde_error *error)
 {
     fputs("  </zone>\n</platform>\n", file);
     if (fflush(file) != 0 || ferror(file))
-        return ronde_fail(error, RONDE_IO, "writing the platform file failed");
+        return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
     return RONDE_OK;
 }
 

@@ -37,7 +37,7 @@ struct ronde_opening {
 /** Writes everything up to the first element of the root zone. */
 void ronde_generator_open(FILE *file, const struct ronde_opening *opening);
 
-/** Closes the root zone and the file. Errors: IO. */
+/** Closes the root zone and the file. Errors: DEVICE. */
 enum ronde_status ronde_generator_close(FILE *file, struct ronde_error *error);
 
 /** A SPLITDUPLEX link whose name was printed into `id`. */

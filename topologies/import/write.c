@@ -367,6 +367,6 @@ enum ronde_status ronde_import_write(const struct ronde_import *import, FILE *fi
         put_node(&writer);
     fputs("  </zone>\n</platform>\n", file);
     if (fflush(file) != 0 || ferror(file))
-        return ronde_fail(error, RONDE_IO, "writing the platform file failed");
+        return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
     return RONDE_OK;
 }

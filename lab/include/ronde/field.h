@@ -57,7 +57,7 @@ RONDE_API struct ronde_field ronde_field_real(const char *name, double real);
 /** A boolean. */
 RONDE_API struct ronde_field ronde_field_boolean(const char *name, bool boolean);
 
-/** Prints a row as one JSON object on one line. Errors: UNAVAILABLE (built without jansson; names the package); IO. */
+/** Prints a row as one JSON object on one line. Errors: UNAVAILABLE (built without jansson; names the package); DEVICE. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_json_print(const struct ronde_row *row, FILE *file, struct ronde_error *error);
 

@@ -37,7 +37,7 @@ struct ronde_trace {
 
 /**
  * Writes a trace. *out_ranks, if not NULL, is how many ranks it holds: 0 .. *out_ranks - 1.
- * Errors: BAD_ARGUMENT without times or origins; those of ronde_platform_route; IO; NO_MEMORY.
+ * Errors: BAD_ARGUMENT without times or origins; those of ronde_platform_route; DEVICE; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_trace_write(const struct ronde_trace *trace, const struct ronde_mem *mem, FILE *file,

@@ -39,7 +39,7 @@ RONDE_API const struct ronde_machine_kind *ronde_machine_kind(uint32_t index);
 
 /**
  * Writes the platform file of a machine; plain SimGrid loads it too. Errors: BAD_ARGUMENT (unknown kind, a part it does
- * not have, a size it cannot have; names what is allowed), IO. A refused request writes nothing.
+ * not have, a size it cannot have; names what is allowed), DEVICE. A refused request writes nothing.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_generate(const struct ronde_generate_request *request, FILE *file, struct ronde_error *error);

@@ -78,7 +78,7 @@ RONDE_API struct ronde_import_summary ronde_import_summary(const struct ronde_im
 RONDE_API bool ronde_import_remark(const struct ronde_import *import, uint32_t index,
                                    char *out_line, size_t bytes);
 
-/** Writes the platform file; plain SimGrid loads it too. Errors: IO. */
+/** Writes the platform file; plain SimGrid loads it too. Errors: DEVICE. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_import_write(const struct ronde_import *import, FILE *file, struct ronde_error *error);
 

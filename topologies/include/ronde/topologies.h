@@ -219,7 +219,7 @@ struct ronde_calibration {
     const char *measured_on;           /**< date, YYYY-MM-DD */
 };
 
-/** Writes a calibration as a platform file that plain SimGrid loads too. Errors: IO; BAD_ARGUMENT for non-finite or negative numbers. */
+/** Writes a calibration as a platform file that plain SimGrid loads too. Errors: DEVICE; BAD_ARGUMENT for non-finite or negative numbers. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
                      struct ronde_error *error);

@@ -77,7 +77,7 @@ RONDE_API void ronde_measured_destroy(struct ronde_measured *table, const struct
 
 /**
  * Writes a table to a file as ronde_measured_read reads it: beside it first, under another name, then renamed, so that
- * readers see all of the old one or all of the new one. Missing folders are made. Errors: IO naming the path.
+ * readers see all of the old one or all of the new one. Missing folders are made. Errors: IO and DEVICE naming the path.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_measured_write(const struct ronde_measured *table,
                                                                   const char *path,
