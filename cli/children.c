@@ -71,15 +71,16 @@ pid_t ronde_children_fork(struct ronde_children *children)
 struct verdict {
     int first;
     int others;
-    double failed_ns; /* when the first failure was seen; 0 = none yet */
+    double end_ns; /* when whoever is left is ended, a failure having been seen; 0 = none yet */
+    bool is_cut;   /* the first child was told to end, and was not stopped */
 };
 
 static void fail(struct verdict *verdict, int code)
 {
     if (verdict->others == RONDE_EXIT_OK)
         verdict->others = code;
-    if (verdict->failed_ns == 0)
-        verdict->failed_ns = ronde_clock_ns();
+    if (verdict->end_ns == 0)
+        verdict->end_ns = ronde_clock_ns() + FAREWELL_NS;
 }
 
 /* A child is over. One that no longer counts, because it was told to end, changes no verdict. */
@@ -136,10 +137,10 @@ static double end_ns(const struct ronde_children *children, const struct ronde_c
 {
     if (child->is_dismissed)
         return child->since_ns + KILL_NS;
-    if (verdict->failed_ns == 0)
+    if (verdict->end_ns == 0)
         return child->is_stopped ? child->since_ns + children->patience_ns : INFINITY;
-    /* It cannot say why. */
-    return child->is_stopped ? verdict->failed_ns : verdict->failed_ns + FAREWELL_NS;
+    /* One that is stopped cannot say why. */
+    return child->is_stopped ? 0.0 : verdict->end_ns;
 }
 
 /* Ends a child whose time is over. */
@@ -151,11 +152,12 @@ static void end_late(const struct ronde_children *children, uint32_t index, stru
         child->since_ns = ronde_clock_ns();
         return;
     }
-    if (verdict->failed_ns == 0) {
+    if (verdict->end_ns == 0) {
         ronde_note("ronde: process %u of %u has been stopped (SIGSTOP) for %.3g s, and is ended",
                    index + 1, children->count, children->patience_ns / 1e9);
         fail(verdict, RONDE_EXIT_FAILED);
     }
+    verdict->is_cut |= index == 0 && !child->is_stopped;
     dismiss(child);
 }
 
@@ -191,12 +193,14 @@ static void await_change(double until_ns)
     (void)sigtimedwait(&ends, NULL, &limit);
 }
 
-int ronde_children_await(struct ronde_children *children, int code)
+int ronde_children_await(struct ronde_children *children, int code, bool *out_is_cut)
 {
-    struct verdict verdict = {RONDE_EXIT_OK, code, code == RONDE_EXIT_OK ? 0.0 : ronde_clock_ns()};
+    struct verdict verdict = {.others = code,
+                              .end_ns = code == RONDE_EXIT_OK ? 0.0 : ronde_clock_ns()};
     double until_ns;
     while (look_at_all(children, &verdict, &until_ns) > 0)
         await_change(until_ns);
+    *out_is_cut = verdict.is_cut;
     if (code != RONDE_EXIT_OK)
         return code;
     return verdict.first != RONDE_EXIT_OK ? verdict.first : verdict.others;

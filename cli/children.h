@@ -45,10 +45,11 @@ RONDE_MUST_CHECK enum ronde_status ronde_children_open(struct ronde_children *ch
 pid_t ronde_children_fork(struct ronde_children *children);
 
 /**
- * Waits until all are over. Returns the first child's exit code unless another did not end well; `code`, unless it is
- * RONDE_EXIT_OK, counts as a failure before all.
+ * Waits until all are over. Returns the first child's exit code unless another did not end well. `code`, unless it is
+ * RONDE_EXIT_OK, is that of a start that failed: those that were made are ended at once, and it is returned.
+ * *out_is_cut: the first was told to end before it could say why.
  */
-int ronde_children_await(struct ronde_children *children, int code);
+int ronde_children_await(struct ronde_children *children, int code, bool *out_is_cut);
 
 /** Releases the memory; the children must be over. */
 void ronde_children_close(struct ronde_children *children);

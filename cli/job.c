@@ -20,8 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A rank that a SIGSTOP has stopped may stay so as long as a run may take: the default of --timeout. */
-#define STOPPED_S 60.0
+/* A rank that a SIGSTOP has stopped may stay so as long as a run may take (the default of --timeout) and a little. */
+#define RUN_S 60.0
+#define STOPPED_S 2.0
 
 /* A rendezvous as the options and the launcher say it. */
 struct rendezvous {
@@ -32,6 +33,7 @@ struct rendezvous {
     char token[RONDE_TOKEN_BYTES];
     bool is_made_here;      /* by forking */
     struct ronde_bind bind; /* what the ranks made here keep to */
+    FILE *unsaid; /* what ranks say that have no voice; NULL where the system gives no such file */
 };
 
 bool ronde_job_is_wanted(const char *backend)
@@ -263,7 +265,8 @@ static void be_rank(const struct ronde_options *options, struct rendezvous *rend
     if (rendezvous->join.rank > 0)
         close_listener(rendezvous);
     /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
-    if (index > 0 && rendezvous->join.rank > 1)
+    if (index > 0 && rendezvous->join.rank > 1 &&
+        (!rendezvous->unsaid || dup2(fileno(rendezvous->unsaid), STDERR_FILENO) < 0))
         (void)!freopen("/dev/null", "w", stderr);
     exit(take_part(options, rendezvous, body));
 }
@@ -279,11 +282,23 @@ static int judge_rank(void *self, uint32_t index, int state)
     return RONDE_EXIT_FAILED;
 }
 
+/* Rank 0 may not know why another has failed, where that was before they had met. */
+static void say_unsaid(const struct rendezvous *rendezvous)
+{
+    char line[RONDE_ERROR_MESSAGE_BYTES + 16];
+    if (!rendezvous->unsaid)
+        return;
+    rewind(rendezvous->unsaid);
+    if (fgets(line, sizeof line, rendezvous->unsaid))
+        ronde_note("%.*s", (int)strcspn(line, "\n"), line);
+}
+
 /* Makes all ranks of this host; returns the exit code. */
 static int fork_ranks(const struct ronde_options *options, struct rendezvous *rendezvous,
                       struct ronde_children *children, ronde_job_body body)
 {
     int code = RONDE_EXIT_OK;
+    bool is_cut = false;
     fflush(NULL);
     for (uint32_t index = 0; index < rendezvous->here && code == RONDE_EXIT_OK; index++) {
         const pid_t pid = ronde_children_fork(children);
@@ -297,14 +312,17 @@ static int fork_ranks(const struct ronde_options *options, struct rendezvous *re
     }
     ronde_bind_close(&rendezvous->bind);
     close_listener(rendezvous);
-    return ronde_children_await(children, code);
+    code = ronde_children_await(children, code, &is_cut);
+    if (is_cut)
+        say_unsaid(rendezvous);
+    return code;
 }
 
 static int fork_all(const struct ronde_options *options, struct rendezvous *rendezvous,
                     ronde_job_body body)
 {
-    const double limit_s = options->timeout_s > 0 ? options->timeout_s : STOPPED_S;
-    struct ronde_children children = {.patience_ns = limit_s * 1e9,
+    const double limit_s = options->timeout_s > 0 ? options->timeout_s : RUN_S;
+    struct ronde_children children = {.patience_ns = (limit_s + STOPPED_S) * 1e9,
                                       .judge = judge_rank,
                                       .self = rendezvous};
     struct ronde_error error = {0};
@@ -315,8 +333,11 @@ static int fork_all(const struct ronde_options *options, struct rendezvous *rend
         return ronde_report(&error);
     if (ronde_children_open(&children, rendezvous->here, &error) != RONDE_OK)
         return ronde_report(&error);
+    rendezvous->unsaid = tmpfile();
     const int code = fork_ranks(options, rendezvous, &children, body);
     ronde_children_close(&children);
+    if (rendezvous->unsaid)
+        fclose(rendezvous->unsaid);
     return code;
 }
 

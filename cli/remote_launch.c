@@ -320,7 +320,8 @@ static int run_hosts(struct remote_launch *launch)
     for (; started < launch->host_count && status == RONDE_OK; started++)
         status = start_host(launch, started, &error);
     const int code = status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
-    const int verdict = ronde_children_await(&launch->children, code);
+    bool is_cut = false;
+    const int verdict = ronde_children_await(&launch->children, code, &is_cut);
     for (uint32_t host = 0; host < launch->children.count; host++)
         close(launch->inputs[host]);
     ronde_children_close(&launch->children);
