@@ -5,6 +5,7 @@
 #include "common.h"
 #include "default_ranks.h"
 #include "report.h"
+#include "shm_folder.h"
 
 #include "ronde/bind.h"
 #include "ronde/executors.h"
@@ -341,11 +342,19 @@ static int fork_all(const struct ronde_options *options, struct rendezvous *rend
     return code;
 }
 
+static bool may_use_ucx(const struct ronde_options *options)
+{
+    const char *reason = NULL;
+    return comm_options(options).transport != RONDE_TRANSPORT_SHM &&
+           ronde_transport_available(RONDE_TRANSPORT_UCX, &reason);
+}
+
 int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *launcher,
                   ronde_job_body body)
 {
     struct ronde_error error = {0};
     struct rendezvous rendezvous = {0};
+    struct ronde_shm_folder folder = {0};
     if (launcher)
         rendezvous.launcher = *launcher;
     if (check_transport(options, &error) != RONDE_OK) {
@@ -359,6 +368,11 @@ int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *la
         return ronde_report(&error);
     }
     ronde_remote_launch_follow();
-    return rendezvous.is_made_here || rendezvous.here > 1 ? fork_all(options, &rendezvous, body)
-                                                          : take_part(options, &rendezvous, body);
+    if (may_use_ucx(options))
+        ronde_shm_folder_open(&folder);
+    const int code = rendezvous.is_made_here || rendezvous.here > 1
+                         ? fork_all(options, &rendezvous, body)
+                         : take_part(options, &rendezvous, body);
+    ronde_shm_folder_close(&folder);
+    return code;
 }
