@@ -166,7 +166,8 @@ static void handle_hello(struct acceptor *acceptor, uint32_t index)
     if (rank == 0 || rank >= control->ranks || control->polls[rank].fd >= 0) {
         refuse_rank(acceptor, incoming,
                     rank == 0 || rank >= control->ranks ? "there is no such rank to join"
-                                                        : "this rank has joined already");
+                                                        : "this rank has joined already; was it "
+                                                          "started twice?");
         drop_incoming(acceptor, index);
         return;
     }
@@ -303,12 +304,27 @@ static enum ronde_status await_all(struct acceptor *acceptor, double deadline_ns
     return ronde_fail(error, acceptor->verdict.status, "%s", acceptor->verdict.message);
 }
 
+/*
+ * All ranks are there. Whoever else has connected by now is told why it is not one of them, as far as its hello is about to
+ * come: a rank that was started twice.
+ */
+static void refuse_late(struct acceptor *acceptor)
+{
+    const double deadline_ns = ronde_clock_ns() + HELLO_SHORT_NS;
+    accept_incoming(acceptor);
+    for (int wait_ms;
+         acceptor->incoming_count > 0 && (wait_ms = ronde_socket_left_ms(deadline_ns, 50)) > 0;)
+        poll_incoming(acceptor, wait_ms);
+}
+
 /* Rank 0's part. */
 static enum ronde_status accept_all(struct acceptor *acceptor, double deadline_ns,
                                     struct ronde_error *error)
 {
     struct ronde_control_channel *control = acceptor->control;
     enum ronde_status status = await_all(acceptor, deadline_ns, error);
+    if (status == RONDE_OK)
+        refuse_late(acceptor);
     while (acceptor->incoming_count > 0) {
         note(acceptor, acceptor->incoming[0].fd, "all ranks have joined");
         drop_incoming(acceptor, 0);
@@ -404,7 +420,9 @@ static enum ronde_status await_connected(const struct ronde_control_channel *con
                           "rank 0 at %s has not said within %.3g s that all ranks are there",
                           address, (double)control->timeout_ns / 1e9);
     if (status == RONDE_IO)
-        return ronde_fail(error, RONDE_DEVICE, "rank 0 at %s has closed the connection", address);
+        return ronde_fail(error, RONDE_DEVICE,
+                          "rank 0 at %s has hung up: it has ended, or rank %u was started twice",
+                          address, join->rank);
     return ronde_fail(error, RONDE_REJECTED, "who answers at %s is no rank 0 of ronde", address);
 }
 

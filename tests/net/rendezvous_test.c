@@ -9,11 +9,14 @@
 #include "hw/bootstrap/socket.h"
 #include "ronde/hw.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct team_result results[TEAM_MAX];
@@ -190,6 +193,47 @@ static void mismatched_ranks_get_an_error_and_are_named(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 8 expects 9 ranks"));
 }
 
+/* Connections that wait to be accepted. */
+static unsigned backlog_of(int listener)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    memset(&info, 0, sizeof info);
+    return getsockopt(listener, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 ? info.tcpi_unacked : 0;
+}
+
+/* Rank 1 of 2 comes as two processes, before rank 0 accepts. */
+static enum ronde_status come_twice(const struct team_member *member, struct ronde_error *error)
+{
+    const struct timespec pause = {0, 1000000};
+    const struct ronde_comm_options options = team_options(60);
+    struct ronde_control_channel *control = NULL;
+    struct ronde_join join = member->join;
+    char all[2];
+    join.ranks = 2;
+    join.rank = join.rank > 0;
+    while (join.rank == 0 && backlog_of(join.listener) < 2)
+        (void)nanosleep(&pause, NULL);
+    enum ronde_status status =
+        ronde_control_create(&join, &options, ronde_mem_default(), &control, error);
+    if (status == RONDE_OK)
+        status = ronde_control_allgather(control, "x", 1, all, error);
+    ronde_control_destroy(control);
+    return status;
+}
+
+static void a_rank_that_is_started_twice_is_told(void)
+{
+    CU_ASSERT_FATAL(team_run(3, come_twice, NULL, results));
+    CU_ASSERT_EQUAL(results[0].status, RONDE_OK);
+    const uint32_t refused = results[1].status == RONDE_OK ? 2 : 1;
+    CU_ASSERT_EQUAL(results[3 - refused].status, RONDE_OK);
+    CU_ASSERT_EQUAL(results[refused].status, RONDE_REJECTED);
+    CU_ASSERT_STRING_EQUAL(said(refused),
+                           "rank 0 refuses rank 1: this rank has joined already; was "
+                           "it started twice?");
+}
+
 static void an_absent_rank_is_named_to_all(void)
 {
     const enum mistake mistake = MISTAKE_ABSENT;
@@ -339,6 +383,7 @@ int main(void)
         {"a_thousand_random_streams_do_no_harm", a_thousand_random_streams_do_no_harm},
         {"silent_foreign_connections_delay_no_rank", silent_foreign_connections_delay_no_rank},
         {"mismatched_ranks_get_an_error_and_are_named", mismatched_ranks_get_an_error_and_are_named},
+        {"a_rank_that_is_started_twice_is_told", a_rank_that_is_started_twice_is_told},
         {"an_absent_rank_is_named_to_all", an_absent_rank_is_named_to_all},
         {"another_version_is_named_with_both_numbers", another_version_is_named_with_both_numbers},
         {"a_hello_without_the_token_is_refused", a_hello_without_the_token_is_refused},
