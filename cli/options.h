@@ -18,8 +18,9 @@
 #define RONDE_MAX_ARGUMENTS 4u
 /** Times an option can be given that may be given several times. */
 #define RONDE_MAX_REPEATS 16u
-/** Algorithms one -a can name. */
+/** Algorithms one -a can name, and the bytes of their list. */
 #define RONDE_MAX_NAMES 16u
+#define RONDE_MAX_NAMES_BYTES 512u
 
 /** What stood on the command line, defaults filled in. Plain values; strings point into argv or into `names`. */
 struct ronde_options {
@@ -27,7 +28,7 @@ struct ronde_options {
     uint32_t argument_count;                    /**< how many */
     uint32_t ranks[RONDE_MAX_RANK_COUNTS];      /**< -N: 8, 2,4,8 or 2..33 */
     uint32_t rank_counts;                       /**< how many; 0 = not given */
-    char names[512];                            /**< -a, cut at the commas */
+    char names[RONDE_MAX_NAMES_BYTES];          /**< -a, cut at the commas */
     const char *algorithms[RONDE_MAX_NAMES];    /**< -a, one by one */
     uint32_t algorithm_count;                   /**< how many; 0 = not given */
     uint64_t min_bytes;                         /**< -b */

@@ -92,7 +92,10 @@ static void ranks_that_were_told_different_things_say_so(void)
     expect_quarrel("-b 64 -e 64 -w 5", "-b 64 -e 64", "-w 5, rank 1 with no -w");
     expect_quarrel("-b 64 -e 64", "-b 64 -e 128", "-e 64, rank 1 with -e 128");
     expect_quarrel("-b 64 -e 64 -d int32", "-b 64 -e 64", "disagree about the element type");
-    expect_quarrel("-b 64 -e 64 -a tree", "-b 64 -e 64 -a ring", "disagree about the schedule");
+    expect_quarrel("-b 64 -e 64 -a tree", "-b 64 -e 64 -a ring",
+                   "rank 0 was started with -a tree, rank 1 with -a ring");
+    expect_quarrel("-b 64 -e 64 -a race", "-b 64 -e 64", "with -a race, rank 1 with no -a");
+    expect_quarrel("-b 64 -e 64 --channels 2", "-b 64 -e 64", "disagree about the schedule");
 }
 
 static void command_lines_that_make_no_team_are_refused(void)
