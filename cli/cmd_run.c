@@ -108,10 +108,14 @@ static enum ronde_status open_memory(struct ronde_run_session *session, uint64_t
                                             .count = count,
                                             .dtype = options->dtype,
                                             .op = options->op};
-    const enum ronde_status status =
-        ronde_memory_create_only(&shape, session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
-                                 session->comm ? ronde_run_memory(session) : NULL, &session->memory,
-                                 error);
+    enum ronde_status status = ronde_memory_check(session->comm, session->comm ? 1 : shape.ranks,
+                                                  ronde_memory_bytes(&shape), error);
+    if (status == RONDE_OK)
+        status =
+            ronde_memory_create_only(&shape,
+                                     session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
+                                     session->comm ? ronde_run_memory(session) : NULL,
+                                     &session->memory, error);
     if (status == RONDE_OK)
         session->memory.near = &session->target.bind;
     return status;

@@ -63,6 +63,13 @@ enum ronde_status ronde_memory_create(const struct ronde_input_range *shape,
     return ronde_memory_create_only(shape, RONDE_NONE, NULL, out_memory, error);
 }
 
+uint64_t ronde_memory_bytes(const struct ronde_input_range *shape)
+{
+    return (uint64_t)buffer_bytes(shape,
+                                  ronde_collective_in_blocks(shape->collective, shape->ranks)) +
+           buffer_bytes(shape, ronde_collective_out_blocks(shape->collective, shape->ranks));
+}
+
 /* Buffers that other processes map are files to the system. */
 static enum ronde_status fail_memory(const struct ronde_memory *memory, struct ronde_error *error)
 {

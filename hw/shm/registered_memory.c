@@ -3,6 +3,7 @@
 
 #include "hw/shm/file_limit.h"
 #include "hw/shm/peer_fd.h"
+#include "ronde/memory_available.h"
 #include "ronde/split.h"
 
 #include <errno.h>
@@ -126,6 +127,14 @@ static bool find_gap(const struct ronde_registered_memory *registered, uint64_t 
     return false;
 }
 
+/* From this length on it is asked whether there is room: in a control group the system kills who goes beyond its limit. */
+#define ASK_FROM_BYTES ((uint64_t)1 << 26)
+
+static bool has_room(uint64_t bytes)
+{
+    return bytes < ASK_FROM_BYTES || bytes <= ronde_memory_available("").bytes;
+}
+
 /* Pages are allocated now: running out of memory is an error here, but ends the process when they are first touched. */
 static bool populate(const struct ronde_registered_memory *registered, uint64_t first,
                      uint64_t bytes)
@@ -184,6 +193,8 @@ static void drop(struct ronde_registered_memory *registered, uint64_t first)
 static void *take_block(struct ronde_registered_memory *registered, uint64_t wanted)
 {
     struct ronde_registered_block block = {0, 0};
+    if (!has_room(wanted))
+        return NULL;
     lock(registered);
     const bool is_reserved = reserve(registered, wanted, &block);
     unlock(registered);

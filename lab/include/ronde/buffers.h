@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+struct ronde_comm;
+
 /** Buffers of all ranks. */
 struct ronde_memory {
     const struct ronde_mem *mem; /**< where they come from */
@@ -43,6 +45,18 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_memory_create_only(const struct ronde_input_range *shape, uint32_t only,
                          const struct ronde_mem *own, struct ronde_memory *out_memory,
                          struct ronde_error *error);
+
+/** Bytes of a rank's buffers of a shape, input and output. */
+RONDE_API uint64_t ronde_memory_bytes(const struct ronde_input_range *shape);
+
+/**
+ * Whether the machine has room for `ranks_here` ranks with so many bytes each, before any is taken: the system kills who
+ * takes more. With a communicator (else NULL) collective: for the ranks of all its processes, which all get the same
+ * answer. Errors: NO_MEMORY naming what is needed, what is left and whose limit that is; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_memory_check(struct ronde_comm *comm, uint32_t ranks_here, uint64_t rank_bytes,
+                   struct ronde_error *error);
 
 /** Whether a rank runs here. */
 RONDE_API bool ronde_memory_has(const struct ronde_memory *memory, uint32_t rank);
