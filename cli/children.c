@@ -169,7 +169,8 @@ static uint32_t look_at_all(const struct ronde_children *children, struct verdic
     for (uint32_t index = 0; index < children->count; index++)
         look_at(children, index, verdict);
     *out_ns = INFINITY;
-    for (uint32_t index = 0; index < children->count; index++) {
+    /* The last first: the others speak of it when rank 0 goes. */
+    for (uint32_t index = children->count; index-- > 0;) {
         const struct ronde_child *child = &children->all[index];
         if (child->pid == 0)
             continue;

@@ -9,6 +9,7 @@
 
 #include "ronde/comm.h"
 #include "ronde/hw.h"
+#include "ronde/sim.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -97,8 +98,8 @@ static void take_folders(void)
                   mount("tmpfs", "/tmp", "tmpfs", 0, NULL) == 0;
 }
 
-/* Runs until it is ended. */
-static pid_t start(const char *backend)
+/* Starts a command whose words end with NULL, in a session of its own; it is silent. */
+static pid_t start(const char *const *words)
 {
     const pid_t pid = fork();
     if (pid != 0)
@@ -110,11 +111,22 @@ static pid_t start(const char *backend)
     (void)setsid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGHUP, SIG_DFL);
-    /* UCX also between ranks that could share memory. */
-    execl(suite_ronde(), "ronde", "run", "all_reduce", "-N", "4", "--backend", backend, "--timeout",
-          TIMEOUT, "-n", "10000000", "-c", "0", "-b", "64K", "-e", "64K",
-          strcmp(backend, "ucx") == 0 ? "--transport" : NULL, "ucx", (char *)NULL);
+    execv(suite_ronde(), (char *const *)(uintptr_t)words);
     _exit(127);
+}
+
+/* Runs until it is ended. UCX also between ranks that could share memory. */
+static pid_t start_run(const char *backend)
+{
+    const bool is_ucx = strcmp(backend, "ucx") == 0;
+    const char *const words[] = {"ronde", "run", "all_reduce",
+                                 "-N",    "4",   "--backend",
+                                 backend, "-n",  "10000000",
+                                 "-c",    "0",   "--timeout",
+                                 TIMEOUT, "-b",  "64K",
+                                 "-e",    "64K", is_ucx ? "--transport" : NULL,
+                                 "ucx",   NULL};
+    return start(words);
 }
 
 /* A child of a process, the n-th but for those in a session of their own (UCX's folder's keeper); 0 where it has none. */
@@ -183,7 +195,7 @@ static void end_orphans(void)
 static void check_one(const char *backend, const struct deed *deed, uint64_t turn, uint64_t turns)
 {
     double took_ns = 0;
-    const pid_t command = start(backend);
+    const pid_t command = start_run(backend);
     rest(turns == 1 ? ONLY_NS : (long)((turn + 1) * SPREAD_NS / turns));
     const pid_t target = deed->is_at_rank ? child_of(command, (unsigned)turn) : command;
     if (target > 0)
@@ -239,11 +251,53 @@ static void nothing_of_a_killed_job_of_ucx_is_left(void)
         suite_skip("%s", reason);
 }
 
+/* SimGrid replays in a process of its own, which would go on for as long as the replay takes. */
+static void nothing_of_a_killed_replay_is_left(void)
+{
+    static const char *const words[] = {"ronde",
+                                        "sim",
+                                        "all_to_all",
+                                        "-a",
+                                        "direct",
+                                        "-N",
+                                        "64",
+                                        "-b",
+                                        "64M",
+                                        "-e",
+                                        "64M",
+                                        "--slot",
+                                        "64K",
+                                        "--engine",
+                                        "simgrid",
+                                        "--topo",
+                                        "fat-tree-2to1-64",
+                                        NULL};
+    static const int signals[] = {SIGKILL, SIGTERM, SIGHUP};
+    const char *reason = NULL;
+    if (!ronde_sim_simgrid_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    for (size_t s = 0; s < sizeof signals / sizeof signals[0]; s++) {
+        double took_ns = 0;
+        const pid_t command = start(words);
+        const double start_ns = ronde_clock_ns();
+        while (child_of(command, 0) == 0 && ronde_clock_ns() - start_ns < HANGS_NS)
+            rest(1000000);
+        CU_ASSERT_NOT_EQUAL(child_of(command, 0), 0);
+        (void)kill(command, signals[s]);
+        CU_ASSERT_TRUE(await_end(command, HANGS_NS, &took_ns));
+        CU_ASSERT_TRUE(await_orphans());
+        end_orphans();
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"nothing_of_a_killed_job_of_one_machine_is_left",
          nothing_of_a_killed_job_of_one_machine_is_left},
+        {"nothing_of_a_killed_replay_is_left", nothing_of_a_killed_replay_is_left},
         {"nothing_of_a_killed_job_of_ucx_is_left", nothing_of_a_killed_job_of_ucx_is_left},
     };
     take_folders();
