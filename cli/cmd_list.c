@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/draw/gnuplot.h"
+#include "cli/draw/screen.h"
 #include "commands.h"
 #include "common.h"
 #include "report.h"
@@ -36,10 +37,12 @@ static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry
                                      struct ronde_error *error)
 {
     if (ronde_sink_is_table(sink)) {
-        fprintf(sink->file, "  %-24s ", entry->name);
+        int at = fprintf(sink->file, "  %-24s ", entry->name);
         if (entry->v_form)
-            fprintf(sink->file, "%-13s ", entry->v_form);
-        fprintf(sink->file, "%s%s\n", entry->is_available ? "" : "MISSING: ", entry->text);
+            at += fprintf(sink->file, "%-13s ", entry->v_form);
+        if (!entry->is_available)
+            at += fprintf(sink->file, "MISSING: ");
+        ronde_screen_hang(sink->file, sink->width, at > 0 ? (uint32_t)at : 0, entry->text);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {

@@ -25,7 +25,7 @@
 
 static const struct ronde_command commands[] = {
     {"list", "", "what is here: collectives, algorithms, topologies, backends, components",
-     "  ronde list\n  ronde list --json\n", PRINT, 0, false, ronde_cmd_list},
+     "  ronde list\n  ronde list --json\n", " wide" PRINT, 0, false, ronde_cmd_list},
     {"compile", "FILE|COLLECTIVE", "print or store a schedule",
      "  ronde compile all_reduce -a ring -N 8\n"
      "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n"

@@ -63,6 +63,24 @@ void ronde_screen_wrap(const struct ronde_screen *screen, uint32_t indent, const
     fputc('\n', screen->file);
 }
 
+void ronde_screen_hang(FILE *file, uint32_t columns, uint32_t at, const char *text)
+{
+    /* Less than this in a line would be a column of words. */
+    const size_t least = 20;
+    const size_t room = columns >= at + least ? columns - at : columns > 0 ? least : SIZE_MAX;
+    size_t used = 0;
+    while (*text) {
+        const size_t blanks = strspn(text, " "), bytes = strcspn(text + blanks, " ");
+        const bool is_broken = used > 0 && used + blanks + bytes > room;
+        if (is_broken)
+            fprintf(file, "\n%*s", (int)at, "");
+        used = is_broken ? bytes : used + blanks + bytes;
+        fprintf(file, "%*s%.*s", is_broken ? 0 : (int)blanks, "", (int)bytes, text + blanks);
+        text += blanks + bytes;
+    }
+    fputc('\n', file);
+}
+
 void ronde_screen_bold(const struct ronde_screen *screen, bool is_bold)
 {
     if (screen->has_colour)

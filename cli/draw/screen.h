@@ -35,6 +35,12 @@ uint32_t ronde_screen_columns(uint32_t terminal, const char *variable);
 /** Prints a text, broken at blanks, every line behind `indent` blanks, and ends the last line. */
 void ronde_screen_wrap(const struct ronde_screen *screen, uint32_t indent, const char *text);
 
+/**
+ * Prints a text that begins `at` characters from the left, broken at blanks before `columns` (0: nowhere), its further
+ * lines below its beginning, and ends the last line.
+ */
+void ronde_screen_hang(FILE *file, uint32_t columns, uint32_t at, const char *text);
+
 /** Switches to bold, or back; nothing where there are no colours. */
 void ronde_screen_bold(const struct ronde_screen *screen, bool is_bold);
 

@@ -251,8 +251,8 @@ static size_t longest_row(const char *text)
     size_t longest = 0;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
         const size_t length = strcspn(line, "\r\n");
-        if (line[0] != '#' || strncmp(line + length - 6, "#wrong", 6) == 0 ||
-            strncmp(line + length - 6, "(used)", 6) == 0)
+        const char *end = line + (length > 6 ? length - 6 : 0);
+        if (line[0] != '#' || strncmp(end, "#wrong", 6) == 0 || strncmp(end, "(used)", 6) == 0)
             longest = length > longest ? length : longest;
         if (!line[strcspn(line, "\n")])
             break;
@@ -279,6 +279,12 @@ static void tables_fit_a_terminal(void)
     /* There is room, and what is no terminal is for programs. */
     said = on_terminal(run, 200);
     CU_ASSERT(longest_row(said) > 150);
+    free(said);
+    said = on_terminal("list", 100);
+    CU_ASSERT(longest_row(said) <= 100);
+    free(said);
+    said = on_terminal("list --wide", 100);
+    CU_ASSERT(longest_row(said) > 100);
     free(said);
     expect("COLUMNS=80 $RONDE run all_reduce -a ring -N 2" POINT, 0, "in-place\n");
     if (!has_all_components())
