@@ -12,6 +12,7 @@
 static const struct argp_option *option_of(const struct argp_option *own, const char *word)
 {
     const struct argp_option *found = NULL;
+    uint32_t matches = 0;
     if (word[1] != '-') {
         for (; own->name; own++)
             if (own->key == word[1])
@@ -24,9 +25,10 @@ static const struct argp_option *option_of(const struct argp_option *own, const 
             continue;
         if (own->name[length] == '\0')
             return own;
-        found = found ? NULL : own;
+        found = own;
+        matches++;
     }
-    return found;
+    return matches == 1 ? found : NULL;
 }
 
 /* Letters by which other benchmarks and launchers are told how many ranks there are: -g GPUs, -t threads, -np, -p. */
