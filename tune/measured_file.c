@@ -340,5 +340,6 @@ enum ronde_status ronde_measured_write(const struct ronde_measured *table, const
         return RONDE_OK;
     const int why = errno;
     (void)unlink(draft);
-    return ronde_fail(error, RONDE_DEVICE, "%s: %s", path, strerror(why));
+    return ronde_fail(error, is_written && is_closed ? RONDE_IO : RONDE_DEVICE, "%s: %s", path,
+                      strerror(why));
 }
