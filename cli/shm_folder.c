@@ -37,19 +37,28 @@ static void close_others(int kept)
             (void)close(fd);
 }
 
-/* Never returns. Signals are for those that work: the terminal's, and those sent to all processes of a job. */
+/* Never returns. */
 static void be_keeper(const char *path, int end)
 {
     char nothing;
-    sigset_t all;
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     close_others(end);
     while (read(end, &nothing, 1) < 0 && errno == EINTR)
         continue;
     remove_folder(path);
     _exit(RONDE_EXIT_OK);
+}
+
+/* Signals are for those that work, the terminal's and those sent to all processes of a job: the keeper is born without. */
+static pid_t fork_deaf(void)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid != 0)
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
 }
 
 void ronde_shm_folder_open(struct ronde_shm_folder *folder)
@@ -60,7 +69,7 @@ void ronde_shm_folder_open(struct ronde_shm_folder *folder)
     if (getenv(VARIABLE) || pipe2(ends, O_CLOEXEC) != 0)
         return;
     const bool is_made = mkdtemp(path) != NULL;
-    const pid_t keeper = is_made ? fork() : -1;
+    const pid_t keeper = is_made ? fork_deaf() : -1;
     if (keeper == 0) {
         (void)close(ends[1]);
         be_keeper(path, ends[0]);
@@ -81,6 +90,7 @@ void ronde_shm_folder_close(struct ronde_shm_folder *folder)
     if (folder->keeper == 0)
         return;
     (void)close(folder->alive);
+    (void)kill(folder->keeper, SIGCONT);
     while (waitpid(folder->keeper, NULL, 0) < 0 && errno == EINTR)
         continue;
     /* Nothing is left to do, unless somebody has killed the keeper. */

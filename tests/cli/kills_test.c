@@ -129,21 +129,40 @@ static pid_t start_run(const char *backend)
     return start(words);
 }
 
-/* A child of a process, the n-th but for those in a session of their own (UCX's folder's keeper); 0 where it has none. */
+/*
+ * Whether a child of a command is at work: while one is made it has signals blocked, and is not yet sure to end with its
+ * parent; who removes UCX's files has them blocked for ever.
+ */
+static bool is_at_work(pid_t child)
+{
+    char path[64];
+    char line[256];
+    unsigned long long blocked = ~0ull;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)child);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    return (blocked & (1ull << (SIGCHLD - 1))) == 0;
+}
+
+/* A child of a process, the n-th of those at work; 0 where it has none. */
 static pid_t child_of(pid_t parent, unsigned n)
 {
     char path[64];
     char text[256] = "";
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
     FILE *file = fopen(path, "r");
-    pid_t children[RANKS] = {0};
+    pid_t children[RANKS + 1] = {0};
     unsigned count = 0;
     if (file && fgets(text, sizeof text, file))
         for (char *at = text, *end; count < RANKS; at = end) {
             children[count] = (pid_t)strtol(at, &end, 10);
             if (end == at)
                 break;
-            count += getsid(children[count]) != children[count];
+            count += is_at_work(children[count]);
         }
     if (file)
         (void)fclose(file);
