@@ -101,6 +101,12 @@ enum ronde_status ronde_sim_symmetric(const struct ronde_sim_job *job,
             ronde_sim_check_hosts(job->platform, schedule->ranks, symmetric.ways.options, error);
     if (status != RONDE_OK)
         return status;
+    /* Its own record: what it cannot do is no failure. */
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    status = ronde_sim_alike(job, symmetric.ways.options, mem, out_result, &refusal);
+    if (status != RONDE_UNSUPPORTED)
+        return status == RONDE_OK ? status : ronde_fail(error, status, "%s", refusal.message);
+    memset(out_result, 0, sizeof *out_result);
     status = replay(&symmetric, out_result);
     ronde_sim_ways_free(&symmetric.ways);
     return status;

@@ -46,6 +46,16 @@ static inline const uint32_t *ronde_sim_ways_at(const struct ronde_sim_ways *way
  */
 bool ronde_sim_ways_exempt(const struct ronde_sim_ways *ways, struct ronde_certificate *certificate);
 
+/**
+ * A replay on hosts that nothing tells apart, where all positions' times are one: no route but one is looked up and no
+ * vector kept, so that ranks that all send to all others cost no more than one of them. Errors: UNSUPPORTED where hosts,
+ * chunks or releases differ or a backbone may be full, and the general replay is to be taken; else as that.
+ */
+enum ronde_status ronde_sim_alike(const struct ronde_sim_job *job,
+                                  const struct ronde_sim_options *options,
+                                  const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                                  struct ronde_error *error);
+
 /** One flow of the quotient's that crosses a link that must be watched. */
 struct ronde_sim_watch {
     uint32_t position; /**< folded */

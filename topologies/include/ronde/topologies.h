@@ -192,6 +192,26 @@ ronde_platform_network(const struct ronde_platform *platform, uint32_t ranks,
                        uint64_t footprint_bytes, struct ronde_network *out_network,
                        bool *out_is_uniform, struct ronde_error *error);
 
+/** What ronde_platform_alike finds. */
+struct ronde_alike {
+    bool is_alike; /**< exchanging two ranks' hosts changes nothing but the names of links */
+    const uint32_t *up; /**< links from the host of rank 0 to the centre; valid as long as the platform */
+    uint32_t up_count;    /**< of those */
+    const uint32_t *down; /**< links from the centre to it; one that is among `up` is crossed once */
+    uint32_t down_count;  /**< of those */
+    uint32_t backbone;    /**< the one link that all share, or UINT32_MAX; it may be among both */
+};
+
+/**
+ * Whether ranks sit on hosts that nothing tells apart: different ones of one star (cluster), whose links no other has and
+ * which have equal numbers. Time and memory: in hosts and links. host_of NULL = rank r on host r; every host must exist.
+ * Errors: NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_alike(const struct ronde_platform *platform, const uint32_t *host_of, uint32_t ranks,
+                     const struct ronde_mem *mem, struct ronde_alike *out_alike,
+                     struct ronde_error *error);
+
 /**
  * The costs for a load: the file's constants, with curves looked up at the working set of a core, which is the
  * footprint of a rank (bytes of its input and output) times the ranks a core serves.
