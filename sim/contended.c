@@ -112,11 +112,11 @@ enum ronde_status ronde_sim_run_contended(struct ronde_sim_replay *run)
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
         return queue_up(run, refusal.message);
-    return ronde_fail(
-        run->error, RONDE_UNSUPPORTED,
-        "%s on %u ranks shares links and has %" PRIu64
-        " steps, more than the %u a graph is made of; extrapolate: %s; larger pieces or "
-        "fewer ranks make fewer steps",
-        run->job->schedule->algorithm, run->job->schedule->ranks, ronde_sim_job_steps(run->job),
-        RONDE_SIM_MOST_GRAPH_OPS, refusal.message);
+    return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                      "%s on %u ranks shares links in %" PRIu64
+                      " steps; a graph is made of up to %u unasked (of %u by --engine maxmin or "
+                      "flat_fifo); extrapolate: %s",
+                      run->job->schedule->algorithm, run->job->schedule->ranks,
+                      ronde_sim_job_steps(run->job), run->most_ops, RONDE_SIM_MOST_GRAPH_OPS,
+                      refusal.message);
 }

@@ -25,14 +25,12 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
 enum ronde_status ronde_sim_run_graph(struct ronde_sim_replay *run, struct ronde_error *error)
 {
     const struct ronde_sim_job *job = run->job;
-    if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT &&
-        ronde_sim_job_steps(job) > RONDE_SIM_MOST_GRAPH_OPS)
+    if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT && ronde_sim_job_steps(job) > run->most_ops)
         return ronde_fail(
             error, RONDE_UNSUPPORTED,
             "%s on %u ranks has %" PRIu64
             " steps, and a graph is made of up to %u: use larger pieces or --engine extrapolate",
-            job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job),
-            RONDE_SIM_MOST_GRAPH_OPS);
+            job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job), run->most_ops);
     return ronde_dag_create(job->schedule, job->load, job->params, run->mem, &run->dag, error);
 }
 
@@ -115,6 +113,7 @@ static enum ronde_status run_auto(struct ronde_sim_replay *run)
         ronde_sim_has_flags(run->job->platform, run->options))
         return run_simgrid(run);
     run->error = &refusal;
+    run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
     const enum ronde_status status = run_flat(run);
     run->error = error;
     if (status == RONDE_OK && run->result->is_contention_free)
@@ -197,7 +196,8 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
                                    .options = options ? options : &ronde_sim_defaults,
                                    .mem = mem,
                                    .result = out_result,
-                                   .error = error};
+                                   .error = error,
+                                   .most_ops = RONDE_SIM_MOST_GRAPH_OPS};
     memset(out_result, 0, sizeof *out_result);
     const struct engine *found = choose_engine(job->platform, engine, run.options, error);
     if (!found)

@@ -169,6 +169,38 @@ static void scenarios_beyond_a_graph_run_without_one(void)
     expect_refusal(arguments, 2, "use larger pieces");
 }
 
+/* Ranks that are all alike cost no more than one of them: ports of 50 GB/s, 1 us away. */
+static void crossbars_of_any_size_are_replayed_as_one_host(void)
+{
+    int code = -1;
+    if (!has_everything())
+        return;
+    free(run("topo generate crossbar --nodes 131072 -o " LARGE, false, &code));
+    CU_ASSERT_EQUAL(code, 0);
+    expect_number("sim all_to_all -a pairwise -N 16384 -b 1G -e 1G --topo " LARGE, "time_ns",
+                  16383 * (1000 + 65536 / 50.0));
+    expect_number("sim all_reduce -a ring -N 131072 -b 1G -e 1G --topo " LARGE, "time_ns",
+                  2 * 131071 * (1000 + 8192 / 50.0));
+}
+
+/* What shares links and is too large for any engine is refused at once, and not sent from one engine to the other. */
+static void what_no_engine_can_do_is_refused_once(void)
+{
+    static const char rails[] = RONDE_SCRATCH_DIR "/rail-large.xml";
+    char arguments[512];
+    int code = -1;
+    if (!has_everything())
+        return;
+    snprintf(arguments, sizeof arguments, "topo generate rail --nodes 2048 -o %s", rails);
+    free(run(arguments, false, &code));
+    snprintf(arguments, sizeof arguments,
+             "sim all_to_all -a pairwise -N 16384 -b 1G -e 1G --topo %s", rails);
+    expect_refusal(arguments, 2, "a graph is made of up to 16777216 unasked");
+    char *text = run(arguments, true, &code);
+    CU_ASSERT_PTR_NULL(strstr(text, "--engine extrapolate"));
+    free(text);
+}
+
 static void two_collectives_share_their_links(void)
 {
     if (!has_everything())
@@ -410,6 +442,9 @@ int main(void)
         {"a_degraded_link_slows_the_ring", a_degraded_link_slows_the_ring},
         {"a_late_rank_delays_by_its_delay", a_late_rank_delays_by_its_delay},
         {"scenarios_beyond_a_graph_run_without_one", scenarios_beyond_a_graph_run_without_one},
+        {"crossbars_of_any_size_are_replayed_as_one_host",
+         crossbars_of_any_size_are_replayed_as_one_host},
+        {"what_no_engine_can_do_is_refused_once", what_no_engine_can_do_is_refused_once},
         {"two_collectives_share_their_links", two_collectives_share_their_links},
         {"given_schedules_are_companions_too", given_schedules_are_companions_too},
         {"background_flows_last_as_long_as_the_run", background_flows_last_as_long_as_the_run},
