@@ -81,6 +81,11 @@ static void run_module(const char *module, const char *needed)
     free(said);
 }
 
+static void package_as_it_is_installed(void)
+{
+    run_module("test_package", "ronde");
+}
+
 static void communicators_and_arrays(void)
 {
     run_module("test_communicator", "numpy");
@@ -104,6 +109,7 @@ static void scripts_that_know_nothing_of_ronde(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"package_as_it_is_installed", package_as_it_is_installed},
         {"communicators_and_arrays", communicators_and_arrays},
         {"machines_schedules_and_predictions", machines_schedules_and_predictions},
         {"backend_of_torch", backend_of_torch},

@@ -16,6 +16,10 @@ SEEDS = HERE.parents[2] / "shared" / "torch" / "seeds-scripts"
 QUIET = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", "TORCH_CPP_LOG_LEVEL": "FATAL"}
 
 
+# What scripts/spawned.py prints on two ranks; with gloo the last line is "is ProcessGroup".
+PRINTED = ["sum 3.0 gathered [0.0, 1.0] gloo", "is RondeGroup"]
+
+
 def a_port() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -38,15 +42,12 @@ def spawned(ending: str, *before: object, **environment: str) -> list[str]:
 
 class ScriptsTest(unittest.TestCase):
     def test_a_script_that_says_gloo_runs_on_ronde_in_spawned_processes(self) -> None:
-        expected = "sum 3.0 gathered [0.0, 1.0] gloo"
-        self.assertEqual(spawned("destroys"), [expected, "is ProcessGroup"])
-        self.assertEqual(spawned("destroys", "-m", "ronde.torch", "--as", "gloo"), [expected, "is RondeGroup"])
-        self.assertEqual(spawned("destroys", RONDE_TORCH_AS="gloo,nccl"), [expected, "is RondeGroup"])
+        self.assertEqual(spawned("destroys", "-m", "ronde.torch", "--as", "gloo"), PRINTED)
 
     def test_a_script_that_never_destroys_its_group_ends(self) -> None:
-        # Exiting with an operation's thread alive went wrong in one exit of many: RONDE_TEST_EXITS asks for more.
-        for _ in range(int(os.environ.get("RONDE_TEST_EXITS", "3"))):
-            self.assertEqual(spawned("leaves", "-m", "ronde.torch", "--as", "gloo")[1], "is RondeGroup")
+        # An exit beside a running thread goes wrong once in many times, if it does: RONDE_TEST_EXITS asks for more.
+        for _ in range(int(os.environ.get("RONDE_TEST_EXITS", "1"))):
+            self.assertEqual(spawned("leaves", RONDE_TORCH_AS="gloo,nccl"), PRINTED)
 
     def test_torchrun_starts_ranks_by_the_name_ronde(self) -> None:
         run = ("-m", "torch.distributed.run", "--nproc-per-node", 4, "--master-port", a_port())

@@ -1,0 +1,55 @@
+"""The package as it is installed."""
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from importlib import metadata
+
+import ronde
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = pathlib.Path(ronde.__file__).parent
+
+
+class PackageTest(unittest.TestCase):
+    def test_version_is_that_of_the_build(self) -> None:
+        version = re.search(r"project\(ronde VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))
+        self.assertEqual({ronde.__version__, metadata.version("ronde")}, {version[1]})
+
+    def test_command_and_shipped_files_come_with_it(self) -> None:
+        command = pathlib.Path(sys.executable).parent / "ronde"
+        said = subprocess.run([str(command), "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertTrue(said.startswith(f"ronde {ronde.__version__} "), said)
+        self.assertTrue((PACKAGE / "py.typed").exists())
+        self.assertTrue((PACKAGE / "share/ronde/topologies/dgx-h100.xml").exists())
+        self.assertEqual(ronde.Topology.read("dgx-h100").hosts, 8)
+
+    def test_torch_finds_the_backend_by_name(self) -> None:
+        entries = {(entry.group, entry.value) for entry in metadata.distribution("ronde").entry_points}
+        self.assertIn(("torch.distributed.backends", "ronde.torch:register"), entries)
+        self.assertIn(("torch.backends", "ronde._torch_hook:autoload"), entries)
+
+    def test_the_hook_that_torch_calls_never_raises(self) -> None:
+        code = "import sys; sys.modules['torch'] = None\nfrom ronde._torch_hook import autoload\nautoload()"
+        said = subprocess.run([sys.executable, "-c", code], env={"RONDE_TORCH_AS": "gloo"}, capture_output=True, text=True, check=True)
+        self.assertIn("RONDE_TORCH_AS is not obeyed", said.stderr)
+
+    @unittest.skipIf(shutil.which("nm") is None, "no nm here (apt: binutils)")
+    def test_the_library_exports_its_own_names_alone(self) -> None:
+        said = subprocess.run(["nm", "-D", "--defined-only", str(PACKAGE / "lib/libronde.so")], capture_output=True, text=True, check=True)
+        names = [line.split()[-1] for line in said.stdout.splitlines()]
+        self.assertIn("ronde_all_reduce", names)
+        self.assertEqual([name for name in names if not name.startswith("ronde_")], [])
+
+    def test_importing_it_imports_neither_numpy_nor_torch(self) -> None:
+        code = "import sys, ronde; print(sorted({'numpy', 'torch'} & set(sys.modules)))"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(said.stdout.strip(), "[]")
+
+
+if __name__ == "__main__":
+    unittest.main()
