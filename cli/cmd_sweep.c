@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/draw/gnuplot.h"
+#include "cli/draw/screen.h"
 #include "cli/draw/sweep_plot.h"
 #include "commands.h"
 #include "common.h"
@@ -222,26 +223,63 @@ static uint32_t job_count(const struct ronde_options *options)
     return cores > 0 ? (uint32_t)cores : 1;
 }
 
-/* Ranks down, sizes across would be too wide: sizes down, a column per number of ranks. */
-static void print_winners(const struct session *session, FILE *file)
+/* Characters of the column of sizes, and of what stands in a column besides the name: two blanks before, the gain behind. */
+#define SIZE_COLUMN 12
+#define GAIN_WIDTH 8
+
+/* The longest name of a winner, and no less than most have. */
+static int name_width(const struct session *session)
+{
+    size_t longest = 14;
+    double gain = 0.0;
+    for (uint32_t s = 0; s < session->sweep.options.size_count; s++)
+        for (uint32_t r = 0; r < session->options->rank_counts; r++) {
+            const uint32_t winner = ronde_sweep_winner(&session->sweep, r, s, &gain);
+            const size_t length =
+                winner == RONDE_NONE ? 0 : strlen(session->options->algorithms[winner]);
+            longest = length > longest ? length : longest;
+        }
+    return (int)longest;
+}
+
+/* The columns of some numbers of ranks. */
+static void print_columns(const struct session *session, FILE *file, int width, uint32_t first,
+                          uint32_t last)
 {
     const struct ronde_options *options = session->options;
     double gain = 0.0;
-    fprintf(file, "# fastest of the replayed (times slower: the next one)\n#%11s", "size");
-    for (uint32_t r = 0; r < options->rank_counts; r++)
-        fprintf(file, "  %14u ranks", options->ranks[r]);
+    fprintf(file, "#%*s", SIZE_COLUMN - 1, "size");
+    for (uint32_t r = first; r < last; r++)
+        fprintf(file, "  %*u ranks", width, options->ranks[r]);
     fputc('\n', file);
     for (uint32_t s = 0; s < session->sweep.options.size_count; s++) {
-        fprintf(file, "%12s", ronde_cell_size(session->sweep.options.sizes[s]).text);
-        for (uint32_t r = 0; r < options->rank_counts; r++) {
+        fprintf(file, "%*s", SIZE_COLUMN, ronde_cell_size(session->sweep.options.sizes[s]).text);
+        for (uint32_t r = first; r < last; r++) {
             const uint32_t winner = ronde_sweep_winner(&session->sweep, r, s, &gain);
             if (winner == RONDE_NONE)
-                fprintf(file, "  %20s", "-");
+                fprintf(file, "  %*s", width + GAIN_WIDTH - 2, "-");
             else
-                fprintf(file, "  %14s %5.2f", options->algorithms[winner], gain);
+                fprintf(file, "  %*s %5.2f", width, options->algorithms[winner], gain);
         }
         fputc('\n', file);
     }
+}
+
+/*
+ * Ranks down, sizes across would be too wide: sizes down, a column per number of ranks; on a terminal as many of them side
+ * by side as fit.
+ */
+static void print_winners(const struct session *session, FILE *file)
+{
+    const uint32_t counts = session->options->rank_counts;
+    const uint32_t room = session->options->wide ? 0 : ronde_screen_terminal(file);
+    const int width = name_width(session);
+    const uint32_t fitting =
+        room > SIZE_COLUMN ? (room - SIZE_COLUMN) / (uint32_t)(width + GAIN_WIDTH) : 0;
+    const uint32_t block = room == 0 ? counts : fitting > 0 ? fitting : 1;
+    fputs("# fastest of the replayed (times slower: the next one)\n", file);
+    for (uint32_t first = 0; first < counts; first += block)
+        print_columns(session, file, width, first, first + block < counts ? first + block : counts);
 }
 
 /* Pictures last; the table goes where the results do not. */

@@ -60,8 +60,8 @@ static const struct ronde_command commands[] = {
      "--resume\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --shard 0/4 > "
      "part0.jsonl\n",
-     WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output ", 1, false,
-     ronde_cmd_sweep},
+     WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output wide ", 1,
+     false, ronde_cmd_sweep},
     {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",

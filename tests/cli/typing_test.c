@@ -293,6 +293,13 @@ static void tables_fit_a_terminal(void)
     CU_ASSERT(longest_row(said) <= 100);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "#   labels         symmetric"));
     free(said);
+    free(shell("rm -f " RONDE_SCRATCH_DIR "/typing.jsonl", 0));
+    said = on_terminal("sweep all_reduce -N 2:64:x2 --bytes 1K:1M:x32 --topo crossbar-64 "
+                       "--output " RONDE_SCRATCH_DIR "/typing.jsonl 2>/dev/null",
+                       100);
+    CU_ASSERT(longest_row(said) <= 100);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "64 ranks\r\n"));
+    free(said);
     said = on_terminal("plan all_reduce -N 64 -b 1M -e 1M --topo dgx-h100-pod", 100);
     CU_ASSERT(longest_row(said) <= 100);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "runner-up"));
