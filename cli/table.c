@@ -67,7 +67,8 @@ struct ronde_cell ronde_cell_us(double ns)
 {
     struct ronde_cell cell;
     const double us = ns / 1000.0;
-    const int decimals = us < 1000.0 ? 2 : us < 100000.0 ? 1 : 0;
+    /* 99999.95 would be rounded to eight characters. */
+    const int decimals = us < 1000.0 ? 2 : us < 99999.95 ? 1 : 0;
     snprintf(cell.text, sizeof cell.text, "%.*f", decimals, us);
     return cell;
 }

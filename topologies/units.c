@@ -24,7 +24,7 @@ bool ronde_parse_integer(const char **cursor, uint64_t limit, uint64_t *out_valu
     uint64_t value = 0;
     while (*text >= '0' && *text <= '9') {
         const uint64_t digit = (uint64_t)(*text - '0');
-        if (value > (limit - digit) / 10)
+        if (digit > limit || value > (limit - digit) / 10)
             return false;
         value = value * 10 + digit;
         text++;

@@ -42,10 +42,12 @@ enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct
 enum ronde_status ronde_number_parse(const char *what, const char *text, uint64_t low,
                                      uint64_t high, uint64_t *out, struct ronde_error *error)
 {
+    /* strtoll also reads blanks and plus signs in front. */
+    const bool starts_well = (text[0] >= '0' && text[0] <= '9') || text[0] == '-';
     char *end = NULL;
     errno = 0;
     const long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0')
+    if (!starts_well || end == text || *end != '\0')
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a whole number", what, text);
     if (errno == ERANGE || number < 0 || (uint64_t)number < low || (uint64_t)number > high)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s %s is outside %llu .. %llu", what, text,
