@@ -63,7 +63,7 @@ ronde_comparison_open(const struct ronde_compare_options *options,
 /** Frees the grid; a zeroed comparison is allowed. */
 RONDE_API void ronde_comparison_close(struct ronde_comparison *comparison);
 
-/** Fills the grid in and     each point as it is done. Errors: those of the parts, and of on_point. */
+/** Fills the grid in, and passes on each point as it is done. Errors: those of the parts, and of on_point. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_comparison_run(struct ronde_comparison *comparison, const struct ronde_point_sink *sink,
                      struct ronde_error *error);
