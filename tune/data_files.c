@@ -100,7 +100,7 @@ void ronde_find_topology(const char *text, char *out_path, size_t bytes)
     if (readable(out_path, bytes, (const char *[]){text, "", "", ""}))
         return;
     /* A shipped name has no slash; anything else was meant as a path and is reported as such. */
-    if (!strchr(text, '/') && ronde_topologies_folder(folder, sizeof folder) &&
+    if (text[0] && !strchr(text, '/') && ronde_topologies_folder(folder, sizeof folder) &&
         (readable(out_path, bytes, (const char *[]){folder, "/", text, ""}) ||
          readable(out_path, bytes, (const char *[]){folder, "/", text, ".xml"})))
         return;
