@@ -15,7 +15,7 @@
 #define PATIENCE_S 20.0
 
 /* The same for all windows of an extrapolation: trees are refused only after many of them. */
-#define WINDOWS_PATIENCE_S 3.0
+#define WINDOWS_PATIENCE_S 2.0
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
@@ -112,11 +112,11 @@ enum ronde_status ronde_sim_run_contended(struct ronde_sim_replay *run)
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
         return queue_up(run, refusal.message);
-    return ronde_fail(run->error, RONDE_UNSUPPORTED,
-                      "%s on %u ranks shares links in %" PRIu64
-                      " steps; a graph is made of up to %u unasked (of %u by --engine maxmin or "
-                      "flat_fifo); extrapolate: %s",
-                      run->job->schedule->algorithm, run->job->schedule->ranks,
-                      ronde_sim_job_steps(run->job), run->most_ops, RONDE_SIM_MOST_GRAPH_OPS,
-                      refusal.message);
+    return ronde_fail(
+        run->error, RONDE_UNSUPPORTED,
+        "%s on %u ranks has %" PRIu64
+        " steps and no quotient whose links nobody shares; a graph is made of up to %u "
+        "unasked (of %u by --engine maxmin or flat_fifo); extrapolate: %s",
+        run->job->schedule->algorithm, run->job->schedule->ranks, ronde_sim_job_steps(run->job),
+        run->most_ops, RONDE_SIM_MOST_GRAPH_OPS, refusal.message);
 }

@@ -113,8 +113,8 @@ static enum ronde_status run_auto(struct ronde_sim_replay *run)
         ronde_sim_has_flags(run->job->platform, run->options))
         return run_simgrid(run);
     run->error = &refusal;
-    run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
     const enum ronde_status status = run_flat(run);
+    run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
     run->error = error;
     if (status == RONDE_OK && run->result->is_contention_free)
         return RONDE_OK;
