@@ -51,7 +51,7 @@ static struct ronde_load probe_load(const struct ronde_sim_job *job)
 }
 
 /* How far queues are from fair sharing on the probe, relative; INFINITY where even that is too long to find out. */
-static double probe(const struct ronde_sim_replay *run)
+static double probe(const struct ronde_sim_job_state *run)
 {
     const struct ronde_load load = probe_load(run->job);
     struct ronde_error refusal = {RONDE_OK, 0, ""};
@@ -72,7 +72,7 @@ static double probe(const struct ronde_sim_replay *run)
 }
 
 /* Queues, where they are near enough. `why` is what the others said. */
-static enum ronde_status queue_up(struct ronde_sim_replay *run, const char *why)
+static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why)
 {
     const double off = probe(run);
     if (off <= MOST_OFF)
@@ -92,11 +92,11 @@ static enum ronde_status queue_up(struct ronde_sim_replay *run, const char *why)
         within(run->options, PROBE_PATIENCE_S), why);
 }
 
-enum ronde_status ronde_sim_run_contended(struct ronde_sim_replay *run)
+enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
 {
     struct ronde_sim_options hurried = *run->options;
     struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};
-    enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_run_graph(run, &too_large);
+    enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, &too_large);
     if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
         return ronde_fail(run->error, status, "%s", too_large.message);
     hurried.time_limit_s = within(run->options, PATIENCE_S);

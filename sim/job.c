@@ -22,7 +22,7 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
 }
 
 /* The graph, unless it is too large. A data type that does not exist has no bytes to count: the graph refuses it. */
-enum ronde_status ronde_sim_run_graph(struct ronde_sim_replay *run, struct ronde_error *error)
+enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error)
 {
     const struct ronde_sim_job *job = run->job;
     if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT && ronde_sim_job_steps(job) > run->most_ops)
@@ -34,39 +34,39 @@ enum ronde_status ronde_sim_run_graph(struct ronde_sim_replay *run, struct ronde
     return ronde_dag_create(job->schedule, job->load, job->params, run->mem, &run->dag, error);
 }
 
-static enum ronde_status run_simgrid(struct ronde_sim_replay *run)
+static enum ronde_status run_simgrid(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = ronde_sim_run_graph(run, run->error);
+    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
     return status == RONDE_OK ? ronde_sim_simgrid(run->job->platform, run->dag, run->options,
                                                   run->result, run->error)
                               : status;
 }
 
-static enum ronde_status run_fifo(struct ronde_sim_replay *run)
+static enum ronde_status run_fifo(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = ronde_sim_run_graph(run, run->error);
+    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
     return status == RONDE_OK ? ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem,
                                                run->result, run->error)
                               : status;
 }
 
-static enum ronde_status run_maxmin(struct ronde_sim_replay *run)
+static enum ronde_status run_maxmin(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = ronde_sim_run_graph(run, run->error);
+    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
     return status == RONDE_OK ? ronde_sim_maxmin(run->job->platform, run->dag, run->options,
                                                  run->mem, run->result, run->error)
                               : status;
 }
 
 /* The order of lanes is read from the graph: it needs names. */
-static enum ronde_status make_named(struct ronde_sim_replay *run)
+static enum ronde_status make_named(struct ronde_sim_job_state *run)
 {
     const struct ronde_sim_job *job = run->job;
     return ronde_dag_create_named(job->schedule, job->load, job->params, run->mem, &run->dag,
                                   run->error);
 }
 
-static enum ronde_status run_cores(struct ronde_sim_replay *run)
+static enum ronde_status run_cores(struct ronde_sim_job_state *run)
 {
     const enum ronde_status status = make_named(run);
     return status == RONDE_OK
@@ -74,7 +74,7 @@ static enum ronde_status run_cores(struct ronde_sim_replay *run)
                : status;
 }
 
-static enum ronde_status run_ports(struct ronde_sim_replay *run)
+static enum ronde_status run_ports(struct ronde_sim_job_state *run)
 {
     const struct ronde_sim_job *job = run->job;
     const enum ronde_status status = make_named(run);
@@ -83,13 +83,13 @@ static enum ronde_status run_ports(struct ronde_sim_replay *run)
                               : status;
 }
 
-static enum ronde_status run_extrapolate(struct ronde_sim_replay *run)
+static enum ronde_status run_extrapolate(struct ronde_sim_job_state *run)
 {
     return ronde_sim_extrapolate(run->job, run->options, run->mem, run->result, run->error);
 }
 
 /* On the quotient, or on the graph where there is none. What the quotient cannot do is no failure yet. */
-static enum ronde_status run_flat(struct ronde_sim_replay *run)
+static enum ronde_status run_flat(struct ronde_sim_job_state *run)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     enum ronde_status status =
@@ -98,14 +98,14 @@ static enum ronde_status run_flat(struct ronde_sim_replay *run)
         return status;
     if (status != RONDE_UNSUPPORTED)
         return ronde_fail(run->error, status, "%s", refusal.message);
-    status = ronde_sim_run_graph(run, run->error);
+    status = ronde_sim_job_graph(run, run->error);
     return status == RONDE_OK ? ronde_sim_flat(run->job->platform, run->dag, run->options, run->mem,
                                                run->result, run->error)
                               : status;
 }
 
 /* flat if certified; on a machine it does not model, or with flags that change the model, SimGrid is the only one. */
-static enum ronde_status run_auto(struct ronde_sim_replay *run)
+static enum ronde_status run_auto(struct ronde_sim_job_state *run)
 {
     struct ronde_error *const error = run->error;
     struct ronde_error refusal = {RONDE_OK, 0, ""};
@@ -122,14 +122,14 @@ static enum ronde_status run_auto(struct ronde_sim_replay *run)
     if (status == RONDE_UNSUPPORTED && run->dag)
         return ronde_sim_simgrid(run->job->platform, run->dag, run->options, run->result, error);
     if (status == RONDE_OK || status == RONDE_UNSUPPORTED)
-        return ronde_sim_run_contended(run);
+        return ronde_sim_job_contended(run);
     return ronde_fail(error, status, "%s", refusal.message);
 }
 
 /* The engines by name. */
 static const struct engine {
     const char *name;
-    enum ronde_status (*run)(struct ronde_sim_replay *run);
+    enum ronde_status (*run)(struct ronde_sim_job_state *run);
     bool takes_flags; /* SimGrid's */
 } engines[] = {
     {"auto", run_auto, true},       {"flat", run_flat, false},
@@ -192,12 +192,12 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
                                     const struct ronde_mem *mem,
                                     struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    struct ronde_sim_replay run = {.job = job,
-                                   .options = options ? options : &ronde_sim_defaults,
-                                   .mem = mem,
-                                   .result = out_result,
-                                   .error = error,
-                                   .most_ops = RONDE_SIM_MOST_GRAPH_OPS};
+    struct ronde_sim_job_state run = {.job = job,
+                                      .options = options ? options : &ronde_sim_defaults,
+                                      .mem = mem,
+                                      .result = out_result,
+                                      .error = error,
+                                      .most_ops = RONDE_SIM_MOST_GRAPH_OPS};
     memset(out_result, 0, sizeof *out_result);
     const struct engine *found = choose_engine(job->platform, engine, run.options, error);
     if (!found)

@@ -8,7 +8,7 @@
 #include "ronde/sim.h"
 
 /** The state of a run. */
-struct ronde_sim_replay {
+struct ronde_sim_job_state {
     const struct ronde_sim_job *job;         /**< what */
     const struct ronde_sim_options *options; /**< not NULL */
     const struct ronde_mem *mem;             /**< whose memory */
@@ -26,9 +26,9 @@ struct ronde_sim_replay {
 uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
 
 /** The graph of a run. Errors: UNSUPPORTED for one of more operations than the run may have; those of ronde_dag_create. */
-enum ronde_status ronde_sim_run_graph(struct ronde_sim_replay *run, struct ronde_error *error);
+enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error);
 
 /** Replays where flows share links, by the engine that is right and affordable. Errors: UNSUPPORTED where none is. */
-enum ronde_status ronde_sim_run_contended(struct ronde_sim_replay *run);
+enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run);
 
 #endif
