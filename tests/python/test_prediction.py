@@ -1,7 +1,9 @@
 """Machines, schedules and what they are predicted to take: the same numbers as the command's."""
 from __future__ import annotations
 
+import concurrent.futures
 import json
+import multiprocessing
 import pathlib
 import subprocess
 import sys
@@ -91,6 +93,48 @@ class PredictionTest(unittest.TestCase):
         expected = said("plan", "all_reduce", "-N", 16, "--topo", "fat-tree-2to1-64", "-b", "1K", "-e", "1M", "-f", 1024)
         for row, other in zip(rows, [line for line in expected if line["kind"] == "plan"]):
             self.assertEqual(row, {key: other[key] for key in row})
+
+    def test_algorithms_of_ones_own_are_proved(self) -> None:
+        def star(ranks: int) -> object:
+            yield ronde.copy(0, ronde.IN[0], ronde.OUT[0])
+            for child in range(1, ranks):
+                yield ronde.transfer(0, child, ronde.IN[0], ronde.OUT[0])
+
+        def forgets(ranks: int) -> object:
+            yield from list(star(ranks))[1:]
+
+        def swaps(ranks: int) -> object:
+            # In place the input is gone once the output is written: what comes waits in scratch.
+            yield [ronde.transfer(a, 1 - a, ronde.IN[0], ronde.SCRATCH[0]) for a in range(ranks)]
+            for a in range(ranks):
+                yield ronde.copy(a, ronde.IN[0], ronde.OUT[0])
+                yield ronde.reduce(a, ronde.SCRATCH[0], ronde.OUT[0])
+
+        schedule = ronde.build("broadcast", star, ranks=8)
+        self.assertEqual((schedule.algorithm, schedule.proof.messages), ("star", 7))
+        outputs = schedule.run([np.arange(5.0)] + [None] * 7)
+        self.assertTrue(all((output == np.arange(5.0)).all() for output in outputs))
+        with self.assertRaisesRegex(ronde.RondeError, "rank 0"):
+            ronde.build("broadcast", forgets, ranks=8)
+        both = ronde.build("all_reduce", swaps, ranks=2, scratch=1).run([np.ones(3), np.full(3, 2.0)])
+        self.assertEqual([output.tolist() for output in both], [[3.0] * 3] * 2)
+        record = ronde.simulate(schedule, ronde.Topology.read("crossbar-64"), "1M")[0]
+        self.assertEqual((record["algorithm"], record["bytes"]), ("star", 1 << 20))
+
+    def test_sweeps_run_on_executors_and_go_on(self) -> None:
+        topology = ronde.Topology.generate("dgx-h100", nodes=2)
+        grid = {"ranks": [8, 16], "algorithms": ["ring", "double_tree"], "sizes": ["1K", "1M"]}
+        alone = ronde.sweep("all_reduce", topology, **grid)
+        self.assertEqual([(r["ranks"], r["algorithm"], r["bytes"]) for r in alone],
+                         [(n, a, b) for n in (8, 16) for a in ("ring", "double_tree") for b in (1024, 1 << 20)])
+        self.assertIsNone(alone[0]["topology"])
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+            self.assertEqual(ronde.sweep("all_reduce", topology, executor=executor, **grid), alone)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "records.jsonl")
+            file.write_text("".join(json.dumps(record) + "\n" for record in alone[:5]) + '{"kind": "simul')
+            self.assertEqual(ronde.sweep("all_reduce", topology, records=file, **grid), alone)
+            self.assertEqual(len(file.read_text().splitlines()), len(alone))
 
     def test_the_example_prints_what_the_readme_shows(self) -> None:
         done = subprocess.run([sys.executable, str(ROOT / "docs/examples/predict.py")], capture_output=True, text=True,

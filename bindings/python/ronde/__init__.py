@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 from ._native import ffi as _ffi, lib as _lib
+from .algorithm import IN, OUT, SCRATCH, Chunks, build, copy, reduce, transfer
 from .arrays import Communicator
 from .errors import BadArgumentError, RondeError, RondeTimeoutError
 from .operation import Operation
 from .prediction import Records, plan, price, simulate
 from .schedule import Proof, Schedule, algorithms, compile
+from .sweeps import sweep
 from .topology import Topology, kinds
 
 __version__: str = _ffi.string(_lib.ronde_version()).decode()
 
-__all__ = ["BadArgumentError", "Communicator", "Operation", "Proof", "Records", "RondeError", "RondeTimeoutError", "Schedule",
-           "Topology", "__version__", "algorithms", "compile", "kinds", "plan", "price", "simulate"]
+__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Chunks", "Communicator", "Operation", "Proof", "Records", "RondeError",
+           "RondeTimeoutError", "Schedule", "Topology", "__version__", "algorithms", "build", "compile", "copy", "kinds", "plan",
+           "price", "reduce", "simulate", "sweep", "transfer"]

@@ -102,6 +102,7 @@ class _Forecast:
 
     def __init__(self, schedule: Schedule, topology: Topology, dtype: str, op: str, slot: Size, engine: str) -> None:
         self._keep = (schedule, topology)
+        self.topology = topology.path
         self._engine = ffi.new("char[]", engine.encode())
         self.options = ffi.new("struct ronde_tune_options *", {
             "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": self._engine})
@@ -110,6 +111,10 @@ class _Forecast:
         error = errors.record()
         errors.check(lib.ronde_forecast_check(self.forecast, error), error)
         self.collective, self.ranks = schedule._handle.collective, schedule.ranks
+
+    def row(self, record: Any) -> dict[str, Any]:
+        """What the command prints; a machine that was made here has no file."""
+        return {**_record(record[0]), "topology": self.topology}
 
     def at(self, size: int) -> Any:
         self.forecast.load.count = lib.ronde_collective_count(self.collective, self.ranks, size, self.options.dtype)
@@ -126,7 +131,7 @@ def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable
         record = ffi.new("struct ronde_record *")
         result = ffi.new("struct ronde_sim_result *")
         errors.check(lib.ronde_record_replay(forecast.at(size), forecast._engine, record, result, error), error)
-        return {**_record(record[0]), "busiest_link": _text(result.busiest_link),
+        return {**forecast.row(record), "busiest_link": _text(result.busiest_link),
                 "busiest_utilisation": result.busiest_utilisation}
 
     return Records(_interruptible(lambda size=size: replay(size)) for size in _sizes(sizes))
@@ -145,7 +150,7 @@ def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Si
             error = errors.record()
             record = ffi.new("struct ronde_record *")
             errors.check(functions[engine](forecast.at(size), record, error), error)
-            records.append(_record(record[0]))
+            records.append(forecast.row(record))
     return records
 
 

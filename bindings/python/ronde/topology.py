@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import tempfile
+import weakref
 from typing import Any, Callable, Optional, Sequence, Union
 
 from . import errors
@@ -45,6 +47,7 @@ class Topology:
     def __init__(self, handle: Any, xml: Optional[str] = None) -> None:
         self._handle = ffi.gc(handle, lib.ronde_platform_destroy)
         self._xml = xml
+        self._is_made = xml is not None
 
     @classmethod
     def read(cls, path: Union[str, os.PathLike[str]]) -> Topology:
@@ -63,10 +66,17 @@ class Topology:
     @classmethod
     def from_xml(cls, xml: str) -> Topology:
         """The text of a SimGrid platform file."""
-        with tempfile.TemporaryDirectory() as folder:
+        # SimGrid reads the file itself, at every replay: it stays as long as the machine does.
+        folder = tempfile.mkdtemp(prefix="ronde")
+        try:
             path = pathlib.Path(folder, "topology.xml")
             path.write_text(xml, encoding="utf-8")
-            return cls._of(os.fsencode(path), xml)
+            made = cls._of(os.fsencode(path), xml)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+        return made
 
     @classmethod
     def generate(cls, kind: str, *, nodes: int = 0, gpus: int = 0, levels: int = 0, oversubscription: float = 0,
@@ -99,6 +109,11 @@ class Topology:
         return ffi.string(lib.ronde_platform_facts(self._handle).name).decode()
 
     @property
+    def path(self) -> Optional[str]:
+        """The file it was read from; None where it was made here."""
+        return None if self._is_made else os.fsdecode(ffi.string(lib.ronde_platform_path(self._handle)))
+
+    @property
     def hosts(self) -> int:
         return int(lib.ronde_platform_facts(self._handle).hosts)
 
@@ -106,7 +121,7 @@ class Topology:
     def xml(self) -> str:
         """The platform file."""
         if self._xml is None:
-            self._xml = pathlib.Path(os.fsdecode(ffi.string(lib.ronde_platform_path(self._handle)))).read_text(encoding="utf-8")
+            self._xml = pathlib.Path(self.path or "").read_text(encoding="utf-8")
         return self._xml
 
     def __repr__(self) -> str:
