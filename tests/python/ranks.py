@@ -39,6 +39,8 @@ def run(size: int, work: Callable[[int, int, str], Any], dies: Optional[int] = N
         try:
             return [None if rank == dies else _result(rank, pipe) for rank, pipe in enumerate(pipes)]
         finally:
+            if dies is not None:
+                processes[dies].kill()
             for process in processes:
                 process.join(10)
                 if process.exitcode is None:

@@ -168,6 +168,10 @@ def makes_many_groups(rank: int, size: int, place: str) -> int:
         dist.all_reduce(tensor, group=group)
         assert tensor[0] == size
         dist.destroy_process_group(group)
+    half = dist.split_group(split_ranks=[[0], list(range(1, size))])
+    tensor = torch.ones(1)
+    dist.all_reduce(tensor, group=half)
+    assert tensor[0] == (1 if rank == 0 else size - 1)
     some = [dist.new_group([0, r]) for r in range(1, size)]
     works = [dist.all_reduce(torch.ones(100), group=group, async_op=True)
              for group in (some if rank == 0 else [some[rank - 1]])]
@@ -223,6 +227,26 @@ def survives_a_death(rank: int, size: int, place: str) -> str:
         assert time.monotonic() - started < 30
         return str(reason)
     return ""
+
+
+def notices_one_that_stopped(rank: int, size: int, place: str) -> str:
+    joined(rank, size, place, datetime.timedelta(seconds=2))
+    dist.barrier()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    try:
+        for _ in range(100):
+            dist.all_reduce(torch.ones(1000))
+    except RuntimeError as reason:
+        return str(reason)
+    return ""
+
+
+def takes_its_name_by_device(rank: int, size: int, place: str) -> None:
+    dist.init_process_group("cpu:ronde,cuda:ronde", init_method=f"file://{place}", rank=rank, world_size=size, timeout=LIMIT)
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor)
+    assert tensor[0] == size and isinstance(dist.group.WORLD, ronde.torch.RondeGroup)
 
 
 def trained(backend: str) -> object:
@@ -297,6 +321,14 @@ class TorchTest(unittest.TestCase):
         for rank, said in enumerate(run(3, survives_a_death, dies=1)):
             if rank != 1:
                 self.assertIn("rank 1", said)
+
+    def test_a_stopped_rank_is_named_when_the_limit_passes(self) -> None:
+        for rank, said in enumerate(run(3, notices_one_that_stopped, dies=1)):
+            if rank != 1:
+                self.assertIn("rank 1", said)
+
+    def test_names_may_say_the_device(self) -> None:
+        run(2, takes_its_name_by_device)
 
     def test_ddp_gives_the_same_bits_everywhere_and_gloos_numbers(self) -> None:
         ours, gloos = run(2, trained("ronde")), run(2, trained("gloo"))

@@ -5,7 +5,7 @@ the CPU, where torch's C++ looks for one. Either alone lacks something (coalesci
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Optional, Sequence
 
 import torch
 import torch.distributed as dist
@@ -69,7 +69,7 @@ if _CBackend is not None:
 
         # Without these the trampoline of the base class calls itself for ever.
         supports_coalescing = property(_unsupported)
-        supports_splitting = property(_unsupported)
+        supports_splitting = property(lambda _self: True)  # RondeGroup.split_group does it
         supports_shrinking = property(_unsupported)
         supports_reconfigure = property(_unsupported)
         supports_window = property(_unsupported)
@@ -78,6 +78,9 @@ if _CBackend is not None:
         def __init__(self, state: State) -> None:
             super().__init__(state.rank, state.size)
             self._state = state
+
+        def eager_connect_single_device(self, _device: Any) -> None:
+            """Ranks are connected when the group is made."""
 
 
 class RondeGroup(_Names, Collectives, dist.ProcessGroup):
@@ -101,6 +104,23 @@ class RondeGroup(_Names, Collectives, dist.ProcessGroup):
 
     def getGroupName(self) -> str:
         return self._group_name
+
+    def get_group_store(self) -> Any:
+        return self._state.store
+
+    def split_group(self, new_ranks: Sequence[int], timeout: Optional[timedelta] = None, opts: Any = None,
+                    group_name: Optional[str] = None, group_desc: Optional[str] = None,
+                    device_types: Any = None) -> Optional[RondeGroup]:
+        """`dist.split_group`: the group of some of this one's ranks, on those ranks alone."""
+        ranks = sorted(new_ranks)
+        if self._state.rank not in ranks:
+            return None
+        name = group_name or f"{self._group_name}/{'-'.join(map(str, ranks))}"
+        store = dist.PrefixStore(f"{name}/", self._state.store)
+        group = create(store, ranks.index(self._state.rank), len(ranks), timeout or self._state.timeout)
+        group._set_group_name(name)
+        group._set_group_desc(group_desc or "")
+        return group
 
 
 def _communicator(store: Any, rank: int, size: int, timeout: timedelta) -> Communicator:
