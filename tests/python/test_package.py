@@ -35,12 +35,14 @@ class PackageTest(unittest.TestCase):
 
     def test_the_hook_that_torch_calls_never_raises(self) -> None:
         code = "import sys; sys.modules['torch'] = None\nfrom ronde._torch_hook import autoload\nautoload()"
-        said = subprocess.run([sys.executable, "-c", code], env={"RONDE_TORCH_AS": "gloo"}, capture_output=True, text=True, check=True)
+        said = subprocess.run([sys.executable, "-c", code], env={"RONDE_TORCH_AS": "gloo"}, capture_output=True, text=True,
+                              check=True)
         self.assertIn("RONDE_TORCH_AS is not obeyed", said.stderr)
 
     @unittest.skipIf(shutil.which("nm") is None, "no nm here (apt: binutils)")
     def test_the_library_exports_its_own_names_alone(self) -> None:
-        said = subprocess.run(["nm", "-D", "--defined-only", str(PACKAGE / "lib/libronde.so")], capture_output=True, text=True, check=True)
+        said = subprocess.run(["nm", "-D", "--defined-only", str(PACKAGE / "lib/libronde.so")], capture_output=True, text=True,
+                              check=True)
         names = [line.split()[-1] for line in said.stdout.splitlines()]
         self.assertIn("ronde_all_reduce", names)
         self.assertEqual([name for name in names if not name.startswith("ronde_")], [])

@@ -167,12 +167,14 @@ class Communicator(_Base):
         if (in_counts is None) != (out_counts is None):
             raise BadArgumentError("all_to_all: in_counts and out_counts go together", "bad argument")
         if in_counts is not None and out_counts is not None:
-            tables = [_fits(source, in_counts, self.size, "all_to_all: in"), _fits(target, out_counts, self.size, "all_to_all: out")]
+            tables = [_fits(source, in_counts, self.size, "all_to_all: in"),
+                      _fits(target, out_counts, self.size, "all_to_all: out")]
             return self._run("all_to_all", source, target, max_count, wait, timeout, *tables)
         parts = [_part(buffer, self.size, "all_to_all") for buffer in (source, target)]
         return self._run("all_to_all", source, target, _same(parts[0], parts[1], "all_to_all"), wait, timeout)
 
-    def shift(self, in_: Any, out: Any, distance: int = 1, *, wait: bool = True, timeout: Optional[float] = None) -> Optional[Operation]:
+    def shift(self, in_: Any, out: Any, distance: int = 1, *, wait: bool = True,
+              timeout: Optional[float] = None) -> Optional[Operation]:
         """Rank r gets the input of rank r - distance, modulo ranks."""
         source, target = _Buffer(in_, "in", False), _Buffer(out, "out", True)
         count = _same(source.count, target.count, "shift")

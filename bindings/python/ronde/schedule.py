@@ -121,7 +121,8 @@ def _count(schedule: Schedule, blocks: int, arrays: Sequence[Any], what: str) ->
     """Elements of a block, as one side's arrays have it."""
     sizes = {array.size for array in arrays if array is not None}
     if len(sizes) > 1 or any(size % max(blocks, 1) for size in sizes):
-        raise errors.BadArgumentError(f"{what} of {sorted(sizes)} elements: must be {blocks} equal blocks on every rank", "bad argument")
+        raise errors.BadArgumentError(f"{what} of {sorted(sizes)} elements: must be {blocks} equal blocks on every rank",
+                                      "bad argument")
     return sizes.pop() // blocks if sizes and blocks else None
 
 

@@ -13,7 +13,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m ronde.torch", description=__doc__)
     parser.add_argument("--as", dest="names", required=True, metavar="BACKEND",
                         help=f"whose place ronde takes, separated by commas: {', '.join(standin.NAMES)}")
-    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for python -m (torch.distributed.run)")
+    parser.add_argument("-m", dest="module", action="store_true",
+                        help="SCRIPT is a module, as for python -m (torch.distributed.run)")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
