@@ -74,6 +74,10 @@ function(ronde_install_package)
     FILES_MATCHING PATTERN "*.xml" PATTERN include EXCLUDE)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/tune/tables/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/tune"
     FILES_MATCHING PATTERN "*.txt")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tune/nccl/constants/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/nccl"
+    FILES_MATCHING PATTERN "*.txt")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/topologies/published/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/machines"
+    FILES_MATCHING PATTERN "*.txt")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/examples" TYPE DOC)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" TYPE DOC)
 endfunction()

@@ -15,6 +15,8 @@ static const struct {
 } names[RONDE_DATA_KIND_COUNT] = {
     [RONDE_DATA_TOPOLOGIES] = {"topologies", "topologies"},
     [RONDE_DATA_TABLES] = {"tune", "tune/tables"},
+    [RONDE_DATA_NCCL] = {"nccl", "tune/nccl/constants"},
+    [RONDE_DATA_MACHINES] = {"machines", "topologies/published"},
 };
 
 /** Joins up to four parts; takes the result if it can be read. */

@@ -24,7 +24,9 @@ extern "C" {
 enum ronde_data_kind {
     RONDE_DATA_TOPOLOGIES, /**< platform files: share/ronde/topologies; in the sources topologies/ */
     RONDE_DATA_TABLES,     /**< measured tables: share/ronde/tune; in the sources tune/tables/ */
-    RONDE_DATA_KIND_COUNT  /**< how many */
+    RONDE_DATA_NCCL, /**< constants of NCCL's model: share/ronde/nccl; in the sources tune/nccl/constants/ */
+    RONDE_DATA_MACHINES, /**< descriptions of machines: share/ronde/machines; in the sources topologies/published/ */
+    RONDE_DATA_KIND_COUNT /**< how many */
 };
 
 /** Where it may be, in the order in which it is looked for. */

@@ -1,0 +1,80 @@
+/**
+ * Names of the constants of nccl_model.h as they stand in tune/nccl/constants/: what each is and where it is from says its
+ * line there.
+ */
+#ifndef RONDE_NCCL_CONSTANTS_H
+#define RONDE_NCCL_CONSTANTS_H
+
+/** Of all machines: common.txt. */
+#define RONDE_NCCL_COMMON_LIST(X)                                                                  \
+    X(launch_us_per_gpu)                                                                           \
+    X(nvlink_efficiency)                                                                           \
+    X(pcie_efficiency)                                                                             \
+    X(pcie_pairs_efficiency)                                                                       \
+    X(one_pass_efficiency)                                                                         \
+    X(nvlink_ll_us)                                                                                \
+    X(nvlink_ll128_us)                                                                             \
+    X(nvlink_simple_us)                                                                            \
+    X(pcie_ll_us)                                                                                  \
+    X(pcie_ll128_us)                                                                               \
+    X(pcie_simple_us)                                                                              \
+    X(infiniband_ll_us)                                                                            \
+    X(infiniband_ll128_us)                                                                         \
+    X(infiniband_simple_us)                                                                        \
+    X(infiniband_rendezvous_us)                                                                    \
+    X(infiniband_efficiency)                                                                       \
+    X(infiniband_ll_share)                                                                         \
+    X(infiniband_ll128_share)                                                                      \
+    X(slingshot_ll_us)                                                                             \
+    X(slingshot_ll128_us)                                                                          \
+    X(slingshot_simple_us)                                                                         \
+    X(slingshot_rendezvous_us)                                                                     \
+    X(slingshot_efficiency)                                                                        \
+    X(slingshot_ll_share)                                                                          \
+    X(slingshot_ll128_share)                                                                       \
+    X(efa_ll_us)                                                                                   \
+    X(efa_ll128_us)                                                                                \
+    X(efa_simple_us)                                                                               \
+    X(efa_rendezvous_us)                                                                           \
+    X(efa_efficiency)                                                                              \
+    X(efa_ll_share)                                                                                \
+    X(efa_ll128_share)                                                                             \
+    X(bridge_efficiency)                                                                           \
+    X(lone_nic_efficiency)                                                                         \
+    X(channel_ll_GBps)                                                                             \
+    X(channel_ll128_GBps)                                                                          \
+    X(channel_simple_GBps)                                                                         \
+    X(net_channel_ll_GBps)                                                                         \
+    X(net_channel_ll128_GBps)                                                                      \
+    X(net_channel_simple_GBps)                                                                     \
+    X(tree_net_efficiency)                                                                         \
+    X(tree_hop_ratio)                                                                              \
+    X(tree_nvlink_efficiency)                                                                      \
+    X(tree_pcie_efficiency)                                                                        \
+    X(nvls_us)
+
+/** Of a GPU generation: a file each. */
+#define RONDE_NCCL_GENERATION_LIST(X)                                                              \
+    X(launch_us)                                                                                   \
+    X(hop_ratio)                                                                                   \
+    X(channel_ratio)                                                                               \
+    X(nvls_efficiency)                                                                             \
+    X(channels)                                                                                    \
+    X(tree_channels_per_nic)                                                                       \
+    X(tuner_nvlink_ratio)                                                                          \
+    X(tuner_channel_GBps)                                                                          \
+    X(tuner_tree_channel_GBps)                                                                     \
+    X(tuner_simple_net_ratio)                                                                      \
+    X(tuner_nvls)                                                                                  \
+    X(tuner_ring_ll128_GBps)                                                                       \
+    X(tuner_ll_1_GBps)                                                                             \
+    X(tuner_ll_2_GBps)                                                                             \
+    X(tuner_ll_4_GBps)                                                                             \
+    X(tuner_tree_1_GBps)                                                                           \
+    X(tuner_tree_2_GBps)                                                                           \
+    X(tuner_tree_4_GBps)                                                                           \
+    X(tuner_tree_ll128_1_GBps)                                                                     \
+    X(tuner_tree_ll128_2_GBps)                                                                     \
+    X(tuner_tree_ll128_4_GBps)
+
+#endif

@@ -1,0 +1,195 @@
+/**
+ * How long NCCL takes: its own tuner's formula, which says what it would choose, and a model of how that is executed.
+ *
+ * A machine is a description of hardware (at most 15 lines, topologies/published/). The constants are data (tune/nccl/
+ * constants/): one set for all machines and a few per GPU generation, each with its source. Nothing in here knows of a
+ * particular cluster. Formulas: tuner.c and execution.c.
+ */
+#ifndef RONDE_NCCL_MODEL_H
+#define RONDE_NCCL_MODEL_H
+
+#include "ronde/collective.h"
+#include "ronde/nccl_constants.h"
+#include "ronde/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** GPU generations, each with a file of constants. */
+enum ronde_nccl_generation {
+    RONDE_NCCL_PASCAL,
+    RONDE_NCCL_VOLTA,
+    RONDE_NCCL_AMPERE,
+    RONDE_NCCL_ADA,
+    RONDE_NCCL_HOPPER,
+    RONDE_NCCL_BLACKWELL,
+    RONDE_NCCL_GENERATION_COUNT /**< how many */
+};
+
+/** What joins the GPUs of a node. */
+enum ronde_nccl_link {
+    RONDE_NCCL_SWITCH,    /**< NVSwitch */
+    RONDE_NCCL_MESH,      /**< NVLink from each GPU to each other */
+    RONDE_NCCL_PAIRS,     /**< NVLink bridges between two GPUs, PCIe between bridged pairs */
+    RONDE_NCCL_PCIE,      /**< PCIe alone */
+    RONDE_NCCL_LINK_COUNT /**< how many */
+};
+
+/** What joins nodes. */
+enum ronde_nccl_fabric {
+    RONDE_NCCL_INFINIBAND,  /**< InfiniBand verbs */
+    RONDE_NCCL_SLINGSHOT,   /**< libfabric's cxi through aws-ofi-nccl */
+    RONDE_NCCL_EFA,         /**< libfabric's efa through aws-ofi-nccl */
+    RONDE_NCCL_FABRIC_COUNT /**< how many */
+};
+
+/** Vendors of processors whose host bridges differ in NCCL's eyes. */
+enum ronde_nccl_cpu {
+    RONDE_NCCL_INTEL,
+    RONDE_NCCL_AMD,
+    RONDE_NCCL_ARM,
+    RONDE_NCCL_CPU_COUNT /**< how many */
+};
+
+/** Bytes of a machine's name, NUL included. */
+#define RONDE_NCCL_NAME_BYTES 64
+
+/** A machine of equal nodes, as its description says. */
+struct ronde_nccl_machine {
+    char name[RONDE_NCCL_NAME_BYTES];
+    enum ronde_nccl_generation generation;
+    enum ronde_nccl_link link;
+    enum ronde_nccl_fabric fabric;
+    enum ronde_nccl_cpu cpu;
+    uint32_t gpus;       /**< of a node */
+    uint32_t sockets;    /**< of a node */
+    uint32_t nics;       /**< of a node; 0 = one node only */
+    double nvlink_GBps;  /**< of a GPU, one direction, all its links, as the data sheet says */
+    double pcie_GBps;    /**< of a GPU's slot, one direction, as the data sheet says */
+    double nic_GBps;     /**< of a NIC, one direction */
+    bool behind_bridge;  /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
+    bool is_one_process; /**< one process launches on all GPUs of a node, in turn */
+};
+
+/** Algorithms. */
+enum ronde_nccl_algorithm {
+    RONDE_NCCL_RING,
+    RONDE_NCCL_TREE,           /**< a chain inside a node, a double binary tree between nodes */
+    RONDE_NCCL_NVLS,           /**< NVSwitch reduces and multicasts */
+    RONDE_NCCL_NVLS_TREE,      /**< that inside nodes, the double tree between */
+    RONDE_NCCL_ALGORITHM_COUNT /**< how many; as a wish: any */
+};
+
+/** Protocols. */
+enum ronde_nccl_protocol {
+    RONDE_NCCL_LL,
+    RONDE_NCCL_LL128,
+    RONDE_NCCL_SIMPLE,
+    RONDE_NCCL_PROTOCOL_COUNT /**< how many; as a wish: any */
+};
+
+/** What runs, or what NCCL_ALGO and NCCL_PROTO wish. */
+struct ronde_nccl_choice {
+    enum ronde_nccl_algorithm algorithm;
+    enum ronde_nccl_protocol protocol;
+};
+
+/** One call. */
+struct ronde_nccl_call {
+    enum ronde_collective collective;
+    uint32_t ranks;
+    uint32_t nodes;
+    uint32_t version; /**< of NCCL: 100 major + minor; 0 = not known, taken as new */
+    uint64_t bytes;   /**< nccl-tests' size */
+};
+
+/** A constant: what it is, where it starts from when it is fitted anew, and between which bounds it makes sense. */
+struct ronde_nccl_constant {
+    double value;
+    double start; /**< 0 = published by NCCL or read off the hardware: never fitted */
+};
+
+/** Constants of all machines. */
+enum ronde_nccl_common {
+#define RONDE_NCCL_ENUMERATOR(name) RONDE_NCCL_COMMON_##name,
+    RONDE_NCCL_COMMON_LIST(RONDE_NCCL_ENUMERATOR)
+#undef RONDE_NCCL_ENUMERATOR
+        RONDE_NCCL_COMMON_COUNT /**< how many */
+};
+
+/** Constants of a generation. */
+enum ronde_nccl_of_generation {
+#define RONDE_NCCL_ENUMERATOR(name) RONDE_NCCL_OF_##name,
+    RONDE_NCCL_GENERATION_LIST(RONDE_NCCL_ENUMERATOR)
+#undef RONDE_NCCL_ENUMERATOR
+        RONDE_NCCL_OF_GENERATION_COUNT /**< how many */
+};
+
+/** All constants, in one row so that a fit can go through them. */
+#define RONDE_NCCL_CONSTANT_COUNT                                                                  \
+    (RONDE_NCCL_COMMON_COUNT + RONDE_NCCL_GENERATION_COUNT * RONDE_NCCL_OF_GENERATION_COUNT)
+
+/** The constants, and the four that `fit` may change for one machine. */
+struct ronde_nccl_constants {
+    struct ronde_nccl_constant all[RONDE_NCCL_CONSTANT_COUNT];
+    double launch_us; /**< instead of the generation's; 0 = the generation's */
+    double inside;    /**< times every latency inside a node; 1 */
+    double between;   /**< times every latency between nodes; 1 */
+    double links;     /**< times every efficiency of a link; 1 */
+};
+
+/** Reads a machine's description. Errors: IO, BAD_INPUT with file and line. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_machine_read(const char *path, struct ronde_nccl_machine *out, struct ronde_error *error);
+
+/** Reads common.txt and a file per generation from a folder; NULL is the shipped one. Errors: IO, BAD_INPUT. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_constants_read(const char *folder, struct ronde_nccl_constants *out,
+                          struct ronde_error *error);
+
+/** A constant's name as in its file: "hopper launch_us". `bytes` of out_text suffice from 64. */
+RONDE_API void ronde_nccl_constant_name(size_t index, char *out_text, size_t bytes);
+
+/** Names as NCCL prints them; "auto" for a count. */
+RONDE_API const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm);
+RONDE_API const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol);
+RONDE_API const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation);
+
+/** Whether the model has this collective. */
+RONDE_API bool ronde_nccl_models(enum ronde_collective collective);
+
+/** Refuses a call that the machine cannot make: more GPUs a node than there are, nodes without NICs. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_call_check(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call,
+                      struct ronde_error *error);
+
+/**
+ * NCCL's own formula, us; infinite where NCCL does not run it. With `is_forced` what its tables disable, yet NCCL_PROTO
+ * switches on, has a time too.
+ */
+RONDE_API double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constants,
+                                     const struct ronde_nccl_machine *machine,
+                                     const struct ronde_nccl_call *call,
+                                     struct ronde_nccl_choice choice, bool is_forced);
+
+/** What NCCL takes by that formula among what the wish leaves; returns its time, or infinity where it knows none. */
+RONDE_API double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
+                                   const struct ronde_nccl_machine *machine,
+                                   const struct ronde_nccl_call *call,
+                                   struct ronde_nccl_choice wish, struct ronde_nccl_choice *out);
+
+/** How long that takes, us. */
+RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
+                                         const struct ronde_nccl_machine *machine,
+                                         const struct ronde_nccl_call *call,
+                                         struct ronde_nccl_choice choice);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/** What tuner and execution share: constants by name, and small arithmetic. */
+#ifndef RONDE_TUNE_NCCL_INSIDE_H
+#define RONDE_TUNE_NCCL_INSIDE_H
+
+#include "ronde/nccl_model.h"
+
+static inline double ronde_nccl_common(const struct ronde_nccl_constants *constants,
+                                       enum ronde_nccl_common which)
+{
+    return constants->all[which].value;
+}
+
+static inline double ronde_nccl_of(const struct ronde_nccl_constants *constants,
+                                   enum ronde_nccl_generation generation,
+                                   enum ronde_nccl_of_generation which)
+{
+    return constants
+        ->all[RONDE_NCCL_COMMON_COUNT + (size_t)generation * RONDE_NCCL_OF_GENERATION_COUNT + which]
+        .value;
+}
+
+/** Whole binary logarithm; n >= 1. */
+static inline uint32_t ronde_nccl_log2i(uint64_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1)
+        log++;
+    return log;
+}
+
+/** NICs that g GPUs of a node use, NCCL giving each GPU the nearest ones. */
+static inline uint32_t ronde_nccl_nics(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    const uint32_t share = machine->nics * g / machine->gpus;
+    return share > 0 ? share : 1;
+}
+
+/** Whether NVLink joins g GPUs of a node. */
+static inline bool ronde_nccl_has_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    return g > 1 && (machine->link == RONDE_NCCL_SWITCH || machine->link == RONDE_NCCL_MESH ||
+                     (machine->link == RONDE_NCCL_PAIRS && g == 2));
+}
+
+/** NVLink of a GPU towards g - 1 others, GB/s: a mesh has but the links to those. */
+static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    return machine->link == RONDE_NCCL_MESH && machine->gpus > 1
+               ? machine->nvlink_GBps * (g - 1) / (machine->gpus - 1)
+               : machine->nvlink_GBps;
+}
+
+/** Steps of a ring: 2(n-1), n-1, or 0 for a chain (broadcast, reduce). */
+static inline uint32_t ronde_nccl_ring_steps(enum ronde_collective collective, uint32_t ranks)
+{
+    if (collective == RONDE_ALL_REDUCE)
+        return 2 * (ranks - 1);
+    return collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER ? ranks - 1 : 0;
+}
+
+#endif

@@ -1,0 +1,163 @@
+/** Descriptions of machines. See nccl_model.h; the format is in topologies/published/README.md. */
+#include "names.h"
+#include "words.h"
+
+#include <string.h>
+
+/** What a line may say. */
+enum key {
+    NAME,
+    GENERATION,
+    GPUS,
+    LINK,
+    NVLINK,
+    PCIE,
+    CPU,
+    SOCKETS,
+    NICS,
+    NIC_RATE,
+    FABRIC,
+    NIC_PATH,
+    PROCESSES,
+    KEY_COUNT
+};
+
+static const char *const keys[KEY_COUNT] = {"name",        "generation", "gpus",   "link",
+                                            "nvlink_GBps", "pcie_GBps",  "cpu",    "sockets",
+                                            "nics",        "nic_GBps",   "fabric", "nic_path",
+                                            "processes"};
+
+static const char *const nic_paths[] = {"switch", "bridge"};
+static const char *const processes[] = {"per_gpu", "one"};
+
+/** A description that is read. */
+struct reading {
+    struct ronde_nccl_machine *to;
+    bool has[KEY_COUNT];
+};
+
+static enum ronde_status take_name(const struct ronde_nccl_words *words, char *out,
+                                   struct ronde_error *error)
+{
+    if (strlen(words->word[1]) >= RONDE_NCCL_NAME_BYTES)
+        return ronde_nccl_words_refuse(words, error, "longer than %u characters",
+                                       RONDE_NCCL_NAME_BYTES - 1);
+    memcpy(out, words->word[1], strlen(words->word[1]) + 1);
+    return RONDE_OK;
+}
+
+static enum ronde_status take_count(const struct ronde_nccl_words *words, uint32_t low,
+                                    uint32_t *out, struct ronde_error *error)
+{
+    double number = 0;
+    const enum ronde_status status = ronde_nccl_words_number(words, 1, low, 1024, &number, error);
+    if (status == RONDE_OK && number != (uint32_t)number)
+        return ronde_nccl_words_refuse(words, error, "is to be a whole number");
+    *out = (uint32_t)number;
+    return status;
+}
+
+/** A word of a list. */
+static enum ronde_status take_word(const struct ronde_nccl_words *words, enum key key,
+                                   struct ronde_nccl_machine *to, struct ronde_error *error)
+{
+    static const struct {
+        const char *const *names;
+        uint32_t count;
+    } lists[KEY_COUNT] = {
+        [GENERATION] = {ronde_nccl_generations, RONDE_NCCL_GENERATION_COUNT},
+        [LINK] = {ronde_nccl_links, RONDE_NCCL_LINK_COUNT},
+        [CPU] = {ronde_nccl_cpus, RONDE_NCCL_CPU_COUNT},
+        [FABRIC] = {ronde_nccl_fabrics, RONDE_NCCL_FABRIC_COUNT},
+        [NIC_PATH] = {nic_paths, 2},
+        [PROCESSES] = {processes, 2},
+    };
+    uint32_t at = 0;
+    const enum ronde_status status =
+        ronde_nccl_words_name(words, 1, lists[key].names, lists[key].count, &at, error);
+    if (key == GENERATION)
+        to->generation = (enum ronde_nccl_generation)at;
+    else if (key == LINK)
+        to->link = (enum ronde_nccl_link)at;
+    else if (key == CPU)
+        to->cpu = (enum ronde_nccl_cpu)at;
+    else if (key == FABRIC)
+        to->fabric = (enum ronde_nccl_fabric)at;
+    else if (key == NIC_PATH)
+        to->behind_bridge = at == 1;
+    else
+        to->is_one_process = at == 1;
+    return status;
+}
+
+static enum ronde_status take_value(const struct ronde_nccl_words *words, enum key key,
+                                    struct ronde_nccl_machine *to, struct ronde_error *error)
+{
+    switch (key) {
+    case NAME:
+        return take_name(words, to->name, error);
+    case GPUS:
+        return take_count(words, 1, &to->gpus, error);
+    case SOCKETS:
+        return take_count(words, 1, &to->sockets, error);
+    case NICS:
+        return take_count(words, 0, &to->nics, error);
+    case NVLINK:
+        return ronde_nccl_words_number(words, 1, 1, 1e5, &to->nvlink_GBps, error);
+    case PCIE:
+        return ronde_nccl_words_number(words, 1, 1, 1e5, &to->pcie_GBps, error);
+    case NIC_RATE:
+        return ronde_nccl_words_number(words, 1, 0.01, 1e5, &to->nic_GBps, error);
+    default:
+        return take_word(words, key, to, error);
+    }
+}
+
+static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
+                              struct ronde_error *error)
+{
+    struct reading *reading = self;
+    for (unsigned k = 0; k < KEY_COUNT; k++) {
+        if (strcmp(words->word[0], keys[k]) != 0)
+            continue;
+        if (reading->has[k])
+            return ronde_nccl_words_refuse(words, error, "is there twice");
+        if (words->count != 2)
+            return ronde_nccl_words_refuse(words, error, "is to have one value");
+        reading->has[k] = true;
+        return take_value(words, (enum key)k, reading->to, error);
+    }
+    return ronde_nccl_words_refuse(words, error, "no such line of a machine's description");
+}
+
+/** What cannot be left out given the rest. */
+static const char *missing(const struct reading *reading)
+{
+    const struct ronde_nccl_machine *machine = reading->to;
+    const bool nvlink = machine->link != RONDE_NCCL_PCIE;
+    const enum key always[] = {NAME, GENERATION, GPUS, LINK};
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        if (!reading->has[always[i]])
+            return keys[always[i]];
+    if (nvlink && !reading->has[NVLINK])
+        return keys[NVLINK];
+    if (machine->link >= RONDE_NCCL_PAIRS && !reading->has[PCIE])
+        return keys[PCIE];
+    if (machine->nics > 0 && !reading->has[NIC_RATE])
+        return keys[NIC_RATE];
+    return machine->nics > 0 && !reading->has[FABRIC] ? keys[FABRIC] : NULL;
+}
+
+enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_machine *out,
+                                          struct ronde_error *error)
+{
+    struct reading reading = {.to = out};
+    *out = (struct ronde_nccl_machine){.sockets = 1};
+    const enum ronde_status status = ronde_nccl_words_read(path, take, &reading, error);
+    if (status != RONDE_OK)
+        return status;
+    const char *what = missing(&reading);
+    if (what)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s", path, what);
+    return RONDE_OK;
+}

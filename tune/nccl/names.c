@@ -1,0 +1,26 @@
+/** Words and enumerations. See names.h and nccl_model.h. */
+#include "names.h"
+
+const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",
+                                              "ada",    "hopper", "blackwell"};
+const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
+const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa"};
+const char *const ronde_nccl_cpus[] = {"intel", "amd", "arm"};
+
+static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree", "auto"};
+static const char *const protocols[] = {"LL", "LL128", "Simple", "auto"};
+
+const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm)
+{
+    return algorithms[algorithm < RONDE_NCCL_ALGORITHM_COUNT ? algorithm : RONDE_NCCL_ALGORITHM_COUNT];
+}
+
+const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol)
+{
+    return protocols[protocol < RONDE_NCCL_PROTOCOL_COUNT ? protocol : RONDE_NCCL_PROTOCOL_COUNT];
+}
+
+const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation)
+{
+    return generation < RONDE_NCCL_GENERATION_COUNT ? ronde_nccl_generations[generation] : "?";
+}
