@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "compare_print.h"
 #include "lab_options.h"
+#include "published.h"
 #include "report.h"
 #include "ronde/recorded.h"
 #include "score_print.h"
@@ -142,6 +143,8 @@ int ronde_cmd_validate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct session session = {.options = options};
+    if (options->published)
+        return ronde_validate_published(options);
     if (options->from)
         return sum_up(options, &error) == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
     enum ronde_status status = check_components(options, &error);

@@ -83,13 +83,15 @@ static const struct ronde_command commands[] = {
     {"calibrate", "", "measure this machine and write it as a platform file",
      "  ronde calibrate -o machine.xml\n  ronde calibrate -N 64 --json\n",
      " ranks slot depth timeout backend rig json csv output ", 0, false, ronde_cmd_calibrate},
-    {"validate", "COLLECTIVE", "measured, replayed and priced side by side",
+    {"validate", "[COLLECTIVE]", "measured, replayed and priced side by side",
      "  ronde validate all_reduce -a ring,tree -N 2,4 --topo machine.xml\n"
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
      " --plot validate.svg\n"
-     "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n",
+     "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n"
+     "  ronde validate --published nccl.csv --system Alps-GH200 --fit smallest\n",
      WHAT SWEEP
-     "op iters warmup_iters slot depth timeout backend rig topo plot records from wide" PRINT,
+     "op iters warmup_iters slot depth timeout backend rig topo plot records from published "
+     "system fit markdown wide" PRINT,
      1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",

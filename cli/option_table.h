@@ -69,7 +69,10 @@ enum key {
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE,
     KEY_BUDGET,
-    KEY_WIDE
+    KEY_WIDE,
+    KEY_PUBLISHED,
+    KEY_SYSTEM,
+    KEY_FIT
 };
 
 /** Room for the options of any command, the entry that ends them included. */

@@ -72,6 +72,9 @@ struct ronde_options {
     const char *plot;                       /**< --plot; NULL = none */
     const char *records;                    /**< --records; NULL = none */
     const char *from;                       /**< --from; NULL = measure */
+    const char *published;                  /**< --published; NULL = measure */
+    const char *system;                     /**< --system, of a published table; NULL = all */
+    const char *fit;                        /**< --fit; NULL = nominal */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */
     bool all;                               /**< --all */

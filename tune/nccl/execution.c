@@ -136,14 +136,18 @@ static double most_channels(const struct setting *setting)
     return setting->call->nodes > 1 ? fmin(channels, fmax(2, 2 * nics)) : channels;
 }
 
+/** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
 static double hop_us(const struct setting *setting)
 {
-    const double nvlink = common(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
-                          of(setting, RONDE_NCCL_OF_hop_ratio);
+    const double nvlink = common(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol);
     const double pcie = common(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
-    const double hop = is_pairs(setting)                                     ? (nvlink + pcie) / 2
-                       : ronde_nccl_has_nvlink(setting->machine, setting->g) ? nvlink
-                                                                             : pcie;
+    double hop = pcie;
+    if (is_pairs(setting))
+        hop = (nvlink + pcie) / 2;
+    else if (setting->machine->link == RONDE_NCCL_PAIRS)
+        hop = nvlink;
+    else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
+        hop = nvlink * of(setting, RONDE_NCCL_OF_hop_ratio);
     return hop * setting->constants->inside;
 }
 

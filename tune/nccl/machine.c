@@ -80,7 +80,7 @@ static enum ronde_status take_word(const struct ronde_nccl_words *words, enum ke
     else if (key == LINK)
         to->link = (enum ronde_nccl_link)at;
     else if (key == CPU)
-        to->cpu = (enum ronde_nccl_cpu)at;
+        to->cpu = (enum ronde_nccl_vendor)at;
     else if (key == FABRIC)
         to->fabric = (enum ronde_nccl_fabric)at;
     else if (key == NIC_PATH)

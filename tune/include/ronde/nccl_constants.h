@@ -77,4 +77,20 @@
     X(tuner_tree_ll128_2_GBps)                                                                     \
     X(tuner_tree_ll128_4_GBps)
 
+/** Constants of all machines. */
+enum ronde_nccl_common {
+#define RONDE_NCCL_ENUMERATOR(name) RONDE_NCCL_COMMON_##name,
+    RONDE_NCCL_COMMON_LIST(RONDE_NCCL_ENUMERATOR)
+#undef RONDE_NCCL_ENUMERATOR
+        RONDE_NCCL_COMMON_COUNT /**< how many */
+};
+
+/** Constants of a generation. */
+enum ronde_nccl_of_generation {
+#define RONDE_NCCL_ENUMERATOR(name) RONDE_NCCL_OF_##name,
+    RONDE_NCCL_GENERATION_LIST(RONDE_NCCL_ENUMERATOR)
+#undef RONDE_NCCL_ENUMERATOR
+        RONDE_NCCL_OF_GENERATION_COUNT /**< how many */
+};
+
 #endif

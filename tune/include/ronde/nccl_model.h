@@ -49,7 +49,7 @@ enum ronde_nccl_fabric {
 };
 
 /** Vendors of processors whose host bridges differ in NCCL's eyes. */
-enum ronde_nccl_cpu {
+enum ronde_nccl_vendor {
     RONDE_NCCL_INTEL,
     RONDE_NCCL_AMD,
     RONDE_NCCL_ARM,
@@ -65,7 +65,7 @@ struct ronde_nccl_machine {
     enum ronde_nccl_generation generation;
     enum ronde_nccl_link link;
     enum ronde_nccl_fabric fabric;
-    enum ronde_nccl_cpu cpu;
+    enum ronde_nccl_vendor cpu;
     uint32_t gpus;       /**< of a node */
     uint32_t sockets;    /**< of a node */
     uint32_t nics;       /**< of a node; 0 = one node only */
@@ -112,22 +112,6 @@ struct ronde_nccl_call {
 struct ronde_nccl_constant {
     double value;
     double start; /**< 0 = published by NCCL or read off the hardware: never fitted */
-};
-
-/** Constants of all machines. */
-enum ronde_nccl_common {
-#define RONDE_NCCL_ENUMERATOR(name) RONDE_NCCL_COMMON_##name,
-    RONDE_NCCL_COMMON_LIST(RONDE_NCCL_ENUMERATOR)
-#undef RONDE_NCCL_ENUMERATOR
-        RONDE_NCCL_COMMON_COUNT /**< how many */
-};
-
-/** Constants of a generation. */
-enum ronde_nccl_of_generation {
-#define RONDE_NCCL_ENUMERATOR(name) RONDE_NCCL_OF_##name,
-    RONDE_NCCL_GENERATION_LIST(RONDE_NCCL_ENUMERATOR)
-#undef RONDE_NCCL_ENUMERATOR
-        RONDE_NCCL_OF_GENERATION_COUNT /**< how many */
 };
 
 /** All constants, in one row so that a fit can go through them. */

@@ -1,0 +1,137 @@
+/**
+ * Published measurements of NCCL beside what the model of nccl_model.h says.
+ *
+ * A table is CSV with the columns system, collective, algorithm, protocol, gpus, nodes, bytes, time_us, algbw_GBps,
+ * nccl_version and notes; others are ignored. What is malformed or contradicts itself is refused with its line. A row whose
+ * notes begin with FAULTY is reported, and neither fitted nor counted.
+ */
+#ifndef RONDE_PUBLISHED_H
+#define RONDE_PUBLISHED_H
+
+#include "ronde/mem.h"
+#include "ronde/nccl_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Systems of a table at most. */
+#define RONDE_PUBLISHED_MAX_SYSTEMS 64u
+
+/** Smaller calls are launches and nothing else: not counted. */
+#define RONDE_PUBLISHED_LEAST_BYTES 1024u
+
+/** What became of a row: enumerator, text. */
+#define RONDE_PUBLISHED_STATE_LIST(X)                                                              \
+    X(PREDICTED, "predicted")                                                                      \
+    X(FITTED, "fitted")                                                                            \
+    X(FAULTY, "faulty")                                                                            \
+    X(SMALL, "below 1 KiB")                                                                        \
+    X(NOT_MODELLED, "not modelled")                                                                \
+    X(NOT_DESCRIBED, "no machine description")
+
+enum ronde_published_state {
+#define RONDE_ENUMERATOR(name, text) RONDE_PUBLISHED_##name,
+    RONDE_PUBLISHED_STATE_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_PUBLISHED_STATE_COUNT /**< how many */
+};
+
+/** A measurement. */
+struct ronde_published_row {
+    uint32_t line;   /**< in its file */
+    uint32_t system; /**< index */
+    enum ronde_published_state state;
+    struct ronde_nccl_call call;
+    struct ronde_nccl_choice wish;   /**< what was forced */
+    struct ronde_nccl_choice choice; /**< what NCCL's formula takes of it */
+    double measured_us;
+    double predicted_us; /**< 0 = none */
+    double nccl_us;      /**< NCCL's own formula; 0 = it has none */
+};
+
+/** A system and its machine. */
+struct ronde_published_system {
+    char name[RONDE_NCCL_NAME_BYTES];
+    bool is_described;
+    struct ronde_nccl_machine machine;
+};
+
+/** A table that was read. */
+struct ronde_published {
+    struct ronde_published_row *rows;
+    size_t count;
+    size_t capacity;
+    struct ronde_published_system systems[RONDE_PUBLISHED_MAX_SYSTEMS];
+    uint32_t system_count;
+    const struct ronde_mem *mem;
+};
+
+/** A system more of whose steps than this fall is too noisy to fit constants to. */
+#define RONDE_PUBLISHED_MOST_FALLS 0.1
+
+/** What to expect of predictions of a system. */
+struct ronde_published_score {
+    size_t count[RONDE_PUBLISHED_STATE_COUNT]; /**< rows by what became of them */
+    double median;      /**< of |predicted / measured - 1| of PREDICTED rows */
+    double p90;         /**< nearest rank */
+    double nccl_median; /**< the same of NCCL's own formula, of rows it has a time for */
+    double falls;       /**< as ronde_published_falls */
+    uint32_t winners; /**< points at which the measured fastest of several algorithms is the predicted one */
+    uint32_t duels; /**< points whose measured best two differ by more than 10 % */
+};
+
+/**
+ * Reads a table and the descriptions of its systems, FOLDER/<system>.txt; folder NULL is the shipped one. With `system`
+ * only that one's rows are kept. Close the result whatever is returned. Errors: IO, NO_MEMORY, BAD_INPUT with the line.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_read(const char *path, const char *folder, const char *system,
+                     const struct ronde_mem *mem, struct ronde_published *out,
+                     struct ronde_error *error);
+
+RONDE_API void ronde_published_close(struct ronde_published *published);
+
+/** Takes a machine for a system instead of its description. */
+RONDE_API void ronde_published_describe(struct ronde_published *published, uint32_t system,
+                                        const struct ronde_nccl_machine *machine,
+                                        const struct ronde_nccl_constants *constants);
+
+/** What NCCL chooses in each row, and its formula's time; after it rows can be predicted. */
+RONDE_API void ronde_published_choose(struct ronde_published *published,
+                                      const struct ronde_nccl_constants *constants);
+
+/** Predicts the rows of a system. */
+RONDE_API void ronde_published_predict(struct ronde_published *published, uint32_t system,
+                                       const struct ronde_nccl_constants *constants);
+
+/**
+ * Fits launch, latencies inside and between, and link efficiency of one system to its smallest number of ranks and one
+ * collective there, NCCL choosing; marks those rows FITTED. Returns how many they are.
+ */
+RONDE_API size_t ronde_published_fit_system(struct ronde_published *published, uint32_t system,
+                                            struct ronde_nccl_constants *constants);
+
+/**
+ * How often a system's table contradicts itself: share of steps from one size to the next larger at which the measured
+ * time falls by more than 10 %, which a change of protocol does now and then, and noise all the time.
+ */
+RONDE_API double ronde_published_falls(const struct ronde_published *published, uint32_t system);
+
+/** Fits every constant that has a start, from there, to all systems that are not too noisy but `except` (UINT32_MAX: none). */
+RONDE_API void ronde_published_fit_constants(const struct ronde_published *published,
+                                             uint32_t except,
+                                             struct ronde_nccl_constants *constants);
+
+/** The score of a system. Errors: NO_MEMORY. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_score_of(const struct ronde_published *published, uint32_t system,
+                         struct ronde_published_score *out, struct ronde_error *error);
+
+/** Text of a state. */
+RONDE_API const char *ronde_published_state_text(enum ronde_published_state state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

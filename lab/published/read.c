@@ -1,0 +1,337 @@
+/** Published measurements from CSV. See published.h. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "ronde/published.h"
+
+#include "ronde/data_files.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Longest line, its newline and NUL included; cells of a line. */
+#define LINE_BYTES 4096
+#define MAX_CELLS 64u
+
+/** Published rates are rounded, and recomputed from rounded times. */
+static const double rate_tolerance = .03;
+
+/** Columns that are needed. */
+enum column {
+    SYSTEM,
+    COLLECTIVE,
+    ALGORITHM,
+    PROTOCOL,
+    GPUS,
+    NODES,
+    BYTES,
+    TIME,
+    RATE,
+    VERSION,
+    NOTES,
+    COLUMN_COUNT
+};
+
+static const char *const column_names[COLUMN_COUNT] = {"system",       "collective", "algorithm",
+                                                       "protocol",     "gpus",       "nodes",
+                                                       "bytes",        "time_us",    "algbw_GBps",
+                                                       "nccl_version", "notes"};
+
+/** A file that is read. */
+struct reader {
+    const char *path;
+    const char *only; /**< the one system that is kept, or NULL */
+    FILE *file;
+    uint32_t line;
+    char text[LINE_BYTES];
+    char *cells[MAX_CELLS]; /**< of the line, unquoted */
+    uint32_t cell_count;
+    uint32_t at[COLUMN_COUNT]; /**< cell of a column */
+    struct ronde_published *to;
+};
+
+RONDE_FORMAT(3, 4)
+static enum ronde_status refuse(const struct reader *reader, struct ronde_error *error,
+                                const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return ronde_fail_at(error, RONDE_BAD_INPUT, reader->line, "%s:%u: %s", reader->path,
+                         reader->line, what);
+}
+
+/** Takes one cell off a line, unquoting it in place (RFC 4180); NULL where a quote is not closed. */
+static char *take_cell(char **rest, bool *out_is_last)
+{
+    char *from = *rest, *cell = from, *to = from;
+    const bool is_quoted = *from == '"';
+    if (is_quoted)
+        from++;
+    for (;; from++) {
+        if (is_quoted && from[0] == '"' && from[1] == '"')
+            from++;
+        else if (is_quoted && *from == '"')
+            break;
+        else if (*from == '\0' || (!is_quoted && *from == ','))
+            break;
+        *to++ = *from;
+    }
+    if (is_quoted && *from++ != '"')
+        return NULL;
+    *out_is_last = *from == '\0';
+    *rest = from + 1;
+    if (*from != '\0' && *from != ',')
+        return NULL;
+    *to = '\0';
+    return cell;
+}
+
+static enum ronde_status cut_cells(struct reader *reader, struct ronde_error *error)
+{
+    char *rest = reader->text;
+    bool is_last = false;
+    reader->text[strcspn(reader->text, "\r\n")] = '\0';
+    for (reader->cell_count = 0; !is_last; reader->cell_count++) {
+        if (reader->cell_count == MAX_CELLS)
+            return refuse(reader, error, "more than %u columns", MAX_CELLS);
+        reader->cells[reader->cell_count] = take_cell(&rest, &is_last);
+        if (!reader->cells[reader->cell_count])
+            return refuse(reader, error, "a quote in column %u is not closed before its comma",
+                          reader->cell_count + 1);
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status read_header(struct reader *reader, struct ronde_error *error)
+{
+    const enum ronde_status status = cut_cells(reader, error);
+    for (unsigned c = 0; status == RONDE_OK && c < COLUMN_COUNT; c++) {
+        uint32_t at = 0;
+        while (at < reader->cell_count && strcmp(reader->cells[at], column_names[c]) != 0)
+            at++;
+        if (at == reader->cell_count)
+            return refuse(reader, error, "no column %s", column_names[c]);
+        reader->at[c] = at;
+    }
+    return status;
+}
+
+static const char *cell(const struct reader *reader, enum column column)
+{
+    return reader->cells[reader->at[column]];
+}
+
+static enum ronde_status whole(const struct reader *reader, enum column column, uint64_t most,
+                               uint64_t *out, struct ronde_error *error)
+{
+    const char *text = cell(reader, column);
+    char *end = NULL;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || *out == 0 || *out > most)
+        return refuse(reader, error, "%s \"%.40s\" is not a whole number from 1 to %llu",
+                      column_names[column], text, (unsigned long long)most);
+    return RONDE_OK;
+}
+
+static enum ronde_status positive(const struct reader *reader, enum column column, double *out,
+                                  struct ronde_error *error)
+{
+    const char *text = cell(reader, column);
+    char *end = NULL;
+    *out = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(*out) || *out <= 0)
+        return refuse(reader, error, "%s \"%.40s\" is not a number above 0", column_names[column],
+                      text);
+    return RONDE_OK;
+}
+
+/** The forced algorithm and protocol. Returns false for one that NCCL does not have (MSCCL-*). */
+static bool take_wish(const struct reader *reader, struct ronde_nccl_choice *out)
+{
+    unsigned a = 0, p = 0;
+    while (a < RONDE_NCCL_ALGORITHM_COUNT &&
+           strcmp(cell(reader, ALGORITHM),
+                  ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a)) != 0)
+        a++;
+    while (p < RONDE_NCCL_PROTOCOL_COUNT &&
+           strcmp(cell(reader, PROTOCOL), ronde_nccl_protocol_text((enum ronde_nccl_protocol)p)) != 0)
+        p++;
+    *out = (struct ronde_nccl_choice){(enum ronde_nccl_algorithm)a, (enum ronde_nccl_protocol)p};
+    return (a < RONDE_NCCL_ALGORITHM_COUNT || strcmp(cell(reader, ALGORITHM), "auto") == 0) &&
+           (p < RONDE_NCCL_PROTOCOL_COUNT || strcmp(cell(reader, PROTOCOL), "auto") == 0);
+}
+
+/** "2.29.2" as 229; 0 where it is not stated. */
+static enum ronde_status take_version(const struct reader *reader, uint32_t *out,
+                                      struct ronde_error *error)
+{
+    unsigned major = 0, minor = 0;
+    const char *text = cell(reader, VERSION);
+    *out = 0;
+    if (*text == '\0')
+        return RONDE_OK;
+    if (sscanf(text, "%2u.%2u", &major, &minor) != 2)
+        return refuse(reader, error, "nccl_version \"%.40s\" is not MAJOR.MINOR.PATCH", text);
+    *out = 100 * major + minor;
+    return RONDE_OK;
+}
+
+/** The index of a system, which joins where it is new. */
+static enum ronde_status find_system(const struct reader *reader, uint32_t *out,
+                                     struct ronde_error *error)
+{
+    struct ronde_published *to = reader->to;
+    const char *name = cell(reader, SYSTEM);
+    for (*out = 0; *out < to->system_count; ++*out)
+        if (strcmp(to->systems[*out].name, name) == 0)
+            return RONDE_OK;
+    if (to->system_count == RONDE_PUBLISHED_MAX_SYSTEMS)
+        return refuse(reader, error, "more than %u systems", RONDE_PUBLISHED_MAX_SYSTEMS);
+    if (*name == '\0' || strlen(name) >= RONDE_NCCL_NAME_BYTES || strchr(name, '/'))
+        return refuse(reader, error, "\"%.40s\" is no name of a system", name);
+    memcpy(to->systems[to->system_count++].name, name, strlen(name) + 1);
+    return RONDE_OK;
+}
+
+/** Numbers of a row, and whether they agree with one another. */
+static enum ronde_status take_numbers(const struct reader *reader, struct ronde_published_row *row,
+                                      struct ronde_error *error)
+{
+    uint64_t gpus = 0, nodes = 0;
+    double rate = 0;
+    enum ronde_status status = whole(reader, GPUS, 1u << 20, &gpus, error);
+    if (status == RONDE_OK)
+        status = whole(reader, NODES, gpus, &nodes, error);
+    if (status == RONDE_OK)
+        status = whole(reader, BYTES, (uint64_t)1 << 50, &row->call.bytes, error);
+    if (status == RONDE_OK)
+        status = positive(reader, TIME, &row->measured_us, error);
+    if (status == RONDE_OK)
+        status = positive(reader, RATE, &rate, error);
+    if (status == RONDE_OK)
+        status = take_version(reader, &row->call.version, error);
+    if (status != RONDE_OK)
+        return status;
+    row->call.ranks = (uint32_t)gpus;
+    row->call.nodes = (uint32_t)nodes;
+    if (gpus % nodes != 0)
+        return refuse(reader, error, "%u gpus are not equally many on %u nodes", row->call.ranks,
+                      row->call.nodes);
+    const double expected = (double)row->call.bytes / row->measured_us / 1e3;
+    if (fabs(rate / expected - 1) > rate_tolerance)
+        return refuse(reader, error,
+                      "algbw_GBps %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
+                      rate, row->measured_us, (unsigned long long)row->call.bytes, expected);
+    return RONDE_OK;
+}
+
+static enum ronde_status read_row(struct reader *reader, struct ronde_error *error)
+{
+    struct ronde_published *to = reader->to;
+    struct ronde_published_row row = {.line = reader->line};
+    enum ronde_status status = cut_cells(reader, error);
+    for (unsigned c = 0; status == RONDE_OK && c < COLUMN_COUNT; c++)
+        if (reader->at[c] >= reader->cell_count)
+            return refuse(reader, error, "%u columns, and no %s", reader->cell_count,
+                          column_names[c]);
+    if (status == RONDE_OK)
+        status = take_numbers(reader, &row, error);
+    if (status != RONDE_OK || (reader->only && strcmp(reader->only, cell(reader, SYSTEM)) != 0))
+        return status;
+    status = find_system(reader, &row.system, error);
+    if (status != RONDE_OK)
+        return status;
+    const bool is_modelled =
+        take_wish(reader, &row.wish) &&
+        ronde_collective_parse(cell(reader, COLLECTIVE), &row.call.collective) &&
+        ronde_nccl_models(row.call.collective);
+    row.state = strncmp(cell(reader, NOTES), "FAULTY", 6) == 0 ? RONDE_PUBLISHED_FAULTY
+                : !is_modelled                                 ? RONDE_PUBLISHED_NOT_MODELLED
+                : row.call.bytes < RONDE_PUBLISHED_LEAST_BYTES ? RONDE_PUBLISHED_SMALL
+                                                               : RONDE_PUBLISHED_PREDICTED;
+    void *rows = to->rows;
+    if (!ronde_mem_grow(to->mem, &rows, &to->capacity, to->count + 1, sizeof *to->rows))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", to->count + 1);
+    to->rows = rows;
+    to->rows[to->count++] = row;
+    return RONDE_OK;
+}
+
+static enum ronde_status read_lines(struct reader *reader, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    while (status == RONDE_OK && fgets(reader->text, sizeof reader->text, reader->file)) {
+        reader->line++;
+        if (strlen(reader->text) == sizeof reader->text - 1)
+            return refuse(reader, error, "longer than %u bytes", LINE_BYTES - 2);
+        if (reader->line == 1)
+            status = read_header(reader, error);
+        else if (reader->text[strspn(reader->text, " \t\r\n")] != '\0')
+            status = read_row(reader, error);
+    }
+    if (status == RONDE_OK && ferror(reader->file))
+        return ronde_fail(error, RONDE_IO, "%s: cannot be read", reader->path);
+    if (status == RONDE_OK && reader->to->count == 0)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no row%s%s", reader->path,
+                          reader->only ? " of system " : "", reader->only ? reader->only : "");
+    return status;
+}
+
+static bool shipped_folder(char *out_path, size_t bytes)
+{
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++)
+        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, out_path, bytes))
+            return true;
+    return false;
+}
+
+/** The machine of each system that has a description. */
+static enum ronde_status read_machines(const char *folder, struct ronde_published *to,
+                                       struct ronde_error *error)
+{
+    char shipped[RONDE_PATH_BYTES], path[RONDE_PATH_BYTES + RONDE_NCCL_NAME_BYTES + 8];
+    if (!folder && !shipped_folder(shipped, sizeof shipped))
+        return ronde_fail(error, RONDE_IO,
+                          "descriptions of machines (share/ronde/machines) are not found");
+    for (uint32_t s = 0; s < to->system_count; s++) {
+        struct ronde_published_system *system = &to->systems[s];
+        if (snprintf(path, sizeof path, "%s/%s.txt", folder ? folder : shipped, system->name) >=
+            (int)sizeof path)
+            return ronde_fail(error, RONDE_IO, "%.100s: path is too long", folder);
+        if (access(path, F_OK) != 0)
+            continue;
+        const enum ronde_status status = ronde_nccl_machine_read(path, &system->machine, error);
+        if (status != RONDE_OK)
+            return status;
+        system->is_described = true;
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_published_read(const char *path, const char *folder, const char *system,
+                                       const struct ronde_mem *mem, struct ronde_published *out,
+                                       struct ronde_error *error)
+{
+    struct reader reader = {.path = path, .only = system, .to = out};
+    *out = (struct ronde_published){.mem = mem};
+    reader.file = fopen(path, "r");
+    if (!reader.file)
+        return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
+    const enum ronde_status status = read_lines(&reader, error);
+    fclose(reader.file);
+    return status == RONDE_OK ? read_machines(folder, out, error) : status;
+}
+
+void ronde_published_close(struct ronde_published *published)
+{
+    ronde_mem_free(published->mem, published->rows, published->capacity, sizeof *published->rows);
+    *published = (struct ronde_published){.mem = published->mem};
+}
