@@ -1,6 +1,7 @@
 /* ronde sim and ronde price: predictions of one schedule, size by size. */
 #include "commands.h"
 #include "lab_options.h"
+#include "nccl_style.h"
 #include "report.h"
 #include "schedule_file.h"
 #include "table.h"
@@ -340,7 +341,7 @@ static int predict(const struct ronde_options *options,
 
 int ronde_cmd_sim(const struct ronde_options *options)
 {
-    return predict(options, sim_size);
+    return options->style ? ronde_sim_nccl_style(options) : predict(options, sim_size);
 }
 
 int ronde_cmd_price(const struct ronde_options *options)

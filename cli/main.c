@@ -47,10 +47,11 @@ static const struct ronde_command commands[] = {
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"
      "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n"
-     "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n",
+     "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n"
+     "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
      WHAT SWEEP
      "slot depth timeout topo engine placement with background degrade straggler scenario"
-     " cfg native-latency why trace timeline wide" PRINT,
+     " cfg native-latency why trace timeline style wide" PRINT,
      1, false, ronde_cmd_sim},
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"

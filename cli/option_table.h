@@ -72,7 +72,8 @@ enum key {
     KEY_WIDE,
     KEY_PUBLISHED,
     KEY_SYSTEM,
-    KEY_FIT
+    KEY_FIT,
+    KEY_STYLE
 };
 
 /** Room for the options of any command, the entry that ends them included. */

@@ -202,6 +202,7 @@ static const struct plain plains[] = {
     TEXT(KEY_PLOT, plot),
     TEXT(KEY_RECORDS, records),
     TEXT(KEY_FROM, from),
+    TEXT(KEY_STYLE, style),
     TEXT(KEY_PUBLISHED, published),
     TEXT(KEY_SYSTEM, system),
     TEXT(KEY_FIT, fit),

@@ -72,6 +72,7 @@ struct ronde_options {
     const char *plot;                       /**< --plot; NULL = none */
     const char *records;                    /**< --records; NULL = none */
     const char *from;                       /**< --from; NULL = measure */
+    const char *style;                      /**< --style; NULL = replay */
     const char *published;                  /**< --published; NULL = measure */
     const char *system;                     /**< --system, of a published table; NULL = all */
     const char *fit;                        /**< --fit; NULL = nominal */

@@ -276,15 +276,12 @@ static void show_constants(struct session *session)
     }
 }
 
-/* --topo: another machine than the description of the one system. */
+/* --topo with --system: another machine than the description of the one system. */
 static enum ronde_status take_machine(struct session *session, struct ronde_error *error)
 {
     struct ronde_nccl_machine machine;
-    if (!session->options->topo)
+    if (!session->options->topo || !session->options->system)
         return RONDE_OK;
-    if (!session->options->system)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--topo describes one machine: --system says which system it is");
     const enum ronde_status status =
         ronde_nccl_machine_read(session->options->topo, &machine, error);
     if (status == RONDE_OK)
@@ -317,8 +314,9 @@ int ronde_validate_published(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session.constants, &error);
     if (status == RONDE_OK)
-        status = ronde_published_read(options->published, NULL, options->system,
-                                      ronde_mem_default(), &session.published, &error);
+        status =
+            ronde_published_read(options->published, options->system ? NULL : options->topo,
+                                 options->system, ronde_mem_default(), &session.published, &error);
     if (status == RONDE_OK) {
         ronde_published_choose(&session.published, &session.constants);
         status = take_machine(&session, &error);

@@ -1,0 +1,234 @@
+/* ronde sim --style nccl: sizes of a collective on a described machine. See nccl_style.h. */
+#include "nccl_style.h"
+
+#include "common.h"
+#include "report.h"
+#include "table.h"
+
+#include "ronde/data_files.h"
+#include "ronde/nccl_model.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* What the command holds. */
+struct session {
+    const struct ronde_options *options;
+    struct ronde_nccl_constants constants;
+    struct ronde_nccl_machine machine;
+    enum ronde_collective collective;
+    struct ronde_sink sink;
+};
+
+/* A file, or the name of a shipped description. */
+static void find_machine(const char *text, char *out_path, size_t bytes)
+{
+    char folder[RONDE_PATH_BYTES];
+    snprintf(out_path, bytes, "%s", text);
+    if (access(text, R_OK) == 0 || strchr(text, '/'))
+        return;
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++) {
+        if (!ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
+            continue;
+        if (snprintf(out_path, bytes, "%s/%s.txt", folder, text) < (int)bytes &&
+            access(out_path, R_OK) == 0)
+            return;
+    }
+    snprintf(out_path, bytes, "%s", text);
+}
+
+static enum ronde_status check_options(const struct ronde_options *options,
+                                       struct ronde_error *error)
+{
+    if (strcmp(options->style, "nccl") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--style \"%s\" is not nccl", options->style);
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective is missing");
+    if (!options->topo)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--style nccl wants --topo with a machine's description "
+                          "(topologies/published/README.md)");
+    if (options->rank_counts == 0 && options->shape.count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "number of ranks is missing: -N, or --shape");
+    if (options->why || options->trace || options->timeline || options->slot_bytes ||
+        options->with_count || options->scenario || options->background_count ||
+        options->degrade_count || options->straggler_count || options->channels)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--style nccl is a model: it replays nothing, and takes no --why, --trace, "
+            "--timeline, --slot, --channels, --with, --background, --degrade, "
+            "--straggler or --scenario");
+    return RONDE_OK;
+}
+
+static enum ronde_status find_algorithm(const char *name, enum ronde_nccl_algorithm *out,
+                                        struct ronde_error *error)
+{
+    for (unsigned a = 0; a <= RONDE_NCCL_ALGORITHM_COUNT; a++)
+        if (strcasecmp(name, ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a)) == 0) {
+            *out = (enum ronde_nccl_algorithm)a;
+            return RONDE_OK;
+        }
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "algorithm \"%s\" is not NCCL's Ring, Tree, NVLS, NVLSTree or auto", name);
+}
+
+/* Nodes of so many ranks: those of --shape, else full ones. */
+static enum ronde_status find_nodes(const struct session *session, uint32_t ranks,
+                                    uint32_t *out_nodes, struct ronde_error *error)
+{
+    const struct ronde_grid *shape = &session->options->shape;
+    const uint32_t gpus = session->machine.gpus;
+    if (shape->count > 0 && (shape->count != 2 || shape->radix[0] * shape->radix[1] != ranks))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is to be NODESxGPUS of %u ranks",
+                          ranks);
+    *out_nodes = shape->count > 0 ? shape->radix[0] : ranks <= gpus ? 1 : ranks / gpus;
+    if (shape->count == 0 && ranks > gpus && ranks % gpus != 0)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "%u ranks do not fill nodes of %u GPUs: --shape NODESxGPUS says how they lie", ranks,
+            gpus);
+    return RONDE_OK;
+}
+
+static const struct ronde_column columns[] = {{"size", "(B)", 14},       {"ranks", "", 7},
+                                              {"nodes", "", 6},          {"algorithm", "", 10},
+                                              {"protocol", "", 9},       {"time", "(us)", 11},
+                                              {"algbw", "(GB/s)", 10},   {"busbw", "(GB/s)", 10},
+                                              {"NCCL's own", "(us)", 11}};
+
+#define COLUMN_COUNT (sizeof columns / sizeof columns[0])
+
+/* nccl-tests' factor from algorithm to bus bandwidth. */
+static double bus_factor(const struct ronde_nccl_call *call)
+{
+    const double n = call->ranks;
+    if (call->collective == RONDE_ALL_REDUCE)
+        return 2 * (n - 1) / n;
+    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ? 1 : (n - 1) / n;
+}
+
+static enum ronde_status print(struct session *session, const struct ronde_nccl_call *call,
+                               struct ronde_nccl_choice choice, double nccl_us,
+                               struct ronde_error *error)
+{
+    const double us = ronde_nccl_execution_us(&session->constants, &session->machine, call, choice);
+    const double rate_GBps = (double)call->bytes / us / 1e3;
+    const double busbw_GBps = rate_GBps * bus_factor(call);
+    const char *algorithm = ronde_nccl_algorithm_text(choice.algorithm);
+    const char *protocol = ronde_nccl_protocol_text(choice.protocol);
+    if (ronde_sink_is_table(&session->sink)) {
+        const struct ronde_cell cells[COLUMN_COUNT] = {ronde_cell_integer(call->bytes),
+                                                       ronde_cell_integer(call->ranks),
+                                                       ronde_cell_integer(call->nodes),
+                                                       ronde_cell_text(algorithm),
+                                                       ronde_cell_text(protocol),
+                                                       ronde_cell_us(1e3 * us),
+                                                       ronde_cell_rate(rate_GBps),
+                                                       ronde_cell_rate(busbw_GBps),
+                                                       isfinite(nccl_us)
+                                                           ? ronde_cell_us(1e3 * nccl_us)
+                                                           : ronde_cell_text("-")};
+        ronde_table_row(session->sink.file, columns, COLUMN_COUNT, cells);
+        return RONDE_OK;
+    }
+    const struct ronde_field fields[] = {ronde_field_text("style", "nccl"),
+                                         ronde_field_text("machine", session->machine.name),
+                                         ronde_field_text("collective",
+                                                          ronde_collective_text(call->collective)),
+                                         ronde_field_integer("ranks", call->ranks),
+                                         ronde_field_integer("nodes", call->nodes),
+                                         ronde_field_integer("bytes", call->bytes),
+                                         ronde_field_text("algorithm", algorithm),
+                                         ronde_field_text("protocol", protocol),
+                                         ronde_field_real("time_us", us),
+                                         ronde_field_real("algbw_GBps", rate_GBps),
+                                         ronde_field_real("busbw_GBps", busbw_GBps),
+                                         ronde_field_real("nccl_us", nccl_us)};
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(&session->sink, &row, error);
+}
+
+/* One size by every algorithm that was named; without names what NCCL takes. */
+static enum ronde_status show_size(struct session *session, const struct ronde_nccl_call *call,
+                                   struct ronde_error *error)
+{
+    static const char *const by_itself[] = {"auto"};
+    const struct ronde_options *options = session->options;
+    const bool is_named = options->algorithm_count > 0;
+    enum ronde_status status = ronde_nccl_call_check(&session->machine, call, error);
+    for (uint32_t a = 0; status == RONDE_OK && a < (is_named ? options->algorithm_count : 1); a++) {
+        struct ronde_nccl_choice wish = {RONDE_NCCL_RING, RONDE_NCCL_PROTOCOL_COUNT}, choice;
+        const char *name = is_named ? options->algorithms[a] : by_itself[a];
+        status = find_algorithm(name, &wish.algorithm, error);
+        if (status != RONDE_OK)
+            break;
+        const double us =
+            ronde_nccl_choose(&session->constants, &session->machine, call, wish, &choice);
+        if (!isfinite(us))
+            return ronde_fail(error, RONDE_UNSUPPORTED,
+                              "NCCL has no %s for %s of %u ranks on %u nodes of %s", name,
+                              ronde_collective_text(call->collective), call->ranks, call->nodes,
+                              session->machine.name);
+        status = print(session, call, choice, us, error);
+    }
+    return status;
+}
+
+static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
+                                    struct ronde_error *error)
+{
+    struct ronde_nccl_call call = {.collective = session->collective, .ranks = ranks};
+    enum ronde_status status = find_nodes(session, ranks, &call.nodes, error);
+    call.bytes = session->options->min_bytes;
+    while (status == RONDE_OK && call.bytes != 0) {
+        status = show_size(session, &call, error);
+        call.bytes = ronde_options_next_size(session->options, call.bytes);
+    }
+    return status;
+}
+
+static enum ronde_status show(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    enum ronde_status status = RONDE_OK;
+    if (ronde_sink_is_table(&session->sink)) {
+        fprintf(
+            session->sink.file,
+            "# ronde %s: %s as NCCL executes it on %s (%s), a model: docs/validation-nccl.md\n#\n",
+            RONDE_VERSION, ronde_collective_text(session->collective), session->machine.name,
+            ronde_nccl_generation_text(session->machine.generation));
+        ronde_table_head(session->sink.file, columns, COLUMN_COUNT);
+    }
+    if (options->rank_counts == 0)
+        return show_ranks(session, options->shape.radix[0] * options->shape.radix[1], error);
+    for (uint32_t r = 0; status == RONDE_OK && r < options->rank_counts; r++)
+        status = show_ranks(session, options->ranks[r], error);
+    return status;
+}
+
+int ronde_sim_nccl_style(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct session session = {.options = options};
+    char path[RONDE_PATH_BYTES];
+    enum ronde_status status = check_options(options, &error);
+    if (status == RONDE_OK)
+        status = ronde_parse_collective(options->arguments[0], &session.collective, &error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_constants_read(NULL, &session.constants, &error);
+    if (status == RONDE_OK) {
+        find_machine(options->topo, path, sizeof path);
+        status = ronde_nccl_machine_read(path, &session.machine, &error);
+    }
+    if (status == RONDE_OK)
+        status = ronde_sink_open(options, &session.sink, &error);
+    if (status == RONDE_OK)
+        status = show(&session, &error);
+    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK &&
+        status == RONDE_OK)
+        status = error.status;
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

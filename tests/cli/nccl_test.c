@@ -1,0 +1,92 @@
+/**
+ * NCCL's model from the command: `sim --style nccl` predicts sizes of a described machine and refuses what it cannot,
+ * `validate --published` names its mode and tells faulty rows from counted ones.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE RONDE_SCRATCH_DIR "/nccl_test.csv"
+
+#define HEAD                                                                                       \
+    "system,gpus,nodes,nccl_version,collective,algorithm,protocol,bytes,time_us,algbw_GBps,"       \
+    "notes\n"
+
+static void check_says(const char *arguments, int code, const char *expected)
+{
+    char command[4096], *said = NULL;
+    snprintf(command, sizeof command, "'%s' %s 2>&1", suite_ronde(), arguments);
+    const int status = files_command(command, &said);
+    CU_ASSERT_EQUAL(status, code);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    CU_ASSERT(strstr(said, expected) != NULL);
+    if (status != code || !strstr(said, expected))
+        suite_note("ronde %s: exit %d: %.400s", arguments, status, said);
+    free(said);
+}
+
+static void write_table(const char *rows)
+{
+    FILE *file = fopen(TABLE, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fprintf(file, HEAD "%s", rows);
+    fclose(file);
+}
+
+/* Small calls by LL, large ones by Simple; forced algorithms in the order in which they are named. */
+static void style_nccl_predicts_described_machines(void)
+{
+    check_says("sim all_reduce --style nccl -N 4 -b 1G -e 1G --topo A6000-NV-4 -a ring,tree", 0,
+               "Tree     Simple");
+    check_says("sim all_reduce --style nccl -N 4,64 -b 1K -e 1K --topo Alps-GH200", 0, "LL");
+    check_says("sim all_gather --style nccl --shape 8x2 -b 1M -e 1M --topo Perlmutter-A100", 0,
+               "16       8        Ring");
+}
+
+static void style_nccl_refuses_what_it_cannot(void)
+{
+    check_says("sim all_reduce --style smpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
+    check_says("sim all_reduce --style nccl -N 8 --topo A6000-NV-4", 2, "without NICs");
+    check_says("sim all_reduce --style nccl -N 6 --topo Alps-GH200", 2, "do not fill nodes");
+    check_says("sim all_reduce --style nccl -N 4 --topo nowhere.txt", 2, "nowhere.txt");
+    check_says("sim all_reduce --style nccl -N 4 --topo crossbar-64.xml", 2, "crossbar-64.xml");
+    check_says("sim all_reduce --style nccl --topo A6000-NV-4", 2, "number of ranks");
+    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 -a bruck", 2, "\"bruck\"");
+    check_says("sim all_gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
+    check_says("sim gather --style nccl -N 4 --topo A6000-NV-4", 2, "not modelled");
+    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --why", 2, "replays nothing");
+}
+
+/* Every mode says which it is; a faulty row is counted as that alone. */
+static void published_tables_are_scored_in_named_modes(void)
+{
+    write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
+                "A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,2048,11.7,0.175,FAULTY: slow\n");
+    check_says("validate --published " TABLE, 0, "nominal");
+    check_says("validate --published " TABLE, 0, "A6000-NV-4          1       0       1       0");
+    check_says("validate --published " TABLE " --fit smallest", 0,
+               "A6000-NV-4          0       1       1       0");
+    check_says("validate --published " TABLE " --fit leave-one-out", 0, "leave-one-system-out");
+    check_says("validate --published " TABLE " --markdown", 0, "worst ten");
+    check_says("validate --published " TABLE " --fit all", 2, "--fit \"all\"");
+    check_says("validate all_reduce --published " TABLE, 2, "all collectives");
+    check_says("validate --published " TABLE " --system other", 2, "no row of system other");
+    write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,9,\n");
+    check_says("validate --published " TABLE, 2, "nccl_test.csv:2: algbw_GBps 9 contradicts");
+    check_says("validate --published " RONDE_SCRATCH_DIR "/none.csv", 2, "none.csv");
+    remove(TABLE);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"style_nccl_predicts_described_machines", style_nccl_predicts_described_machines},
+        {"style_nccl_refuses_what_it_cannot", style_nccl_refuses_what_it_cannot},
+        {"published_tables_are_scored_in_named_modes", published_tables_are_scored_in_named_modes},
+    };
+    return suite_run("nccl", cases, sizeof cases / sizeof cases[0]);
+}
