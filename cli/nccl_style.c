@@ -101,6 +101,8 @@ static const struct ronde_column columns[] = {{"size", "(B)", 14},       {"ranks
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
+static const struct ronde_table table = {columns, COLUMN_COUNT, 1};
+
 /* nccl-tests' factor from algorithm to bus bandwidth. */
 static double bus_factor(const struct ronde_nccl_call *call)
 {
@@ -131,7 +133,7 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
                                                        isfinite(nccl_us)
                                                            ? ronde_cell_us(1e3 * nccl_us)
                                                            : ronde_cell_text("-")};
-        ronde_table_row(session->sink.file, columns, COLUMN_COUNT, cells);
+        ronde_table_row(session->sink.file, &table, cells);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {ronde_field_text("style", "nccl"),
@@ -200,7 +202,7 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
             "# ronde %s: %s as NCCL executes it on %s (%s), a model: docs/validation-nccl.md\n#\n",
             RONDE_VERSION, ronde_collective_text(session->collective), session->machine.name,
             ronde_nccl_generation_text(session->machine.generation));
-        ronde_table_head(session->sink.file, columns, COLUMN_COUNT);
+        ronde_table_head(session->sink.file, &table);
     }
     if (options->rank_counts == 0)
         return show_ranks(session, options->shape.radix[0] * options->shape.radix[1], error);

@@ -133,13 +133,15 @@ static const struct ronde_column columns[] = {{"system", "", 24},        {"predi
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
+static const struct ronde_table table = {columns, COLUMN_COUNT, 1};
+
 static void print_head(const struct session *session, unsigned mode)
 {
     FILE *file = session->sink.file;
     if (!session->is_markdown) {
         fprintf(file, "# ronde %s: %s, %s: %s\n#\n", RONDE_VERSION, session->options->published,
                 modes[mode].title, modes[mode].says);
-        ronde_table_head(file, columns, COLUMN_COUNT);
+        ronde_table_head(file, &table);
         return;
     }
     fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", modes[mode].title, modes[mode].says);
@@ -178,7 +180,7 @@ static void print_score(const struct session *session, const char *name,
         winners,
         percent(score->falls, true)};
     if (!session->is_markdown) {
-        ronde_table_row(session->sink.file, columns, COLUMN_COUNT, cells);
+        ronde_table_row(session->sink.file, &table, cells);
         return;
     }
     for (size_t c = 0; c < COLUMN_COUNT; c++)

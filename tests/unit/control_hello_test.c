@@ -54,7 +54,10 @@ static bool begin(struct fixture *fixture, uint32_t ranks)
     memset(fixture, 0, sizeof *fixture);
     fixture->heap = heap_start(SIZE_MAX, false);
     fixture->mem = heap_mem(&fixture->heap);
-    fixture->join = (struct ronde_join){.host = "127.0.0.1", .token = TOKEN, .ranks = ranks};
+    fixture->join = (struct ronde_join){.host = "127.0.0.1",
+                                        .token = TOKEN,
+                                        .ranks = ranks,
+                                        .has_listener = true};
     struct ronde_error error = {0};
     const enum ronde_status status =
         ronde_socket_listen("127.0.0.1", 0, &fixture->join.listener, &error);
@@ -240,7 +243,8 @@ static void a_rank_that_comes_twice_is_told(void)
     CU_ASSERT_EQUAL(meet(&fixture), RONDE_OK);
     expect_connected(&fixture, other);
     expect_connected(&fixture, younger);
-    expect_refused(&fixture, older, "rank 0 refuses rank 1: this rank has joined already");
+    expect_refused(&fixture, older,
+                   "rank 0 refuses rank 1: this rank has joined already; was it started twice?");
     CU_ASSERT(has_note(&fixture, "this rank has joined already"));
     end(&fixture);
 }
@@ -397,8 +401,8 @@ static void whatever_answers_for_rank_0_is_judged(void)
         {"an alarm of no bytes", &bare_alarm, sizeof bare_alarm, RONDE_IO, "no message of ronde"},
         {"a web server", "HTTP/1.1 400 Bad Request\r\n\r\n", 28, RONDE_REJECTED,
          "is no rank 0 of ronde"},
-        {"who hangs up", "", 0, RONDE_DEVICE, "has closed the connection"},
-        {"who hangs up in a head", "abc", 3, RONDE_DEVICE, "has closed the connection"},
+        {"who hangs up", "", 0, RONDE_DEVICE, "has hung up"},
+        {"who hangs up in a head", "abc", 3, RONDE_DEVICE, "has hung up"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         struct fixture fixture;
@@ -407,7 +411,7 @@ static void whatever_answers_for_rank_0_is_judged(void)
             return;
         const int listener = fixture.join.listener;
         const pid_t child = answer(listener, rows[k].data, rows[k].bytes);
-        fixture.join.listener = 0;
+        fixture.join.has_listener = false;
         fixture.join.rank = 1;
         const enum ronde_status status = meet(&fixture);
         CU_ASSERT_EQUAL(status, rows[k].status);

@@ -142,17 +142,31 @@ static const struct {
     const char *name;
     size_t offset;
 } texts[] = {
-    {"backend", AT(backend)},   {"join", AT(join)},
-    {"token", AT(token)},       {"transport", AT(transport)},
-    {"hosts", AT(hosts)},       {"launcher", AT(launcher)},
-    {"rig", AT(rig)},           {"topo", AT(topo)},
-    {"engine", AT(engine)},     {"output", AT(output)},
-    {"plot", AT(plot)},         {"records", AT(records)},
-    {"from", AT(from)},         {"operation", AT(operation)},
-    {"fabric", AT(fabric)},     {"placement", AT(placement)},
-    {"trace", AT(trace)},       {"timeline", AT(timeline)},
-    {"scenario", AT(scenario)}, {"map", AT(map)},
+    {"backend", AT(backend)},
+    {"join", AT(join)},
+    {"token", AT(token)},
+    {"transport", AT(transport)},
+    {"hosts", AT(hosts)},
+    {"launcher", AT(launcher)},
+    {"rig", AT(rig)},
+    {"topo", AT(topo)},
+    {"engine", AT(engine)},
+    {"output", AT(output)},
+    {"plot", AT(plot)},
+    {"records", AT(records)},
+    {"from", AT(from)},
+    {"operation", AT(operation)},
+    {"fabric", AT(fabric)},
+    {"placement", AT(placement)},
+    {"trace", AT(trace)},
+    {"timeline", AT(timeline)},
+    {"scenario", AT(scenario)},
+    {"map", AT(map)},
     {"shard", AT(shard)},
+    {"style", AT(style)},
+    {"published", AT(published)},
+    {"system", AT(system)},
+    {"fit", AT(fit)},
 };
 
 static void texts_are_kept_as_they_are(void)
@@ -174,17 +188,12 @@ static const struct {
     const char *name;
     size_t offset;
 } switches[] = {
-    {"json", AT(json)},
-    {"csv", AT(csv)},
-    {"all", AT(all)},
-    {"expand", AT(expand)},
-    {"markdown", AT(markdown)},
-    {"verbose", AT(verbose)},
-    {"native-latency", AT(native_latency)},
-    {"why", AT(why)},
-    {"resume", AT(resume)},
-    {"local", AT(local)},
-    {"help", AT(help)},
+    {"json", AT(json)},         {"csv", AT(csv)},
+    {"all", AT(all)},           {"expand", AT(expand)},
+    {"markdown", AT(markdown)}, {"verbose", AT(verbose)},
+    {"wide", AT(wide)},         {"native-latency", AT(native_latency)},
+    {"why", AT(why)},           {"resume", AT(resume)},
+    {"local", AT(local)},       {"help", AT(help)},
 };
 
 static void switches_switch_and_take_no_value(void)

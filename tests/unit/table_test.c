@@ -76,14 +76,16 @@ static const struct ronde_column columns[] = {{"size", "(B)", 8},
                                               {"time", "(us)", 7},
                                               {"name", "", 6}};
 
+static const struct ronde_table table = {columns, 3, 2};
+
 static void print(char *text, size_t bytes, const struct ronde_cell *cells)
 {
     FILE *file = fmemopen(text, bytes, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     if (cells)
-        ronde_table_row(file, columns, 3, cells);
+        ronde_table_row(file, &table, cells);
     else
-        ronde_table_head(file, columns, 3);
+        ronde_table_head(file, &table);
     fclose(file);
 }
 
