@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Once a child has failed the others get this long to say why. */
-#define FAREWELL_NS 2e9
+/* Once a child has failed the others get this long to print the cause. */
+#define GRACE_NS 2e9
 
 /* One that was told to end and has not is killed after this long. */
 #define KILL_NS 5e8
@@ -80,7 +80,7 @@ static void fail(struct verdict *verdict, int code)
     if (verdict->others == RONDE_EXIT_OK)
         verdict->others = code;
     if (verdict->end_ns == 0)
-        verdict->end_ns = ronde_clock_ns() + FAREWELL_NS;
+        verdict->end_ns = ronde_clock_ns() + GRACE_NS;
 }
 
 /* A child is over. One that no longer counts, because it was told to end, changes no verdict. */
@@ -89,7 +89,7 @@ static void take_end(const struct ronde_children *children, uint32_t index, int 
 {
     struct ronde_child *child = &children->all[index];
     child->pid = 0;
-    if (child->is_dismissed)
+    if (child->is_terminated)
         return;
     const int code = children->judge(children->self, index, state);
     if (index == 0)
@@ -113,7 +113,7 @@ static void look_at(const struct ronde_children *children, uint32_t index, struc
         } else if (WIFSTOPPED(state)) {
             /* What a terminal has stopped it continues. */
             child->is_stopped = WSTOPSIG(state) == SIGSTOP;
-            child->since_ns = child->is_dismissed ? child->since_ns : ronde_clock_ns();
+            child->since_ns = child->is_terminated ? child->since_ns : ronde_clock_ns();
         } else if (WIFCONTINUED(state)) {
             child->is_stopped = false;
         } else {
@@ -123,9 +123,9 @@ static void look_at(const struct ronde_children *children, uint32_t index, struc
 }
 
 /* Tells a child to end. One that is stopped gets the signal when it is continued. */
-static void dismiss(struct ronde_child *child)
+static void terminate(struct ronde_child *child)
 {
-    child->is_dismissed = true;
+    child->is_terminated = true;
     child->since_ns = ronde_clock_ns();
     (void)kill(child->pid, SIGTERM);
     (void)kill(child->pid, SIGCONT);
@@ -135,11 +135,11 @@ static void dismiss(struct ronde_child *child)
 static double end_ns(const struct ronde_children *children, const struct ronde_child *child,
                      const struct verdict *verdict)
 {
-    if (child->is_dismissed)
+    if (child->is_terminated)
         return child->since_ns + KILL_NS;
     if (verdict->end_ns == 0)
-        return child->is_stopped ? child->since_ns + children->patience_ns : INFINITY;
-    /* One that is stopped cannot say why. */
+        return child->is_stopped ? child->since_ns + children->stop_limit_ns : INFINITY;
+    /* One that is stopped prints nothing. */
     return child->is_stopped ? 0.0 : verdict->end_ns;
 }
 
@@ -147,18 +147,18 @@ static double end_ns(const struct ronde_children *children, const struct ronde_c
 static void end_late(const struct ronde_children *children, uint32_t index, struct verdict *verdict)
 {
     struct ronde_child *child = &children->all[index];
-    if (child->is_dismissed) {
+    if (child->is_terminated) {
         (void)kill(child->pid, SIGKILL);
         child->since_ns = ronde_clock_ns();
         return;
     }
     if (verdict->end_ns == 0) {
         ronde_note("ronde: process %u of %u has been stopped (SIGSTOP) for %.3g s, and is ended",
-                   index + 1, children->count, children->patience_ns / 1e9);
+                   index + 1, children->count, children->stop_limit_ns / 1e9);
         fail(verdict, RONDE_EXIT_FAILED);
     }
     verdict->is_cut |= index == 0 && !child->is_stopped;
-    dismiss(child);
+    terminate(child);
 }
 
 /* Looks at all children; when the next of them is to be ended, in *out_ns. Returns how many are not over. */
@@ -169,7 +169,7 @@ static uint32_t look_at_all(const struct ronde_children *children, struct verdic
     for (uint32_t index = 0; index < children->count; index++)
         look_at(children, index, verdict);
     *out_ns = INFINITY;
-    /* The last first: the others speak of it when rank 0 goes. */
+    /* The last first: the others would report that rank 0 was lost. */
     for (uint32_t index = children->count; index-- > 0;) {
         const struct ronde_child *child = &children->all[index];
         if (child->pid == 0)

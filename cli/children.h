@@ -16,10 +16,10 @@
 
 /** A child as its parent sees it. */
 struct ronde_child {
-    pid_t pid;         /**< 0 = it is over */
-    bool is_stopped;   /**< by SIGSTOP, and not continued since */
-    bool is_dismissed; /**< it has been told to end */
-    double since_ns;   /**< when it was stopped, or told to end */
+    pid_t pid;          /**< 0 = it is over */
+    bool is_stopped;    /**< by SIGSTOP, and not continued since */
+    bool is_terminated; /**< it was sent SIGTERM, at since_ns */
+    double since_ns;    /**< when it was stopped, or told to end */
 };
 
 /** All of them. */
@@ -27,7 +27,7 @@ struct ronde_children {
     struct ronde_child *all; /**< in the order of their making */
     uint32_t count;          /**< made so far */
     uint32_t room;           /**< of `all` */
-    double patience_ns;      /**< how long one may stay stopped */
+    double stop_limit_ns;    /**< how long one may stay stopped */
     sigset_t mask;           /**< the signals that were blocked before */
     /**
      * Called when a child is over, with what waitpid tells of it; returns its exit code. Not called for one that was
@@ -47,7 +47,7 @@ pid_t ronde_children_fork(struct ronde_children *children);
 /**
  * Waits until all are over. Returns the first child's exit code unless another did not end well. `code`, unless it is
  * RONDE_EXIT_OK, is that of a start that failed: those that were made are ended at once, and it is returned.
- * *out_is_cut: the first was told to end before it could say why.
+ * *out_is_cut: the first was terminated while it ran, before it printed why.
  */
 int ronde_children_await(struct ronde_children *children, int code, bool *out_is_cut);
 

@@ -34,7 +34,7 @@ struct rendezvous {
     char token[RONDE_TOKEN_BYTES];
     bool is_made_here;      /* by forking */
     struct ronde_bind bind; /* what the ranks made here keep to */
-    FILE *unsaid; /* what ranks say that have no voice; NULL where the system gives no such file */
+    FILE *held;             /* stderr of ranks 2 and on; NULL where there is no temporary file */
 };
 
 bool ronde_job_is_wanted(const char *backend)
@@ -267,7 +267,7 @@ static void be_rank(const struct ronde_options *options, struct rendezvous *rend
         close_listener(rendezvous);
     /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
     if (index > 0 && rendezvous->join.rank > 1 &&
-        (!rendezvous->unsaid || dup2(fileno(rendezvous->unsaid), STDERR_FILENO) < 0))
+        (!rendezvous->held || dup2(fileno(rendezvous->held), STDERR_FILENO) < 0))
         (void)!freopen("/dev/null", "w", stderr);
     exit(take_part(options, rendezvous, body));
 }
@@ -284,13 +284,13 @@ static int judge_rank(void *self, uint32_t index, int state)
 }
 
 /* Rank 0 may not know why another has failed, where that was before they had met. */
-static void say_unsaid(const struct rendezvous *rendezvous)
+static void print_held(const struct rendezvous *rendezvous)
 {
     char line[RONDE_ERROR_MESSAGE_BYTES + 16];
-    if (!rendezvous->unsaid)
+    if (!rendezvous->held)
         return;
-    rewind(rendezvous->unsaid);
-    if (fgets(line, sizeof line, rendezvous->unsaid))
+    rewind(rendezvous->held);
+    if (fgets(line, sizeof line, rendezvous->held))
         ronde_note("%.*s", (int)strcspn(line, "\n"), line);
 }
 
@@ -315,7 +315,7 @@ static int fork_ranks(const struct ronde_options *options, struct rendezvous *re
     close_listener(rendezvous);
     code = ronde_children_await(children, code, &is_cut);
     if (is_cut)
-        say_unsaid(rendezvous);
+        print_held(rendezvous);
     return code;
 }
 
@@ -323,7 +323,7 @@ static int fork_all(const struct ronde_options *options, struct rendezvous *rend
                     ronde_job_body body)
 {
     const double limit_s = options->timeout_s > 0 ? options->timeout_s : RUN_S;
-    struct ronde_children children = {.patience_ns = (limit_s + STOPPED_S) * 1e9,
+    struct ronde_children children = {.stop_limit_ns = (limit_s + STOPPED_S) * 1e9,
                                       .judge = judge_rank,
                                       .self = rendezvous};
     struct ronde_error error = {0};
@@ -334,11 +334,11 @@ static int fork_all(const struct ronde_options *options, struct rendezvous *rend
         return ronde_report(&error);
     if (ronde_children_open(&children, rendezvous->here, &error) != RONDE_OK)
         return ronde_report(&error);
-    rendezvous->unsaid = tmpfile();
+    rendezvous->held = tmpfile();
     const int code = fork_ranks(options, rendezvous, &children, body);
     ronde_children_close(&children);
-    if (rendezvous->unsaid)
-        fclose(rendezvous->unsaid);
+    if (rendezvous->held)
+        fclose(rendezvous->held);
     return code;
 }
 

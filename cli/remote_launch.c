@@ -338,7 +338,7 @@ int ronde_remote_launch_run(const struct ronde_options *options)
     }
     launch->options = options;
     launch->children =
-        (struct ronde_children){.patience_ns = STOPPED_NS, .judge = judge, .self = launch};
+        (struct ronde_children){.stop_limit_ns = STOPPED_NS, .judge = judge, .self = launch};
     const int code = prepare(launch, &error) == RONDE_OK ? run_hosts(launch) : ronde_report(&error);
     ronde_mem_free(ronde_mem_default(), launch, 1, sizeof *launch);
     return code;

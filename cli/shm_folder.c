@@ -7,14 +7,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Bytes of a folder's path. */
+#define PATH_BYTES ((ssize_t)sizeof((struct ronde_shm_folder *)NULL)->path)
 
 /* What tells UCX where its files go. */
 #define VARIABLE "UCX_POSIX_DIR"
 
+/* Does nothing where the path is empty. */
 static void remove_folder(const char *path)
 {
     DIR *folder = opendir(path);
@@ -37,20 +43,23 @@ static void close_others(int kept)
             (void)close(fd);
 }
 
-/* Never returns. */
-static void be_keeper(const char *path, int end)
+/* Never returns. Makes the folder itself, so that none is there without a process that removes it. */
+static void be_remover(char *path, int end)
 {
-    char nothing;
     (void)setsid();
     close_others(end);
-    while (read(end, &nothing, 1) < 0 && errno == EINTR)
+    char nothing;
+    if (!mkdtemp(path))
+        path[0] = '\0';
+    const bool is_told = send(end, path, PATH_BYTES, MSG_NOSIGNAL) == PATH_BYTES;
+    while (is_told && path[0] && read(end, &nothing, 1) < 0 && errno == EINTR)
         continue;
     remove_folder(path);
     _exit(RONDE_EXIT_OK);
 }
 
-/* Signals are for those that work, the terminal's and those sent to all processes of a job: the keeper is born without. */
-static pid_t fork_deaf(void)
+/* The remover starts with all signals blocked: those of a terminal, or sent to all processes of a job, are for the ranks. */
+static pid_t fork_blocked(void)
 {
     sigset_t all, before;
     (void)sigfillset(&all);
@@ -61,39 +70,47 @@ static pid_t fork_deaf(void)
     return pid;
 }
 
+/* Waits for the folder; false where there is none. */
+static bool await_folder(int end, char *path)
+{
+    ssize_t got;
+    while ((got = recv(end, path, PATH_BYTES, MSG_WAITALL)) < 0 && errno == EINTR)
+        continue;
+    if (got != PATH_BYTES)
+        path[0] = '\0';
+    return path[0] != '\0' && setenv(VARIABLE, path, 1) == 0;
+}
+
 void ronde_shm_folder_open(struct ronde_shm_folder *folder)
 {
-    char path[] = "/dev/shm/ronde-XXXXXX";
     int ends[2];
-    *folder = (struct ronde_shm_folder){.alive = -1};
-    if (getenv(VARIABLE) || pipe2(ends, O_CLOEXEC) != 0)
+    *folder = (struct ronde_shm_folder){.path = "/dev/shm/ronde-XXXXXX", .alive = -1};
+    if (getenv(VARIABLE) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return;
-    const bool is_made = mkdtemp(path) != NULL;
-    const pid_t keeper = is_made ? fork_deaf() : -1;
-    if (keeper == 0) {
+    folder->remover = fork_blocked();
+    if (folder->remover == 0) {
         (void)close(ends[1]);
-        be_keeper(path, ends[0]);
+        be_remover(folder->path, ends[0]);
     }
     (void)close(ends[0]);
-    if (keeper > 0 && setenv(VARIABLE, path, 1) == 0) {
-        *folder = (struct ronde_shm_folder){.keeper = keeper, .alive = ends[1]};
-        memcpy(folder->path, path, sizeof path);
-        return;
+    folder->alive = ends[1];
+    if (folder->remover < 0) {
+        (void)close(folder->alive);
+        folder->remover = 0;
+    } else if (!await_folder(folder->alive, folder->path)) {
+        ronde_shm_folder_close(folder);
     }
-    (void)close(ends[1]);
-    if (is_made && keeper < 0)
-        (void)rmdir(path);
 }
 
 void ronde_shm_folder_close(struct ronde_shm_folder *folder)
 {
-    if (folder->keeper == 0)
+    if (folder->remover == 0)
         return;
     (void)close(folder->alive);
-    (void)kill(folder->keeper, SIGCONT);
-    while (waitpid(folder->keeper, NULL, 0) < 0 && errno == EINTR)
+    (void)kill(folder->remover, SIGCONT);
+    while (waitpid(folder->remover, NULL, 0) < 0 && errno == EINTR)
         continue;
-    /* Nothing is left to do, unless somebody has killed the keeper. */
+    /* Nothing is left to do, unless somebody has killed the remover. */
     remove_folder(folder->path);
-    folder->keeper = 0;
+    folder->remover = 0;
 }

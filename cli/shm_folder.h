@@ -11,9 +11,9 @@
 
 /** A folder, and the process that removes it. */
 struct ronde_shm_folder {
-    pid_t keeper;  /**< 0 = there is no folder */
+    pid_t remover; /**< 0 = there is no folder */
     char path[32]; /**< of the folder */
-    int alive; /**< held by this process and those forked of it: the keeper waits until all have let go */
+    int alive; /**< held by this process and those forked of it: the remover waits until all have let go */
 };
 
 /**
