@@ -150,10 +150,11 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
         struct ronde_nccl_constant *constant = &constants->all[i];
         if (!(constant->start > 0))
             continue;
-        const bool is_share = constant->start < 1;
+        /* What flags and message rates leave of a link is guessed; how much of one is reached is not. */
+        const bool is_share = constant->start < 1, is_known = is_share && constant->start > .7;
         constant->value = constant->start;
         knobs[count++] = (struct knob){&constant->value, constant->start,
-                                       is_share ? share_spread : latency_spread, is_share ? 1 : 1e6};
+                                       is_known ? share_spread : latency_spread, is_share ? 1 : 1e6};
     }
     weigh(&fit);
     lower(&fit, knobs, count);

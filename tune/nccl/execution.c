@@ -25,9 +25,13 @@
 
 #include <math.h>
 
-/** NCCL's slot of a connection, bytes of data, and the least chunk of a tree (enqueue.cc). */
+/**
+ * NCCL's slot of a connection, bytes of data (enqueue.cc), and the least that a hop of a tree has before it passes on. NCCL's
+ * chunks end at 32 KiB, but a hop does not wait for all of one: 512 KiB by Tree/Simple over the slow link of bridged A6000
+ * pairs take latency and bytes over rate, and no chunk of 32 KiB more.
+ */
 static const double slot_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 131072, 524288};
-static const double least_chunk_bytes = 32768;
+static const double least_chunk_bytes = 8192;
 
 /** Bytes that a channel is opened for: threads times bytes a thread (enqueue.cc, threadThreshold). */
 static const double channel_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32768};
