@@ -4,7 +4,7 @@
 const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",
                                               "ada",    "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
-const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa"};
+const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa", "roce", "ethernet"};
 const char *const ronde_nccl_cpus[] = {"intel", "amd", "arm"};
 
 static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree", "auto"};

@@ -39,6 +39,20 @@
     X(efa_efficiency)                                                                              \
     X(efa_ll_share)                                                                                \
     X(efa_ll128_share)                                                                             \
+    X(roce_ll_us)                                                                                  \
+    X(roce_ll128_us)                                                                               \
+    X(roce_simple_us)                                                                              \
+    X(roce_rendezvous_us)                                                                          \
+    X(roce_efficiency)                                                                             \
+    X(roce_ll_share)                                                                               \
+    X(roce_ll128_share)                                                                            \
+    X(ethernet_ll_us)                                                                              \
+    X(ethernet_ll128_us)                                                                           \
+    X(ethernet_simple_us)                                                                          \
+    X(ethernet_rendezvous_us)                                                                      \
+    X(ethernet_efficiency)                                                                         \
+    X(ethernet_ll_share)                                                                           \
+    X(ethernet_ll128_share)                                                                        \
     X(bridge_efficiency)                                                                           \
     X(lone_nic_efficiency)                                                                         \
     X(channel_ll_GBps)                                                                             \

@@ -45,6 +45,8 @@ enum ronde_nccl_fabric {
     RONDE_NCCL_INFINIBAND,  /**< InfiniBand verbs */
     RONDE_NCCL_SLINGSHOT,   /**< libfabric's cxi through aws-ofi-nccl */
     RONDE_NCCL_EFA,         /**< libfabric's efa through aws-ofi-nccl */
+    RONDE_NCCL_ROCE,        /**< RDMA over Ethernet */
+    RONDE_NCCL_ETHERNET,    /**< TCP sockets */
     RONDE_NCCL_FABRIC_COUNT /**< how many */
 };
 
