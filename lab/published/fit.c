@@ -199,6 +199,15 @@ static size_t mark(struct ronde_published *published, uint32_t system)
     return first ? count + 1 : 0;
 }
 
+/** Nodes of the rows that are fitted; they are all alike. */
+static uint32_t fitted_nodes(const struct ronde_published *published, uint32_t system)
+{
+    for (size_t r = 0; r < published->count; r++)
+        if (published->rows[r].system == system && published->rows[r].state == RONDE_PUBLISHED_FITTED)
+            return published->rows[r].call.nodes;
+    return 0;
+}
+
 /** Whether rows are there whose time is latency for the most part. */
 static bool has_small(const struct ronde_published *published, uint32_t system)
 {
@@ -228,8 +237,9 @@ size_t ronde_published_fit_system(struct ronde_published *published, uint32_t sy
                   RONDE_NCCL_OF_launch_us]
             .value;
     constants->launch_us = launch;
+    double *links = fitted_nodes(published, system) > 1 ? &constants->nics : &constants->links;
     /* Large messages alone say nothing of latencies: those stay the generation's. */
-    const struct knob knobs[] = {{&constants->links, 1, latency_spread, 2},
+    const struct knob knobs[] = {{links, 1, latency_spread, 2},
                                  {&constants->launch_us, launch, latency_spread, 1e6},
                                  {&constants->inside, 1, latency_spread, 1e6},
                                  {&constants->between, 1, latency_spread, 1e6}};

@@ -72,7 +72,7 @@ enum ronde_status ronde_nccl_constants_read(const char *folder, struct ronde_ncc
                                             struct ronde_error *error)
 {
     char shipped[RONDE_PATH_BYTES];
-    *out = (struct ronde_nccl_constants){.inside = 1, .between = 1, .links = 1};
+    *out = (struct ronde_nccl_constants){.inside = 1, .between = 1, .links = 1, .nics = 1};
     if (!folder && !shipped_folder(shipped, sizeof shipped))
         return ronde_fail(error, RONDE_IO,
                           "the constants of NCCL's model (share/ronde/nccl) are not found");

@@ -114,7 +114,7 @@ static double nics_GBps(const struct setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     double rate = ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
-                  of_fabric(setting, EFFICIENCY) * setting->constants->links;
+                  of_fabric(setting, EFFICIENCY) * setting->constants->nics;
     if (machine->behind_bridge)
         rate *= common(setting, RONDE_NCCL_COMMON_bridge_efficiency);
     if (machine->behind_bridge && setting->g == 1)
@@ -300,8 +300,7 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
         setting.launch_us + (choice.algorithm == RONDE_NCCL_RING   ? ring_us(&setting)
                              : choice.algorithm == RONDE_NCCL_TREE ? tree_us(&setting)
                                                                    : nvls_us(&setting));
-    /* A fitted launch is that of a call, whoever makes it. */
-    if (!machine->is_one_process || constants->launch_us > 0)
+    if (!machine->is_one_process)
         return us;
     return fmax(us, setting.g * common(&setting, RONDE_NCCL_COMMON_launch_us_per_gpu));
 }

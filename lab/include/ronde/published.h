@@ -106,8 +106,8 @@ RONDE_API void ronde_published_predict(struct ronde_published *published, uint32
                                        const struct ronde_nccl_constants *constants);
 
 /**
- * Fits launch, latencies inside and between, and link efficiency of one system to its smallest number of ranks and one
- * collective there, NCCL choosing; marks those rows FITTED. Returns how many they are.
+ * Fits launch, latencies inside and between, and the efficiency of links (inside a node, or of NICs where the rows cross
+ * nodes) of one system to its smallest number of ranks and one collective there, NCCL choosing; marks those rows FITTED. Returns how many they are.
  */
 RONDE_API size_t ronde_published_fit_system(struct ronde_published *published, uint32_t system,
                                             struct ronde_nccl_constants *constants);

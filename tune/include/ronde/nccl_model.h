@@ -126,7 +126,8 @@ struct ronde_nccl_constants {
     double launch_us; /**< instead of the generation's; 0 = the generation's */
     double inside;    /**< times every latency inside a node; 1 */
     double between;   /**< times every latency between nodes; 1 */
-    double links;     /**< times every efficiency of a link; 1 */
+    double links;     /**< times every efficiency of a link inside a node; 1 */
+    double nics;      /**< times every efficiency of a NIC; 1 */
 };
 
 /** Reads a machine's description. Errors: IO, BAD_INPUT with file and line. */
