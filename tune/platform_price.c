@@ -141,8 +141,12 @@ static enum ronde_status price_on_routes(const struct ronde_platform_pricer *pla
 {
     const struct ronde_load *load = &forecast->load;
     struct ronde_prediction prediction;
-    if (!is_short(candidate, load) && !has_short_quotient(candidate, load))
-        return price_on_network(platform_pricer, candidate, forecast, out_quote, error);
+    if (!is_short(candidate, load) && !has_short_quotient(candidate, load)) {
+        const enum ronde_status status =
+            price_on_network(platform_pricer, candidate, forecast, out_quote, error);
+        out_quote->is_bound = status == RONDE_OK && !out_quote->is_exact;
+        return status;
+    }
     const enum ronde_status status = ronde_forecast_replay(forecast, "flat", &prediction, error);
     if (status != RONDE_OK)
         return status;
@@ -155,9 +159,90 @@ static enum ronde_status price_on_routes(const struct ronde_platform_pricer *pla
                                             : launch_ns + (prediction.time_ns - launch_ns) * excess,
                              .engine = prediction.engine,
                              .is_exact = is_alone,
-                             .is_bound = !is_alone && ronde_candidate_steps(candidate, load) <=
-                                                          MOST_SHARED_STEPS};
+                             .is_bound = !is_alone};
     return RONDE_OK;
+}
+
+/** A candidate of fewer ranks with as many bytes a chunk, whose links can be shared; ranks 0 where there is none. */
+struct smaller {
+    struct ronde_platform_pricer pricer;
+    struct ronde_candidate candidate;
+    struct ronde_load load;
+};
+
+/** Steps grow at most with the square of the ranks; what was laid out for so many ranks is of no use to fewer. */
+static uint32_t fewer_ranks(const struct ronde_candidate *candidate, const struct ronde_load *load)
+{
+    const struct ronde_compile_request *request = &candidate->request;
+    uint64_t steps = ronde_candidate_steps(candidate, load);
+    uint32_t ranks = request->ranks;
+    if (!candidate->algorithm || request->order || request->channel_orders || request->source_of ||
+        request->shape_count > 0)
+        return 0;
+    for (; steps > MOST_STEPS * 2; steps /= 4)
+        ranks /= 2;
+    return ranks > request->root ? ranks : 0;
+}
+
+static enum ronde_status open_smaller(const struct ronde_platform_pricer *platform_pricer,
+                                      const struct ronde_candidate *candidate,
+                                      const struct ronde_load *load, const struct ronde_mem *mem,
+                                      struct smaller *smaller, struct ronde_error *error)
+{
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    smaller->candidate =
+        (struct ronde_candidate){.algorithm = candidate->algorithm, .request = candidate->request};
+    struct ronde_compile_request *request = &smaller->candidate.request;
+    request->ranks = fewer_ranks(candidate, load);
+    if (request->ranks < 2 || candidate->algorithm->supports(request, NULL) != RONDE_OK)
+        return RONDE_UNSUPPORTED;
+    enum ronde_status status = ronde_compile(request, mem, NULL, &smaller->candidate.own, &why);
+    smaller->candidate.schedule = smaller->candidate.own;
+    if (status == RONDE_OK)
+        status = ronde_platform_pricer_open(platform_pricer->platform, &platform_pricer->options,
+                                            request->ranks, &smaller->pricer, &why);
+    if (status != RONDE_OK)
+        return ronde_fail(error, status, "%s", why.message);
+    smaller->pricer.host_of = platform_pricer->host_of;
+    smaller->load = *load;
+    smaller->load.count =
+        (uint64_t)((double)load->count * smaller->candidate.schedule->chunks_per_block /
+                   candidate->schedule->chunks_per_block);
+    return RONDE_OK;
+}
+
+/** How much longer sharing links makes what fewer ranks do than the same kind of price says. */
+static enum ronde_status find_excess(const struct smaller *smaller, bool is_on_routes,
+                                     double *out_excess, struct ronde_error *error)
+{
+    const struct ronde_forecast forecast =
+        forecast_of(&smaller->pricer, &smaller->candidate, &smaller->load);
+    struct ronde_quote shared, alone;
+    enum ronde_status status = replay(&forecast, "maxmin", &shared, error);
+    if (status == RONDE_OK)
+        status =
+            is_on_routes
+                ? price_on_routes(&smaller->pricer, &smaller->candidate, &forecast, &alone, error)
+                : price_on_network(&smaller->pricer, &smaller->candidate, &forecast, &alone, error);
+    if (status == RONDE_OK && alone.time_ns > 0)
+        *out_excess = shared.time_ns / alone.time_ns;
+    return status;
+}
+
+/** What is too long to share links for takes as many times its price as fewer ranks do: approximate. */
+static enum ronde_status settle_by_fewer(const struct ronde_platform_pricer *platform_pricer,
+                                         const struct ronde_candidate *candidate,
+                                         const struct ronde_load *load, const struct ronde_mem *mem,
+                                         struct ronde_quote *quote, struct ronde_error *error)
+{
+    struct smaller smaller = {.load = *load};
+    double excess = 1.0;
+    enum ronde_status status = open_smaller(platform_pricer, candidate, load, mem, &smaller, error);
+    if (status == RONDE_OK && smaller.load.count > 0)
+        status = find_excess(&smaller, strcmp(quote->engine, "flat") == 0, &excess, error);
+    ronde_schedule_destroy(smaller.candidate.own);
+    quote->time_ns *= excess;
+    return status == RONDE_UNSUPPORTED ? RONDE_OK : status;
 }
 
 /** What price_on_routes has bounded, with links shared. */
@@ -166,8 +251,9 @@ static enum ronde_status settle(const void *self, const struct ronde_candidate *
                                 struct ronde_quote *out_quote, struct ronde_error *error)
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
-    (void)mem;
-    return replay(&forecast, "maxmin", out_quote, error);
+    return ronde_candidate_steps(candidate, load) <= MOST_SHARED_STEPS
+               ? replay(&forecast, "maxmin", out_quote, error)
+               : settle_by_fewer(self, candidate, load, mem, out_quote, error);
 }
 
 /** Whether SimGrid is told how to model the network. */

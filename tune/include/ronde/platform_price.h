@@ -5,7 +5,7 @@
  * and packets where it has those, closed forms and longest paths where every pair of ranks sees the same network, and
  * else `flat` over the routes, which is the time where its certificate holds. Where flows share links it is a bound, and
  * whoever seems cheapest by it is replayed by `maxmin`. A candidate of too many steps or connections for that has the
- * bound, or its closed form on the slowest pair's network, which is labelled approximate.
+ * bound, or its closed form on the slowest pair's network, times what sharing links costs fewer ranks of it: approximate.
  */
 #ifndef RONDE_PLATFORM_PRICE_H
 #define RONDE_PLATFORM_PRICE_H
