@@ -18,7 +18,8 @@ PRESENT = ("libtorch", "libc10", "libcaffe2", "libshm", "libgomp", "libgfortran"
 OWNERS = (("cudnn", "libcudnn"), ("cublasLt", "libcublasLt"), ("cublas", "libcublas"), ("cufft", "libcufft"),
           ("cusparseLt", "libcusparseLt"), ("cusparse", "libcusparse"), ("cusolver", "libcusolver"), ("nccl", "libnccl"),
           ("pnccl", "libnccl"), ("nvshmem", "libnvshmem_host"), ("cuFile", "libcufile"), ("nvrtc", "libnvrtc"),
-          ("cupti", "libcupti"), ("nvJitLink", "libnvJitLink"), ("_ZN7nvshmem", "libnvshmem_host"), ("nvshmemi", "libnvshmem_host"))
+          ("cupti", "libcupti"), ("nvJitLink", "libnvJitLink"), ("_ZN7nvshmem", "libnvshmem_host"), ("nvshmemi", "libnvshmem_host"),
+          ("nvtx", "libnvToolsExt"))
 
 
 def output(*command: str) -> str:
@@ -63,8 +64,9 @@ def main() -> None:
     for symbol in undefined:
         name, _, version = symbol.partition("@")
         owner = next((library for begin, library in OWNERS if name.startswith(begin)), None)
-        library = next((library for library in needed if owner and library.startswith(f"{owner}.so.")), None)
-        if library and name not in defined:
+        if owner and needed and name not in defined:
+            # A library that only another one would bring with it has its symbols there.
+            library = next((library for library in needed if library.startswith(f"{owner}.so.")), min(needed))
             found[library][name] = version.lstrip("@")
     for library, symbols in found.items():
         build(torch / "lib" / library, symbols)

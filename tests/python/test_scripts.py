@@ -40,9 +40,18 @@ def spawned(ending: str, *before: object, **environment: str) -> list[str]:
     return said(sys.executable, *before, HERE / "scripts" / "spawned.py", 2, a_port(), ending, **environment).splitlines()
 
 
+OLD = HERE.parents[1] / "build" / "venv113" / "bin" / "python"
+
+
 class ScriptsTest(unittest.TestCase):
     def test_a_script_that_says_gloo_runs_on_ronde_in_spawned_processes(self) -> None:
         self.assertEqual(spawned("destroys", "-m", "ronde.torch", "--as", "gloo"), PRINTED)
+
+    @unittest.skipUnless(OLD.exists(), "no torch 1.13 here: ./dev python old installs it")
+    def test_the_same_with_torch_1_13(self) -> None:
+        script = HERE / "scripts" / "spawned.py"
+        lines = said(OLD, "-m", "ronde.torch", "--as", "gloo", script, 2, a_port(), "destroys").splitlines()
+        self.assertEqual(lines, PRINTED)
 
     def test_a_script_that_never_destroys_its_group_ends(self) -> None:
         # An exit beside a running thread goes wrong once in many times, if it does: RONDE_TEST_EXITS asks for more.

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import pathlib
 import runpy
 import sys
+
+import torch
 
 from . import standin
 
@@ -19,6 +22,10 @@ def main() -> None:
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     os.environ[standin.VARIABLE] = options.names
+    if not hasattr(torch, "_is_device_backend_autoload_enabled"):
+        # Processes that the script starts find ronde by themselves only with torch 2.5 and newer.
+        site = str(pathlib.Path(__file__).parent.parent / "_site")
+        os.environ["PYTHONPATH"] = os.pathsep.join([site, *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
         standin.apply()
     except ValueError as reason:
