@@ -31,13 +31,16 @@ class PackageTest(unittest.TestCase):
     def test_torch_finds_the_backend_by_name(self) -> None:
         entries = {(entry.group, entry.value) for entry in metadata.distribution("ronde").entry_points}
         self.assertIn(("torch.distributed.backends", "ronde.torch:register"), entries)
-        self.assertIn(("torch.backends", "ronde._torch_hook:autoload"), entries)
+        self.assertIn(("torch.backends", "ronde_torch_hook:autoload"), entries)
 
     def test_the_hook_that_torch_calls_never_raises(self) -> None:
-        code = "import sys; sys.modules['torch'] = None\nfrom ronde._torch_hook import autoload\nautoload()"
+        code = "import sys; sys.modules['ronde'] = None\nfrom ronde_torch_hook import autoload\nautoload()"
         said = subprocess.run([sys.executable, "-c", code], env={"RONDE_TORCH_AS": "gloo"}, capture_output=True, text=True,
                               check=True)
         self.assertIn("RONDE_TORCH_AS is not obeyed", said.stderr)
+        code = "import sys, ronde_torch_hook; ronde_torch_hook.autoload(); print('ronde' in sys.modules)"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(said.stdout, "False\n")
 
     @unittest.skipIf(shutil.which("nm") is None, "no nm here (apt: binutils)")
     def test_the_library_exports_its_own_names_alone(self) -> None:

@@ -25,7 +25,7 @@ class _AfterTorch:
 
         def exec_module(module):
             execute(module)
-            from ronde._torch_hook import autoload
+            from ronde_torch_hook import autoload
             autoload()
 
         spec.loader.exec_module = exec_module

@@ -1,4 +1,7 @@
-"""Called by torch at the end of every `import torch`; what is raised here would make that import fail."""
+"""
+Called by torch at the end of every `import torch`. A package of its own: what is raised here, or by what is imported for it,
+makes that import fail, and nobody who does not ask for ronde is to load its library.
+"""
 from __future__ import annotations
 
 import os
