@@ -8,6 +8,8 @@
 #include "tune_options.h"
 #include "view.h"
 
+#include "ronde/pieces.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,6 +33,7 @@ struct session {
     struct ronde_schedule *schedule;
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
+    bool cuts_by_size; /* nobody gave a slot and the schedule is pipelined: pieces as NCCL's */
     bool is_last_placement;
     bool is_last; /* no size and no placement follow: pictures show this one */
 };
@@ -103,12 +106,14 @@ static void print_head(const struct session *session)
     const struct ronde_schedule *schedule = session->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
     const uint64_t slot_bytes = session->forecast.load.slot_bytes;
+    const char *unlimited =
+        session->cuts_by_size ? "as NCCL's by size (--slot sets them)" : "unlimited";
     FILE *file = session->sink.file;
     fprintf(file, "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s", RONDE_VERSION,
             ronde_collective_text(schedule->collective),
             ronde_is_auto(session->options) ? "auto" : schedule->algorithm, schedule->ranks,
             facts->name, ronde_platform_path(session->platform),
-            slot_bytes ? ronde_cell_size(slot_bytes).text : "unlimited");
+            slot_bytes ? ronde_cell_size(slot_bytes).text : unlimited);
     /* Of a choice every size may have another schedule. */
     if (!ronde_is_auto(session->options))
         fprintf(file, ", schedule %016" PRIx64, schedule->hash);
@@ -186,6 +191,9 @@ static enum ronde_status open_algorithm(struct session *session, const char *alg
     session->forecast =
         ronde_forecast_of(session->platform, session->schedule, &request, &session->how);
     session->forecast.sim.host_of = session->placed.host_of;
+    session->cuts_by_size = session->forecast.load.slot_bytes == 0 && !session->has_scenario &&
+                            !ronde_is_auto(session->options) &&
+                            ronde_schedule_is_pipelined(session->schedule);
     status = ronde_sim_check_engine(session->platform, session->options->engine,
                                     &session->forecast.sim, error);
     if (status == RONDE_OK)
@@ -265,6 +273,12 @@ static uint64_t count_of(const struct session *session, uint64_t bytes)
                               session->options->dtype);
 }
 
+/* What one block of a launch holds. */
+static uint64_t block_bytes(const struct session *session, uint64_t count)
+{
+    return count * ronde_dtype_bytes(session->options->dtype);
+}
+
 /* Sizes that come to the same number of elements are one. */
 static uint64_t next_bytes(const struct session *session, uint64_t bytes)
 {
@@ -288,6 +302,9 @@ walk_sizes(struct session *session,
         if (ronde_is_auto(session->options))
             status = choose(session, count, error);
         session->forecast.load.count = count;
+        if (session->cuts_by_size)
+            session->forecast.load.slot_bytes =
+                ronde_pipeline_slot(session->schedule, block_bytes(session, count));
         if (status == RONDE_OK)
             status = one_size(session, error);
         bytes = next;

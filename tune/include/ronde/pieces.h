@@ -1,0 +1,32 @@
+/**
+ * Pieces that a pipelined schedule is cut into where nobody says how.
+ *
+ * A rank of a tree or a chain passes on what it receives: in one piece every level waits for the whole block of the one
+ * before, which no library does.
+ */
+#ifndef RONDE_PIECES_H
+#define RONDE_PIECES_H
+
+#include "ronde/ir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Pieces of a chunk at most: beyond, a pipeline of any usual depth is full, and replays only take longer. */
+#define RONDE_MOST_DEFAULT_PIECES 128u
+
+/** Whether its ranks pass on whole blocks as they come, so that pieces overlap. */
+RONDE_API bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule);
+
+/**
+ * Slot bytes as NCCL cuts such a schedule, for blocks of so many bytes: its Simple protocol's step of 512 KiB, halved down
+ * to 32 KiB while there are fewer than 4 pieces for each level of a tree of these ranks (enqueue.cc), doubled beyond
+ * RONDE_MOST_DEFAULT_PIECES pieces. 0 = one piece: what is not pipelined, or a block of no more than a piece.
+ */
+RONDE_API uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t block_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/** Pieces of pipelined schedules. See pieces.h. */
+#include "ronde/pieces.h"
+
+/** NCCL's step of Simple, and the least chunk it shrinks to. */
+#define STEP_BYTES (UINT64_C(512) << 10)
+#define LEAST_BYTES (UINT64_C(32) << 10)
+
+/** Pieces for each level of a tree. */
+#define PIECES_PER_LEVEL 4u
+
+bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule)
+{
+    if (schedule->chunks_per_block != 1)
+        return false;
+    for (uint32_t p = 0; p < schedule->program_count; p++) {
+        const struct ronde_program *program = &schedule->programs[p];
+        for (uint32_t s = 0; s < program->step_count; s++) {
+            const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
+            if (ronde_step_receives(op) && ronde_step_sends(op))
+                return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t levels_of(uint32_t ranks)
+{
+    uint64_t levels = 0;
+    while ((UINT64_C(1) << levels) < ranks)
+        levels++;
+    return levels;
+}
+
+uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t block_bytes)
+{
+    uint64_t widest = 0, slot_bytes = STEP_BYTES;
+    if (!ronde_schedule_is_pipelined(schedule))
+        return 0;
+    for (uint32_t c = 0; c < schedule->channel_count; c++)
+        if (schedule->channels[c].weight > widest)
+            widest = schedule->channels[c].weight;
+    const double share = (double)widest / (double)schedule->weight_total;
+    const uint64_t chunk_bytes = (uint64_t)((double)block_bytes * share);
+    const uint64_t wanted = PIECES_PER_LEVEL * levels_of(schedule->ranks);
+    while (slot_bytes > LEAST_BYTES && chunk_bytes / slot_bytes < wanted)
+        slot_bytes /= 2;
+    while (chunk_bytes / slot_bytes > RONDE_MOST_DEFAULT_PIECES)
+        slot_bytes *= 2;
+    return slot_bytes < chunk_bytes ? slot_bytes : 0;
+}
