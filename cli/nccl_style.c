@@ -101,7 +101,7 @@ static const struct ronde_column columns[] = {{"size", "(B)", 14},       {"ranks
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
-static const struct ronde_table table = {columns, COLUMN_COUNT, 1};
+static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
 
 /* nccl-tests' factor from algorithm to bus bandwidth. */
 static double bus_factor(const struct ronde_nccl_call *call)

@@ -133,7 +133,7 @@ static const struct ronde_column columns[] = {{"system", "", 24},        {"predi
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
-static const struct ronde_table table = {columns, COLUMN_COUNT, 1};
+static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
 
 static void print_head(const struct session *session, unsigned mode)
 {
