@@ -7,4 +7,6 @@ import torch.distributed as dist
 dist.init_process_group(sys.argv[1])
 tensor = torch.ones(3)
 dist.all_reduce(tensor)
-print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {tensor.tolist()} {type(dist.group.WORLD).__name__}", flush=True)
+# In one write: the ranks share a pipe.
+print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {tensor.tolist()} {type(dist.group.WORLD).__name__}\n", end="",
+      flush=True)
