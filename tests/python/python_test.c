@@ -12,20 +12,21 @@
 
 #define PYTHON RONDE_SOURCE_DIR "/build/venv/bin/python"
 
-/* Whether the package is installed as the sources are. Asked once. */
-static bool has_package(void)
+/* What ./dev says of a machine on which no environment can be made, as without a network. */
+#define LACKS_SOMETHING 3
+
+/* Installs the package as the sources are; the status of that. Asked once. */
+static int install_package(void)
 {
-    static bool was_asked;
-    static bool has;
+    static int status = -1;
     char *said = NULL;
-    if (was_asked)
-        return has;
-    was_asked = true;
-    has = files_command("cd '" RONDE_SOURCE_DIR "' && ./dev python install 2>&1", &said) == 0;
-    if (!has)
+    if (status >= 0)
+        return status;
+    status = files_command("cd '" RONDE_SOURCE_DIR "' && ./dev python install 2>&1", &said);
+    if (status != 0)
         suite_note("./dev python install: %.1500s", said ? said : "");
     free(said);
-    return has;
+    return status;
 }
 
 /* Whether there is, or may be made, an environment to test in. */
@@ -60,7 +61,12 @@ static void run_module(const char *module, const char *needed)
     char *said = NULL;
     if (!can_test())
         return;
-    CU_ASSERT_TRUE_FATAL(has_package());
+    const int installed = install_package();
+    if (installed == LACKS_SOMETHING) {
+        suite_skip("build/venv cannot be made here");
+        return;
+    }
+    CU_ASSERT_EQUAL_FATAL(installed, 0);
     snprintf(command, sizeof command, "'" PYTHON "' -c 'import %s' 2>&1", needed);
     const bool is_here = files_command(command, &said) == 0;
     free(said);
