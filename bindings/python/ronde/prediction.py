@@ -111,13 +111,20 @@ class _Forecast:
         error = errors.record()
         errors.check(lib.ronde_forecast_check(self.forecast, error), error)
         self.collective, self.ranks = schedule._handle.collective, schedule.ranks
+        # As the command does: nobody said how, and ranks pass on whole blocks.
+        self._pipelined = (self.forecast.load.slot_bytes == 0
+                           and lib.ronde_schedule_is_pipelined(schedule._handle))
 
     def row(self, record: Any) -> dict[str, Any]:
         """What the command prints; a machine that was made here has no file."""
         return {**_record(record[0]), "topology": self.topology}
 
     def at(self, size: int) -> Any:
-        self.forecast.load.count = lib.ronde_collective_count(self.collective, self.ranks, size, self.options.dtype)
+        count = lib.ronde_collective_count(self.collective, self.ranks, size, self.options.dtype)
+        self.forecast.load.count = count
+        if self._pipelined:
+            block_bytes = count * lib.ronde_dtype_bytes(self.options.dtype)
+            self.forecast.load.slot_bytes = lib.ronde_pipeline_slot(self._keep[0]._handle, block_bytes)
         return self.forecast
 
 
