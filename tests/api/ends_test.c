@@ -119,7 +119,7 @@ static void limits_name_the_rank_waited_for(void)
         /* Without threads the first call of a kind loads before it returns, under the limits of then. */
         if (kind % 2 == 0 && !ronde_has_threads)
             continue;
-        struct limit_case one = {(enum limit)(kind / 2), kind % 2 == 0, SHORT_NS * team_patience()};
+        struct limit_case one = {(enum limit)(kind / 2), kind % 2 == 0, SHORT_NS};
         for (uint32_t limit = 0; limit < LIMITS; limit++, one.limit_ns *= LONGER) {
             CU_ASSERT_FATAL(team_run(RANKS, stand_still, &one, results));
             if (all_name("rank 1"))
