@@ -78,8 +78,9 @@ static enum ronde_status read_lines(FILE *file, const char *path, ronde_nccl_tak
     enum ronde_status status = RONDE_OK;
     while (status == RONDE_OK && fgets(text, sizeof text, file)) {
         words.line++;
-        if (strlen(text) == sizeof text - 1 && text[sizeof text - 2] != '\n')
-            return ronde_nccl_words_refuse(&words, error, "longer than %u bytes",
+        /* Without a newline it is the last line, or too long, or a zero byte hides the rest of it. */
+        if (!strchr(text, '\n') && !feof(file))
+            return ronde_nccl_words_refuse(&words, error, "longer than %u bytes, or has a zero byte",
                                            (unsigned)sizeof text - 2);
         text[strcspn(text, "#")] = '\0';
         status = cut(text, &words, error);
