@@ -51,10 +51,13 @@ static enum ronde_status take_count(const struct ronde_nccl_words *words, uint32
 {
     double number = 0;
     const enum ronde_status status = ronde_nccl_words_number(words, 1, low, 1024, &number, error);
-    if (status == RONDE_OK && number != (uint32_t)number)
+    if (status != RONDE_OK)
+        return status;
+    /* What is refused may not fit into an integer at all. */
+    if (number != (uint32_t)number)
         return ronde_nccl_words_refuse(words, error, "is to be a whole number");
     *out = (uint32_t)number;
-    return status;
+    return RONDE_OK;
 }
 
 /** A word of a list. */
