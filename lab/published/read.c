@@ -118,6 +118,10 @@ static enum ronde_status read_header(struct reader *reader, struct ronde_error *
             at++;
         if (at == reader->cell_count)
             return refuse(reader, error, "no column %s", column_names[c]);
+        for (uint32_t other = at + 1; other < reader->cell_count; other++)
+            if (strcmp(reader->cells[other], column_names[c]) == 0)
+                return refuse(reader, error, "columns %u and %u are both %s", at + 1, other + 1,
+                              column_names[c]);
         reader->at[c] = at;
     }
     return status;
@@ -169,17 +173,30 @@ static bool take_wish(const struct reader *reader, struct ronde_nccl_choice *out
            (p < RONDE_NCCL_PROTOCOL_COUNT || strcmp(cell(reader, PROTOCOL), "auto") == 0);
 }
 
+/** One or two digits of a version; false where there are none or more. */
+static bool take_digits(const char **text, uint32_t *out)
+{
+    const size_t digits = strspn(*text, "0123456789");
+    *out = 0;
+    for (size_t i = 0; i < digits && i < 2; i++)
+        *out = *out * 10 + (uint32_t)((*text)[i] - '0');
+    *text += digits;
+    return digits == 1 || digits == 2;
+}
+
 /** "2.29.2" as 229; 0 where it is not stated. */
 static enum ronde_status take_version(const struct reader *reader, uint32_t *out,
                                       struct ronde_error *error)
 {
-    unsigned major = 0, minor = 0;
-    const char *text = cell(reader, VERSION);
+    uint32_t major = 0, minor = 0;
+    const char *at = cell(reader, VERSION);
     *out = 0;
-    if (*text == '\0')
+    if (*at == '\0')
         return RONDE_OK;
-    if (sscanf(text, "%2u.%2u", &major, &minor) != 2)
-        return refuse(reader, error, "nccl_version \"%.40s\" is not MAJOR.MINOR.PATCH", text);
+    if (!take_digits(&at, &major) || *at++ != '.' || !take_digits(&at, &minor) ||
+        (*at != '\0' && *at != '.'))
+        return refuse(reader, error, "nccl_version \"%.40s\" is not MAJOR.MINOR.PATCH",
+                      cell(reader, VERSION));
     *out = 100 * major + minor;
     return RONDE_OK;
 }
@@ -270,8 +287,9 @@ static enum ronde_status read_lines(struct reader *reader, struct ronde_error *e
     enum ronde_status status = RONDE_OK;
     while (status == RONDE_OK && fgets(reader->text, sizeof reader->text, reader->file)) {
         reader->line++;
-        if (strlen(reader->text) == sizeof reader->text - 1)
-            return refuse(reader, error, "longer than %u bytes", LINE_BYTES - 2);
+        /* Without a newline it is the last line, or too long, or a zero byte hides the rest of it. */
+        if (!strchr(reader->text, '\n') && !feof(reader->file))
+            return refuse(reader, error, "longer than %u bytes, or has a zero byte", LINE_BYTES - 2);
         if (reader->line == 1)
             status = read_header(reader, error);
         else if (reader->text[strspn(reader->text, " \t\r\n")] != '\0')

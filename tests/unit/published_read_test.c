@@ -1,0 +1,363 @@
+/**
+ * Tables of published measurements: what RFC 4180 lets a cell be, which columns and numbers are needed, which rows
+ * contradict themselves, what is kept of one system, and what descriptions of machines have to do with it.
+ */
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/published.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD                                                                                       \
+    "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,nccl_version,"       \
+    "notes\n"
+
+/** A row but for its first cells and its last. */
+#define ROW "all_reduce,auto,auto,8,1,1048576,50,20.97,2.29.2,"
+
+static const char path[] = "published_read_test.csv";
+
+static enum ronde_status read_of(const char *text, const char *system,
+                                 struct ronde_published *table, struct ronde_error *error)
+{
+    char folder[4096];
+    *error = (struct ronde_error){.status = RONDE_OK};
+    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "topologies/published"));
+    CU_ASSERT_FATAL(files_write(path, text));
+    const enum ronde_status status =
+        ronde_published_read(path, folder, system, ronde_mem_default(), table, error);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    return status;
+}
+
+/** A text that is refused, at a line, with these words. */
+static void refused(const char *text, uint32_t line, const char *says)
+{
+    struct ronde_published table;
+    struct ronde_error error;
+    CU_ASSERT_EQUAL(read_of(text, NULL, &table, &error), RONDE_BAD_INPUT);
+    if (error.line != line || !strstr(error.message, says))
+        suite_note("line %u, \"%s\" but: %s", line, says, error.message);
+    CU_ASSERT_EQUAL(error.line, line);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, says));
+    ronde_published_close(&table);
+}
+
+/* Quotes around any cell, doubled inside, commas inside, lines ended by CR LF, blank lines, no newline at the end. */
+static void cells_are_those_of_rfc_4180(void)
+{
+    static const char *const texts[] = {
+        HEAD "a," ROW "\n",
+        HEAD "\"a\",\"all_reduce\",\"auto\",\"auto\",\"8\",\"1\",\"1048576\",\"50\",\"20.97\","
+             "\"2.29.2\",\"\"\n",
+        "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,nccl_version,"
+        "notes\r\na," ROW "x\r\n",
+        HEAD "\n \n\t\r\na," ROW "\n\n",
+        HEAD "a," ROW,
+        HEAD "a," ROW "\"x, \"\"y\"\", z\"\n",
+        HEAD "a," ROW ",,,\n",
+        "\"notes\",\"x,y\",bytes,time_us,algbw_GBps,nccl_version,system,collective,algorithm,"
+        "protocol,gpus,nodes\n\"\",\"1,2\",1048576,50,20.97,2.29.2,a,all_reduce,auto,auto,8,1\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct ronde_published table;
+        struct ronde_error error;
+        CU_ASSERT_EQUAL_FATAL(read_of(texts[i], NULL, &table, &error), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(table.count, 1);
+        CU_ASSERT_STRING_EQUAL(table.systems[0].name, "a");
+        CU_ASSERT_EQUAL(table.rows[0].call.collective, RONDE_ALL_REDUCE);
+        CU_ASSERT_EQUAL(table.rows[0].call.ranks, 8);
+        CU_ASSERT_EQUAL(table.rows[0].call.nodes, 1);
+        CU_ASSERT_EQUAL(table.rows[0].call.bytes, 1048576);
+        CU_ASSERT_EQUAL(table.rows[0].call.version, 229);
+        CU_ASSERT_EQUAL(table.rows[0].measured_us, 50);
+        CU_ASSERT_EQUAL(table.rows[0].state, RONDE_PUBLISHED_PREDICTED);
+        ronde_published_close(&table);
+    }
+}
+
+static void quotes_that_do_not_fit_are_refused(void)
+{
+    refused(HEAD "a," ROW "\"x\n", 2, "a quote in column 11 is not closed");
+    refused(HEAD "a," ROW "\"x\"y\n", 2, "column 11");
+    refused(HEAD "\"a," ROW "\n", 2, "column 1 ");
+    refused(HEAD "\"\"\"," ROW "\n", 2, "column 1 ");
+    refused(HEAD "a," ROW "\n\"", 3, "column 1 ");
+    refused("\"system,collective\n", 1, "column 1 ");
+    /* A cell over two lines is allowed by the RFC, but no table has one: refused, not read as two rows. */
+    refused(HEAD "a," ROW "\"x\ny\"\n", 2, "column 11");
+}
+
+/* Every column once: left out it is named, twice both are. */
+static void columns_are_there_once(void)
+{
+    static const char *const columns[] = {"system",     "collective",   "algorithm", "protocol",
+                                          "gpus",       "nodes",        "bytes",     "time_us",
+                                          "algbw_GBps", "nccl_version", "notes"};
+    enum { COUNT = sizeof columns / sizeof columns[0] };
+    for (size_t faulty = 0; faulty < COUNT; faulty++)
+        for (int is_twice = 0; is_twice < 2; is_twice++) {
+            char text[512] = "extra", says[128];
+            for (size_t c = 0; c < COUNT; c++)
+                for (int n = 0; n < (c != faulty ? 1 : 2 * is_twice); n++) {
+                    strcat(text, ",");
+                    strcat(text, columns[c]);
+                }
+            strcat(text, "\nx," ROW ",x,\n");
+            if (is_twice)
+                snprintf(says, sizeof says, "columns %zu and %zu are both %s", faulty + 2,
+                         faulty + 3, columns[faulty]);
+            else
+                snprintf(says, sizeof says, "no column %s", columns[faulty]);
+            refused(text, 1, says);
+        }
+    refused("\xef\xbb\xbf" HEAD "a," ROW "\n", 1, "no column system");
+    refused("System,GPUs\n", 1, "no column system");
+    refused("\n" HEAD "a," ROW "\n", 1, "no column system");
+}
+
+/* 64 cells and 4094 bytes are what a line may have. */
+static void lines_have_a_longest(void)
+{
+    for (size_t length = 4080; length < 4110; length++) {
+        static char text[8192];
+        struct ronde_published table;
+        struct ronde_error error;
+        const size_t head = (size_t)snprintf(text, sizeof text, "%s", HEAD);
+        const size_t row = (size_t)snprintf(text + head, sizeof text - head, "a,%s", ROW);
+        memset(text + head + row, 'n', length - row);
+        strcpy(text + head + length, "\n");
+        const enum ronde_status status = read_of(text, NULL, &table, &error);
+        CU_ASSERT_EQUAL(status, length <= 4094 ? RONDE_OK : RONDE_BAD_INPUT);
+        CU_ASSERT_EQUAL(error.line, length <= 4094 ? 0 : 2);
+        ronde_published_close(&table);
+    }
+    for (size_t cells = 60; cells < 70; cells++) {
+        char text[1024] = HEAD "a," ROW;
+        struct ronde_published table;
+        struct ronde_error error;
+        memset(text + strlen(text), ',', cells - 11);
+        CU_ASSERT_EQUAL(read_of(text, NULL, &table, &error),
+                        cells <= 64 ? RONDE_OK : RONDE_BAD_INPUT);
+        CU_ASSERT(cells <= 64 || strstr(error.message, "more than 64 columns"));
+        ronde_published_close(&table);
+    }
+}
+
+static void a_zero_byte_is_refused(void)
+{
+    static const char text[] = HEAD "a," ROW "\0FAULTY\na," ROW "\n";
+    struct ronde_published table;
+    struct ronde_error error = {.status = RONDE_OK};
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(text, 1, sizeof text - 1, file), sizeof text - 1);
+    fclose(file);
+    CU_ASSERT_EQUAL(ronde_published_read(path, NULL, NULL, ronde_mem_default(), &table, &error),
+                    RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(error.line, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "zero byte"));
+    ronde_published_close(&table);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
+/* Numbers of a second row: the first is as it should be, so that the line is told. */
+static void numbers_are_checked(void)
+{
+    static const struct {
+        const char *numbers, *says;
+    } cases[] = {
+        {"0,1,64,5,0.0128,", "gpus \"0\" is not a whole number from 1 to 1048576"},
+        {"1048577,1,64,5,0.0128,", "gpus \"1048577\""},
+        {"8.0,1,64,5,0.0128,", "gpus \"8.0\""},
+        {"+8,1,64,5,0.0128,", "gpus \"+8\""},
+        {" 8,1,64,5,0.0128,", "gpus \" 8\""},
+        {",1,64,5,0.0128,", "gpus \"\""},
+        {"99999999999999999999,1,64,5,0.0128,", "gpus \"99999999999999999999\""},
+        {"8,0,64,5,0.0128,", "nodes \"0\" is not a whole number from 1 to 8"},
+        {"8,9,64,5,0.0128,", "nodes \"9\""},
+        {"8,3,64,5,0.0128,", "8 gpus are not equally many on 3 nodes"},
+        {"8,1,0,5,0.0128,", "bytes \"0\""},
+        {"8,1,64K,5,0.0128,", "bytes \"64K\""},
+        {"8,1,1125899906842625,5,225179981368,", "bytes \"1125899906842625\""},
+        {"8,1,64,0,0.0128,", "time_us \"0\" is not a number above 0"},
+        {"8,1,64,inf,0.0128,", "time_us \"inf\""},
+        {"8,1,64,5us,0.0128,", "time_us \"5us\""},
+        {"8,1,64,,0.0128,", "time_us \"\""},
+        {"8,1,64,5,0,", "algbw_GBps \"0\""},
+        {"8,1,64,5,N/A,", "algbw_GBps \"N/A\""},
+        {"8,1,64,5,0.0133,", "contradicts time_us 5 of 64 bytes, which are 0.0128 GB/s"},
+        {"8,1,64,5,0.0123,", "contradicts"},
+        {"8,1,64,5,12.8,", "contradicts"},
+        {"8,1,64,5,0.0128,2", "nccl_version \"2\""},
+        {"8,1,64,5,0.0128,2.", "nccl_version \"2.\""},
+        {"8,1,64,5,0.0128,2.100", "nccl_version \"2.100\""},
+        {"8,1,64,5,0.0128,-2.29", "nccl_version \"-2.29\""},
+        {"8,1,64,5,0.0128,+2.29", "nccl_version \"+2.29\""},
+        {"8,1,64,5,0.0128,2.29x", "nccl_version \"2.29x\""},
+        {"8,1,64,5,0.0128,v2.29.2", "nccl_version \"v2.29.2\""},
+        {"8,1,64,5,0.0128,22902", "nccl_version \"22902\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, HEAD "a," ROW "\na,all_reduce,auto,auto,%s,\n",
+                 cases[i].numbers);
+        refused(text, 3, cases[i].says);
+    }
+}
+
+static void numbers_at_their_bounds_are_taken(void)
+{
+    static const struct {
+        const char *numbers;
+        uint32_t version;
+    } cases[] = {{"1048576,1048576,1,1,0.001,2.8.4", 208},
+                 {"8,1,1125899906842624,1e6,1125899.9,2.30", 230},
+                 {"8,8,64,5,0.01317,2.16.5", 216},
+                 {"8,8,64,5,0.01243,99.99.99", 9999},
+                 {"8,2,64,5.0e0,1.28e-2,", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024];
+        struct ronde_published table;
+        struct ronde_error error;
+        snprintf(text, sizeof text, HEAD "a,all_reduce,auto,auto,%s,\n", cases[i].numbers);
+        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(table.rows[0].call.version, cases[i].version);
+        ronde_published_close(&table);
+    }
+}
+
+/* Of what NCCL is forced to, and whether the model has it; FAULTY goes before all else, at the beginning of notes alone. */
+static void states_are_told_by_words(void)
+{
+    static const struct {
+        const char *words, *bytes, *notes;
+        enum ronde_published_state state;
+        unsigned algorithm, protocol;
+    } cases[] = {
+        {"all_reduce,Ring,LL", "1024,5,0.2048", "", RONDE_PUBLISHED_PREDICTED, 0, 0},
+        {"all_gather,Tree,LL128", "1024,5,0.2048", "", RONDE_PUBLISHED_PREDICTED, 1, 1},
+        {"reduce,NVLS,Simple", "1024,5,0.2048", "", RONDE_PUBLISHED_PREDICTED, 2, 2},
+        {"broadcast,NVLSTree,auto", "1024,5,0.2048", "", RONDE_PUBLISHED_PREDICTED, 3, 3},
+        {"reduce_scatter,auto,auto", "1023,5,0.2046", "", RONDE_PUBLISHED_SMALL, 4, 3},
+        {"all_reduce,ring,auto", "1024,5,0.2048", "", RONDE_PUBLISHED_NOT_MODELLED, 4, 3},
+        {"all_reduce,,auto", "1024,5,0.2048", "", RONDE_PUBLISHED_NOT_MODELLED, 4, 3},
+        {"all_reduce,auto,ll", "1024,5,0.2048", "", RONDE_PUBLISHED_NOT_MODELLED, 4, 3},
+        {"all_to_all,auto,auto", "1024,5,0.2048", "", RONDE_PUBLISHED_NOT_MODELLED, 4, 3},
+        {"sendrecv,auto,auto", "64,5,0.0128", "", RONDE_PUBLISHED_NOT_MODELLED, 4, 3},
+        {"all_reduce,auto,auto", "64,5,0.0128", "FAULTY", RONDE_PUBLISHED_FAULTY, 4, 3},
+        {"sendrecv,auto,auto", "1024,5,0.2048", "FAULTY: x", RONDE_PUBLISHED_FAULTY, 4, 3},
+        {"all_reduce,auto,auto", "1024,5,0.2048", "not FAULTY", RONDE_PUBLISHED_PREDICTED, 4, 3},
+        {"all_reduce,auto,auto", "1024,5,0.2048", "faulty", RONDE_PUBLISHED_PREDICTED, 4, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024];
+        struct ronde_published table;
+        struct ronde_error error;
+        snprintf(text, sizeof text, HEAD "a,%s,4,1,%s,,%s\n", cases[i].words, cases[i].bytes,
+                 cases[i].notes);
+        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(table.rows[0].state, cases[i].state);
+        CU_ASSERT_EQUAL(table.rows[0].wish.algorithm, cases[i].algorithm);
+        CU_ASSERT_EQUAL(table.rows[0].wish.protocol, cases[i].protocol);
+        ronde_published_close(&table);
+    }
+}
+
+/* Names of systems are names of files: none leads out of the folder, and there is a longest and a most. */
+static void systems_are_named_and_counted(void)
+{
+    static char text[32768];
+    size_t used = 0;
+    char name[80] = "";
+    refused(HEAD "," ROW "\n", 2, "\"\" is no name of a system");
+    refused(HEAD "a/b," ROW "\n", 2, "\"a/b\" is no name");
+    memset(name, 'n', 64);
+    snprintf(text, sizeof text, HEAD "%s," ROW "\n", name);
+    refused(text, 2, "is no name of a system");
+    for (unsigned systems = 64; systems < 66; systems++) {
+        used = (size_t)snprintf(text, sizeof text, "%s", HEAD);
+        for (unsigned s = 0; s < 2 * systems; s++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "s%u,%s\n", s / 2, ROW);
+        struct ronde_published table;
+        struct ronde_error error;
+        CU_ASSERT_EQUAL(read_of(text, NULL, &table, &error),
+                        systems <= 64 ? RONDE_OK : RONDE_BAD_INPUT);
+        CU_ASSERT_EQUAL(table.system_count, 64);
+        CU_ASSERT_EQUAL(table.count, 128);
+        CU_ASSERT_EQUAL(error.line, systems <= 64 ? 0 : 130);
+        ronde_published_close(&table);
+    }
+}
+
+/* One system's rows are kept, the others' are checked all the same. */
+static void one_system_is_kept(void)
+{
+    static const char text[] = HEAD "a," ROW "\nb," ROW "\nA," ROW "\nb," ROW "\n";
+    struct ronde_published table;
+    struct ronde_error error;
+    CU_ASSERT_EQUAL_FATAL(read_of(text, "b", &table, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(table.count, 2);
+    CU_ASSERT_EQUAL(table.system_count, 1);
+    CU_ASSERT_EQUAL(table.rows[1].line, 5);
+    ronde_published_close(&table);
+    CU_ASSERT_EQUAL(read_of(text, "c", &table, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "no row of system c"));
+    ronde_published_close(&table);
+    CU_ASSERT_EQUAL(read_of(HEAD "a,x,x,x,8,1,64,5,7,,\nb," ROW "\n", "b", &table, &error),
+                    RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(error.line, 2);
+    ronde_published_close(&table);
+}
+
+/* A system without a description has none; a faulty description is an error of the whole, and names its own line. */
+static void descriptions_are_those_of_the_folder(void)
+{
+    char folder[] = "published_read_XXXXXX", file[64];
+    struct ronde_published table;
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/b.txt", folder);
+    CU_ASSERT_FATAL(files_write(path, HEAD "a," ROW "\nb," ROW "\n"));
+    CU_ASSERT_FATAL(files_write(file, "name b\ngeneration ada\ngpus 4\nlink pcie\npcie_GBps 16\n"));
+    CU_ASSERT_EQUAL(ronde_published_read(path, folder, NULL, ronde_mem_default(), &table, &error),
+                    RONDE_OK);
+    CU_ASSERT_FALSE(table.systems[0].is_described);
+    CU_ASSERT(table.systems[1].is_described);
+    CU_ASSERT_EQUAL(table.systems[1].machine.gpus, 4);
+    ronde_published_close(&table);
+    CU_ASSERT_FATAL(files_write(file, "name b\ngpus none\n"));
+    CU_ASSERT_EQUAL(ronde_published_read(path, folder, NULL, ronde_mem_default(), &table, &error),
+                    RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(error.line, 2);
+    CU_ASSERT_EQUAL(strncmp(error.message, file, strlen(file)), 0);
+    ronde_published_close(&table);
+    CU_ASSERT_EQUAL(unlink(path) + unlink(file) + rmdir(folder), 0);
+    error = (struct ronde_error){.status = RONDE_OK};
+    CU_ASSERT_EQUAL(ronde_published_read(path, folder, NULL, ronde_mem_default(), &table, &error),
+                    RONDE_IO);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, path));
+    ronde_published_close(&table);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"cells_are_those_of_rfc_4180", cells_are_those_of_rfc_4180},
+        {"quotes_that_do_not_fit_are_refused", quotes_that_do_not_fit_are_refused},
+        {"columns_are_there_once", columns_are_there_once},
+        {"lines_have_a_longest", lines_have_a_longest},
+        {"a_zero_byte_is_refused", a_zero_byte_is_refused},
+        {"numbers_are_checked", numbers_are_checked},
+        {"numbers_at_their_bounds_are_taken", numbers_at_their_bounds_are_taken},
+        {"states_are_told_by_words", states_are_told_by_words},
+        {"systems_are_named_and_counted", systems_are_named_and_counted},
+        {"one_system_is_kept", one_system_is_kept},
+        {"descriptions_are_those_of_the_folder", descriptions_are_those_of_the_folder},
+    };
+    return suite_run("published_read", cases, sizeof cases / sizeof cases[0]);
+}
