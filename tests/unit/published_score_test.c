@@ -1,0 +1,375 @@
+/**
+ * Scores and fits of published measurements: medians, percentiles, winners and falls against values by hand, which rows
+ * count for what, and constants found again from tables that were made with them.
+ */
+#include "support/suite.h"
+
+#include "ronde/published.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MAX_ROWS 256u
+
+/** A table in place, nothing of it to be closed. */
+struct made {
+    struct ronde_published table;
+    struct ronde_published_row rows[MAX_ROWS];
+};
+
+static const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+
+/** Ampere of a switch with two NICs. */
+static const struct ronde_nccl_machine machine = {"made",
+                                                  RONDE_NCCL_AMPERE,
+                                                  RONDE_NCCL_SWITCH,
+                                                  RONDE_NCCL_INFINIBAND,
+                                                  RONDE_NCCL_INTEL,
+                                                  8,
+                                                  1,
+                                                  8,
+                                                  300,
+                                                  32,
+                                                  25,
+                                                  false,
+                                                  false};
+
+static void start(struct made *made, uint32_t systems)
+{
+    memset(made, 0, sizeof *made);
+    made->table.rows = made->rows;
+    made->table.mem = ronde_mem_default();
+    made->table.system_count = systems;
+    for (uint32_t s = 0; s < systems; s++) {
+        made->table.systems[s].machine = machine;
+        made->table.systems[s].is_described = true;
+    }
+}
+
+static struct ronde_published_row *add(struct made *made, uint32_t system, uint32_t ranks,
+                                       uint32_t nodes, uint64_t bytes, double measured_us)
+{
+    CU_ASSERT_FATAL(made->table.count < MAX_ROWS);
+    struct ronde_published_row *row = &made->rows[made->table.count++];
+    *row = (struct ronde_published_row){.line = (uint32_t)made->table.count + 1,
+                                        .system = system,
+                                        .call = {RONDE_ALL_REDUCE, ranks, nodes, 229, bytes},
+                                        .wish = any,
+                                        .measured_us = measured_us};
+    return row;
+}
+
+static size_t of_ampere(enum ronde_nccl_of_generation which)
+{
+    return RONDE_NCCL_COMMON_COUNT + RONDE_NCCL_AMPERE * RONDE_NCCL_OF_GENERATION_COUNT + which;
+}
+
+static struct ronde_nccl_constants shipped(void)
+{
+    struct ronde_nccl_constants constants;
+    struct ronde_error error = {.status = RONDE_OK};
+    char folder[4096];
+    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
+    return constants;
+}
+
+static struct ronde_published_score score_of(const struct made *made, uint32_t system)
+{
+    struct ronde_published_score score;
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_EQUAL(ronde_published_score_of(&made->table, system, &score, &error), RONDE_OK);
+    return score;
+}
+
+/* Errors of 10, 20 ... 100 %, half of them upwards: median 55, nearest-rank 90th percentile the ninth; NCCL's own of three. */
+static void errors_are_summed_up_by_hand(void)
+{
+    static struct made made;
+    static const double percent[] = {70, -10, 100, 30, -50, 90, -20, 60, 40, -80};
+    start(&made, 2);
+    for (size_t i = 0; i < 10; i++) {
+        struct ronde_published_row *row = add(&made, 0, 2, 1, 1024 << i, 200);
+        row->predicted_us = 200 * (1 + percent[i] / 100);
+        row->nccl_us = i < 3 ? 200 * (1.1 + .2 * (double)i) : 0;
+    }
+    add(&made, 1, 2, 1, 1024, 100)->predicted_us = 500;
+    const struct ronde_published_score first = score_of(&made, 0), second = score_of(&made, 1);
+    CU_ASSERT_DOUBLE_EQUAL(first.median, .55, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(first.p90, .9, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(first.nccl_median, .3, 1e-9);
+    CU_ASSERT_EQUAL(first.count[RONDE_PUBLISHED_PREDICTED], 10);
+    CU_ASSERT_DOUBLE_EQUAL(second.median, 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(second.p90, 4, 1e-9);
+    CU_ASSERT_EQUAL(second.nccl_median, 0);
+}
+
+/* Rows of every state are counted by it; errors are of the predicted ones alone. */
+static void only_predictions_are_scored(void)
+{
+    static struct made made;
+    start(&made, 2);
+    for (unsigned state = 0; state < RONDE_PUBLISHED_STATE_COUNT; state++)
+        for (unsigned n = 0; n <= state; n++) {
+            struct ronde_published_row *row = add(&made, 0, 2, 1, 1024, 100);
+            row->state = (enum ronde_published_state)state;
+            row->predicted_us = state == RONDE_PUBLISHED_PREDICTED ? 125 : 1e6;
+        }
+    const struct ronde_published_score score = score_of(&made, 0), none = score_of(&made, 1);
+    for (unsigned state = 0; state < RONDE_PUBLISHED_STATE_COUNT; state++) {
+        CU_ASSERT_EQUAL(score.count[state], state + 1);
+        CU_ASSERT_EQUAL(none.count[state], 0);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(score.median, .25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(score.p90, .25, 1e-9);
+    CU_ASSERT_EQUAL(none.median, 0);
+    CU_ASSERT_EQUAL(none.duels, 0);
+}
+
+/* Measured and predicted times of Ring/LL, Ring/Simple, Tree/Simple and NCCL's own choice at one point; 0 = not measured. */
+static void winners_are_of_the_best_protocols(void)
+{
+    static const struct {
+        double measured[4], predicted[4];
+        uint32_t duels, winners;
+    } cases[] = {
+        {{100, 0, 200, 0}, {10, 0, 20, 0}, 1, 1},    /* the ring, and so predicted */
+        {{100, 0, 200, 0}, {20, 0, 10, 0}, 1, 0},    /* the ring, but predicted the tree */
+        {{300, 100, 200, 0}, {90, 30, 60, 0}, 1, 1}, /* the ring by its other protocol */
+        {{300, 100, 200, 0}, {30, 90, 60, 0}, 1, 1}, /* whichever protocol is predicted best */
+        {{300, 190, 100, 0}, {50, 60, 70, 0}, 1, 0}, /* the tree, but predicted the ring */
+        {{100, 0, 109, 0}, {20, 0, 10, 0}, 0, 0},    /* 9 % are no difference */
+        {{100, 0, 111, 0}, {20, 0, 10, 0}, 1, 0},    /* 11 % are */
+        {{100, 50, 0, 0}, {20, 10, 0, 0}, 0, 0},     /* one algorithm: nothing to win */
+        {{0, 0, 100, 10}, {0, 0, 20, 10}, 0, 0},     /* NCCL's own choice is no contender */
+        {{100, 0, 200, 10}, {10, 0, 20, 90}, 1, 1},  /* not here either */
+    };
+    static const struct ronde_nccl_choice wishes[] = {{RONDE_NCCL_RING, RONDE_NCCL_LL},
+                                                      {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE},
+                                                      {RONDE_NCCL_TREE, RONDE_NCCL_SIMPLE},
+                                                      {RONDE_NCCL_ALGORITHM_COUNT,
+                                                       RONDE_NCCL_PROTOCOL_COUNT}};
+    static struct made all;
+    uint32_t duels = 0, winners = 0;
+    start(&all, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static struct made made;
+        start(&made, 1);
+        for (size_t w = 0; w < 4; w++)
+            if (cases[i].measured[w] > 0) {
+                struct ronde_published_row *row = add(&made, 0, 2, 1, 1024, cases[i].measured[w]);
+                row->wish = wishes[w];
+                row->predicted_us = cases[i].predicted[w];
+                /* The same at a point of its own in the table of all, written last size first. */
+                *add(&all, 0, 2, 1, 1, 1) = *row;
+                all.rows[all.table.count - 1].call.bytes = (uint64_t)1 << (30 - i);
+                all.rows[all.table.count - 1].line = (uint32_t)all.table.count;
+            }
+        const struct ronde_published_score score = score_of(&made, 0);
+        CU_ASSERT_EQUAL(score.duels, cases[i].duels);
+        CU_ASSERT_EQUAL(score.winners, cases[i].winners);
+        duels += score.duels;
+        winners += score.winners;
+    }
+    const struct ronde_published_score sum = score_of(&all, 0);
+    CU_ASSERT_EQUAL(sum.duels, duels);
+    CU_ASSERT_EQUAL(sum.winners, winners);
+    CU_ASSERT(duels == 7 && winners == 4);
+}
+
+/* Points differ by collective, ranks, nodes and bytes: rows that differ in any are no duel. */
+static void points_are_told_apart(void)
+{
+    for (int differ = 0; differ < 5; differ++) {
+        static struct made made;
+        start(&made, 1);
+        for (unsigned a = 0; a < 2; a++) {
+            struct ronde_published_row *row = add(&made, 0, 4, 1, 1024, a ? 300 : 100);
+            row->predicted_us = 50;
+            row->wish.algorithm = (enum ronde_nccl_algorithm)a;
+            row->call.collective = a && differ == 1 ? RONDE_REDUCE : RONDE_ALL_REDUCE;
+            row->call.ranks = a && differ == 2 ? 8 : 4;
+            row->call.nodes = a && differ == 3 ? 2 : 1;
+            row->call.bytes = a && differ == 4 ? 2048 : 1024;
+        }
+        CU_ASSERT_EQUAL(score_of(&made, 0).duels, differ == 0);
+    }
+}
+
+/* Of four steps from size to size one falls by more than 10 %; what is faulty, smaller or of another series is no step. */
+static void falls_are_of_steps_of_one_series(void)
+{
+    static const double us[] = {100, 120, 90, 85, 130};
+    static struct made made;
+    start(&made, 2);
+    CU_ASSERT_EQUAL(ronde_published_falls(&made.table, 0), 0);
+    for (size_t i = 0; i < 5; i++)
+        (void)add(&made, 0, 2, 1, 1024 << i, us[i]);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_published_falls(&made.table, 0), .25, 1e-12);
+    (void)add(&made, 0, 2, 1, 1024, 10);   /* smaller */
+    (void)add(&made, 0, 4, 1, 1 << 20, 1); /* other ranks */
+    add(&made, 0, 4, 1, 1 << 21, .1)->state = RONDE_PUBLISHED_FAULTY;
+    (void)add(&made, 0, 4, 1, 1 << 22, .01); /* after a faulty one */
+    add(&made, 0, 4, 1, 1 << 23, .001)->wish.protocol = RONDE_NCCL_LL;
+    (void)add(&made, 1, 2, 1, 1 << 24, 1e-9); /* another system */
+    CU_ASSERT_DOUBLE_EQUAL(ronde_published_falls(&made.table, 0), .25, 1e-12);
+    CU_ASSERT_EQUAL(score_of(&made, 0).falls, ronde_published_falls(&made.table, 0));
+    CU_ASSERT_EQUAL(ronde_published_falls(&made.table, 1), 0);
+}
+
+/* A machine that cannot make a call does not describe it; another one that can does so later. */
+static void descriptions_decide_what_is_predicted(void)
+{
+    const struct ronde_nccl_constants constants = shipped();
+    struct ronde_nccl_machine lone = machine;
+    static struct made made;
+    start(&made, 2);
+    lone.nics = 0;
+    made.table.systems[0].machine = lone;
+    made.table.systems[1].is_described = false;
+    (void)add(&made, 0, 8, 1, 1 << 20, 50);
+    (void)add(&made, 0, 16, 2, 1 << 20, 50);
+    (void)add(&made, 0, 16, 1, 1 << 20, 50);
+    (void)add(&made, 1, 8, 1, 1 << 20, 50);
+    add(&made, 0, 8, 1, 512, 50)->state = RONDE_PUBLISHED_SMALL;
+    add(&made, 0, 8, 1, 4096, 50)->state = RONDE_PUBLISHED_FAULTY;
+    static const enum ronde_published_state before[] = {
+        RONDE_PUBLISHED_PREDICTED,     RONDE_PUBLISHED_NOT_DESCRIBED, RONDE_PUBLISHED_NOT_DESCRIBED,
+        RONDE_PUBLISHED_NOT_DESCRIBED, RONDE_PUBLISHED_SMALL,         RONDE_PUBLISHED_FAULTY};
+    static const enum ronde_published_state after[] = {
+        RONDE_PUBLISHED_PREDICTED,     RONDE_PUBLISHED_PREDICTED, RONDE_PUBLISHED_NOT_DESCRIBED,
+        RONDE_PUBLISHED_NOT_DESCRIBED, RONDE_PUBLISHED_SMALL,     RONDE_PUBLISHED_FAULTY};
+    ronde_published_choose(&made.table, &constants);
+    ronde_published_predict(&made.table, 0, &constants);
+    for (size_t r = 0; r < 6; r++) {
+        CU_ASSERT_EQUAL(made.rows[r].state, before[r]);
+        CU_ASSERT_EQUAL(made.rows[r].predicted_us > 0, before[r] == RONDE_PUBLISHED_PREDICTED);
+        CU_ASSERT_EQUAL(made.rows[r].nccl_us > 0, before[r] == RONDE_PUBLISHED_PREDICTED);
+    }
+    ronde_published_describe(&made.table, 0, &machine, &constants);
+    for (size_t r = 0; r < 6; r++)
+        CU_ASSERT_EQUAL(made.rows[r].state, after[r]);
+    ronde_published_describe(&made.table, 1, &machine, &constants);
+    CU_ASSERT_EQUAL(made.rows[3].state, RONDE_PUBLISHED_PREDICTED);
+    CU_ASSERT_EQUAL(made.rows[3].predicted_us, 0);
+    ronde_published_predict(&made.table, 1, &constants);
+    CU_ASSERT_EQUAL(made.rows[3].predicted_us, made.rows[0].predicted_us);
+}
+
+/** Rows of sizes from 1 KiB, or what is given, to 1 GiB as the model has them. */
+static void add_made(struct made *made, const struct ronde_nccl_constants *constants,
+                     uint32_t system, uint32_t ranks, uint32_t nodes, uint64_t from)
+{
+    for (uint64_t bytes = from; bytes <= 1u << 30; bytes *= 4) {
+        struct ronde_published_row *row = add(made, system, ranks, nodes, bytes, 1);
+        (void)ronde_nccl_choose(constants, &machine, &row->call, any, &row->choice);
+        row->measured_us = ronde_nccl_execution_us(constants, &machine, &row->call, row->choice);
+    }
+}
+
+/* Fewest ranks, all_reduce there, NCCL choosing: those rows are fitted, and a faulty one is not. */
+static void a_system_is_fitted_to_its_smallest(void)
+{
+    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    static struct made made;
+    start(&made, 1);
+    truth.launch_us = 12;
+    truth.links = .8;
+    add_made(&made, &truth, 0, 8, 1, 1024);
+    add_made(&made, &truth, 0, 4, 1, 1024);
+    const size_t first = made.table.count - 11;
+    add(&made, 0, 4, 1, 1024, 1e6)->state = RONDE_PUBLISHED_FAULTY;
+    add(&made, 0, 4, 1, 1 << 20, 1e6)->call.collective = RONDE_REDUCE;
+    add(&made, 0, 4, 1, 1 << 20, 1e6)->wish.algorithm = RONDE_NCCL_RING;
+    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 0, &fitted), 11);
+    for (size_t r = 0; r < made.table.count; r++)
+        CU_ASSERT_EQUAL(made.rows[r].state == RONDE_PUBLISHED_FITTED, r >= first && r < first + 11);
+    CU_ASSERT(fabs(fitted.links / truth.links - 1) < .03);
+    CU_ASSERT(fitted.launch_us > 1.3 * shipped().all[of_ampere(RONDE_NCCL_OF_launch_us)].value);
+    CU_ASSERT_EQUAL(fitted.nics, 1);
+    /* Launch and hops cannot be told apart on one number of ranks; what they come to can. */
+    ronde_published_predict(&made.table, 0, &fitted);
+    for (size_t r = first; r < first + 11; r++)
+        CU_ASSERT(fabs(made.rows[r].predicted_us / made.rows[r].measured_us - 1) < .12);
+}
+
+/* Rows across nodes say something of NICs; large ones nothing of latencies; none at all nothing. */
+static void a_fit_changes_what_rows_speak_of(void)
+{
+    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    static struct made made;
+    start(&made, 2);
+    truth.nics = .7;
+    add_made(&made, &truth, 0, 16, 2, 64 << 20);
+    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 0, &fitted), 3);
+    CU_ASSERT(fabs(fitted.nics / truth.nics - 1) < .05);
+    CU_ASSERT_EQUAL(fitted.links, 1);
+    CU_ASSERT_EQUAL(fitted.launch_us, 0);
+    CU_ASSERT_EQUAL(fitted.inside, 1);
+    CU_ASSERT_EQUAL(fitted.between, 1);
+    fitted = shipped();
+    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 1, &fitted), 0);
+    CU_ASSERT_EQUAL(fitted.launch_us, 0);
+    CU_ASSERT_EQUAL(fitted.links, 1);
+}
+
+/* Two constants that rows depend on are found; those without a start stay; systems that are left out do not count. */
+static void constants_are_found_from_their_starts(void)
+{
+    const size_t launch = of_ampere(RONDE_NCCL_OF_launch_us);
+    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    static struct made made;
+    start(&made, 3);
+    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
+        fitted.all[i].start = 0;
+    fitted.all[launch].start = 4;
+    fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].start = .78;
+    truth.all[launch].value = 8;
+    truth.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = .7;
+    add_made(&made, &truth, 0, 8, 1, 1024);
+    /* One that falls at every step is too noisy, the other is left out by its number. */
+    for (uint32_t step = 0; step < 8; step++)
+        (void)add(&made, 1, 8, 1, 1024 << step, 1e6 / (1 << step));
+    truth.all[launch].value = 14;
+    truth.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = .76;
+    add_made(&made, &truth, 2, 8, 1, 1024);
+    add(&made, 0, 8, 1, 2048, 1e6)->state = RONDE_PUBLISHED_FAULTY;
+    ronde_published_fit_constants(&made.table, 2, &fitted);
+    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
+        if (!(fitted.all[i].start > 0))
+            CU_ASSERT_EQUAL(fitted.all[i].value, shipped().all[i].value);
+    CU_ASSERT(fabs(fitted.all[launch].value / 8 - 1) < .1);
+    CU_ASSERT(fabs(fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value / .7 - 1) < .03);
+    /* The other way round: what the other system was made with. */
+    ronde_published_fit_constants(&made.table, 0, &fitted);
+    CU_ASSERT(fabs(fitted.all[launch].value / 14 - 1) < .1);
+    CU_ASSERT(fabs(fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value / .76 - 1) < .03);
+}
+
+static void states_have_texts(void)
+{
+    static const char *const texts[] = {
+        "predicted", "fitted", "faulty", "below 1 KiB", "not modelled", "no machine description",
+        "?"};
+    for (unsigned state = 0; state < sizeof texts / sizeof texts[0]; state++)
+        CU_ASSERT_STRING_EQUAL(ronde_published_state_text((enum ronde_published_state)state),
+                               texts[state]);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"errors_are_summed_up_by_hand", errors_are_summed_up_by_hand},
+        {"only_predictions_are_scored", only_predictions_are_scored},
+        {"winners_are_of_the_best_protocols", winners_are_of_the_best_protocols},
+        {"points_are_told_apart", points_are_told_apart},
+        {"falls_are_of_steps_of_one_series", falls_are_of_steps_of_one_series},
+        {"descriptions_decide_what_is_predicted", descriptions_decide_what_is_predicted},
+        {"a_system_is_fitted_to_its_smallest", a_system_is_fitted_to_its_smallest},
+        {"a_fit_changes_what_rows_speak_of", a_fit_changes_what_rows_speak_of},
+        {"constants_are_found_from_their_starts", constants_are_found_from_their_starts},
+        {"states_have_texts", states_have_texts},
+    };
+    return suite_run("published_score", cases, sizeof cases / sizeof cases[0]);
+}
