@@ -1,0 +1,350 @@
+/**
+ * How long NCCL's algorithms take: values by hand on made-up constants, and on every shipped machine what no constant may
+ * undo: more bytes, more nodes and slower parts are never faster, and nothing is faster than the wires it goes over.
+ */
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/nccl_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MIB (1u << 20)
+#define MAX_MACHINES 64u
+
+/** Shipped machines, and the shipped constants. */
+struct shipped {
+    struct ronde_nccl_constants constants;
+    struct ronde_nccl_machine machines[MAX_MACHINES];
+    uint32_t count;
+};
+
+static void read_machine(const char *file, void *context)
+{
+    struct shipped *shipped = context;
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_FATAL(shipped->count < MAX_MACHINES);
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_machine_read(file, &shipped->machines[shipped->count++], &error),
+                          RONDE_OK);
+}
+
+static const struct shipped *all(void)
+{
+    static struct shipped shipped;
+    struct ronde_error error = {.status = RONDE_OK};
+    char folder[4096];
+    if (shipped.count > 0)
+        return &shipped;
+    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &shipped.constants, &error), RONDE_OK);
+    CU_ASSERT_FATAL(files_walk("topologies/published", ".txt", read_machine, &shipped) > 10);
+    return &shipped;
+}
+
+static const enum ronde_collective collectives[] = {RONDE_ALL_REDUCE, RONDE_ALL_GATHER,
+                                                    RONDE_REDUCE_SCATTER, RONDE_BROADCAST,
+                                                    RONDE_REDUCE};
+
+/** A call on a machine, and how it is run. */
+struct run {
+    const struct ronde_nccl_machine *machine;
+    struct ronde_nccl_call call;
+    struct ronde_nccl_choice choice;
+};
+
+static double us_of(const struct run *run)
+{
+    return ronde_nccl_execution_us(&all()->constants, run->machine, &run->call, run->choice);
+}
+
+/** Every run of a number of bytes: machines, collectives, GPUs a node, one to eight nodes, what each algorithm is for. */
+static uint32_t each(uint64_t bytes, void (*show)(const struct run *run))
+{
+    uint32_t runs = 0;
+    for (uint32_t m = 0; m < all()->count; m++)
+        for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++)
+            for (uint32_t g = 1; g <= all()->machines[m].gpus; g++)
+                for (uint32_t nodes = 1; nodes <= 8; nodes *= 2)
+                    for (unsigned p = 0; p < 2 * RONDE_NCCL_PROTOCOL_COUNT; p++) {
+                        const struct run run = {&all()->machines[m],
+                                                {collectives[c], g * nodes, nodes, 229, bytes},
+                                                {(enum ronde_nccl_algorithm)(p / 3),
+                                                 (enum ronde_nccl_protocol)(p % 3)}};
+                        struct ronde_error error = {.status = RONDE_OK};
+                        if (ronde_nccl_call_check(run.machine, &run.call, &error) != RONDE_OK ||
+                            (p / 3 == RONDE_NCCL_TREE && c > 0))
+                            continue;
+                        show(&run);
+                        runs++;
+                    }
+    return runs;
+}
+
+/** Asserts that a run is not faster than another, but for rounding. */
+static void not_faster(const struct run *run, double us, double than_us, const char *what)
+{
+    const bool is_so = us >= than_us * (1 - 1e-9);
+    if (!is_so)
+        suite_note("%s, %s of %u ranks on %u nodes, %s %s, %llu bytes: %s: %.3f us, not %.3f us",
+                   run->machine->name, ronde_collective_text(run->call.collective), run->call.ranks,
+                   run->call.nodes, ronde_nccl_algorithm_text(run->choice.algorithm),
+                   ronde_nccl_protocol_text(run->choice.protocol),
+                   (unsigned long long)run->call.bytes, what, us, than_us);
+    CU_ASSERT(is_so);
+}
+
+static void shows_time_above_launch(const struct run *run)
+{
+    const double launch =
+        all()
+            ->constants
+            .all[RONDE_NCCL_COMMON_COUNT +
+                 (size_t)run->machine->generation * RONDE_NCCL_OF_GENERATION_COUNT +
+                 RONDE_NCCL_OF_launch_us]
+            .value;
+    CU_ASSERT(isfinite(us_of(run)));
+    not_faster(run, us_of(run), launch, "launch alone");
+}
+
+static void a_run_takes_its_launch_at_least(void)
+{
+    CU_ASSERT(each(1, shows_time_above_launch) > 1000);
+    CU_ASSERT(each(MIB + 1, shows_time_above_launch) > 1000);
+}
+
+/* A tree's chunk grows by doubling, which may save a little of what is filled: no more than 2 % from size to size. */
+static void shows_more_bytes_take_longer(const struct run *run)
+{
+    struct run larger = *run;
+    double last = us_of(run);
+    for (uint32_t step = 0; step < 60; step++) {
+        larger.call.bytes += larger.call.bytes / 2 + 1;
+        const double us = us_of(&larger);
+        not_faster(&larger, us, run->choice.algorithm == RONDE_NCCL_TREE ? .98 * last : last,
+                   "fewer bytes");
+        if (larger.call.bytes > (uint64_t)1 << 34)
+            break;
+        last = us;
+    }
+}
+
+static void more_bytes_take_longer(void)
+{
+    CU_ASSERT(each(1024, shows_more_bytes_take_longer) > 1000);
+}
+
+/* Data-sheet rates without any efficiency, each algorithm's least traffic: all_reduce sends and takes in every byte at
+ * least once, others (n-1)/n of them. */
+static void shows_wires_are_not_beaten(const struct run *run)
+{
+    const uint32_t g = run->call.ranks / run->call.nodes;
+    const double n = run->call.ranks, bytes = (double)run->call.bytes;
+    const double least = run->call.collective == RONDE_ALL_REDUCE ? 1 : (n - 1) / n;
+    const bool has_nvlink =
+        run->machine->link != RONDE_NCCL_PCIE && (run->machine->link != RONDE_NCCL_PAIRS || g == 2);
+    const double link = has_nvlink ? run->machine->nvlink_GBps : run->machine->pcie_GBps;
+    if (g > 1)
+        not_faster(run, us_of(run), bytes * least / 1e3 / link, "the link of a GPU");
+    if (run->call.nodes > 1)
+        not_faster(run, us_of(run),
+                   bytes * least / 1e3 / (run->machine->nics * run->machine->nic_GBps),
+                   "the NICs of a node");
+}
+
+static void nothing_is_faster_than_its_wires(void)
+{
+    CU_ASSERT(each((uint64_t)1 << 32, shows_wires_are_not_beaten) > 1000);
+    CU_ASSERT(each(64 * MIB, shows_wires_are_not_beaten) > 1000);
+}
+
+/** A run whose messages no network asks about before it sends. */
+static double us_without_rendezvous(const struct run *run)
+{
+    struct ronde_nccl_constants constants = all()->constants;
+    constants.all[RONDE_NCCL_COMMON_infiniband_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_slingshot_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_efa_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_roce_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_ethernet_rendezvous_us].value = 0;
+    return ronde_nccl_execution_us(&constants, run->machine, &run->call, run->choice);
+}
+
+/*
+ * Blocks of more ranks are smaller: where they become too small to be asked about, LL on more nodes may well be faster, so
+ * that is left out. A tree's chunks are halved as it becomes deeper, which may save up to 4 %.
+ */
+static void shows_more_nodes_are_not_faster(const struct run *run)
+{
+    struct run wider = *run;
+    if (run->machine->nics == 0)
+        return;
+    wider.call.nodes *= 2;
+    wider.call.ranks *= 2;
+    not_faster(&wider, us_without_rendezvous(&wider),
+               us_without_rendezvous(run) * (run->choice.algorithm == RONDE_NCCL_TREE ? .96 : 1),
+               "half the nodes");
+}
+
+static void more_nodes_are_not_faster(void)
+{
+    static const uint64_t sizes[] = {1024, 65536, MIB, 64 * MIB, (uint64_t)1 << 32};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        CU_ASSERT(each(sizes[s], shows_more_nodes_are_not_faster) > 1000);
+}
+
+/* Links and NICs of half the rate, a bridge on the way, processes that launch in turn. */
+static void shows_slower_parts_are_not_faster(const struct run *run)
+{
+    for (int part = 0; part < 5; part++) {
+        struct ronde_nccl_machine slower = *run->machine;
+        struct run changed = *run;
+        changed.machine = &slower;
+        slower.nvlink_GBps /= part == 0 ? 2 : 1;
+        slower.pcie_GBps /= part == 1 ? 2 : 1;
+        slower.nic_GBps /= part == 2 ? 2 : 1;
+        slower.behind_bridge |= part == 3;
+        slower.is_one_process |= part == 4;
+        not_faster(run, us_of(&changed), us_of(run), "a machine of faster parts");
+    }
+}
+
+static void slower_parts_are_not_faster(void)
+{
+    CU_ASSERT(each(1024, shows_slower_parts_are_not_faster) > 1000);
+    CU_ASSERT(each(64 * MIB, shows_slower_parts_are_not_faster) > 1000);
+}
+
+/* What a fit turns: a launch is added as it is, latencies and rates change what they are of. */
+static void shows_factors_change_their_part(const struct run *run)
+{
+    const double launch = 100, us = us_of(run);
+    struct ronde_nccl_machine machine = *run->machine;
+    struct ronde_nccl_constants later = all()->constants, turned = all()->constants;
+    machine.is_one_process = false;
+    later.launch_us = launch;
+    const double first = ronde_nccl_execution_us(&later, &machine, &run->call, run->choice);
+    later.launch_us = launch + 50;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&later, &machine, &run->call, run->choice),
+                           first + 50, 1e-6);
+    for (int which = 0; which < 4; which++) {
+        turned = all()->constants;
+        turned.inside *= which == 0 ? 3 : 1;
+        turned.between *= which == 1 ? 3 : 1;
+        turned.links *= which == 2 ? .3 : 1;
+        turned.nics *= which == 3 ? .3 : 1;
+        const double after = ronde_nccl_execution_us(&turned, run->machine, &run->call, run->choice);
+        not_faster(run, after, us, "smaller latencies or greater rates");
+        if ((which == 1 || which == 3) && run->call.nodes == 1)
+            CU_ASSERT_EQUAL(after, us);
+    }
+}
+
+static void factors_change_their_part(void)
+{
+    CU_ASSERT(each(16384, shows_factors_change_their_part) > 1000);
+    CU_ASSERT(each(64 * MIB, shows_factors_change_their_part) > 1000);
+}
+
+static void set_of(struct ronde_nccl_constants *constants, enum ronde_nccl_of_generation which,
+                   double value)
+{
+    constants
+        ->all[RONDE_NCCL_COMMON_COUNT + (size_t)RONDE_NCCL_HOPPER * RONDE_NCCL_OF_GENERATION_COUNT +
+              which]
+        .value = value;
+}
+
+/* Launch 5, a hop of 2 x 3 us, a link of half 300 GB/s, 10 channels of 20 GB/s, each opened for 32 KiB. */
+static void values_are_those_by_hand(void)
+{
+    static const struct {
+        enum ronde_collective collective;
+        uint32_t ranks;
+        unsigned algorithm;
+        uint64_t bytes;
+        double latency_us, GBps;
+    } rows[] = {
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, MIB, 5 + 6 * 6, 150 * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 65536, 5 + 6 * 6, 40 * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 1024, 5 + 6 * 6, 20 * 4 / 6.},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_RING, MIB, 5 + 14 * 6, 150 * 8 / 14.},
+        {RONDE_ALL_GATHER, 4, RONDE_NCCL_RING, MIB, 5 + 3 * 6, 135 * 4 / 3.},
+        {RONDE_REDUCE_SCATTER, 2, RONDE_NCCL_RING, MIB, 5 + 6, 135 * 2},
+        {RONDE_BROADCAST, 4, RONDE_NCCL_RING, MIB, 5 + 3 * 6, 135},
+        {RONDE_REDUCE, 4, RONDE_NCCL_RING, 65536, 5 + 3 * 6 / 4., 40},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_NVLS, MIB, 5 + 30, 300 * .5 / 1.25},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, MIB, 5 + 30, 300 * .5 / 1.125},
+        {RONDE_ALL_GATHER, 4, RONDE_NCCL_NVLS, MIB, 5 + 30, 135 * 4 / 3.},
+    };
+    const struct ronde_nccl_machine machine = {.name = "made",
+                                               .generation = RONDE_NCCL_HOPPER,
+                                               .link = RONDE_NCCL_SWITCH,
+                                               .gpus = 8,
+                                               .sockets = 1,
+                                               .nvlink_GBps = 300};
+    struct ronde_nccl_constants made = {.inside = 1, .between = 1, .links = 1, .nics = 1};
+    set_of(&made, RONDE_NCCL_OF_launch_us, 5);
+    set_of(&made, RONDE_NCCL_OF_hop_ratio, 2);
+    set_of(&made, RONDE_NCCL_OF_channel_ratio, 1);
+    set_of(&made, RONDE_NCCL_OF_channels, 10);
+    set_of(&made, RONDE_NCCL_OF_nvls_efficiency, .5);
+    made.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 3;
+    made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 20;
+    made.all[RONDE_NCCL_COMMON_one_pass_efficiency].value = .9;
+    made.all[RONDE_NCCL_COMMON_nvls_us].value = 30;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {rows[r].collective, rows[r].ranks, 1, 229,
+                                             rows[r].bytes};
+        const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)rows[r].algorithm,
+                                                 RONDE_NCCL_SIMPLE};
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, choice),
+                               rows[r].latency_us + (double)rows[r].bytes / 1e3 / rows[r].GBps,
+                               1e-9);
+    }
+}
+
+static void calls_that_cannot_be_are_refused(void)
+{
+    static const struct {
+        struct ronde_nccl_call call;
+        uint32_t nics;
+        const char *says; /**< NULL = fine */
+    } cases[] = {
+        {{RONDE_ALL_REDUCE, 4, 1, 0, 1}, 0, NULL},
+        {{RONDE_ALL_REDUCE, 8, 2, 0, 1}, 1, NULL},
+        {{RONDE_ALL_REDUCE, 1, 1, 0, 1}, 1, "at least 2 ranks"},
+        {{RONDE_ALL_REDUCE, 0, 1, 0, 1}, 1, "0 ranks on 1 nodes"},
+        {{RONDE_ALL_REDUCE, 4, 0, 0, 1}, 1, "4 ranks on 0 nodes"},
+        {{RONDE_ALL_REDUCE, 4, 3, 0, 1}, 1, "equally many on each"},
+        {{RONDE_ALL_REDUCE, 4, 8, 0, 1}, 1, "equally many on each"},
+        {{RONDE_ALL_REDUCE, 5, 1, 0, 1}, 1, "made has 4 GPUs a node, not 5"},
+        {{RONDE_ALL_REDUCE, 10, 2, 0, 1}, 1, "made has 4 GPUs a node, not 5"},
+        {{RONDE_ALL_REDUCE, 8, 2, 0, 1}, 0, "made is described without NICs"},
+        {{RONDE_ALL_REDUCE, 4, 1, 0, 0}, 1, "a call of 0 bytes has no time"},
+        {{RONDE_SCATTER, 4, 1, 0, 1}, 1, "scatter is not modelled"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ronde_nccl_machine machine = {.name = "made", .gpus = 4, .nics = cases[i].nics};
+        struct ronde_error error = {.status = RONDE_OK};
+        const enum ronde_status status = ronde_nccl_call_check(&machine, &cases[i].call, &error);
+        CU_ASSERT_EQUAL(status == RONDE_OK, cases[i].says == NULL);
+        CU_ASSERT(!cases[i].says || strstr(error.message, cases[i].says));
+    }
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_run_takes_its_launch_at_least", a_run_takes_its_launch_at_least},
+        {"more_bytes_take_longer", more_bytes_take_longer},
+        {"nothing_is_faster_than_its_wires", nothing_is_faster_than_its_wires},
+        {"more_nodes_are_not_faster", more_nodes_are_not_faster},
+        {"slower_parts_are_not_faster", slower_parts_are_not_faster},
+        {"factors_change_their_part", factors_change_their_part},
+        {"values_are_those_by_hand", values_are_those_by_hand},
+        {"calls_that_cannot_be_are_refused", calls_that_cannot_be_are_refused},
+    };
+    return suite_run("nccl_execution", cases, sizeof cases / sizeof cases[0]);
+}
