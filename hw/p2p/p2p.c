@@ -266,8 +266,11 @@ static bool send_own(struct ronde_p2p *send)
                                               send->buffer,
                                               (uint64_t)(uintptr_t)send};
     send->stage = RONDE_P2P_OFFERED;
-    if (!ronde_p2p_arrive(send->state, &arrival))
+    if (!ronde_p2p_arrive(send->state, &arrival)) {
+        /* Nothing was kept, so no receive will ever give this part of the window back. */
+        peer->charged -= is_eager ? ronde_p2p_charge(send->bytes) : 0;
         return false;
+    }
     if (is_eager)
         ronde_p2p_finish(send);
     return true;
