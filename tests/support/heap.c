@@ -1,6 +1,7 @@
 /* A counting, failing allocator. See heap.h. */
 #include "support/heap.h"
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,8 @@ static void *take(struct heap *heap, size_t bytes)
 }
 
 /* Growing always moves, so that stale pointers are found by the sanitizer. */
-static void *heap_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+static void *resize(struct heap *heap, void *old, size_t old_bytes, size_t new_bytes)
 {
-    struct heap *heap = self;
     if (new_bytes == 0) {
         give_back(heap, old, old_bytes);
         return NULL;
@@ -60,6 +60,17 @@ static void *heap_resize(void *self, void *old, size_t old_bytes, size_t new_byt
         memcpy(block, old, old_bytes < new_bytes ? old_bytes : new_bytes);
     if (block)
         give_back(heap, old, old_bytes);
+    return block;
+}
+
+/* One thread at a time, since a communicator loads on another one. Not a mutex: there are builds without threads. */
+static void *heap_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct heap *heap = self;
+    while (__atomic_test_and_set(&heap->is_busy, __ATOMIC_ACQUIRE))
+        (void)sched_yield();
+    void *block = resize(heap, old, old_bytes, new_bytes);
+    __atomic_clear(&heap->is_busy, __ATOMIC_RELEASE);
     return block;
 }
 

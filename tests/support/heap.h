@@ -17,6 +17,7 @@ struct heap {
     size_t wrong_sizes; /**< blocks freed with another size than they were allocated with */
     size_t limit_bytes; /**< a request that would take live_bytes beyond this fails; 0 for no limit */
     size_t over_limit; /**< requests that failed for it */
+    bool is_busy;      /**< a thread is in it */
 };
 
 /** A heap whose request number `refuse_at`, counted from 0, is the first to fail. */
