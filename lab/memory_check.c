@@ -36,6 +36,17 @@ static enum ronde_status refuse(uint32_t ranks, uint64_t bytes, uint64_t availab
         ranks, (double)bytes / (1 << 30), limit, (double)available / (1 << 30));
 }
 
+/* A sum that stays at the most there is: it must not come round to a small one. */
+static uint64_t add(uint64_t bytes, uint64_t more)
+{
+    return more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
+}
+
+static uint64_t multiply(uint64_t bytes, uint32_t ranks)
+{
+    return ranks > 0 && bytes > UINT64_MAX / ranks ? UINT64_MAX : bytes * ranks;
+}
+
 /* Each machine's ranks, at the first of them. */
 static enum ronde_status compare(const struct demand *all, uint32_t ranks, struct ronde_error *error)
 {
@@ -46,7 +57,7 @@ static enum ronde_status compare(const struct demand *all, uint32_t ranks, struc
         for (uint32_t rank = 0; rank < ranks; rank++) {
             if (all[rank].machine != all[first].machine)
                 continue;
-            bytes += all[rank].bytes;
+            bytes = add(bytes, all[rank].bytes);
             here++;
             if (all[rank].available < available) {
                 available = all[rank].available;
@@ -64,7 +75,7 @@ enum ronde_status ronde_memory_check(struct ronde_comm *comm, uint32_t ranks_her
 {
     const struct ronde_memory_available available = ronde_memory_available("");
     const struct ronde_mem *mem = ronde_mem_default();
-    const uint64_t bytes = rank_bytes * ranks_here;
+    const uint64_t bytes = multiply(rank_bytes, ranks_here);
     if (!comm)
         return bytes <= available.bytes
                    ? RONDE_OK
