@@ -75,6 +75,8 @@ static void what_cannot_be_read_is_named(void)
 {
     char broken[400];
     uint32_t ranks = 0;
+    const char *reason = NULL;
+    const bool reads_machines = ronde_topologies_available(&reason);
     snprintf(broken, sizeof broken, "%s/default-ranks-%d.ronde", RONDE_SCRATCH_DIR, (int)getpid());
     CU_ASSERT_TRUE(files_write(broken, "ronde 1\ncollective all_reduce\nranks zero\n"));
     const struct {
@@ -84,7 +86,8 @@ static void what_cannot_be_read_is_named(void)
         const char *text;
     } rows[] = {{"/no/such/file.ronde", NULL, RONDE_IO, "/no/such/file.ronde"},
                 {broken, NULL, RONDE_BAD_INPUT, ":3"},
-                {NULL, "crossbar-65", RONDE_BAD_ARGUMENT, "crossbar-64"}};
+                {NULL, "crossbar-65", reads_machines ? RONDE_BAD_ARGUMENT : RONDE_UNAVAILABLE,
+                 reads_machines ? "crossbar-64" : reason}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_options options = {.arguments = {rows[i].file},
                                         .argument_count = rows[i].file ? 1 : 0,
