@@ -2,6 +2,7 @@
  * Matching of tagged messages, in one process and without a transport: a state of this rank alone, into which messages
  * are put as if they had arrived from peers.
  */
+#include "support/buffers.h"
 #include "support/heap.h"
 #include "support/suite.h"
 
@@ -368,6 +369,82 @@ static void elements_of_a_pool_are_distinct_aligned_and_used_again(void)
     CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
 }
 
+/* What is posted and what arrives, in order, for a matching that is written down the plain way. */
+struct plain {
+    struct {
+        uint32_t source;
+        uint64_t tag;
+        uint32_t got; /* number of its message; RONDE_NONE = none yet */
+    } receives[400];
+    uint32_t receive_count;
+    struct {
+        uint32_t source;
+        uint64_t tag;
+        bool is_taken;
+    } messages[400];
+    uint32_t message_count;
+};
+
+static bool plain_fits(const struct plain *plain, uint32_t receive, uint32_t message)
+{
+    return plain->receives[receive].got == RONDE_NONE && !plain->messages[message].is_taken &&
+           plain->receives[receive].tag == plain->messages[message].tag &&
+           (plain->receives[receive].source == RONDE_ANY_RANK ||
+            plain->receives[receive].source == plain->messages[message].source);
+}
+
+/* After each step at most one pair fits: the new receive and the first message, or the first receive and the new message. */
+static void plain_match(struct plain *plain)
+{
+    for (uint32_t r = 0; r < plain->receive_count; r++)
+        for (uint32_t m = 0; m < plain->message_count; m++)
+            if (plain_fits(plain, r, m)) {
+                plain->receives[r].got = m;
+                plain->messages[m].is_taken = true;
+            }
+}
+
+/* Many orders of posts and arrivals on few tags: every receive has the message that the plain matching gives it. */
+static void any_order_is_matched_as_by_hand(void)
+{
+    enum { STEPS = 400 };
+    static struct plain plain;
+    static struct ronde_p2p receives[STEPS];
+    uint32_t got[STEPS], wrong = 0;
+    uint64_t state = 3;
+    for (uint32_t round = 0; round < 60; round++) {
+        struct rank rank;
+        open_rank(&rank);
+        memset(&plain, 0, sizeof plain);
+        for (uint32_t step = 0; step < STEPS; step++) {
+            const uint64_t tag = buffers_draw(&state) % (1 + round % 7) * (RONDE_P2P_BINS + round);
+            const uint32_t source = (uint32_t)(buffers_draw(&state) % PEERS);
+            const uint32_t r = plain.receive_count, m = plain.message_count;
+            if (buffers_draw(&state) % 2 == 0) {
+                const bool is_any = buffers_draw(&state) % 3 == 0;
+                plain.receives[r].source = is_any ? RONDE_ANY_RANK : source;
+                plain.receives[r].tag = tag;
+                plain.receives[r].got = RONDE_NONE;
+                plain.receive_count++;
+                got[r] = RONDE_NONE;
+                (void)post(&rank, &receives[r], plain.receives[r].source, tag, &got[r], sizeof *got);
+            } else {
+                plain.messages[m].source = source;
+                plain.messages[m].tag = tag;
+                plain.message_count++;
+                const struct ronde_p2p_arrival arrival = eager(&rank, source, tag, &m, sizeof m);
+                CU_ASSERT_TRUE(ronde_p2p_arrive(&rank.state, &arrival));
+            }
+            plain_match(&plain);
+        }
+        for (uint32_t r = 0; r < plain.receive_count; r++)
+            wrong +=
+                got[r] != plain.receives[r].got || is_done(&receives[r]) != (got[r] != RONDE_NONE);
+        close_rank(&rank);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -388,6 +465,7 @@ int main(void)
         {"a_send_to_itself_ends_with_its_receive", a_send_to_itself_ends_with_its_receive},
         {"a_stored_message_is_listed_or_received", a_stored_message_is_listed_or_received},
         {"without_memory_a_message_is_not_stored", without_memory_a_message_is_not_stored},
+        {"any_order_is_matched_as_by_hand", any_order_is_matched_as_by_hand},
         {"elements_of_a_pool_are_distinct_aligned_and_used_again",
          elements_of_a_pool_are_distinct_aligned_and_used_again},
     };
