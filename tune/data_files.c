@@ -65,8 +65,10 @@ static bool program_folder(char *out_path, size_t bytes)
 bool ronde_data_folder(enum ronde_data_kind kind, enum ronde_data_place place, char *out_path,
                        size_t bytes)
 {
-    const char *const installed = names[kind].installed;
     char folder[RONDE_PATH_BYTES];
+    if (kind >= RONDE_DATA_KIND_COUNT)
+        return false;
+    const char *const installed = names[kind].installed;
     switch (place) {
     case RONDE_DATA_LIBRARY:
         return library_folder(folder, sizeof folder) &&

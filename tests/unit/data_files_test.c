@@ -91,6 +91,65 @@ static void a_file_that_can_be_read_is_itself(void)
     CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
+/* Each kind in the sources: the folder that its readers look into. */
+static void each_kind_has_its_folder(void)
+{
+    static const struct {
+        enum ronde_data_kind kind;
+        const char *folder, *file;
+    } kinds[] = {{RONDE_DATA_TOPOLOGIES, "topologies", "crossbar-64.xml"},
+                 {RONDE_DATA_TABLES, "tune/tables", "cpu.txt"},
+                 {RONDE_DATA_NCCL, "tune/nccl/constants", "common.txt"},
+                 {RONDE_DATA_MACHINES, "topologies/published", "Alps-GH200.txt"}};
+    CU_ASSERT_EQUAL(sizeof kinds / sizeof kinds[0], RONDE_DATA_KIND_COUNT);
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        char path[RONDE_PATH_BYTES], expected[RONDE_PATH_BYTES], file[2 * RONDE_PATH_BYTES];
+        CU_ASSERT_FATAL(ronde_data_folder(kinds[k].kind, RONDE_DATA_SOURCE, path, sizeof path));
+        CU_ASSERT(suite_source(expected, sizeof expected, kinds[k].folder));
+        CU_ASSERT_STRING_EQUAL(path, expected);
+        snprintf(file, sizeof file, "%s/%s", path, kinds[k].file);
+        CU_ASSERT_EQUAL(access(file, R_OK), 0);
+    }
+}
+
+static void a_kind_that_does_not_exist_is_nowhere(void)
+{
+    for (unsigned place = 0; place <= RONDE_DATA_PLACE_COUNT; place++)
+        for (unsigned beyond = 0; beyond < 3; beyond++) {
+            char path[64] = "as it was";
+            CU_ASSERT_FALSE(ronde_data_folder((enum ronde_data_kind)(RONDE_DATA_KIND_COUNT + beyond),
+                                              (enum ronde_data_place)place, path, sizeof path));
+            CU_ASSERT_STRING_EQUAL(path, "as it was");
+        }
+}
+
+/* A path that does not fit is cut in the answer, which is for an error, and nothing beyond it is written. */
+static void answers_end_within_their_room(void)
+{
+    static const char *const names[] = {"crossbar-64", "no-such-machine-of-a-longer-name"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        for (size_t room = 1; room < 40; room++) {
+            char path[64];
+            memset(path, '~', sizeof path);
+            ronde_find_topology(names[k], path, room);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(memchr(path, '\0', room));
+            CU_ASSERT(path[0] == '/' || strncmp(path, names[k], strlen(path)) == 0);
+            for (size_t at = room; at < sizeof path; at++)
+                CU_ASSERT_EQUAL(path[at], '~');
+        }
+}
+
+/* A name with a slash is a path alone, though the shipped folder has that file; so is one that is too long to be joined. */
+static void paths_are_not_looked_for_elsewhere(void)
+{
+    static char longest[2 * RONDE_PATH_BYTES], path[2 * RONDE_PATH_BYTES];
+    ronde_find_topology("published/Alps-GH200.txt", path, sizeof path);
+    CU_ASSERT_STRING_EQUAL(path, "published/Alps-GH200.txt");
+    memset(longest, 'x', sizeof longest - 1);
+    ronde_find_topology(longest, path, sizeof path);
+    CU_ASSERT_STRING_EQUAL(path, longest);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -101,6 +160,10 @@ int main(void)
         {"topologies_are_found_by_name", topologies_are_found_by_name},
         {"what_is_not_there_stays_what_it_was", what_is_not_there_stays_what_it_was},
         {"a_file_that_can_be_read_is_itself", a_file_that_can_be_read_is_itself},
+        {"each_kind_has_its_folder", each_kind_has_its_folder},
+        {"a_kind_that_does_not_exist_is_nowhere", a_kind_that_does_not_exist_is_nowhere},
+        {"answers_end_within_their_room", answers_end_within_their_room},
+        {"paths_are_not_looked_for_elsewhere", paths_are_not_looked_for_elsewhere},
     };
     return suite_run("data_files", cases, sizeof cases / sizeof cases[0]);
 }
