@@ -180,7 +180,7 @@ static void rates_are_within_bounds(void)
 static void names_have_a_longest(void)
 {
     for (size_t length = 60; length < 70; length++) {
-        char line[128] = "", name[128] = "";
+        char line[256] = "", name[128] = "";
         struct ronde_nccl_machine machine;
         struct ronde_error error;
         memset(name, 'n', length);
