@@ -138,6 +138,15 @@ static enum ronde_status open_rank(struct rank *rank, const struct team_member *
     return rank->data ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory of the device");
 }
 
+/* Other memory of the device, which may outlive the communicator: an operation that is pending when that goes needs it. */
+static enum ronde_status take_own_memory(struct rank *rank, struct ronde_error *error)
+{
+    ronde_mem_free(ronde_comm_device_mem(rank->comm), rank->data, rank->count, sizeof *rank->data);
+    rank->data = calloc(rank->count, sizeof *rank->data);
+    device.first = (const unsigned char *)rank->data;
+    return rank->data ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory");
+}
+
 static void close_rank(struct rank *rank)
 {
     if (rank->data)
@@ -402,6 +411,11 @@ static enum ronde_status end_early(const struct team_member *member, struct rond
     struct rank rank;
     struct ronde_request *request = NULL;
     enum ronde_status status = open_rank(&rank, member, 16, error);
+    int32_t *own = NULL;
+    if (status == RONDE_OK && *end == END_DESTROY) {
+        status = take_own_memory(&rank, error);
+        own = rank.data;
+    }
     if (status == RONDE_OK && rank.rank == 1)
         status = hang_back(&rank, *end == END_ABORT, error);
     else if (status == RONDE_OK)
@@ -409,10 +423,12 @@ static enum ronde_status end_early(const struct team_member *member, struct rond
                                   &streams[0], &request, error);
     if (request && *end != END_DESTROY)
         status = ronde_request_wait(request, *end == END_LIMIT ? 100000000 : 0, error);
+    rank.data = own ? NULL : rank.data;
     close_rank(&rank);
     if (request && *end == END_DESTROY)
         status = ronde_request_wait(request, 0, error);
     ronde_request_free(request);
+    free(own);
     return status;
 }
 
