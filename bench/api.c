@@ -1,7 +1,8 @@
 /*
  * What the calls of ronde.h cost: the same all_reduce by ronde_comm_run and ronde_comm_wait of a
- * loaded program, by ronde_all_reduce that waits, and by a request that is waited for. In turns, so
- * that other load on the machine hits all alike; the table shows the median of the rounds.
+ * loaded program, by ronde_all_reduce that waits, by a request that is waited for, and by one that is
+ * left to the progress thread, while its caller sleeps until the callback: two threads are woken. In
+ * turns, so that other load on the machine hits all alike; the table shows the median of the rounds.
  *
  * bench_api [RANKS [BYTES]]: ranks are forked processes on this machine.
  */
@@ -10,6 +11,7 @@
 #include "ronde/ronde.h"
 #include "ronde/schedules.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +19,7 @@
 #include <unistd.h>
 
 #define ROUNDS 31u
-#define RUNS 20000u
-#define WARM_RUNS 5000u
-#define WAYS 3u
+#define WAYS 4u
 #define MAX_RANKS 64u
 
 /* One rank's side. */
@@ -31,6 +31,7 @@ struct side {
     void *in[MAX_RANKS];
     void *out[MAX_RANKS];
     uint64_t count;
+    sem_t over; /* posted by the callback */
 };
 
 static enum ronde_status run_bare(struct side *side, struct ronde_error *error)
@@ -60,19 +61,56 @@ static enum ronde_status run_request(struct side *side, struct ronde_error *erro
     return status;
 }
 
-typedef enum ronde_status (*way)(struct side *side, struct ronde_error *error);
+static void post(void *over, enum ronde_status status, const struct ronde_error *error)
+{
+    (void)status;
+    (void)error;
+    (void)sem_post(over);
+}
+
+static enum ronde_status run_left(struct side *side, struct ronde_error *error)
+{
+    const uint32_t rank = ronde_comm_rank(side->comm);
+    struct ronde_request *request = NULL;
+    enum ronde_status status =
+        ronde_all_reduce(side->comm, side->in[rank], side->out[rank], side->count, RONDE_FLOAT32,
+                         RONDE_SUM, NULL, &request, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_on_complete(request, post, &side->over);
+    while (sem_wait(&side->over) != 0)
+        continue;
+    status = ronde_request_wait(request, 0, error);
+    ronde_request_free(request);
+    return status;
+}
+
+/* A way to run it. */
+struct way {
+    const char *name;
+    enum ronde_status (*run)(struct side *side, struct ronde_error *error);
+    enum ronde_progress progress;
+    uint32_t runs; /* of a round, after a quarter as many */
+};
+
+static const struct way ways[WAYS] = {
+    {"run and wait of a loaded program", run_bare, RONDE_PROGRESS_CALLER, 20000},
+    {"ronde_all_reduce", run_call, RONDE_PROGRESS_CALLER, 20000},
+    {"with a request, by the caller", run_request, RONDE_PROGRESS_CALLER, 20000},
+    {"by the thread, its caller asleep", run_left, RONDE_PROGRESS_THREAD, 2000},
+};
 
 /* Time of one run, ns. */
-static enum ronde_status measure(struct side *side, way run, double *out_ns,
+static enum ronde_status measure(struct side *side, const struct way *way, double *out_ns,
                                  struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; k < WARM_RUNS && status == RONDE_OK; k++)
-        status = run(side, error);
+    enum ronde_status status = ronde_comm_progress(side->comm, way->progress, error);
+    for (uint32_t k = 0; k < way->runs / 4 && status == RONDE_OK; k++)
+        status = way->run(side, error);
     const double start_ns = ronde_clock_ns();
-    for (uint32_t k = 0; k < RUNS && status == RONDE_OK; k++)
-        status = run(side, error);
-    *out_ns = (ronde_clock_ns() - start_ns) / RUNS;
+    for (uint32_t k = 0; k < way->runs && status == RONDE_OK; k++)
+        status = way->run(side, error);
+    *out_ns = (ronde_clock_ns() - start_ns) / way->runs;
     return status;
 }
 
@@ -109,34 +147,29 @@ static enum ronde_status load(struct side *side, struct ronde_error *error)
     return status;
 }
 
-static void print(double values[WAYS][ROUNDS], double added[2][ROUNDS], uint32_t ranks,
+static void print(double values[WAYS][ROUNDS], double added[WAYS][ROUNDS], uint32_t ranks,
                   uint64_t bytes)
 {
-    printf("all_reduce, %u rank%s, %llu B, ns, median of %u rounds of %u runs\n", ranks,
-           ranks == 1 ? "" : "s", (unsigned long long)bytes, ROUNDS, RUNS);
-    printf("  %-34s %8.1f\n", "run and wait of a loaded program", median(values[0]));
-    printf("  %-34s %8.1f  %+.1f\n", "ronde_all_reduce", median(values[1]), median(added[0]));
-    printf("  %-34s %8.1f  %+.1f\n", "with a request, by the caller", median(values[2]),
-           median(added[1]));
+    printf("all_reduce, %u rank%s, %llu B, ns, median of %u rounds\n", ranks, ranks == 1 ? "" : "s",
+           (unsigned long long)bytes, ROUNDS);
+    for (uint32_t k = 0; k < WAYS; k++)
+        printf("  %-34s %8.1f  %+.1f\n", ways[k].name, median(values[k]), median(added[k]));
 }
 
 static enum ronde_status race(struct side *side, struct ronde_error *error)
 {
-    static const way ways[WAYS] = {run_bare, run_call, run_request};
     static double values[WAYS][ROUNDS];
-    static double added[2][ROUNDS];
+    static double added[WAYS][ROUNDS]; /* to the bare run of the same round */
     enum ronde_status status = run_call(side, error);
     if (status == RONDE_OK)
         status = load(side, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_progress(side->comm, RONDE_PROGRESS_CALLER, error);
     for (uint32_t round = 0; round < ROUNDS && status == RONDE_OK; round++) {
         for (uint32_t k = 0; k < WAYS && status == RONDE_OK; k++) {
             const uint32_t at = (k + round) % WAYS;
-            status = measure(side, ways[at], &values[at][round], error);
+            status = measure(side, &ways[at], &values[at][round], error);
         }
-        added[0][round] = values[1][round] - values[0][round];
-        added[1][round] = values[2][round] - values[0][round];
+        for (uint32_t k = 0; k < WAYS; k++)
+            added[k][round] = values[k][round] - values[0][round];
     }
     if (status == RONDE_OK && ronde_comm_rank(side->comm) == 0)
         print(values, added, ronde_comm_ranks(side->comm), side->count * sizeof(float));
@@ -152,6 +185,8 @@ static int be_rank(const char *token, uint32_t rank, uint32_t ranks, uint64_t co
     enum ronde_status status =
         ronde_comm_join(&join, &options, ronde_mem_default(), &side.comm, &error);
     side.count = count;
+    if (sem_init(&side.over, 0, 0) != 0)
+        status = ronde_fail(&error, RONDE_DEVICE, "no semaphore");
     side.in[rank] = calloc(count + 1, sizeof(float));
     side.out[rank] = calloc(count + 1, sizeof(float));
     if (status == RONDE_OK && side.in[rank] && side.out[rank])
