@@ -3,10 +3,8 @@
  * when all before it is over.
  */
 #include "api/calls.h"
-#include "support/emulated_gpu.h"
+#include "cuda/emulated/one.h"
 #include "support/suite.h"
-
-#include "ronde/gpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,48 +64,21 @@ static enum ronde_status is_captured(void *self, void *stream, bool *out_capture
     return RONDE_OK;
 }
 
-uint32_t ronde_gpu_runtime(void)
-{
-    return 13000;
-}
+const struct emulated_options emulated_one_options = {.movers = 3, .resident = 4, .room_bytes = 4096};
 
-enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
+const struct ronde_gpu *emulated_one_open(const struct ronde_gpu *inner)
 {
-    (void)why_not;
-    *out_count = 1;
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
-{
-    memset(out_machine, 0, sizeof *out_machine);
-    out_machine->max_ranks = RONDE_MAX_RANKS;
-    return ronde_gpu_count(&out_machine->devices, why_not);
-}
-
-enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
-                                 const struct ronde_gpu **out_gpu, struct ronde_error *error)
-{
-    const struct emulated_options options = {.movers = 3, .resident = 4, .room_bytes = 4096};
-    (void)mem;
-    (void)number;
-    device.inner = emulated_gpu_open(&options);
-    if (!device.inner)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a device");
-    device.gpu = *device.inner;
+    device.inner = inner;
+    device.gpu = *inner;
     device.gpu.start = start;
     device.gpu.close_queue = close_queue;
     device.gpu.is_captured = is_captured;
     device.gpu.reaches = reaches;
-    *out_gpu = &device.gpu;
-    return RONDE_OK;
+    return &device.gpu;
 }
 
-void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
+void emulated_one_close(void)
 {
-    (void)mem;
-    if (gpu)
-        emulated_gpu_close(device.inner);
     device.inner = NULL;
 }
 

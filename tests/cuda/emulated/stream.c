@@ -2,8 +2,7 @@
  * CUDA programs on an emulated device: what docs/examples/stream.c calls of CUDA's runtime, and the device that ronde finds.
  * A stream that is being captured keeps the kernels that are started in it; a graph starts them again.
  */
-#include "hw/cuda/backend.h"
-#include "support/emulated_gpu.h"
+#include "cuda/emulated/one.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -70,47 +69,20 @@ static bool reaches(void *self, const void *start, uint64_t bytes)
     return false;
 }
 
-uint32_t ronde_gpu_runtime(void)
-{
-    return 13000;
-}
+const struct emulated_options emulated_one_options = {.movers = 3, .resident = 2, .room_bytes = 4096};
 
-enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
+const struct ronde_gpu *emulated_one_open(const struct ronde_gpu *inner)
 {
-    (void)why_not;
-    *out_count = 1;
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
-{
-    memset(out_machine, 0, sizeof *out_machine);
-    out_machine->max_ranks = RONDE_MAX_RANKS;
-    return ronde_gpu_count(&out_machine->devices, why_not);
-}
-
-enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
-                                 const struct ronde_gpu **out_gpu, struct ronde_error *error)
-{
-    const struct emulated_options options = {.movers = 3, .resident = 2, .room_bytes = 4096};
-    (void)mem;
-    (void)number;
-    program.inner = emulated_gpu_open(&options);
-    if (!program.inner)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a device");
-    program.gpu = *program.inner;
+    program.inner = inner;
+    program.gpu = *inner;
     program.gpu.start = start;
     program.gpu.reaches = reaches;
-    *out_gpu = &program.gpu;
-    return RONDE_OK;
+    return &program.gpu;
 }
 
 /* Frees what a program that ends has not freed; a real device's memory goes with the process. */
-void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
+void emulated_one_close(void)
 {
-    (void)mem;
-    if (gpu)
-        emulated_gpu_close(program.inner);
     for (uint32_t p = 0; p < program.piece_count; p++)
         free(program.pieces[p]);
     program.piece_count = 0;

@@ -1,0 +1,18 @@
+/**
+ * A program whose machine has one emulated GPU: runtime.c's interface for that one (one.c), and what the program says of it.
+ */
+#ifndef RONDE_TESTS_EMULATED_ONE_H
+#define RONDE_TESTS_EMULATED_ONE_H
+
+#include "support/emulated_gpu.h"
+
+/** Its properties. */
+extern const struct emulated_options emulated_one_options;
+
+/** The device as ronde gets it: `inner`, or a copy with some calls replaced. */
+const struct ronde_gpu *emulated_one_open(const struct ronde_gpu *inner);
+
+/** ronde has closed it, if it had one. */
+void emulated_one_close(void);
+
+#endif
