@@ -237,18 +237,17 @@ static enum ronde_status fill(struct ronde_queue *queue, const struct ronde_call
 }
 
 /* Prepares a launch in a place of its own. Collective: it is done on all ranks or on none. */
-static enum ronde_status prepare(struct ronde_queue *queue, const struct ronde_call *call,
-                                 uint64_t count, double deadline_ns,
+static enum ronde_status prepare(struct ronde_queue *queue, const struct ronde_kind *kind,
+                                 const struct ronde_call *call, uint64_t count, double deadline_ns,
                                  struct ronde_stream_launch **out_launch, struct ronde_error *error)
 {
-    const struct ronde_kind kind = ronde_kind_of(call, count);
-    struct ronde_stream_launch *launch = choose_place(queue, &kind);
+    struct ronde_stream_launch *launch = choose_place(queue, kind);
     struct ronde_launch given;
     struct ronde_error why = {0};
     await(queue, launch);
     launch->is_prepared = false;
     ronde_queue_limit(queue, deadline_ns);
-    enum ronde_status status = load(queue, launch, &kind, error);
+    enum ronde_status status = load(queue, launch, kind, error);
     if (status == RONDE_OK) {
         enum ronde_status own = fill(queue, call, count, &given, &why);
         /* Not made alone: the other ranks meet in it. */
@@ -261,7 +260,7 @@ static enum ronde_status prepare(struct ronde_queue *queue, const struct ronde_c
     ronde_comm_limit(queue->comm, 0);
     if (status == RONDE_OK) {
         launch->key = key_of(queue, &given);
-        launch->is_prepared = !ronde_kind_is_v(&kind);
+        launch->is_prepared = !ronde_kind_is_v(kind);
         *out_launch = launch;
     }
     return status;
@@ -288,7 +287,7 @@ static enum ronde_status find_or_prepare(struct ronde_queue *queue, const struct
     if (status == RONDE_OK && is_kept)
         *out_launch = &queue->streams->kept[at];
     else if (status == RONDE_OK)
-        status = prepare(queue, call, count, deadline_ns, out_launch, error);
+        status = prepare(queue, &kind, call, count, deadline_ns, out_launch, error);
     return status;
 }
 
