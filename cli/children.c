@@ -71,8 +71,8 @@ pid_t ronde_children_fork(struct ronde_children *children)
 struct verdict {
     int first;
     int others;
-    double end_ns; /* when whoever is left is ended, a failure having been seen; 0 = none yet */
-    bool is_cut;   /* the first child was told to end, and was not stopped */
+    double end_ns; /* when the processes that are left are ended, a failure having been seen; 0 = none yet */
+    bool is_cut; /* the first child was told to end, and was not stopped */
 };
 
 static void fail(struct verdict *verdict, int code)

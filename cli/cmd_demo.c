@@ -26,7 +26,7 @@
 /* Ranks the machine file has hosts for. */
 #define DEMO_HOSTS 64u
 
-/* Time for a point, ns: half of what validate takes, so that somebody who only looks does not wait. */
+/* Time for a point, ns: half of what validate takes, as a demo is to be short. */
 #define DEMO_WINDOW_NS 1e8
 
 /* Crossovers that are listed without --verbose. */

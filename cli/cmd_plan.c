@@ -175,7 +175,7 @@ static struct ronde_field time_field(const char *name, double ns)
     return isfinite(ns) ? ronde_field_real(name, ns) : ronde_field_null(name);
 }
 
-/* All candidates with their prices, for whoever wants more than the best two. */
+/* All candidates with their prices, where more than the best two are wanted. */
 static void layout_candidates(const struct ronde_plan *plan, const struct ronde_plan_row *row,
                               struct sheet *sheet)
 {

@@ -77,7 +77,7 @@ static enum ronde_status open_target(struct ronde_run_session *session, struct r
     return status;
 }
 
-/* What runs: a schedule that was named or given, or whoever serves the request. */
+/* What runs: a schedule that was named or given, or any algorithm that serves the request. */
 static enum ronde_status open_subject(struct ronde_run_session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;

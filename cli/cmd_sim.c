@@ -33,7 +33,7 @@ struct session {
     struct ronde_schedule *schedule;
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
-    bool cuts_by_size; /* nobody gave a slot and the schedule is pipelined: pieces as NCCL's */
+    bool cuts_by_size; /* no slot was given and the schedule is pipelined: pieces as NCCL's */
     bool is_last_placement;
     bool is_last; /* no size and no placement follow: pictures show this one */
 };
@@ -90,7 +90,7 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
 {
     struct ronde_result_view view = {.is_kept = false};
     enum ronde_status status = RONDE_OK;
-    /* A formula belongs to an algorithm; whoever writes a schedule gives none. */
+    /* A formula belongs to an algorithm; a schedule from a file has none. */
     if (!session->given)
         status = ronde_record_closed_form(&session->forecast, &view.record, error);
     if (status == RONDE_OK && !session->given)

@@ -1,4 +1,4 @@
-/* The number of ranks where nobody says it. See default_ranks.h. */
+/* The number of ranks without -N. See default_ranks.h. */
 #include "default_ranks.h"
 
 #include "schedule_file.h"

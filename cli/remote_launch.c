@@ -254,7 +254,7 @@ static enum ronde_status start_host(struct remote_launch *launch, uint32_t host,
     return status;
 }
 
-/* The input is over: whoever it was a leash of has ended, or its launcher has. */
+/* The input is over: the launcher that held its other end has ended. */
 static void end_followed(pid_t follower)
 {
     const struct timespec pause = {0, KILL_NS};

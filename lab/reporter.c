@@ -1,4 +1,4 @@
-/* Progress on its way to whoever shows it. */
+/* Progress, passed on to the callback that shows it. */
 #include "ronde/reporter.h"
 
 #include <stdarg.h>

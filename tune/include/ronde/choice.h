@@ -96,7 +96,7 @@ ronde_choice_price(const struct ronde_choice *choice, const struct ronde_load *l
                    const struct ronde_pricer *pricer, struct ronde_quote *out_quotes,
                    struct ronde_error *error);
 
-/** Replaces all bounds that are left by times, for whoever shows every candidate. Errors: the pricer's. */
+/** Replaces all bounds that are left by times, where every candidate is shown. Errors: the pricer's. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_settle(const struct ronde_choice *choice, const struct ronde_load *load,
                     const struct ronde_pricer *pricer, struct ronde_quote *quotes,

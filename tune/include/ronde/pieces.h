@@ -1,5 +1,5 @@
 /**
- * Pieces that a pipelined schedule is cut into where nobody says how.
+ * Pieces that a pipelined schedule is cut into by default.
  *
  * A rank of a tree or a chain passes on what it receives: in one piece every level waits for the whole block of the one
  * before, which no library does.

@@ -1,10 +1,10 @@
 /**
  * What candidates take on a platform: the pricer that `auto` and `ronde plan` ask.
  *
- * It asks whoever knows most of the machine at little cost: the replay of cores and caches where a file has them, of ports
+ * It takes the engine that models most of the machine at little cost: the replay of cores and caches where a file has them, of ports
  * and packets where it has those, closed forms and longest paths where every pair of ranks sees the same network, and
  * else `flat` over the routes, which is the time where its certificate holds. Where flows share links it is a bound, and
- * whoever seems cheapest by it is replayed by `maxmin`. A candidate of too many steps or connections for that has the
+ * the candidate that is cheapest by it is replayed by `maxmin`. A candidate of too many steps or connections for that has the
  * bound, or its closed form on the slowest pair's network, times what sharing links costs fewer ranks of it: approximate.
  */
 #ifndef RONDE_PLATFORM_PRICE_H
@@ -21,7 +21,7 @@ extern "C" {
 struct ronde_platform_pricer {
     const struct ronde_platform *platform; /**< the machine; outlives it */
     struct ronde_tune_options options;     /**< slot, depth, flags */
-    const char *engine; /**< replays everything; the options'; NULL (auto) = whoever suits the platform */
+    const char *engine; /**< replays everything; the options'; NULL (auto) = what suits the platform */
     const uint32_t *host_of;      /**< per rank, as ronde_sim_options has it; NULL = file order */
     uint32_t ranks;               /**< of the candidates */
     struct ronde_network network; /**< of the slowest pair, without a load's footprint */

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Zeroes mean the defaults. Copied by whoever takes it; what it points to outlives them. */
+/** Zeroes mean the defaults. Copied by the function that takes it; what it points to outlives them. */
 struct ronde_tune_options {
     enum ronde_dtype dtype; /**< element type */
     enum ronde_op op;       /**< where something is reduced */
