@@ -232,22 +232,27 @@ class Collectives:
                                 count, dtype, T.blocks(given, width, is_v), mine, is_v=is_v, **more)
         return self._work([operation], [output])
 
+    def _of_root(self, name: str, side: str, lists: Sequence[Tensors], single: torch.Tensor, width: int,
+                 root: int) -> tuple[list[torch.Tensor], Optional[Blocks]]:
+        """The list of a tensor per rank that the root alone gives, and its table of blocks."""
+        if self._state.rank != root:
+            if lists:
+                raise ValueError(f"{name}: only the root has {side}s")
+            return [], None
+        if len(lists) != 1:
+            raise ValueError(f"{name}: the root requires a single {side} list, not {len(lists)}")
+        given = list(lists[0])
+        if self._lists(name, given, single):
+            raise ValueError(f"{name}: tensors must have the same number of elements")
+        return given, T.blocks(given, width, False)
+
     def gather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None, timeout: Limit = None, *,
                root: Optional[int] = None) -> RondeWork:
         opts = O.options(O.GatherOptions, opts, timeout, "rootRank", rootRank=root)
         outputs = O.nested(outputs)
         tensor = T.only(O.listed(inputs), "gather")
         dtype, width = T.moved(tensor)
-        table, given = None, []
-        if self._state.rank == opts.rootRank:
-            if len(outputs) != 1:
-                raise ValueError(f"gather: the root requires a single output list, not {len(outputs)}")
-            given = list(outputs[0])
-            if self._lists("gather", given, tensor):
-                raise ValueError("gather: tensors must have the same number of elements")
-            table = T.blocks(given, width, False)
-        elif outputs:
-            raise ValueError("gather: only the root has outputs")
+        given, table = self._of_root("gather", "output", outputs, tensor, width, opts.rootRank)
         operation = self._start(lib.RONDE_GATHER, "gather: ", opts, (tensor, given), tensor, None,
                                 tensor.numel() * width, dtype, None, table, root=opts.rootRank)
         return self._work([operation], given)
@@ -270,16 +275,7 @@ class Collectives:
         inputs = O.nested(inputs)
         output = T.only(O.listed(outputs), "scatter")
         dtype, width = T.moved(output)
-        table, given = None, []
-        if self._state.rank == opts.rootRank:
-            if len(inputs) != 1:
-                raise ValueError(f"scatter: the root requires a single input list, not {len(inputs)}")
-            given = list(inputs[0])
-            if self._lists("scatter", given, output):
-                raise ValueError("scatter: tensors must have the same number of elements")
-            table = T.blocks(given, width, False)
-        elif inputs:
-            raise ValueError("scatter: only the root has inputs")
+        given, table = self._of_root("scatter", "input", inputs, output, width, opts.rootRank)
         operation = self._start(lib.RONDE_SCATTER, "scatter: ", opts, (given, output), None, output,
                                 output.numel() * width, dtype, table, None, root=opts.rootRank)
         return self._work([operation], [output])
