@@ -126,8 +126,10 @@ readers_of() {
 command_of() {
     local name=$1 count=$2 rank=$3 own=$work/$1.$2
     case $name in
-    cpu) command=("$build/bench/bench_ronde" "$own" "$count" "$algorithm") ;;
-    proc) command=("$build/bench/bench_ronde" "$own" "$count" "$algorithm" "$rank" "bench-$$-$count") ;;
+    cpu) command=("$build/bench/bench_ronde" "$own" "$count" "$algorithm" "$name") ;;
+    proc)
+        command=("$build/bench/bench_ronde" "$own" "$count" "$algorithm" "$name" "$rank" "bench-$$-$count")
+        ;;
     gloo) command=("$work/gloo" "$own" "$rank" "$count") ;;
     limit) command=("$work/limit" "$own" "$count") ;;
     # Cross-memory attach spares one of two copies; it is the default where the kernel lets processes use it.
@@ -160,7 +162,7 @@ start_contender() {
 
 launch() {
     command_of "$1" "$2" "$3"
-    # A message of a launcher says less than the contender's failure does; it is kept for whoever looks.
+    # A message of a launcher says less than the contender's failure does; it is kept in the contender's log.
     "${command[@]}" </dev/null >>"$work/$1.log" 2>&1 &
     children+=("$!")
     processes[$1]+="$! "
@@ -369,7 +371,7 @@ measure_ranks() {
     local ranks=$1 collective size name
     for name in $contenders; do start_contender "$name" "$ranks"; done
     for name in $contenders; do open_contender "$name" "$ranks"; done
-    # Whoever answers has all its processes up: what is still starting would disturb the first point, and its race.
+    # A contender that answers has all its processes up: what is still starting would disturb the first point, and its race.
     for name in $contenders; do ask "$name" "$ranks" all_reduce 4 0 1 || true; done
     for collective in $collectives; do
         for size in $sizes; do

@@ -1,12 +1,12 @@
 /*
- * The contender that is ronde: ranks as threads (cpu) or as processes (proc), through the library's public headers.
+ * The contender that is ronde: an executor of its registry, through the library's public headers.
  *
  * The algorithm of a point is the registry's fastest in a short race before the point is measured, or the one that the
  * command line names; protocol and piece size are the backend's own choice.
  */
 #include "contender.h"
 
-#include "ronde/comm.h"
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/schedules.h"
 
@@ -328,25 +328,22 @@ static const char *prepare(void *self, const struct contender_point *point)
     return side->label;
 }
 
-static bool open_threads(struct side *side)
+/* All ranks in this process. */
+static bool open_here(struct side *side, const struct ronde_machine *machine)
 {
-    struct ronde_machine machine;
     struct ronde_error error = {0};
-    side->backend = &ronde_backend_cpu;
-    if (side->backend->probe(&machine, &error) != RONDE_OK ||
-        side->backend->open(&machine, ronde_mem_default(), &side->opened, &error) != RONDE_OK)
-        return complain(&error);
-    return true;
+    return side->backend->open(machine, ronde_mem_default(), &side->opened, &error) == RONDE_OK ||
+           complain(&error);
 }
 
-static bool open_processes(struct side *side, uint32_t rank, const char *token)
+static bool open_processes(struct side *side, enum ronde_transport transport, uint32_t rank,
+                           const char *token)
 {
     const struct ronde_join join = {.token = token, .rank = rank, .ranks = side->ranks};
-    const struct ronde_comm_options options = {.transport = RONDE_TRANSPORT_SHM};
+    const struct ronde_comm_options options = {.transport = transport};
     struct ronde_error error = {0};
     if (ronde_comm_join(&join, &options, ronde_mem_default(), &side->comm, &error) != RONDE_OK)
         return complain(&error);
-    side->backend = &ronde_backend_comm;
     side->opened = side->comm;
     const struct ronde_compile_request barrier = {.collective = RONDE_BARRIER,
                                                   .algorithm = "dissemination",
@@ -374,30 +371,45 @@ static void release(void *self, void *memory, size_t bytes)
     ronde_mem_free(ronde_comm_mem(side->comm), memory, bytes, 1);
 }
 
+/* Opens a row of the registry; a rank that is a process joins the job of its token. */
+static bool open_side(struct side *side, const struct ronde_executor *executor, uint32_t rank,
+                      const char *token)
+{
+    struct ronde_machine machine;
+    struct ronde_error error = {0};
+    if (ronde_executor_probe(executor, &machine, &error) != RONDE_OK)
+        return complain(&error);
+    side->backend = executor->backend;
+    return executor->ranks == RONDE_RANKS_PROCESSES
+               ? open_processes(side, executor->transport, rank, token)
+               : open_here(side, &machine);
+}
+
 int main(int argc, char **argv)
 {
-    /* FOLDER RANKS ALGORITHM, and of a process its RANK and the job's TOKEN */
-    if (argc != 4 && argc != 6) {
-        fprintf(stderr, "usage: %s FOLDER RANKS ALGORITHM|fastest [RANK TOKEN]\n", argv[0]);
+    /* FOLDER RANKS ALGORITHM EXECUTOR, and of a process its RANK and the job's TOKEN */
+    const struct ronde_executor *executor = argc > 4 ? ronde_executor_find(argv[4]) : NULL;
+    const bool are_processes = executor && executor->ranks == RONDE_RANKS_PROCESSES;
+    if (!executor || argc != (are_processes ? 7 : 5)) {
+        fprintf(stderr, "usage: %s FOLDER RANKS ALGORITHM|fastest EXECUTOR [RANK TOKEN]\n", argv[0]);
         return 2;
     }
-    const bool has_threads = argc == 4;
-    const int rank = has_threads ? 0 : atoi(argv[4]), ranks = atoi(argv[2]);
+    const int rank = are_processes ? atoi(argv[5]) : 0, ranks = atoi(argv[2]);
     struct side side = {.ranks = (uint32_t)ranks,
                         .only = strcmp(argv[3], "fastest") == 0 ? NULL : argv[3]};
     struct contender contender = {.rank = rank,
                                   .ranks = ranks,
-                                  .holds_all = has_threads,
+                                  .holds_all = !are_processes,
                                   .self = &side,
                                   .prepare = prepare,
                                   .run = run,
                                   .max = max,
                                   .meet = meet,
-                                  .allocate = has_threads ? NULL : allocate,
-                                  .release = has_threads ? NULL : release};
-    if (!has_threads)
+                                  .allocate = are_processes ? allocate : NULL,
+                                  .release = are_processes ? release : NULL};
+    if (are_processes)
         contender_pin(rank, ranks);
-    if (has_threads ? !open_threads(&side) : !open_processes(&side, (uint32_t)rank, argv[5]))
+    if (!open_side(&side, executor, (uint32_t)rank, are_processes ? argv[6] : NULL))
         return 3;
     const int status = contender_serve(&contender, argv[1]);
     unload(&side, &side.chosen);
