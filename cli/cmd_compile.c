@@ -4,6 +4,7 @@
 #include "schedule_file.h"
 #include "tune_options.h"
 
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/text.h"
 
@@ -37,7 +38,8 @@ static enum ronde_status choose(const struct ronde_options *options,
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, error);
     if (status == RONDE_OK)
-        status = ronde_selector_rely(&selector, NULL, options->backend, ronde_usable_cores(), error);
+        status = ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend),
+                                     ronde_usable_cores(), error);
     if (status == RONDE_OK)
         status = ronde_selector_decide(&selector,
                                        ronde_record_count(request.collective, request.ranks,

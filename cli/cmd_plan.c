@@ -7,6 +7,7 @@
 #include "table.h"
 #include "tune_options.h"
 
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/plan.h"
 
@@ -373,8 +374,8 @@ int ronde_cmd_plan(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, &error);
     if (status == RONDE_OK)
-        status = ronde_selector_rely(&selector, platform, options->backend, ronde_usable_cores(),
-                                     &error);
+        status = ronde_selector_rely(&selector, platform, ronde_executor_times_of(options->backend),
+                                     ronde_usable_cores(), &error);
     /* A picture has a curve for every candidate. */
     selector.settles_all = options->plot != NULL;
     if (status == RONDE_OK)

@@ -5,6 +5,8 @@
 #include "report.h"
 #include "tune_options.h"
 
+#include "ronde/executors.h"
+
 static enum ronde_status allgather(void *self, const void *mine, size_t bytes, void *all,
                                    struct ronde_error *error)
 {
@@ -105,7 +107,8 @@ enum ronde_status ronde_race_enter(struct ronde_race *race, const struct ronde_t
     const uint32_t cores = target->machine.cores ? target->machine.cores : UINT32_MAX;
     race->target = target;
     race->memory = memory;
-    return ronde_autotune_enter(&race->autotune, engine, cores, count, error);
+    return ronde_autotune_enter(&race->autotune, ronde_executor_times_of(engine), cores, count,
+                                error);
 }
 
 enum ronde_status ronde_race_pick(struct ronde_race *race, uint64_t count,

@@ -11,7 +11,9 @@ static const struct ronde_executor executors[] = {
      .summary = "the specification: one step of one rank at a time",
      .ranks = RONDE_RANKS_CALLER,
      .backend = &ronde_backend_host,
-     .moves_data = true},
+     .moves_data = true,
+     /* It runs what cpu runs, in order. */
+     .times_of = "cpu"},
     {.name = "cpu",
      .summary = "threads of this process, which share its memory",
      .ranks = RONDE_RANKS_THREADS,
@@ -28,7 +30,8 @@ static const struct ronde_executor executors[] = {
      .summary = "moves no data: what a launch costs before it moves any",
      .ranks = RONDE_RANKS_CALLER,
      .backend = &ronde_backend_null,
-     .has_clock = true},
+     .has_clock = true,
+     .times_of = "cpu"},
     {.name = "proc",
      .summary = "ranks are processes of one machine",
      .ranks = RONDE_RANKS_PROCESSES,
@@ -71,6 +74,12 @@ const struct ronde_executor *ronde_executor_find(const char *name)
         if (strcmp(executors[e].name, name) == 0)
             return &executors[e];
     return NULL;
+}
+
+const char *ronde_executor_times_of(const char *name)
+{
+    const struct ronde_executor *executor = ronde_executor_find(name);
+    return executor && executor->times_of ? executor->times_of : name;
 }
 
 enum ronde_status ronde_executor_probe(const struct ronde_executor *executor,

@@ -65,16 +65,6 @@ static enum ronde_status open_typical(struct ronde_selector *selector, const cha
     return RONDE_OK;
 }
 
-/*
- * host runs what cpu runs, in order, and null does not run it: what is fast there says something of neither, so they get
- * what cpu would.
- */
-static const char *measured_as(const char *backend)
-{
-    const bool has_no_times = strcmp(backend, "host") == 0 || strcmp(backend, "null") == 0;
-    return has_no_times ? "cpu" : backend;
-}
-
 /** Whether any table is there: then a collective it lacks is worth a word. */
 static bool has_table(const char *backend)
 {
@@ -106,18 +96,17 @@ static enum ronde_status open_backend(struct ronde_selector *selector, const cha
                                       uint32_t cores, struct ronde_error *error)
 {
     const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
-    const char *const name = measured_as(backend);
-    const enum ronde_status status = open_measured(selector, name, cores, error);
+    const enum ronde_status status = open_measured(selector, backend, cores, error);
     if (status != RONDE_OK || selector->table)
         return status;
     for (size_t i = 0; i < sizeof typical / sizeof typical[0]; i++)
         if (strcmp(typical[i].backend, backend) == 0)
             return open_typical(selector, typical[i].topology, backend, error);
-    if (has_table(name))
+    if (has_table(backend))
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "no times of %s on %s are known: name an algorithm with -a, or a machine "
                           "with --topo",
-                          ronde_collective_text(request->collective), name);
+                          ronde_collective_text(request->collective), backend);
     return ronde_fail(error, RONDE_UNSUPPORTED,
                       "nothing is known of how fast %s is: name an algorithm with -a, or a machine "
                       "with --topo",

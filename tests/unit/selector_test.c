@@ -5,6 +5,7 @@
 #include "support/suite.h"
 #include "unit/platform_text.h"
 
+#include "ronde/executors.h"
 #include "ronde/plan.h"
 #include "ronde/record.h"
 #include "ronde/selector.h"
@@ -65,7 +66,8 @@ static void what_decides_is_said_in_words(void)
         struct ronde_error error = {0};
         CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
         const enum ronde_status status =
-            ronde_selector_rely(&selector, NULL, rows[k].backend, 2, &error);
+            ronde_selector_rely(&selector, NULL, ronde_executor_times_of(rows[k].backend), 2,
+                                &error);
         const char *said = status == RONDE_OK ? selector.words : error.message;
         CU_ASSERT_EQUAL(status, rows[k].status);
         CU_ASSERT_EQUAL(selector.basis, rows[k].basis);

@@ -49,6 +49,8 @@ struct ronde_executor {
     bool moves_data;   /**< outputs are those of the collective; false: memory stays as it is */
     bool has_clock; /**< results tell a run's time; false: it is virtual, and to be measured from outside */
     bool spans_hosts; /**< processes: ranks may be on several machines */
+    /** The executor whose times choose algorithms, where its own tell nothing of a schedule; NULL: its own do. */
+    const char *times_of;
 };
 
 /** All executors, backends first and host first of all; *out_count entries. */
@@ -64,6 +66,9 @@ RONDE_API const struct ronde_executor *ronde_executor_find(const char *name);
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_executor_probe(const struct ronde_executor *executor, struct ronde_machine *out_machine,
                      struct ronde_error *why_not);
+
+/** The executor whose times choose algorithms for one of this name; the name itself where it has no row. */
+RONDE_API const char *ronde_executor_times_of(const char *name);
 
 /** Writes the names of the rows whose ranks are processes, or of the others, as "host, cpu"; cut short where it does not fit. */
 RONDE_API void ronde_executor_names(bool are_processes, char *out_text, size_t bytes);
