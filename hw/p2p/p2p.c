@@ -29,6 +29,8 @@ void ronde_p2p_need(struct ronde_p2p *p2p, struct ronde_p2p_peer *peer)
 {
     if (p2p->peer)
         p2p->peer->waiting--;
+    p2p->state->unmatched_any -= p2p->needs_any;
+    p2p->needs_any = false;
     p2p->peer = peer;
     if (peer)
         peer->waiting++;
@@ -111,24 +113,49 @@ static void end_all(struct ronde_p2p_state *state)
     ronde_p2p_net_abort(state);
 }
 
-/* A rank that has left may have sent its reason: only if none arrives for a while is its loss the failure. */
-static void look_for_losses(struct ronde_p2p_state *state, double now_ns)
+/* Of ranks of other hosts only rank 0 learns that they have left, and the others that rank 0 has. */
+static bool has_left(const struct ronde_comm *comm, uint32_t rank)
 {
-    struct ronde_error why = {0};
+    return ronde_comm_is_local(comm, rank) ? ronde_p2p_shm_has_left(comm->p2p, rank)
+                                           : ronde_control_has_left(comm->control, rank);
+}
+
+static bool have_all_others_left(const struct ronde_comm *comm)
+{
+    for (uint32_t rank = 0; rank < comm->ranks; rank++)
+        if (rank != comm->rank && !has_left(comm, rank))
+            return false;
+    return comm->ranks > 1;
+}
+
+/* Whether what is awaited can't come any more, because of ranks that have left; why is then filled in. */
+static bool find_loss(struct ronde_p2p_state *state, struct ronde_error *why)
+{
     const char *reason = "it has left the communicator";
     const struct ronde_p2p_peer *lost = ronde_p2p_shm_lost(state);
     if (!lost)
         lost = ronde_p2p_net_lost(state, &reason);
-    if (!lost) {
+    if (lost)
+        (void)ronde_fail(why, RONDE_DEVICE, "rank %u was lost while messages of it were awaited: %s",
+                         lost->rank, reason);
+    else if (state->unmatched_any > 0 && have_all_others_left(state->comm))
+        (void)ronde_fail(why, RONDE_DEVICE,
+                         "rank %u awaits a message of any rank, and all others have left the "
+                         "communicator",
+                         state->comm->rank);
+    return why->status != RONDE_OK;
+}
+
+/* A rank that has left may have sent its reason: only if none arrives for a while is its loss the failure. */
+static void look_for_losses(struct ronde_p2p_state *state, double now_ns)
+{
+    struct ronde_error why = {0};
+    if (!find_loss(state, &why))
         state->lost_ns = 0;
-    } else if (state->lost_ns == 0) {
+    else if (state->lost_ns == 0)
         state->lost_ns = now_ns;
-    } else if (now_ns - state->lost_ns > RONDE_CONTROL_GRACE_NS) {
-        (void)ronde_fail(&why, RONDE_DEVICE,
-                         "rank %u was lost while messages of it were awaited: %s", lost->rank,
-                         reason);
+    else if (now_ns - state->lost_ns > RONDE_CONTROL_GRACE_NS)
         ronde_p2p_fail(state, &why);
-    }
 }
 
 /* After a round: returns a known failure, and looks for new ones now and then. */
@@ -239,6 +266,7 @@ static struct ronde_p2p *new_request(struct ronde_p2p_state *state, struct ronde
     ronde_p2p_list_init(&p2p->node);
     p2p->state = state;
     p2p->peer = NULL;
+    p2p->needs_any = false;
     p2p->is_released = false;
     p2p->is_held = false;
     p2p->stage = RONDE_P2P_POSTED;
@@ -321,6 +349,8 @@ enum ronde_status ronde_comm_recv_post(struct ronde_comm *comm, void *buffer, ui
     if (!receive)
         return status == RONDE_OK ? RONDE_NO_MEMORY : status;
     receive->is_send = false;
+    receive->needs_any = !from;
+    state->unmatched_any += !from;
     receive->buffer = buffer;
     receive->source = peer;
     receive->status.source = peer;

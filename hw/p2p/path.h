@@ -52,6 +52,9 @@ bool ronde_p2p_shm_has_new_writers(const struct ronde_p2p_state *state);
 /** One round: accepts, reads, writes. True if something has moved. */
 bool ronde_p2p_shm_round(struct ronde_p2p_state *state);
 
+/** Whether a rank of this host has left. */
+bool ronde_p2p_shm_has_left(const struct ronde_p2p_state *state, uint32_t rank);
+
 /** A rank of this host that something waits for and that has left; NULL: none. */
 const struct ronde_p2p_peer *ronde_p2p_shm_lost(const struct ronde_p2p_state *state);
 

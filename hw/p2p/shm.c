@@ -485,13 +485,18 @@ bool ronde_p2p_shm_round(struct ronde_p2p_state *state)
     return read_pieces(state) || has_moved;
 }
 
+bool ronde_p2p_shm_has_left(const struct ronde_p2p_state *state, uint32_t rank)
+{
+    return state->rings && __atomic_load_n(&flags_of(state, state->local_rank[rank])->has_left,
+                                           __ATOMIC_ACQUIRE) != 0;
+}
+
 const struct ronde_p2p_peer *ronde_p2p_shm_lost(const struct ronde_p2p_state *state)
 {
     for (const struct ronde_p2p_node *at = state->shm_peers.next; at != &state->shm_peers;
          at = at->next) {
         const struct ronde_p2p_peer *peer = (const struct ronde_p2p_peer *)at;
-        const struct ronde_p2p_flags *flags = flags_of(state, state->local_rank[peer->rank]);
-        if (peer->waiting > 0 && __atomic_load_n(&flags->has_left, __ATOMIC_ACQUIRE) != 0)
+        if (peer->waiting > 0 && ronde_p2p_shm_has_left(state, peer->rank))
             return peer;
     }
     return NULL;

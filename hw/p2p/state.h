@@ -87,6 +87,7 @@ struct ronde_p2p {
     bool is_released; /**< by the caller: freed when it is done and no transport holds it */
     bool is_held;     /**< by UCX */
     bool needs_net;   /**< only progress of UCX moves it */
+    bool needs_any;   /**< a receive from any rank that has not been matched */
     enum ronde_p2p_stage stage;
     uint32_t source;                   /**< of a receive: a rank or RONDE_ANY_RANK */
     unsigned char *buffer;             /**< NULL of a streaming receive whose data are dropped */
@@ -182,6 +183,7 @@ struct ronde_p2p_state {
     const struct ronde_mem *mem;
     struct ronde_p2p_peer **peers; /**< by rank; NULL: no message yet */
     uint64_t pending;              /**< posted and not done */
+    uint64_t unmatched_any; /**< of these, receives from any rank that have not been matched */
     uint64_t busy; /**< receives that read, control messages and streams: what moves without being tested */
     uint64_t credits_due; /**< peers to which credit is to be sent over UCX */
     uint32_t idle;        /**< empty rounds in a row */
@@ -214,7 +216,7 @@ struct ronde_p2p_state {
 struct ronde_p2p_peer *ronde_p2p_get_peer(struct ronde_p2p_state *state, uint32_t rank,
                                           struct ronde_error *error);
 
-/** Counts a send or receive as needing a peer, or not any more. */
+/** Counts a send or receive as needing a peer, or not any more; it does not wait for any rank any more. */
 void ronde_p2p_need(struct ronde_p2p *p2p, struct ronde_p2p_peer *peer);
 
 /** Ends a send or receive. */

@@ -109,6 +109,37 @@ static void a_rank_that_left_is_not_waited_for(void)
     tagged_over_all(end_by_leaving);
 }
 
+/* Rank 2 sends one message and leaves, rank 1 leaves; rank 0 receives two from any rank. */
+static enum ronde_status wait_for_any(const struct team_member *member, struct ronde_error *error)
+{
+    unsigned char data[8] = {0};
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status = tagged_join(member, &comm, error);
+    if (status == RONDE_OK)
+        status = run_sums(member, comm, "ring", 2, error);
+    if (status == RONDE_OK && member->join.rank == 2)
+        status = tagged_send(comm, data, sizeof data, 0, 5, error);
+    for (uint32_t k = 0; k < 2 && status == RONDE_OK && member->join.rank == 0; k++) {
+        status = tagged_receive(comm, data, sizeof data, RONDE_ANY_RANK, 5, NULL, error);
+        (void)team_check(member, (status == RONDE_OK) == (k == 0), "the wrong receive has failed");
+    }
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void leave_all(void)
+{
+    CU_ASSERT_FATAL(team_run(3, wait_for_any, NULL, results));
+    team_expect(results, 1, RONDE_DEVICE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "all others have left"));
+    team_expect(&results[1], 2, RONDE_OK);
+}
+
+static void a_receive_from_any_rank_ends_when_all_others_have_left(void)
+{
+    tagged_over_all(leave_all);
+}
+
 /* A rank dies in the middle of large messages in both directions. */
 static enum ronde_status die_exchanging(const struct team_member *member, struct ronde_error *error)
 {
@@ -349,6 +380,8 @@ int main(void)
         {"a_rank_that_dies_ends_messages_and_is_named", a_rank_that_dies_ends_messages_and_is_named},
         {"an_abort_ends_all_messages", an_abort_ends_all_messages},
         {"a_rank_that_left_is_not_waited_for", a_rank_that_left_is_not_waited_for},
+        {"a_receive_from_any_rank_ends_when_all_others_have_left",
+         a_receive_from_any_rank_ends_when_all_others_have_left},
         {"a_rank_that_dies_in_the_midst_of_large_messages_is_named",
          a_rank_that_dies_in_the_midst_of_large_messages_is_named},
         {"released_receives_take_nothing_and_released_sends_arrive",

@@ -12,7 +12,8 @@
  * window and by what is posted. A send therefore may or may not end before its receive is posted.
  *
  * When a rank destroys its communicator, its sends that are not done are lost. Sends to that rank and receives from it
- * then fail with an error that names it; a receive from any rank still waits for the others.
+ * then fail with an error that names it; a receive from any rank still waits for the others, and fails once all of them
+ * have left. Of ranks on other hosts rank 0 alone learns that they have left: elsewhere a time limit has to end it.
  *
  * Any number of sends and receives may be outstanding, while collectives run on the same communicator and while none
  * does. Nothing here blocks but ronde_comm_p2p_rest and, where said, ronde_p2p_release. Messages move when the
