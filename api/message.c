@@ -74,13 +74,21 @@ static void post_fresh(struct ronde_queue *queue)
     }
 }
 
+/* The time, read at most once in a turn: 0 = not read yet. */
+static bool is_late(const struct ronde_request *request, double *now_ns)
+{
+    if (request->deadline_ns == 0)
+        return false;
+    if (*now_ns == 0)
+        *now_ns = ronde_clock_ns();
+    return *now_ns >= request->deadline_ns;
+}
+
 /* A message that is not over in time ends the communicator, as a run does. */
-static void check_deadline(const struct ronde_request *request)
+static void fail_late(const struct ronde_request *request)
 {
     const struct ronde_queue *queue = request->queue;
     struct ronde_error why = {0};
-    if (request->deadline_ns == 0 || ronde_clock_ns() < request->deadline_ns)
-        return;
     if (request->peer == RONDE_ANY_RANK)
         (void)ronde_fail(&why, RONDE_TIMEOUT,
                          "rank %u has waited too long for any rank to send a message with tag %llu",
@@ -93,21 +101,37 @@ static void check_deadline(const struct ronde_request *request)
     ronde_comm_fail(queue->comm, &why);
 }
 
+/* Looks at one message after a round of all; true if it has ended, in success or failure, and what its request says then. */
+static bool has_ended(struct ronde_request *request, double *now_ns, enum ronde_status *out_status,
+                      struct ronde_error *error)
+{
+    bool is_done = false;
+    error->status = RONDE_OK;
+    if (is_late(request, now_ns))
+        fail_late(request);
+    else if (!ronde_p2p_has_ended(request->p2p))
+        return false;
+    *out_status = ronde_p2p_test(request->p2p, &is_done, &request->came, error);
+    return is_done || *out_status != RONDE_OK;
+}
+
 bool ronde_queue_move_messages(struct ronde_queue *queue)
 {
     struct ronde_request **at = &queue->posted;
     struct ronde_request *before = NULL;
+    struct ronde_error failure;
     bool has_moved = false;
+    double now_ns = 0;
     post_fresh(queue);
+    /* One round for all of them; a failure then ends each, below. */
+    failure.status = RONDE_OK;
+    if (ronde_comm_p2p_progress(queue->comm, NULL, &failure) != RONDE_OK)
+        ronde_queue_note(queue);
     while (*at) {
         struct ronde_request *request = *at;
+        enum ronde_status status;
         struct ronde_error error;
-        bool is_done = false;
-        error.status = RONDE_OK;
-        check_deadline(request);
-        const enum ronde_status status =
-            ronde_p2p_test(request->p2p, &is_done, &request->came, &error);
-        if (!is_done && status == RONDE_OK) {
+        if (!has_ended(request, &now_ns, &status, &error)) {
             before = request;
             at = &request->next;
             continue;

@@ -359,6 +359,11 @@ enum ronde_status ronde_comm_recv_post(struct ronde_comm *comm, void *buffer, ui
     return RONDE_OK;
 }
 
+bool ronde_p2p_has_ended(const struct ronde_p2p *p2p)
+{
+    return p2p->stage == RONDE_P2P_DONE || p2p->state->is_over;
+}
+
 enum ronde_status ronde_p2p_test(struct ronde_p2p *p2p, bool *out_done,
                                  struct ronde_p2p_status *out_status, struct ronde_error *error)
 {

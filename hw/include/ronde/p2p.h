@@ -84,6 +84,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_p2p_test(struct ronde_p2p *p2
                                                             struct ronde_p2p_status *out_status,
                                                             struct ronde_error *error);
 
+/** Whether ronde_p2p_test would report an end; without progress, so that one round can serve many. */
+RONDE_API bool ronde_p2p_has_ended(const struct ronde_p2p *p2p);
+
 /**
  * Releases a send or receive. NULL is allowed.
  *
