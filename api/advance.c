@@ -8,9 +8,11 @@
 static void find_earliest(struct ronde_queue *queue)
 {
     double earliest_ns = 0;
-    for (const struct ronde_request *at = queue->first; at; at = at->next)
-        if (at->deadline_ns > 0 && (earliest_ns == 0 || at->deadline_ns < earliest_ns))
-            earliest_ns = at->deadline_ns;
+    for (const struct ronde_request *at = queue->first; at; at = at->next) {
+        const double deadline_ns = ronde_request_deadline_of(at);
+        if (deadline_ns > 0 && (earliest_ns == 0 || deadline_ns < earliest_ns))
+            earliest_ns = deadline_ns;
+    }
     __atomic_store_n(&queue->earliest_ns, (uint64_t)earliest_ns, __ATOMIC_RELAXED);
 }
 
@@ -24,7 +26,7 @@ void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
         __atomic_store_n(&queue->on_host, queue->on_host - 1, __ATOMIC_RELEASE);
     if (!request->next)
         queue->last = NULL;
-    if (request->deadline_ns > 0)
+    if (ronde_request_deadline_of(request) > 0)
         find_earliest(queue);
     ronde_lock_give(&queue->lock);
     ronde_queue_end(request, status, error);

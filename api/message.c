@@ -77,11 +77,12 @@ static void post_fresh(struct ronde_queue *queue)
 /* The time, read at most once in a turn: 0 = not read yet. */
 static bool is_late(const struct ronde_request *request, double *now_ns)
 {
-    if (request->deadline_ns == 0)
+    const double deadline_ns = ronde_request_deadline_of(request);
+    if (deadline_ns == 0)
         return false;
     if (*now_ns == 0)
         *now_ns = ronde_clock_ns();
-    return *now_ns >= request->deadline_ns;
+    return *now_ns >= deadline_ns;
 }
 
 /* A message that is not over in time ends the communicator, as a run does. */

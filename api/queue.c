@@ -126,8 +126,9 @@ void ronde_queue_hurry(struct ronde_request *request, double deadline_ns)
 {
     struct ronde_queue *queue = request->queue;
     const double earliest_ns = ronde_queue_earliest(queue);
-    if (request->deadline_ns == 0 || deadline_ns < request->deadline_ns)
-        request->deadline_ns = deadline_ns;
+    const double before_ns = ronde_request_deadline_of(request);
+    if (before_ns == 0 || deadline_ns < before_ns)
+        ronde_request_set_deadline(request, deadline_ns);
     if (request->is_message)
         return;
     if (earliest_ns > 0 && earliest_ns <= deadline_ns)
@@ -305,8 +306,9 @@ static void add_last(struct ronde_queue *queue, struct ronde_request *request)
     else
         __atomic_store_n(&queue->first, request, __ATOMIC_RELEASE);
     queue->last = request;
-    if (request->deadline_ns > 0)
-        ronde_queue_hurry(request, request->deadline_ns);
+    const double deadline_ns = ronde_request_deadline_of(request);
+    if (deadline_ns > 0)
+        ronde_queue_hurry(request, deadline_ns);
 }
 
 void ronde_queue_append(struct ronde_request *request)

@@ -30,7 +30,7 @@ struct ronde_request {
     uint64_t single[2][2];         /**< count and offset of a single block, in and out */
     void *pointer[2];              /**< its start */
     unsigned char factor[8];
-    double deadline_ns; /**< 0 = none */
+    double deadline_ns; /**< atomic; 0 = none. A caller that waits may bring it forward */
     enum ronde_request_stage
         stage; /**< of the driving thread until it is OVER; then atomic, and under the lock */
     uint32_t references;          /**< under the lock: the user's and the queue's */
@@ -154,6 +154,20 @@ static inline void ronde_request_set_stage(struct ronde_request *request,
 static inline bool ronde_request_is_over(const struct ronde_request *request)
 {
     return ronde_request_stage_of(request) == RONDE_STAGE_OVER;
+}
+
+/** When a request has to be over; 0 = no limit. */
+static inline double ronde_request_deadline_of(const struct ronde_request *request)
+{
+    double deadline_ns;
+    __atomic_load(&request->deadline_ns, &deadline_ns, __ATOMIC_RELAXED);
+    return deadline_ns;
+}
+
+/** Sets it; under the lock, or before another thread knows the request. */
+static inline void ronde_request_set_deadline(struct ronde_request *request, double deadline_ns)
+{
+    __atomic_store(&request->deadline_ns, &deadline_ns, __ATOMIC_RELAXED);
 }
 
 /** Whether a thread loads a program for the first operation. */

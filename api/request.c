@@ -56,7 +56,7 @@ static void fill(struct ronde_request *request, const struct ronde_call *call)
         request->call.factor = request->factor;
     }
     if (timeout_ns > 0)
-        request->deadline_ns = ronde_clock_ns() + (double)timeout_ns;
+        ronde_request_set_deadline(request, ronde_clock_ns() + (double)timeout_ns);
 }
 
 /* The progress thread, from the first operation on that may be left to it. Under the lock. */

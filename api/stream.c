@@ -114,7 +114,8 @@ bool ronde_stream_advance(struct ronde_request *request)
     bool is_past = true;
     enum ronde_status status = RONDE_OK;
     if (launch) {
-        if (request->deadline_ns > 0 && ronde_clock_ns() > request->deadline_ns)
+        const double deadline_ns = ronde_request_deadline_of(request);
+        if (deadline_ns > 0 && ronde_clock_ns() > deadline_ns)
             ronde_backend_cuda.abort(launch->program);
         status = ronde_cuda_is_past(launch->program, &is_past, &error);
         if (status == RONDE_OK && !is_past)
@@ -345,10 +346,11 @@ static enum ronde_status start(struct ronde_request *request, struct ronde_error
     if (status == RONDE_OK && queue->streams->stream != call->stream)
         await(queue, NULL);
     if (status == RONDE_OK)
-        status = find_count(queue, call, request->deadline_ns, &count, error);
+        status = find_count(queue, call, ronde_request_deadline_of(request), &count, error);
     if (status != RONDE_OK || ronde_call_is_empty(call, count))
         return status;
-    status = find_or_prepare(queue, call, count, request->deadline_ns, &request->launch, error);
+    status = find_or_prepare(queue, call, count, ronde_request_deadline_of(request),
+                             &request->launch, error);
     return status == RONDE_OK ? enqueue(queue, request->launch, call->stream, error) : status;
 }
 
