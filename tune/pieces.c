@@ -8,19 +8,35 @@
 /** Pieces for each level of a tree. */
 #define PIECES_PER_LEVEL 4u
 
+/* Counts the sends of a program, and those that pass on what was just received. */
+static uint32_t count_sends(const struct ronde_program *program, uint32_t *passed_on)
+{
+    uint32_t sends = 0;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
+        sends += ronde_step_sends(op);
+        *passed_on += ronde_step_sends(op) && ronde_step_receives(op);
+    }
+    return sends;
+}
+
+static uint32_t count_send_ends(const struct ronde_program *program)
+{
+    uint32_t ends = 0;
+    for (uint32_t c = 0; c < program->connection_count; c++)
+        ends += program->connections[c].is_send;
+    return ends;
+}
+
 bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule)
 {
+    uint32_t passed_on = 0;
     if (schedule->chunks_per_block != 1)
         return false;
-    for (uint32_t p = 0; p < schedule->program_count; p++) {
-        const struct ronde_program *program = &schedule->programs[p];
-        for (uint32_t s = 0; s < program->step_count; s++) {
-            const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
-            if (ronde_step_receives(op) && ronde_step_sends(op))
-                return true;
-        }
-    }
-    return false;
+    for (uint32_t p = 0; p < schedule->program_count; p++)
+        if (count_sends(&schedule->programs[p], &passed_on) > count_send_ends(&schedule->programs[p]))
+            return false;
+    return passed_on > 0;
 }
 
 static uint64_t levels_of(uint32_t ranks)

@@ -29,6 +29,7 @@ static void what_passes_whole_blocks_on_is_pipelined(void)
         {RONDE_ALL_REDUCE, "tree", true},      {RONDE_ALL_REDUCE, "double_tree", true},
         {RONDE_ALL_REDUCE, "nccl_tree", true}, {RONDE_BROADCAST, "chain", true},
         {RONDE_ALL_REDUCE, "ring", false},     {RONDE_ALL_REDUCE, "hierarchical", false},
+        {RONDE_ALL_GATHER, "ring", false},     {RONDE_REDUCE_SCATTER, "ring", false},
         {RONDE_BROADCAST, "direct", false},    {RONDE_ALL_REDUCE, "direct_one_step", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

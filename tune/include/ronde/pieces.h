@@ -16,7 +16,10 @@ extern "C" {
 /** Pieces of a chunk at most: beyond, a pipeline of any usual depth is full, and replays only take longer. */
 #define RONDE_MOST_DEFAULT_PIECES 128u
 
-/** Whether its ranks pass on whole blocks as they come, so that pieces overlap. */
+/**
+ * Whether its ranks pass on whole blocks as they come, so that pieces overlap. Where a connection carries several blocks
+ * after each other (all_gather's ring) these overlap already, and pieces would only cost latency.
+ */
 RONDE_API bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule);
 
 /**
