@@ -10,6 +10,7 @@
 #include "cli/draw/sweep_plot.h"
 #include "commands.h"
 #include "common.h"
+#include "default_grid.h"
 #include "lab_options.h"
 #include "pool.h"
 #include "report.h"
@@ -322,30 +323,6 @@ static enum ronde_status check_components(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-/* Without -a all algorithms of the collective, without -N all hosts of the machine. */
-static enum ronde_status fill_in(const struct ronde_platform *platform,
-                                 struct ronde_options *options, struct ronde_error *error)
-{
-    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    uint32_t total = 0;
-    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
-    if (options->rank_counts == 0)
-        options->ranks[options->rank_counts++] = ronde_platform_facts(platform)->hosts;
-    if (options->algorithm_count > 0 || options->argument_count == 0)
-        return RONDE_OK;
-    const enum ronde_status status =
-        ronde_parse_collective(options->arguments[0], &collective, error);
-    for (uint32_t i = 0; i < total && status == RONDE_OK; i++) {
-        if (all[i]->collective != collective)
-            continue;
-        if (options->algorithm_count == RONDE_MAX_NAMES)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "more than %u algorithms: say which with -a", RONDE_MAX_NAMES);
-        options->algorithms[options->algorithm_count++] = all[i]->name;
-    }
-    return status;
-}
-
 int ronde_cmd_sweep(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -356,7 +333,7 @@ int ronde_cmd_sweep(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_open_platform(options, &session.platform, &error);
     if (status == RONDE_OK)
-        status = fill_in(session.platform, &own, &error);
+        status = ronde_default_grid(session.platform, false, &own, &error);
     if (status == RONDE_OK)
         status = ronde_sweep_options_of(&own, &how, &error);
     if (status == RONDE_OK)

@@ -4,6 +4,7 @@
 #include "cli/draw/plot.h"
 #include "commands.h"
 #include "compare_print.h"
+#include "default_grid.h"
 #include "lab_options.h"
 #include "published.h"
 #include "report.h"
@@ -142,7 +143,8 @@ static enum ronde_status sum_up(const struct ronde_options *options, struct rond
 int ronde_cmd_validate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options};
+    struct ronde_options own = *options;
+    struct session session = {.options = &own};
     if (options->published)
         return ronde_validate_published(options);
     if (options->from)
@@ -151,9 +153,11 @@ int ronde_cmd_validate(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_open_platform(options, &session.platform, &error);
     if (status == RONDE_OK)
+        status = ronde_default_grid(session.platform, true, &own, &error);
+    if (status == RONDE_OK)
         status = open_comparison(&session, &error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
+        status = ronde_sink_open(&own, &session.sink, &error);
     if (status == RONDE_OK)
         status = open_records(&session, &error);
     if (status == RONDE_OK)

@@ -161,10 +161,9 @@ ronde_compare_options_of(const struct ronde_options *options, const struct ronde
                                             .backend = options->backend,
                                             .benchmark = ronde_benchmark_options_of(options),
                                             .reporter = ronde_progress_reporter()};
-    if (options->argument_count == 0 || options->rank_counts == 0 || options->algorithm_count == 0)
-        return ronde_fail(
-            error, RONDE_BAD_ARGUMENT,
-            "a collective, -a and -N are needed, e.g. all_reduce -a ring,tree -N 2,4");
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "a collective is needed, e.g. all_reduce -a ring,tree -N 2,4");
     enum ronde_status status = find_request(options, &compare.request, error);
     if (status == RONDE_OK)
         status = list_compared_sizes(options, &compare, error);

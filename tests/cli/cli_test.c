@@ -468,7 +468,11 @@ static void validate_sums_up_what_it_measured(void)
     fclose(file);
     /* Measured, replayed and priced, twice; of both predictions the score of the pair, and the sum. */
     CU_ASSERT(lines == 6 + 4);
-    expect_refusal("validate all_reduce -N 2 --topo crossbar-64", 2, "are needed");
+    /* Algorithms that serve all numbers of ranks, where none is named. */
+    const struct outcome all = run("validate all_gather -N 2,3 -b 64 -e 64 --topo crossbar-64");
+    CU_ASSERT(all.code == 0);
+    CU_ASSERT(strstr(all.text, " bruck ") != NULL);
+    expect_refusal("validate --topo crossbar-64", 2, "a collective is needed");
 }
 
 static void outputs_that_cannot_be_written_are_refused(void)
