@@ -116,6 +116,11 @@ static void long_replays_are_interrupted(void)
     run_module("test_interrupt", "ronde");
 }
 
+static void notebooks(void)
+{
+    run_module("test_notebook", "nbclient, ipykernel, matplotlib");
+}
+
 static void backend_of_torch(void)
 {
     run_module("test_torch", "torch");
@@ -135,6 +140,7 @@ int main(void)
         {"results_as_pictures_and_frames", results_as_pictures_and_frames},
         {"sweeps_on_executors", sweeps_on_executors},
         {"long_replays_are_interrupted", long_replays_are_interrupted},
+        {"notebooks", notebooks},
         {"backend_of_torch", backend_of_torch},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
     };

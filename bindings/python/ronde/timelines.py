@@ -13,7 +13,7 @@ from .topology import Topology
 
 
 class Timeline:
-    """A replay as a picture, which a notebook shows: a row per rank, a bar per step, the critical path in red."""
+    """A replay as a picture, which a notebook shows: a row per rank, a bar per step, a line along the critical path."""
 
     def __init__(self, svg: str, record: dict[str, Any]) -> None:
         self.svg = svg
