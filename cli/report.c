@@ -26,6 +26,7 @@ int ronde_exit_code(enum ronde_status status)
     case RONDE_NO_MEMORY:
     case RONDE_DEVICE:
     case RONDE_TIMEOUT:
+    case RONDE_CANCELLED:
         return RONDE_EXIT_FAILED;
     }
     return RONDE_EXIT_FAILED;

@@ -134,7 +134,9 @@ static enum ronde_status replay_channel(struct one *one, uint32_t channel,
     const struct ronde_sim_job *job = one->job;
     const struct ronde_quotient_request request = {job->schedule, channel, job->load, job->params};
     struct ronde_quotient *quotient = NULL;
-    enum ronde_status status = ronde_quotient_create(&request, one->mem, &quotient, one->error);
+    enum ronde_status status = ronde_cancel_check(one->options->cancel, "the replay", one->error);
+    if (status == RONDE_OK)
+        status = ronde_quotient_create(&request, one->mem, &quotient, one->error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_dag *dag = quotient->dag;

@@ -75,6 +75,10 @@ static double probe(const struct ronde_sim_job_state *run)
 static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why)
 {
     const double off = probe(run);
+    const enum ronde_status status =
+        ronde_cancel_check(run->options->cancel, "the replay", run->error);
+    if (status != RONDE_OK)
+        return status;
     if (off <= MOST_OFF)
         return ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem, run->result,
                               run->error);

@@ -158,9 +158,10 @@ static struct worker *next_worker(struct cores *cores)
     return next;
 }
 
-/* All lanes from their beginning; returns when the last operation is over. */
-static double run(struct cores *cores)
+/* All lanes from their beginning; *out_end_ns is when the last operation is over. */
+static enum ronde_status run(struct cores *cores, double *out_end_ns)
 {
+    enum ronde_status status = RONDE_OK;
     const uint32_t count = cores->scene.dag->op_count;
     double end_ns = 0;
     for (uint32_t op = 0; op < count; op++)
@@ -176,12 +177,15 @@ static double run(struct cores *cores)
         worker->has_moved = false;
         worker->is_idle = false;
     }
-    for (struct worker *next = next_worker(cores); next->clock_ns < INFINITY;
-         next = next_worker(cores))
+    for (struct worker *next = next_worker(cores); status == RONDE_OK && next->clock_ns < INFINITY;
+         next = next_worker(cores)) {
         poll(cores, next);
+        status = ronde_sim_check_cancel(&cores->scene);
+    }
     for (uint32_t op = 0; op < count; op++)
         end_ns = fmax(end_ns, cores->end_ns[op]);
-    return end_ns;
+    *out_end_ns = end_ns;
+    return status;
 }
 
 /* Neighbouring ranks share a core, as the backend assigns them. */
@@ -346,7 +350,8 @@ enum ronde_status ronde_sim_cores(const struct ronde_sim_job *job, const struct 
     if (status == RONDE_OK)
         status = prepare(&cores);
     for (uint32_t k = 0; status == RONDE_OK && k < cores.operands.runs; k++)
-        out_result->time_ns = run(&cores) + cores.launch_ns;
+        status = run(&cores, &out_result->time_ns);
+    out_result->time_ns += cores.launch_ns;
     if (status == RONDE_OK && options->out_finish_ns)
         memcpy(options->out_finish_ns, cores.end_ns, dag->op_count * sizeof *cores.end_ns);
     out_result->engine = "cores";

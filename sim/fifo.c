@@ -79,13 +79,17 @@ static enum ronde_status replay(struct ronde_sim_forward *walk, struct ronde_sim
     const struct ronde_sim_arrival *batch;
     double at_ns;
     uint32_t count;
+    enum ronde_status status = RONDE_OK;
     bool fits =
         ronde_sim_forward_begin(walk) && ronde_sim_queue_pop(&walk->queue, &at_ns, &batch, &count);
-    while (fits && count > 0)
+    while (fits && count > 0 && status == RONDE_OK) {
         fits = serve(walk, at_ns, batch, count) && ronde_sim_forward_settle(walk) &&
                ronde_sim_queue_pop(&walk->queue, &at_ns, &batch, &count);
-    return fits ? ronde_sim_forward_report(walk, "flat_fifo", out_result)
-                : ronde_sim_no_memory(&walk->scene);
+        status = ronde_sim_check_cancel(&walk->scene);
+    }
+    if (!fits)
+        return ronde_sim_no_memory(&walk->scene);
+    return status == RONDE_OK ? ronde_sim_forward_report(walk, "flat_fifo", out_result) : status;
 }
 
 /* Memory: 24 bytes an operation with its route, 4 an edge, and what is on its way. */

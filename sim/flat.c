@@ -69,18 +69,22 @@ static void note_block(struct flat *flat, uint32_t first, uint32_t end)
  * Passes all flows to the certificate again, link by link. A function of its own: note_block must
  * keep its numbers in registers.
  */
-static void repeat_flows(struct flat *flat,
-                         void (*say)(struct ronde_certificate *certificate, uint32_t link,
-                                     const struct ronde_flow *flow))
+static enum ronde_status repeat_flows(struct flat *flat,
+                                      void (*say)(struct ronde_certificate *certificate,
+                                                  uint32_t link, const struct ronde_flow *flow))
 {
     struct ronde_flow flow;
-    for (uint32_t i = 0; i < flat->scene.dag->op_count; i++) {
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < flat->scene.dag->op_count && status == RONDE_OK; i++) {
+        if (i % BLOCK == 0)
+            status = ronde_sim_check_cancel(&flat->scene);
         const struct ronde_sim_route *route = &flat->routes.all[flat->routes.of_op[i]];
         const uint32_t *links = flat->routes.hops + route->first_hop;
         if (find_flow(flat, i, route, &flow))
             for (uint32_t k = 0; k < route->hop_count; k++)
                 say(&flat->certificate, links[k], &flow);
     }
+    return status;
 }
 
 /* Paths of the routes that are new. */
@@ -102,7 +106,9 @@ static bool add_paths(struct flat *flat)
 static enum ronde_status walk_block(struct flat *flat, uint32_t first, uint32_t end, double *end_ns)
 {
     const struct ronde_dag *dag = flat->scene.dag;
-    enum ronde_status status = ronde_sim_search_block(&flat->search, dag, flat->recent, first, end);
+    enum ronde_status status = ronde_sim_check_cancel(&flat->scene);
+    if (status == RONDE_OK)
+        status = ronde_sim_search_block(&flat->search, dag, flat->recent, first, end);
     if (status == RONDE_OK && !add_paths(flat))
         status = ronde_sim_no_memory(&flat->scene);
     if (status != RONDE_OK)
@@ -152,21 +158,22 @@ static enum ronde_status certify(struct flat *flat, struct ronde_sim_result *res
     /* No link can be busy during the launch. */
     ronde_certificate_busiest(&flat->certificate, result->time_ns - flat->scene.dag->launch_ns,
                               result);
+    enum ronde_status status = RONDE_OK;
     enum ronde_verdict verdict = ronde_certificate_verdict(&flat->certificate);
     if (verdict == RONDE_VERDICT_OPEN) {
         if (!ronde_certificate_fit_begin(&flat->certificate))
             return ronde_sim_no_memory(&flat->scene);
-        repeat_flows(flat, ronde_certificate_fit);
+        status = repeat_flows(flat, ronde_certificate_fit);
         verdict = ronde_certificate_fit_end(&flat->certificate);
     }
     result->is_contention_free = verdict == RONDE_VERDICT_FREE;
-    if (verdict != RONDE_VERDICT_OPEN)
-        return RONDE_OK;
+    if (verdict != RONDE_VERDICT_OPEN || status != RONDE_OK)
+        return status;
     if (!ronde_certificate_sweep_begin(&flat->certificate))
         return ronde_sim_no_memory(&flat->scene);
-    repeat_flows(flat, ronde_certificate_put);
+    status = repeat_flows(flat, ronde_certificate_put);
     result->is_contention_free = ronde_certificate_sweep_end(&flat->certificate);
-    return RONDE_OK;
+    return status;
 }
 
 /* What the walk needs besides finish times. Freed in every case by free_flat. */

@@ -93,7 +93,9 @@ static enum ronde_status add_all(struct maker *maker)
     uint32_t end = 0;
     for (uint32_t first = 0; first < dag->op_count && status == RONDE_OK; first = end) {
         end = dag->op_count - first < BLOCK ? dag->op_count : first + BLOCK;
-        status = ronde_sim_search_block(&maker->search, dag, maker->recent, first, end);
+        status = ronde_sim_check_cancel(maker->scene);
+        if (status == RONDE_OK)
+            status = ronde_sim_search_block(&maker->search, dag, maker->recent, first, end);
         if (status == RONDE_OK && !add_nodes(maker, first, end))
             status = ronde_sim_no_memory(maker->scene);
     }

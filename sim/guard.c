@@ -26,6 +26,12 @@
 /* A child that its own timer has not ended by then, because it is stopped, is killed. */
 #define LATE_MS 500.0
 
+/* How often a request to cancel is looked at. */
+#define LOOK_MS 50.0
+
+/* How a child came to its end: of itself, its timer's included, or killed. */
+enum ending { OF_ITSELF, LATE, CANCELLED };
+
 /* How much of the end of the child's output is searched for an error message. */
 #define WORDS_BYTES 4096
 
@@ -102,13 +108,15 @@ static void last_words(FILE *words, char *line, size_t bytes)
 }
 
 /* SIGALRM can only be ours: the child sets no other timer. */
-static enum ronde_status judge(int state, bool was_late, double limit_s, FILE *words,
+static enum ronde_status judge(int state, enum ending ending, double limit_s, FILE *words,
                                struct ronde_error *error)
 {
     char line[300];
+    if (ending == CANCELLED)
+        return ronde_fail(error, RONDE_CANCELLED, "the replay was cancelled");
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
         return RONDE_OK;
-    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGALRM || was_late))
+    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGALRM || ending == LATE))
         return ronde_fail(error, RONDE_TIMEOUT, "the replay took longer than its limit of %g s",
                           limit_s);
     last_words(words, line, sizeof line);
@@ -119,37 +127,50 @@ static enum ronde_status judge(int state, bool was_late, double limit_s, FILE *w
                       line);
 }
 
+/* Until the child behind `fd` ends, its time is up, or the end is requested. */
+static enum ending watch(int fd, double limit_s, const struct ronde_cancel *cancel)
+{
+    struct pollfd end = {fd, POLLIN, 0};
+    double left_ms = fmin(limit_s * 1e3 + LATE_MS, INT_MAX);
+    while (left_ms > 0) {
+        const double wait_ms = cancel ? fmin(left_ms, LOOK_MS) : left_ms;
+        if (ronde_cancel_is_requested(cancel))
+            return CANCELLED;
+        const int got = poll(&end, 1, (int)wait_ms);
+        if (got > 0)
+            return OF_ITSELF;
+        /* A signal that was handled has taken an unknown part of it. */
+        left_ms -= got == 0 ? wait_ms : 0;
+    }
+    return LATE;
+}
+
 /*
- * Waits for the child; whether it had to be killed. A child that a SIGSTOP has stopped does not end by its timer. Before
- * Linux 5.3 there is nothing that waits for one child with a limit and leaves the program's signals alone.
+ * Waits for the child, and kills it where it has to end. A child that a SIGSTOP has stopped does not end by its timer.
+ * Before Linux 5.3 there is nothing that waits for one child with a limit and leaves the program's signals alone: there
+ * its timer alone ends it.
  */
-static bool await_child(pid_t child, double limit_s, int *out_state)
+static enum ending await_child(pid_t child, double limit_s, const struct ronde_cancel *cancel,
+                               int *out_state)
 {
 #ifdef SYS_pidfd_open
     const int fd = (int)syscall(SYS_pidfd_open, child, 0);
 #else
     const int fd = -1;
 #endif
-    bool was_late = false;
-    if (fd >= 0) {
-        struct pollfd end = {fd, POLLIN, 0};
-        const double limit_ms = fmin(limit_s * 1e3 + LATE_MS, INT_MAX);
-        int got = 0;
-        while ((got = poll(&end, 1, (int)limit_ms)) < 0 && errno == EINTR)
-            continue;
-        was_late = got == 0;
-        if (was_late)
-            (void)kill(child, SIGKILL);
+    const enum ending ending = fd >= 0 ? watch(fd, limit_s, cancel) : OF_ITSELF;
+    if (ending != OF_ITSELF)
+        (void)kill(child, SIGKILL);
+    if (fd >= 0)
         (void)close(fd);
-    }
     while (waitpid(child, out_state, 0) < 0 && errno == EINTR)
         continue;
-    return was_late;
+    return ending;
 }
 
 /* A file rather than a pipe: the child may write any amount without a reader. */
 enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, double limit_s,
-                                  struct ronde_error *error)
+                                  const struct ronde_cancel *cancel, struct ronde_error *error)
 {
     FILE *words = tmpfile();
     if (!words)
@@ -164,8 +185,8 @@ enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, 
     if (child < 0) {
         status = ronde_fail(error, RONDE_DEVICE, "no process for the replay: %s", strerror(errno));
     } else {
-        const bool was_late = await_child(child, limit_s, &state);
-        status = judge(state, was_late, limit_s, words, error);
+        const enum ending ending = await_child(child, limit_s, cancel, &state);
+        status = judge(state, ending, limit_s, words, error);
     }
     (void)fclose(words);
     return status;

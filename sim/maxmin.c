@@ -194,7 +194,9 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
         if (maxmin->end_count == 0 && maxmin->walk.queue.heap_count == 0)
             break;
         fits = live_moment(maxmin);
-        status = moment % PATIENCE == 0 ? look_at_clock(maxmin) : RONDE_OK;
+        status = ronde_sim_check_cancel(&maxmin->walk.scene);
+        if (status == RONDE_OK && moment % PATIENCE == 0)
+            status = look_at_clock(maxmin);
     }
     if (!fits)
         return ronde_sim_no_memory(&maxmin->walk.scene);

@@ -367,17 +367,21 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     const struct ronde_sim_arrival *batch;
     double at_ns;
     uint32_t count = 1;
+    enum ronde_status status = RONDE_OK;
     bool fits = true;
     send_handshakes(ports);
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
         fits = wake(ports, rank, ports->hosts[rank].open_ns + draw_turn(ports));
-    while (fits && count > 0) {
+    while (fits && count > 0 && status == RONDE_OK) {
+        status = ronde_sim_check_cancel(scene);
         fits = ronde_sim_queue_pop(&ports->net.queue, &at_ns, &batch, &count);
         for (uint32_t i = 0; fits && i < count; i++)
             fits = happen(ports, at_ns, &batch[i]);
     }
     if (!fits)
         return ronde_sim_no_memory(scene);
+    if (status != RONDE_OK)
+        return status;
     out_result->engine = "ports";
     out_result->time_ns = ports->net.facts->processors > 0 ? ports->end_ns - ports->begun_ns
                                                            : ports->end_ns + scene->dag->launch_ns;

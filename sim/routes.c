@@ -112,12 +112,14 @@ static enum ronde_status find_route(struct ronde_sim_search *search, struct rond
 {
     struct ronde_sim_routes *routes = search->routes;
     uint32_t hops[RONDE_SIM_MAX_HOPS];
-    uint32_t count;
-    const enum ronde_status status =
-        ronde_router_route(search->router,
-                           ronde_sim_host(search->options, (uint32_t)(route->key >> 32)),
-                           ronde_sim_host(search->options, (uint32_t)route->key),
-                           RONDE_SIM_MAX_HOPS, hops, &count, search->error);
+    uint32_t count = 0;
+    enum ronde_status status =
+        ronde_cancel_check(search->options->cancel, "the replay", search->error);
+    if (status == RONDE_OK)
+        status = ronde_router_route(search->router,
+                                    ronde_sim_host(search->options, (uint32_t)(route->key >> 32)),
+                                    ronde_sim_host(search->options, (uint32_t)route->key),
+                                    RONDE_SIM_MAX_HOPS, hops, &count, search->error);
     if (status != RONDE_OK)
         return status;
     if (!reserve_hops(search->mem, routes, count))

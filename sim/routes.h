@@ -97,6 +97,13 @@ enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
 /** Frees what routes hold. */
 void ronde_sim_routes_free(struct ronde_sim_routes *routes, const struct ronde_mem *mem);
 
+/** OK, or CANCELLED where that was requested. Next to free: engines ask at every moment of a replay. */
+static inline enum ronde_status ronde_sim_check_cancel(const struct ronde_sim_scene *scene)
+{
+    const struct ronde_cancel *cancel = scene->options->cancel;
+    return cancel ? ronde_cancel_check(cancel, "the replay", scene->error) : RONDE_OK;
+}
+
 /** One message for all: which block failed is of no use. */
 enum ronde_status ronde_sim_no_memory(const struct ronde_sim_scene *scene);
 

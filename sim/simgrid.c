@@ -135,7 +135,7 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
         status = share(&replay, dag, options, error);
     if (status == RONDE_OK) {
         describe(&replay, platform, dag, options);
-        status = ronde_guard_run(work, &replay, limit_s, error);
+        status = ronde_guard_run(work, &replay, limit_s, options->cancel, error);
     }
     if (status == RONDE_OK)
         status = collect(&replay, options, out_result, error);

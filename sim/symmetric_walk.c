@@ -180,11 +180,13 @@ static void load_bytes(struct ronde_sim_run *run, uint32_t index)
 }
 
 /* All operations. */
-static void replay(struct ronde_sim_run *run)
+static enum ronde_status replay(struct ronde_sim_run *run, struct ronde_error *error)
 {
     const struct ronde_dag *dag = run->quotient->dag;
+    enum ronde_status status = RONDE_OK;
     run->walk->launch_ns = dag->launch_ns;
-    for (uint32_t i = 0; i < dag->op_count; i++) {
+    for (uint32_t i = 0; i < dag->op_count && status == RONDE_OK; i++) {
+        status = ronde_cancel_check(run->ways->options->cancel, "the replay", error);
         if (run->plan.bytes_from && run->plan.bytes_from[i] == i)
             load_bytes(run, i);
         compute(run, i);
@@ -195,6 +197,7 @@ static void replay(struct ronde_sim_run *run)
             run->kernels->most(ronde_sim_slot(run, run->plan.slot_of[i]), run->count);
         run->walk->end_ns = fmax(run->walk->end_ns, end_ns);
     }
+    return status;
 }
 
 static size_t quoted_count(const struct ronde_sim_run *run)
@@ -252,8 +255,8 @@ enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t c
     fits = fits && ronde_sim_plan_make(run.quotient, &run.fold.folded, run.mem, &run.plan) &&
            ronde_sim_traffic_make(&run) && make_pool(&run);
     if (fits) {
-        replay(&run);
-        if (!walk->is_sweep)
+        status = replay(&run, error);
+        if (status == RONDE_OK && !walk->is_sweep)
             ronde_sim_traffic_carry(&run);
     } else {
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to replay %u operations of %zu ranks",

@@ -22,6 +22,7 @@ struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
                                       .op = options->op};
     forecast.sim.cfg = options->cfg;
     forecast.sim.native_latency = options->native_latency;
+    forecast.sim.cancel = options->cancel;
     forecast.sim.time_limit_s = (double)options->timeout_ns / 1e9;
     forecast.load.dtype = options->dtype;
     forecast.load.depth = options->depth;

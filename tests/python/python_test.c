@@ -101,6 +101,26 @@ static void machines_schedules_and_predictions(void)
     run_module("test_prediction", "numpy");
 }
 
+static void results_as_pictures_and_frames(void)
+{
+    run_module("test_pictures", "numpy");
+}
+
+static void sweeps_on_executors(void)
+{
+    run_module("test_executors", "numpy");
+}
+
+static void long_replays_are_interrupted(void)
+{
+    run_module("test_interrupt", "ronde");
+}
+
+static void notebooks(void)
+{
+    run_module("test_notebook", "nbclient, ipykernel, matplotlib");
+}
+
 static void backend_of_torch(void)
 {
     run_module("test_torch", "torch");
@@ -117,6 +137,10 @@ int main(void)
         {"package_as_it_is_installed", package_as_it_is_installed},
         {"communicators_and_arrays", communicators_and_arrays},
         {"machines_schedules_and_predictions", machines_schedules_and_predictions},
+        {"results_as_pictures_and_frames", results_as_pictures_and_frames},
+        {"sweeps_on_executors", sweeps_on_executors},
+        {"long_replays_are_interrupted", long_replays_are_interrupted},
+        {"notebooks", notebooks},
         {"backend_of_torch", backend_of_torch},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
     };

@@ -1,11 +1,13 @@
 """The package as it is installed."""
 from __future__ import annotations
 
+import importlib.util
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from importlib import metadata
 
@@ -13,6 +15,16 @@ import ronde
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(ronde.__file__).parent
+
+# What the hints say of it to users.
+PROGRAM = """
+import ronde
+
+machine = ronde.Topology.generate("dgx-h100", nodes=2)
+records: ronde.Records = ronde.simulate(ronde.compile("all_reduce", "ring", ranks=16), machine, ["1M", 1 << 30])
+print(records[0]["time_ns"], machine.without("n0g0_c").name.upper())
+ronde.compile("all_reduce", "ring", ranks="16")
+"""
 
 
 class PackageTest(unittest.TestCase):
@@ -49,6 +61,17 @@ class PackageTest(unittest.TestCase):
         names = [line.split()[-1] for line in said.stdout.splitlines()]
         self.assertIn("ronde_all_reduce", names)
         self.assertEqual([name for name in names if not name.startswith("ronde_")], [])
+
+    @unittest.skipIf(importlib.util.find_spec("mypy") is None, "no mypy in build/venv: ./dev python installs it")
+    def test_types_hold(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "program.py")
+            program.write_text(PROGRAM, encoding="utf-8")
+            said = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, "--exclude", "/(torch|_site)/",
+                                   str(ROOT / "bindings/python/ronde"), str(program)], capture_output=True, text=True)
+        # The program has one mistake.
+        self.assertEqual(re.findall(r": error: .*", said.stdout),
+                         [': error: Argument "ranks" to "compile" has incompatible type "str"; expected "int"  [arg-type]'])
 
     def test_importing_it_imports_neither_numpy_nor_torch(self) -> None:
         code = "import sys, ronde; print(sorted({'numpy', 'torch'} & set(sys.modules)))"

@@ -6,13 +6,16 @@ from .algorithm import IN, OUT, SCRATCH, Chunks, build, copy, reduce, transfer
 from .arrays import Communicator
 from .errors import BadArgumentError, RondeError, RondeTimeoutError
 from .operation import Operation
-from .prediction import Records, plan, price, simulate
+from .prediction import plan, price, simulate
+from .records import Records
 from .schedule import Proof, Schedule, algorithms, compile
 from .sweeps import sweep
+from .timelines import Timeline, timeline
 from .topology import Topology, kinds
+from .validation import validate
 
 __version__: str = _ffi.string(_lib.ronde_version()).decode()
 
 __all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Chunks", "Communicator", "Operation", "Proof", "Records", "RondeError",
-           "RondeTimeoutError", "Schedule", "Topology", "__version__", "algorithms", "build", "compile", "copy", "kinds", "plan",
-           "price", "reduce", "simulate", "sweep", "transfer"]
+           "RondeTimeoutError", "Schedule", "Timeline", "Topology", "__version__", "algorithms", "build", "compile", "copy",
+           "kinds", "plan", "price", "reduce", "simulate", "sweep", "timeline", "transfer", "validate"]

@@ -1,15 +1,32 @@
-"""The `ronde` command that comes with the package."""
+"""The `ronde` command that comes with the package: started by its name, and by the parts of the package that need it."""
 from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 import sys
 from typing import NoReturn
 
+PROGRAM = pathlib.Path(__file__).parent / "bin" / "ronde"
+
+# What the command ends with: results that are wrong, wrong arguments, a component that is not there.
+_STATUSES = {1: "rejected", 2: "bad argument", 3: "unavailable"}
+
+
+def output(*words: object) -> str:
+    """What the command prints. It ends with this process, and with Ctrl-C."""
+    from . import errors
+    done = subprocess.run([str(PROGRAM), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode == 0:
+        return done.stdout
+    said = done.stderr.strip().splitlines() or [f"the command ended with {done.returncode}"]
+    kind = errors.BadArgumentError if done.returncode == 2 else errors.RondeError
+    raise kind(said[-1][len("ronde: "):] if said[-1].startswith("ronde: ") else said[-1],
+               _STATUSES.get(done.returncode, "device"))
+
 
 def main() -> NoReturn:
-    program = pathlib.Path(__file__).parent / "bin" / "ronde"
-    os.execv(program, [str(program), *sys.argv[1:]])
+    os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
 
 
 if __name__ == "__main__":

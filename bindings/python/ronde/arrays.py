@@ -39,7 +39,7 @@ class _Buffer:
 def _part(buffer: _Buffer, ranks: int, what: str) -> int:
     if buffer.count % ranks:
         raise BadArgumentError(f"{what}: {buffer.count} elements are no whole number of blocks for {ranks} ranks", "bad argument")
-    return buffer.count // ranks
+    return int(buffer.count // ranks)
 
 
 def _same(a: int, b: int, what: str) -> int:

@@ -1,12 +1,14 @@
 """Predicted times: replayed, by formula, and which algorithm is best at which size."""
 from __future__ import annotations
 
+import functools
 import re
-import threading
-from typing import Any, Callable, Iterable, Optional, Union
+from typing import Any, Iterable, Optional, Union
 
 from . import errors, names
+from ._interrupt import interruptible
 from ._native import ffi, lib
+from .records import Records
 from .schedule import Schedule
 from .topology import Topology
 
@@ -24,30 +26,8 @@ def size_of(size: Size) -> int:
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
-def _sizes(sizes: Union[Size, Iterable[Size]]) -> list[int]:
+def sizes_of(sizes: Union[Size, Iterable[Size]]) -> list[int]:
     return [size_of(size) for size in ([sizes] if isinstance(sizes, (int, str)) else sizes)]
-
-
-class Records(list):  # type: ignore[type-arg]
-    """Results, a dictionary each with the keys of the command's --json."""
-
-    def frame(self) -> Any:
-        """As a pandas frame."""
-        import pandas
-        return pandas.DataFrame(list(self))
-
-    def plot(self, x: str = "bytes", y: str = "time_ns", axes: Any = None) -> Any:
-        """Lines over the size, one per algorithm and engine, on logarithmic axes of matplotlib."""
-        if axes is None:
-            from matplotlib import pyplot
-            axes = pyplot.figure().gca()
-        for key in dict.fromkeys((record["algorithm"], record["engine"]) for record in self):
-            points = [record for record in self if (record["algorithm"], record["engine"]) == key]
-            axes.loglog([point[x] for point in points], [point[y] for point in points], label=" ".join(key))
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        axes.legend()
-        return axes
 
 
 def _text(value: Any) -> Optional[str]:
@@ -72,29 +52,6 @@ def _record(record: Any) -> dict[str, Any]:
     row = ffi.new("struct ronde_record_row *")
     lib.ronde_record_layout(ffi.addressof(record), row)
     return {_text(row.row.fields[k].name) or "": _value(row.row.fields[k]) for k in range(row.row.count)}
-
-
-def _interruptible(work: Callable[[], Any]) -> Any:
-    """
-    Runs a long call in another thread, so that Ctrl-C is obeyed at once; the call itself then goes on unheard, and what it
-    needs lives as long.
-    """
-    outcome: list[Any] = []
-
-    def run() -> None:
-        try:
-            outcome.append((work(), None))
-        except BaseException as reason:  # noqa: B036 - raised again below
-            outcome.append((None, reason))
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.2)
-    value, reason = outcome[0]
-    if reason is not None:
-        raise reason
-    return value
 
 
 class _Forecast:
@@ -133,15 +90,16 @@ def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable
     """Replays a schedule on a machine at each size (nccl-tests' size, bytes). Engines: docs/simulation.md."""
     forecast = _Forecast(schedule, topology, dtype, op, slot, engine)
 
-    def replay(size: int) -> dict[str, Any]:
+    def replay(size: int, cancel: Any) -> dict[str, Any]:
         error = errors.record()
+        forecast.forecast.sim.cancel = cancel
         record = ffi.new("struct ronde_record *")
         result = ffi.new("struct ronde_sim_result *")
         errors.check(lib.ronde_record_replay(forecast.at(size), forecast._engine, record, result, error), error)
         return {**forecast.row(record), "busiest_link": _text(result.busiest_link),
                 "busiest_utilisation": result.busiest_utilisation}
 
-    return Records(_interruptible(lambda size=size: replay(size)) for size in _sizes(sizes))
+    return Records(interruptible(functools.partial(replay, size)) for size in sizes_of(sizes))
 
 
 def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, dtype: str = "float32",
@@ -149,16 +107,36 @@ def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Si
     """Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag)."""
     forecast = _Forecast(schedule, topology, dtype, op, slot, "auto")
     functions = {"closed_form": lib.ronde_record_closed_form, "dag": lib.ronde_record_dag}
-    records = Records()
-    for size in _sizes(sizes):
-        for engine in engines:
-            if engine not in functions:
-                raise errors.BadArgumentError(f"engine {engine!r}: there are {', '.join(functions)}", "bad argument")
-            error = errors.record()
-            record = ffi.new("struct ronde_record *")
-            errors.check(functions[engine](forecast.at(size), record, error), error)
-            records.append(forecast.row(record))
-    return records
+
+    def ask(engine: str, size: int, cancel: Any) -> dict[str, Any]:
+        del cancel  # a formula and a longest path are quick
+        error = errors.record()
+        record = ffi.new("struct ronde_record *")
+        errors.check(functions[engine](forecast.at(size), record, error), error)
+        return forecast.row(record)
+
+    engines = list(engines)
+    for engine in engines:
+        if engine not in functions:
+            raise errors.BadArgumentError(f"engine {engine!r}: there are {', '.join(functions)}", "bad argument")
+    return Records(interruptible(functools.partial(ask, engine, size)) for size in sizes_of(sizes) for engine in engines)
+
+
+def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:
+    error = errors.record()
+    decision = ffi.new("struct ronde_decision *")
+    count = lib.ronde_collective_count(request.collective, request.ranks, size, selector.options.dtype)
+    errors.check(lib.ronde_selector_decide(selector, count, decision, error), error)
+    best, second = decision.best, decision.second
+    quotes, candidates = selector.quotes, selector.choice.candidates
+    has_second = second != lib.RONDE_NONE
+    return {
+        "kind": "plan", "collective": _text(lib.ronde_collective_text(request.collective)), "ranks": request.ranks,
+        "bytes": size, "count": count, "dtype": _text(lib.ronde_dtype_text(selector.options.dtype)),
+        "algorithm": _text(candidates[best].request.algorithm), "time_ns": quotes[best].time_ns,
+        "engine": _text(quotes[best].engine), "exact": bool(quotes[best].is_exact),
+        "runner_up": _text(candidates[second].request.algorithm) if has_second else None,
+        "runner_up_ns": quotes[second].time_ns if has_second else None}
 
 
 def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, ranks: int = 0, root: int = 0,
@@ -169,25 +147,15 @@ def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]]
         "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": given})
     request = ffi.new("struct ronde_compile_request *", {
         "collective": names.collective(collective), "ranks": ranks or topology.hosts, "root": root})
-    selector = ffi.gc(ffi.new("struct ronde_selector *"), lib.ronde_selector_close)
-    error = errors.record()
-    errors.check(lib.ronde_selector_open(options, request, selector, error), error)
-    errors.check(lib.ronde_selector_rely(selector, topology._handle, ffi.NULL, 0xffffffff, error), error)
+    wanted = sizes_of(sizes)
 
-    def decide(size: int) -> dict[str, Any]:
+    def decide(cancel: Any) -> Records:
         error = errors.record()
-        decision = ffi.new("struct ronde_decision *")
-        count = lib.ronde_collective_count(request.collective, request.ranks, size, options.dtype)
-        errors.check(lib.ronde_selector_decide(selector, count, decision, error), error)
-        best = decision.best
-        row: dict[str, Any] = {
-            "kind": "plan", "collective": collective, "ranks": request.ranks, "bytes": size, "count": count, "dtype": dtype,
-            "algorithm": _text(selector.choice.candidates[best].request.algorithm), "time_ns": selector.quotes[best].time_ns,
-            "engine": _text(selector.quotes[best].engine), "exact": bool(selector.quotes[best].is_exact),
-            "runner_up": None, "runner_up_ns": None}
-        if decision.second != lib.RONDE_NONE:
-            row["runner_up"] = _text(selector.choice.candidates[decision.second].request.algorithm)
-            row["runner_up_ns"] = selector.quotes[decision.second].time_ns
-        return row
+        selector = ffi.gc(ffi.new("struct ronde_selector *"), lib.ronde_selector_close)
+        options.cancel = cancel
+        errors.check(lib.ronde_selector_open(options, request, selector, error), error)
+        errors.check(lib.ronde_selector_rely(selector, topology._handle, ffi.NULL, 0xffffffff, error), error)
+        return Records(_decision(selector, request, size) for size in wanted)
 
-    return Records(_interruptible(lambda size=size: decide(size)) for size in _sizes(sizes))
+    # `given` lives as long as what has its address, a call that goes on included.
+    return interruptible(lambda cancel: (decide(cancel), given)[0])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
 from . import errors, names
+from ._interrupt import interruptible
 from ._native import ffi, lib
 
 _MEM = lib.ronde_mem_default()
@@ -78,7 +79,7 @@ class Schedule:
         error = errors.record()
         errors.check(lib.ronde_schedule_print(self._handle, _MEM, out, size, error), error)
         try:
-            return ffi.buffer(out[0], size[0])[:].decode()
+            return bytes(ffi.buffer(out[0], size[0])).decode()
         finally:
             lib.ronde_mem_free(_MEM, out[0], size[0] + 1, 1)
 
@@ -103,10 +104,15 @@ def compile(collective: str, algorithm: str, ranks: int, *, root: int = 0, chann
     request = ffi.new("struct ronde_compile_request *", {
         "collective": names.collective(collective), "algorithm": name, "ranks": ranks, "root": root, "channels": channels,
         "shape_count": len(shape), "shape": list(shape)})
-    out = ffi.new("struct ronde_schedule **")
-    error = errors.record()
-    errors.check(lib.ronde_compile(request, _MEM, ffi.NULL, out, error), error)
-    return Schedule(out[0], request, name)
+
+    def work(cancel: Any) -> Schedule:
+        del cancel  # proofs do not look at it
+        out = ffi.new("struct ronde_schedule **")
+        error = errors.record()
+        errors.check(lib.ronde_compile(request, _MEM, ffi.NULL, out, error), error)
+        return Schedule(out[0], request, name)
+
+    return interruptible(work)
 
 
 def algorithms(collective: str) -> list[str]:

@@ -9,12 +9,20 @@ import sys
 from concurrent.futures import Executor, as_completed
 from typing import Any, Iterable, Iterator, Optional, Sequence, Union
 
-from . import schedule as schedules
-from .prediction import Records, Size, simulate, size_of
+from . import errors, names, schedule as schedules
+from ._native import ffi, lib
+from .prediction import Size, simulate, size_of
+from .records import Records
 from .topology import Topology
 
 # What a worker is given: the platform file's path and text, and a row of the grid.
-Task = Any
+Task = tuple[Optional[str], str, str, str, int, tuple[int, ...], str, str]
+
+# What a line with a record begins with, as far as it was written.
+_BEGINNING = '{"kind": '
+
+# Machine, collective, algorithm, ranks, type, elements of a block.
+Key = tuple[str, str, str, int, str, int]
 
 
 @functools.lru_cache(maxsize=4)
@@ -29,64 +37,76 @@ def _replay(task: Task) -> list[dict[str, Any]]:
     return list(simulate(compiled, _topology(path, xml), sizes, dtype=dtype, engine=engine))
 
 
-def _key(record: dict[str, Any]) -> tuple[Any, ...]:
-    return record["collective"], record["algorithm"], record["ranks"], record["dtype"], record["count"]
+def _key(record: dict[str, Any]) -> Key:
+    """Equal keys, equal results."""
+    return (record["machine"], record["collective"], record["algorithm"], record["ranks"], record["dtype"], record["count"])
 
 
-def _stored(path: Optional[pathlib.Path]) -> Records:
-    """What an earlier run has written; a line that was being written when it ended is dropped."""
-    records = Records()
-    for line in path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else ():
+def _keys(task: Task, machine: str) -> list[Key]:
+    """Those of a task's results. Sizes that come to the same number of elements have one."""
+    _, _, collective, algorithm, ranks, sizes, dtype, _ = task
+    what, kind = names.collective(collective), names.dtype(dtype)
+    words = ffi.string(lib.ronde_collective_text(what)).decode(), ffi.string(lib.ronde_dtype_text(kind)).decode()
+    counts = dict.fromkeys(int(lib.ronde_collective_count(what, ranks, size, kind)) for size in sorted(sizes))
+    return [(machine, words[0], algorithm, ranks, words[1], count) for count in counts]
+
+
+def _stored(path: Optional[pathlib.Path]) -> dict[Key, dict[str, Any]]:
+    """What earlier runs have written; a line that was being written when one ended is dropped."""
+    records: dict[Key, dict[str, Any]] = {}
+    if path is None or not path.exists():
+        return records
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            records.append(json.loads(line))
-        except ValueError:
-            break
+            record = json.loads(line)
+            records.setdefault(_key(record), record)
+        except (ValueError, KeyError, TypeError) as reason:
+            if not isinstance(reason, ValueError) or not line.startswith(_BEGINNING[:len(line)]):
+                raise errors.BadArgumentError(f"{path}:{number}: no record of a sweep; it stays as it is", "bad argument") from None
     return records
-
-
-def _open(tasks: Sequence[Task], done: Records, topology: str) -> Iterator[Task]:
-    """The tasks that have a size without a result."""
-    for task in tasks:
-        has = {record["bytes"] for record in done if record["algorithm"] == task[3] and record["ranks"] == task[4]
-               and record["collective"] == task[2] and record["dtype"] == task[6] and record["machine"] == topology}
-        # Sizes are rounded down to whole elements, so a result's may be smaller.
-        if len(has) < len(task[5]):
-            yield task
 
 
 def _results(tasks: Sequence[Task], executor: Optional[Executor]) -> Iterator[list[dict[str, Any]]]:
     if executor is None:
         yield from map(_replay, tasks)
         return
-    for future in as_completed([executor.submit(_replay, task) for task in tasks]):
-        yield future.result()
+    futures = [executor.submit(_replay, task) for task in tasks]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        # Left early, by Ctrl-C or a failure: what has not begun is not to begin.
+        for future in futures:
+            future.cancel()
 
 
 def sweep(collective: str, topology: Topology, *, ranks: Iterable[int], algorithms: Iterable[str], sizes: Iterable[Size],
           dtype: str = "float32", engine: str = "auto", executor: Optional[Executor] = None, progress: bool = False,
-          records: Union[str, os.PathLike[str], None] = None) -> Records:
+          records: Union[str, os.PathLike[str], None] = None, shard: tuple[int, int] = (0, 1)) -> Records:
     """
     Replays every algorithm on every number of ranks at every size. `executor` runs them: any of concurrent.futures (also
     those of mpi4py.futures and dask.distributed); None: here, one after another. `records` is a file of JSON lines to which
-    results are added as they come, and from which a sweep that was broken off goes on.
+    results are added as they come, and from which a sweep that was broken off goes on. `shard`: (1, 4) is the second of
+    four equal shares of the grid, each with a file of its own; their files together are those of the whole.
     """
-    counts = tuple(size_of(size) for size in sizes)
+    counts, names_of_algorithms = tuple(size_of(size) for size in sizes), list(algorithms)
     tasks: list[Task] = [(topology.path, topology.xml, collective, algorithm, count, counts, dtype, engine)
-                         for count in ranks for algorithm in algorithms]
+                         for count in ranks for algorithm in names_of_algorithms]
+    index, shares = shard
+    if not 0 <= index < shares:
+        raise errors.BadArgumentError(f"shard {index} of {shares}: expected 0 to {shares - 1}", "bad argument")
+    tasks = tasks[index::shares]
     path = None if records is None else pathlib.Path(records)
     found = _stored(path)
-    left = list(_open(tasks, found, topology.name))
-    has = {_key(record) for record in found}
+    left = [task for task in tasks if any(key not in found for key in _keys(task, topology.name))]
     if path is not None:
-        path.write_text("".join(json.dumps(record) + "\n" for record in found), encoding="utf-8")
-    for number, fresh in enumerate(_results(left, executor), 1):
-        fresh = [record for record in fresh if _key(record) not in has]
-        found.extend(fresh)
+        path.write_text("".join(json.dumps(record) + "\n" for record in found.values()), encoding="utf-8")
+    for number, results in enumerate(_results(left, executor), 1):
+        fresh = {_key(record): record for record in results if _key(record) not in found}
+        found.update(fresh)
         if path is not None:
             with path.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(record) + "\n" for record in fresh)
+                file.writelines(json.dumps(record) + "\n" for record in fresh.values())
         if progress:
             print(f"\rsweep: {number} of {len(left)}", end="" if number < len(left) else "\n", file=sys.stderr, flush=True)
-    order = {(task[3], task[4]): number for number, task in enumerate(tasks)}
-    return Records(sorted((record for record in found if (record["algorithm"], record["ranks"]) in order),
-                          key=lambda record: (order[record["algorithm"], record["ranks"]], record["bytes"])))
+    return Records(found[key] for task in tasks for key in _keys(task, topology.name))

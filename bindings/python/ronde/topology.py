@@ -7,17 +7,22 @@ import shutil
 import tempfile
 import weakref
 from typing import Any, Callable, Optional, Sequence, Union
+from xml.etree import ElementTree
 
-from . import errors
+from . import _command, errors
 from ._native import ffi, lib
 
 _MEM = lib.ronde_mem_default()
 _FABRICS = {ffi.string(lib.ronde_fabric_name(fabric)).decode(): fabric for fabric in range(lib.RONDE_FABRIC_COUNT)}
 
 
+# What SimGrid wants to see before the platform.
+_PROLOG = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+
+
 def kinds() -> dict[str, str]:
     """The kinds of machines that can be generated, each with a line on it."""
-    found = {}
+    found: dict[str, str] = {}
     while (kind := lib.ronde_machine_kind(len(found))) != ffi.NULL:
         found[ffi.string(kind.name).decode()] = ffi.string(kind.summary).decode()
     return found
@@ -39,6 +44,18 @@ def _written(write: Callable[[Any, Any], int]) -> str:
         errors.check(status, error)
         file.seek(0)
         return file.read().decode()
+
+
+def _remove_link(root: ElementTree.Element, name: str) -> bool:
+    """Takes a link and all routes that use it out of a platform file; whether it was there."""
+    found = False
+    for zone in root.iter("zone"):
+        for part in list(zone):
+            is_link = part.tag == "link" and part.get("id") == name
+            if is_link or (part.tag == "route" and any(step.get("id") == name for step in part)):
+                zone.remove(part)
+            found = found or is_link
+    return found
 
 
 class Topology:
@@ -104,6 +121,32 @@ class Topology:
         imported = ffi.gc(out[0], lib.ronde_import_destroy)
         return cls.from_xml(_written(lambda file, error: lib.ronde_import_write(imported, file, error)))
 
+    def without(self, *links: str) -> Topology:
+        """
+        The same machine with links, as NICs are, lost: machine.without("n0g0_c"). What used them finds its way over what
+        is left, as far as the file's routing finds ways (Dijkstra, Floyd); a file that lists each pair's route has none left.
+        """
+        root = ElementTree.fromstring(self.xml)
+        for link in links:
+            if not _remove_link(root, link):
+                raise errors.BadArgumentError(f"{self.name}: no link {link!r} in the file", "bad argument")
+        zone = root.find("zone")
+        if zone is not None:
+            # Another machine: sweeps tell results apart by its name.
+            zone.set("id", "-".join([self.name, "without", *links]))
+        return type(self).from_xml(_PROLOG + ElementTree.tostring(root, encoding="unicode") + "\n")
+
+    @property
+    def svg(self) -> str:
+        """A picture of it: the command's `topo show -o`."""
+        with tempfile.TemporaryDirectory(prefix="ronde") as folder:
+            picture = pathlib.Path(folder, "topology.svg")
+            _command.output("topo", "show", self.file, "-o", picture)
+            return picture.read_text(encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
     @property
     def name(self) -> str:
         return ffi.string(lib.ronde_platform_facts(self._handle).name).decode()
@@ -111,7 +154,12 @@ class Topology:
     @property
     def path(self) -> Optional[str]:
         """The file it was read from; None where it was made here."""
-        return None if self._is_made else os.fsdecode(ffi.string(lib.ronde_platform_path(self._handle)))
+        return None if self._is_made else self.file
+
+    @property
+    def file(self) -> str:
+        """The file that has it now: `path`, or one that goes when this object does."""
+        return os.fsdecode(ffi.string(lib.ronde_platform_path(self._handle)))
 
     @property
     def hosts(self) -> int:

@@ -6,6 +6,7 @@
 
 #include "ronde/backend.h"
 #include "ronde/builder.h"
+#include "ronde/cancel.h"
 #include "ronde/collective.h"
 #include "ronde/compose.h"
 #include "ronde/cursor.h"

@@ -38,7 +38,8 @@ extern "C" {
     X(UNAVAILABLE, "unavailable")                                                                  \
     X(DEVICE, "device")                                                                            \
     X(IO, "io")                                                                                    \
-    X(TIMEOUT, "timeout")
+    X(TIMEOUT, "timeout")                                                                          \
+    X(CANCELLED, "cancelled")
 
 /** What a function that can fail returns. */
 enum ronde_status {

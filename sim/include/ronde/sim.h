@@ -9,6 +9,7 @@
 #ifndef RONDE_SIM_H
 #define RONDE_SIM_H
 
+#include "ronde/cancel.h"
 #include "ronde/dag.h"
 #include "ronde/topologies.h"
 
@@ -25,6 +26,8 @@ struct ronde_sim_options {
     const double *release_ns; /**< per rank, before which none of its steps starts; NULL = 0 */
     double *out_start_ns;     /**< op_count entries, or NULL: when each operation's delay began */
     double *out_finish_ns;    /**< op_count entries, or NULL */
+    const struct ronde_cancel
+        *cancel; /**< ends the replay with CANCELLED once it is requested; NULL = never */
 };
 
 /** What a replay found. */

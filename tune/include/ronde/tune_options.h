@@ -4,6 +4,7 @@
 #ifndef RONDE_TUNE_OPTIONS_H
 #define RONDE_TUNE_OPTIONS_H
 
+#include "ronde/cancel.h"
 #include "ronde/collective.h"
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct ronde_tune_options {
     const char *const *cfg; /**< "key:value" for SimGrid, ends with NULL; NULL = none */
     bool native_latency;    /**< leave link latencies to SimGrid's model */
     uint64_t timeout_ns;    /**< gives up one replay after this long; 0 = the engine's default */
+    const struct ronde_cancel *cancel; /**< ends a replay, or a choice, with CANCELLED; NULL = never */
     const char *topology; /**< platform file or the name of a shipped one, to be priced; NULL = none */
 };
 

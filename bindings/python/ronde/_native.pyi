@@ -1,0 +1,13 @@
+"""The module of cffi, made from the headers when the package is built."""
+from typing import Any, Callable, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+class _FFI:
+    def string(self, data: Any, most: int = -1) -> bytes: ...
+    def def_extern(self, *, name: str = ..., error: Any = ..., onerror: Any = ...) -> Callable[[_Function], _Function]: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def buffer(self, data: Any, size: int = -1) -> memoryview: ...
+
+ffi: _FFI
+lib: Any
