@@ -12,7 +12,7 @@
 /* A level more than there may be: taken only where there is no other way. */
 #define TOO_DEEP 1e6
 /* Every so many steps a whole tree is grown anew. */
-#define REGROW 64u
+#define REGROW 16u
 
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
                           struct ronde_pool *pool)
@@ -30,9 +30,12 @@ bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *fo
         .from = ronde_pool_new(pool, n, sizeof *balance->from),
         .depth = ronde_pool_new(pool, n, sizeof *balance->depth),
         .price = ronde_pool_new(pool, wires, sizeof *balance->price),
+        .path = ronde_pool_new(pool, n, sizeof *balance->path),
+        .is_below = ronde_pool_new(pool, n, sizeof *balance->is_below),
     };
     return balance->limit && balance->weight && balance->overloaded && balance->place &&
-           balance->cost && balance->from && balance->depth && balance->price;
+           balance->cost && balance->from && balance->depth && balance->price && balance->path &&
+           balance->is_below;
 }
 
 /* Notes whether a wire is above its limit, after its load changed. */
@@ -234,46 +237,125 @@ static uint32_t edge_on(struct ronde_balance *balance, uint32_t wire)
     return RONDE_NONE;
 }
 
-/* The cheapest parent of a rank that has lost its own; ways back to where it was are a last resort. */
-static uint32_t new_parent(struct ronde_balance *balance, uint32_t tree, uint32_t child,
-                           uint32_t height, uint32_t old)
+/* Depths of all ranks of a tree, and which of them hang below a rank or are it. Returns the greatest depth. */
+static uint32_t survey(struct ronde_balance *balance, uint32_t tree, uint32_t top)
+{
+    const uint32_t n = balance->forest->ways->ranks, root = balance->forest->root[tree];
+    const uint32_t *parent = balance->forest->parent + (size_t)tree * n;
+    uint32_t greatest = 0;
+    for (uint32_t v = 0; v < n; v++)
+        balance->depth[v] = RONDE_NONE;
+    balance->depth[root] = 0;
+    balance->is_below[root] = root == top;
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t at = v, steps = 0;
+        bool passes_top = false;
+        for (; balance->depth[at] == RONDE_NONE; at = parent[at], steps++)
+            passes_top = passes_top || at == top;
+        const uint32_t known = balance->depth[at];
+        const bool is_below = balance->is_below[at];
+        for (at = v; steps > 0; at = parent[at], steps--) {
+            balance->depth[at] = known + steps;
+            balance->is_below[at] = is_below || passes_top;
+            passes_top = passes_top && at != top;
+        }
+        if (balance->depth[v] > greatest)
+            greatest = balance->depth[v];
+    }
+    return greatest;
+}
+
+/* Walks down from a rank, for as long as chance has it; the way goes to `path`, its end first. Returns its edges. */
+static uint32_t descend(struct ronde_balance *balance, uint32_t tree, uint32_t top)
+{
+    const uint32_t n = balance->forest->ways->ranks;
+    const uint32_t *parent = balance->forest->parent + (size_t)tree * n;
+    uint32_t length = 0, bottom = top;
+    while (ronde_random_below(&balance->random, 2) == 0) {
+        uint32_t child = RONDE_NONE, children = 0;
+        for (uint32_t v = 0; v < n; v++)
+            if (parent[v] == bottom && ronde_random_below(&balance->random, ++children) == 0)
+                child = v;
+        if (child == RONDE_NONE || !balance->forest->ways->is_open[child * n + bottom])
+            break;
+        bottom = child;
+        length++;
+    }
+    for (uint32_t i = 0; i <= length; i++, bottom = parent[bottom])
+        balance->path[i] = bottom;
+    return length;
+}
+
+/* Turns the edges of `path` round, so that its first rank stands on top and its order is reversed. Returns the cost. */
+static double turn(struct ronde_balance *balance, uint32_t tree, uint32_t length)
+{
+    const uint32_t n = balance->forest->ways->ranks;
+    uint32_t *path = balance->path;
+    double cost = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        drop_edge(balance, tree, path[i]);
+        cost -= way_cost(balance, path[i + 1] * n + path[i]);
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        cost += way_cost(balance, path[i] * n + path[i + 1]);
+        add_edge(balance, tree, path[i], path[i + 1]);
+    }
+    for (uint32_t i = 0; i < length - i; i++) {
+        const uint32_t swapped = path[i];
+        path[i] = path[length - i];
+        path[length - i] = swapped;
+    }
+    return cost;
+}
+
+/* The cheapest parent outside what hangs below; NONE where there is none. */
+static uint32_t new_parent(struct ronde_balance *balance, uint32_t child, uint32_t old,
+                           double *out_cost)
 {
     const struct ronde_ways *ways = balance->forest->ways;
-    uint32_t best = old;
-    double least = way_cost(balance, old * ways->ranks + child) + 2 * FULLNESS;
+    uint32_t best = RONDE_NONE;
+    *out_cost = INFINITY;
     for (uint32_t p = 0; p < ways->ranks; p++) {
         const uint32_t pair = p * ways->ranks + child;
-        if (p == old || !ways->is_open[pair])
+        if (p == old || balance->is_below[p] || !ways->is_open[pair])
             continue;
-        double cost = way_cost(balance, pair);
-        cost += FULLNESS * (double)ronde_random_below(&balance->random, 1024) / 1024;
-        if (cost >= least)
+        const double cost = way_cost(balance, pair) + DEPTH * balance->depth[p] +
+                            FULLNESS * (double)ronde_random_below(&balance->random, 1024) / 1024;
+        if (cost >= *out_cost)
             continue;
-        const uint32_t depth = ronde_forest_depth(balance->forest, tree, p, child);
-        cost += DEPTH * depth;
-        if (depth == RONDE_NONE || depth + 1 + height > balance->most_depth || cost >= least)
-            continue;
-        least = cost;
+        *out_cost = cost;
         best = p;
     }
     return best;
 }
 
-/* A child of the tree's edge gets another parent. Returns whether it did. */
+/*
+ * What hangs below an edge is hung up elsewhere, by its top or by a rank further down, which then is its top. Returns
+ * whether that was done.
+ */
 static bool move_edge(struct ronde_balance *balance, uint32_t edge)
 {
     const uint32_t n = balance->forest->ways->ranks;
     const uint32_t tree = edge / n, child = edge % n, old = balance->forest->parent[edge];
-    const uint32_t height = balance->most_depth >= n
-                                ? 0
-                                : ronde_forest_height(balance->forest, tree, child, balance->depth);
-    /* The chain up from other ranks passes the child: it keeps its parent while these are asked. */
+    double cost;
+    survey(balance, tree, child);
+    const uint32_t length = descend(balance, tree, child), top = balance->path[0];
     drop_edge(balance, tree, child);
-    balance->forest->parent[edge] = old;
-    const uint32_t parent = new_parent(balance, tree, child, height, old);
-    balance->forest->parent[edge] = RONDE_NONE;
-    add_edge(balance, tree, parent, child);
-    return parent != old;
+    const double saved = way_cost(balance, old * n + child) + 2 * FULLNESS;
+    const double turned = turn(balance, tree, length);
+    const uint32_t parent = new_parent(balance, top, length == 0 ? old : RONDE_NONE, &cost);
+    bool is_done = parent != RONDE_NONE && cost + turned < saved;
+    if (is_done) {
+        add_edge(balance, tree, parent, top);
+        is_done = balance->most_depth >= n || survey(balance, tree, n) <= balance->most_depth;
+        if (!is_done)
+            drop_edge(balance, tree, top);
+    }
+    if (!is_done) {
+        (void)turn(balance, tree, length);
+        add_edge(balance, tree, old, child);
+    }
+    return is_done;
 }
 
 static bool regrow(struct ronde_balance *balance, uint32_t tree)

@@ -25,6 +25,8 @@ struct ronde_balance {
     double *cost;                /**< per rank: of the cheapest way into it, while a tree grows */
     uint32_t *from;              /**< per rank: where that comes from */
     uint32_t *depth;             /**< per rank: while a tree grows; room otherwise */
+    uint32_t *path;              /**< ranks whose edges are turned round */
+    bool *is_below;              /**< per rank: it hangs below the edge that moves */
     double *price;               /**< per wire: of one more edge, while a tree grows */
 };
 

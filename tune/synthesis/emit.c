@@ -95,12 +95,11 @@ static uint32_t list_messages(struct building *building, const struct ronde_fore
             if (v == forest->root[t])
                 continue;
             const uint32_t parent = forest->parent[edge_of(building, t, v)];
-            building->messages[count++] =
-                (struct message){.tree = t,
-                                 .from = is_up ? v : parent,
-                                 .to = is_up ? parent : v,
-                                 .depth = ronde_forest_depth(forest, t, v, RONDE_NONE),
-                                 .height = building->room[v]};
+            building->messages[count++] = (struct message){.tree = t,
+                                                           .from = is_up ? v : parent,
+                                                           .to = is_up ? parent : v,
+                                                           .depth = ronde_forest_depth(forest, t, v),
+                                                           .height = building->room[v]};
         }
     }
     building->height += highest;

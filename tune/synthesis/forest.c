@@ -57,43 +57,13 @@ void ronde_forest_unlink(struct ronde_forest *forest, uint32_t tree, uint32_t ch
         forest->load[ways->hops[h]]--;
 }
 
-uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, uint32_t rank,
-                            uint32_t below)
+uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, uint32_t rank)
 {
     const uint32_t *parent = forest->parent + (size_t)tree * forest->ways->ranks;
     uint32_t depth = 0;
-    while (rank != forest->root[tree]) {
-        if (rank == below)
-            return RONDE_NONE;
-        rank = parent[rank];
+    for (; rank != forest->root[tree]; rank = parent[rank])
         depth++;
-    }
-    return rank == below ? RONDE_NONE : depth;
-}
-
-uint32_t ronde_forest_height(const struct ronde_forest *forest, uint32_t tree, uint32_t rank,
-                             uint32_t *room)
-{
-    const uint32_t n = forest->ways->ranks;
-    const uint32_t *parent = forest->parent + (size_t)tree * n;
-    uint32_t highest = 0;
-    /* Steps up to `rank`; RONDE_NONE = not below it. Every rank is walked from once. */
-    for (uint32_t v = 0; v < n; v++)
-        room[v] = RONDE_NONE - 1;
-    room[rank] = 0;
-    for (uint32_t v = 0; v < n; v++) {
-        uint32_t steps = 0, at = v;
-        while (room[at] == RONDE_NONE - 1 && parent[at] != RONDE_NONE) {
-            at = parent[at];
-            steps++;
-        }
-        uint32_t base = room[at] == RONDE_NONE - 1 ? RONDE_NONE : room[at];
-        for (at = v; steps > 0; steps--, at = parent[at])
-            room[at] = base == RONDE_NONE ? RONDE_NONE : base + steps;
-        if (room[v] != RONDE_NONE && room[v] != RONDE_NONE - 1 && room[v] > highest)
-            highest = room[v];
-    }
-    return highest;
+    return depth;
 }
 
 double ronde_forest_time(const struct ronde_forest *forest)

@@ -28,13 +28,8 @@ void ronde_forest_link(struct ronde_forest *forest, uint32_t tree, uint32_t pare
 /** Removes the edge into child. */
 void ronde_forest_unlink(struct ronde_forest *forest, uint32_t tree, uint32_t child);
 
-/** Edges from the root to a rank; RONDE_NONE where `below` is on the way. */
-uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, uint32_t rank,
-                            uint32_t below);
-
-/** Edges on the longest way down from a rank. `room`: one word per rank. */
-uint32_t ronde_forest_height(const struct ronde_forest *forest, uint32_t tree, uint32_t rank,
-                             uint32_t *room);
+/** Edges from the root to a rank. */
+uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, uint32_t rank);
 
 /** Most units per GB/s on any wire: the time of the forest, in units. */
 double ronde_forest_time(const struct ronde_forest *forest);

@@ -2,12 +2,13 @@
 #include "pack.h"
 
 #include "balance.h"
+#include "flatten.h"
 
 #include <math.h>
 #include <string.h>
 
 /* A share of the bound that is worth no more trees. */
-#define ENOUGH 0.996
+#define ENOUGH 0.993
 /* What a packing may miss of what so few trees allow, level by level. */
 static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
                                 0.16, 0.32,  0.64,  1.28, 3,    8};
@@ -122,7 +123,11 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
         return ronde_fail(error, RONDE_BAD_INPUT, "some rank cannot be reached from another");
     for (size_t level = 0; level < SLACK_COUNT; level++) {
         ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
-        if (ronde_balance_search(&balance, steps))
+        const bool is_balanced = ronde_balance_search(&balance, steps);
+        if (!ronde_flatten(&found.forest, balance.limit, packing->pool))
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
+                              task->ways->ranks);
+        if (is_balanced)
             break;
     }
     found.time = ronde_forest_time(&found.forest);

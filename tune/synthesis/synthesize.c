@@ -85,32 +85,73 @@ static double in_series(double a, double b)
     return isinf(a) ? b : isinf(b) ? a : 1 / (1 / a + 1 / b);
 }
 
-/* Both halves of all_reduce have as many trees: chunks of one are those of the other. */
-static enum ronde_status pack_all(struct making *making, struct ronde_synthesis *out,
-                                  struct ronde_error *error)
+/* The packings of one number of trees, or of whatever number serves; what they come to goes to `out`. */
+static enum ronde_status pack_both(struct making *making, uint32_t trees,
+                                   struct ronde_synthesis *out, struct ronde_error *error)
 {
     const enum ronde_collective collective = making->request->collective;
     const bool goes_up = ronde_collective_traits(collective)->reduces;
     const bool goes_down = collective == RONDE_ALL_REDUCE || !goes_up;
     enum ronde_status status = RONDE_OK;
-    double up_GBps = INFINITY, up_trees_GBps = INFINITY;
-    uint32_t trees = making->request->trees;
+    out->GBps = out->trees_GBps = INFINITY;
     if (goes_up) {
         status = pack(making, true, trees, &making->up, error);
         if (status != RONDE_OK)
             return status;
-        trees = out->trees = making->up.trees;
-        up_GBps = out->GBps = rate_of(making, &making->up, making->up.time);
-        up_trees_GBps = out->trees_GBps = rate_of(making, &making->up, making->up.bound_time);
+        out->trees = making->up.trees;
+        out->GBps = rate_of(making, &making->up, making->up.time);
+        out->trees_GBps = rate_of(making, &making->up, making->up.bound_time);
     }
-    if (goes_down)
-        status = pack(making, false, trees, &making->down, error);
-    if (goes_down && status == RONDE_OK) {
-        out->trees = making->down.trees;
-        out->GBps = in_series(up_GBps, rate_of(making, &making->down, making->down.time));
-        out->trees_GBps =
-            in_series(up_trees_GBps, rate_of(making, &making->down, making->down.bound_time));
+    if (!goes_down)
+        return status;
+    status = pack(making, false, trees, &making->down, error);
+    if (status != RONDE_OK)
+        return status;
+    out->trees = making->down.trees;
+    out->GBps = in_series(out->GBps, rate_of(making, &making->down, making->down.time));
+    out->trees_GBps =
+        in_series(out->trees_GBps, rate_of(making, &making->down, making->down.bound_time));
+    return status;
+}
+
+static uint32_t common_multiple(uint32_t a, uint32_t b)
+{
+    uint32_t multiple = a;
+    while (multiple % b != 0)
+        multiple += a;
+    return multiple;
+}
+
+/*
+ * Chunks of one half of all_reduce are those of the other, so both have as many trees. Where each would like another
+ * number, both are tried, and their common multiple.
+ */
+static enum ronde_status pack_all(struct making *making, struct ronde_synthesis *out,
+                                  struct ronde_error *error)
+{
+    const struct making none = *making;
+    enum ronde_status status = pack_both(making, making->request->trees, out, error);
+    const uint32_t up = making->up.trees, down = making->down.trees;
+    if (status != RONDE_OK || up == down || up == 0 || down == 0)
+        return status;
+    const uint32_t counts[] = {up, down, common_multiple(up, down)};
+    struct making best = none;
+    double best_GBps = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct making trial = none;
+        struct ronde_synthesis made = *out;
+        if (counts[i] > most_trees(making->request))
+            continue;
+        status = pack_both(&trial, counts[i], &made, error);
+        if (status != RONDE_OK)
+            return status;
+        if (made.GBps <= best_GBps)
+            continue;
+        best = trial;
+        best_GBps = made.GBps;
+        *out = made;
     }
+    *making = best;
     return status;
 }
 
