@@ -2,28 +2,13 @@
 #include "commands.h"
 #include "report.h"
 #include "schedule_file.h"
+#include "schedule_text.h"
 #include "tune_options.h"
 
 #include "ronde/executors.h"
 #include "ronde/hw.h"
-#include "ronde/text.h"
 
 #include <string.h>
-
-/* The canonical text; reading it back gives the same schedule. */
-static enum ronde_status print_schedule(const struct ronde_schedule *schedule, FILE *file,
-                                        struct ronde_error *error)
-{
-    const struct ronde_mem *mem = ronde_mem_default();
-    char *text = NULL;
-    size_t bytes = 0;
-    const enum ronde_status status = ronde_schedule_print(schedule, mem, &text, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    const bool is_short = fwrite(text, 1, bytes, file) != bytes;
-    ronde_mem_free(mem, text, bytes + 1, 1);
-    return is_short ? ronde_fail(error, RONDE_DEVICE, "schedule could not be written") : RONDE_OK;
-}
 
 /* The algorithm that is fastest for the size of -b, on the machine or the backend of the options. */
 static enum ronde_status choose(const struct ronde_options *options,
@@ -69,7 +54,7 @@ int ronde_cmd_compile(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);
     if (status == RONDE_OK)
-        status = print_schedule(schedule, sink.file, &error);
+        status = ronde_schedule_text_print(schedule, sink.file, &error);
     if (status == RONDE_OK)
         status = ronde_sink_close(&sink, &error);
     ronde_schedule_destroy(schedule);

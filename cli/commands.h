@@ -22,6 +22,10 @@ int ronde_cmd_sweep(const struct ronde_options *options);
 int ronde_cmd_price(const struct ronde_options *options);
 /** The best algorithm per size, and why. */
 int ronde_cmd_plan(const struct ronde_options *options);
+/** The least time that any schedule can take on a platform file. */
+int ronde_cmd_bound(const struct ronde_options *options);
+/** The best schedule that a platform file allows, as a text. */
+int ronde_cmd_synthesize(const struct ronde_options *options);
 /** Measures all algorithms on this machine for `auto`. */
 int ronde_cmd_tune(const struct ronde_options *options);
 /** Measures this machine and writes it as a platform file. */

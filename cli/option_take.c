@@ -286,6 +286,10 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_range_parse("rank", text, &options->rank, &options->rank_span, error);
     case KEY_CHANNELS:
         return ronde_count_parse("channels", text, 1, &options->channels, error);
+    case KEY_TREES:
+        return ronde_count_parse("trees", text, 1, &options->trees, error);
+    case KEY_CONNECTIONS:
+        return ronde_count_parse("connections", text, 1, &options->connections, error);
     case KEY_WORLD_SIZE:
         return ronde_count_parse("world size", text, 1, &options->world_size, error);
     case KEY_NODES:

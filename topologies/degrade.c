@@ -41,29 +41,56 @@ static void scale(struct ronde_platform *platform, uint32_t index, double factor
         platform->facts.shared.memory_GBps = link->rate_GBps;
 }
 
-enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const char *link,
-                                         double factor, struct ronde_error *error)
+/* The first half of the link of a name, and whether the name means both halves. Errors: BAD_ARGUMENT naming the nearest. */
+static enum ronde_status find_link(const struct ronde_platform *platform, const char *link,
+                                   uint32_t *out_first, bool *out_has_two, struct ronde_error *error)
 {
     const uint32_t directed = ronde_names_find(&platform->link_names, link);
     const uint32_t split = ronde_names_find(&platform->split_names, link);
-    /* Written so that NaN fails too. */
-    if (!(factor >= LEAST_FACTOR && factor <= 1000))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
-                          link, factor, LEAST_FACTOR);
     if (directed == RONDE_NONE && split == RONDE_NONE) {
         const char *other = alike(platform, link);
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s%s%s", platform->path,
                           link, other ? "; did you mean '" : "", other ? other : "",
                           other ? "'?" : "");
     }
-    const uint32_t first = directed != RONDE_NONE ? directed : split;
+    *out_first = directed != RONDE_NONE ? directed : split;
+    *out_has_two = directed == RONDE_NONE;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const char *link,
+                                         double factor, struct ronde_error *error)
+{
+    uint32_t first = 0;
+    bool has_two = false;
+    /* Written so that NaN fails too. */
+    if (!(factor >= LEAST_FACTOR && factor <= 1000))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
+                          link, factor, LEAST_FACTOR);
+    const enum ronde_status status = find_link(platform, link, &first, &has_two, error);
+    if (status != RONDE_OK)
+        return status;
     const double rate_GBps = RONDE_AT(platform->links, struct ronde_link, first)->rate_GBps * factor;
     /* A link can be named several times. */
     if (rate_GBps < RONDE_LEAST_GBPS || rate_GBps > RONDE_MOST_GBPS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: %g GB/s are left, expected %g to %g",
                           link, rate_GBps, RONDE_LEAST_GBPS, RONDE_MOST_GBPS);
     scale(platform, first, factor);
-    if (directed == RONDE_NONE)
-        scale(platform, *RONDE_AT(platform->reverses, uint32_t, split), factor);
+    if (has_two)
+        scale(platform, *RONDE_AT(platform->reverses, uint32_t, first), factor);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_platform_take_down(struct ronde_platform *platform, const char *link,
+                                           struct ronde_error *error)
+{
+    uint32_t first = 0;
+    bool has_two = false;
+    const enum ronde_status status = find_link(platform, link, &first, &has_two, error);
+    if (status != RONDE_OK)
+        return status;
+    scale(platform, first, 0);
+    if (has_two)
+        scale(platform, *RONDE_AT(platform->reverses, uint32_t, first), 0);
     return RONDE_OK;
 }

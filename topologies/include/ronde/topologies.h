@@ -92,7 +92,7 @@ struct ronde_platform_facts {
 /** One directed resource on a route. */
 struct ronde_link {
     const char *name;  /**< as SimGrid calls it, e.g. "up0_UP"; valid as long as the platform */
-    double rate_GBps;  /**< capacity */
+    double rate_GBps;  /**< capacity; 0 = taken down */
     double latency_ns; /**< of the link */
     bool is_fatpipe;   /**< caps each flow, is not shared */
     bool is_degraded;  /**< rate_GBps is no longer the file's: ronde_platform_degrade changed it */
@@ -179,6 +179,14 @@ ronde_router_route(struct ronde_router *router, uint32_t src, uint32_t dst, uint
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde_platform *platform,
                                                                     const char *link, double factor,
                                                                     struct ronde_error *error);
+
+/**
+ * Takes a link down: its rate is 0 from now on. A platform with such a link is for what plans around it
+ * (ronde_bound_find, ronde_synthesize); a replay over the link would not end. Errors: BAD_ARGUMENT for an unknown link.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_take_down(struct ronde_platform *platform,
+                                                                      const char *link,
+                                                                      struct ronde_error *error);
 
 /**
  * The flat network of `ranks` ranks: the slowest rate and longest latency of any pair's route; on a shared host the

@@ -1,0 +1,71 @@
+/* ronde synthesize: the schedule that a machine's links allow at best. */
+#include "commands.h"
+#include "common.h"
+#include "report.h"
+#include "schedule_text.h"
+#include "without_links.h"
+
+#include "ronde/synthesize.h"
+
+#include <math.h>
+
+/* What was made, in lines beside the schedule. */
+static void say(const struct ronde_synthesis *made)
+{
+    const struct ronde_bound *bound = &made->bound;
+    if (isinf(bound->GBps)) {
+        ronde_note("no link limits it: %u tree%s a root", made->trees, made->trees == 1 ? "" : "s");
+    } else {
+        ronde_note("bound %.6g GB/s%s%s", bound->GBps, bound->cut[0] ? ": " : "", bound->cut);
+        ronde_note("%u tree%s a root: %.6g GB/s by the busiest link, %.2f %% of the bound (whole "
+                   "trees allow %.2f %%)",
+                   made->trees, made->trees == 1 ? "" : "s", made->GBps,
+                   100 * made->GBps / bound->GBps, 100 * made->trees_GBps / bound->GBps);
+    }
+    ronde_note("at most %u messages in a row, %u connections into a rank", made->height,
+               made->connections);
+}
+
+static enum ronde_status find_request(const struct ronde_options *options,
+                                      struct ronde_synthesis_request *out_request,
+                                      struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    const enum ronde_status status = ronde_open_request(options, &request, error);
+    if (status == RONDE_OK)
+        *out_request = (struct ronde_synthesis_request){.collective = request.collective,
+                                                        .ranks = request.ranks,
+                                                        .root = request.root,
+                                                        .trees = options->trees,
+                                                        .connections = options->connections};
+    return status;
+}
+
+int ronde_cmd_synthesize(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_platform *platform = NULL;
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_synthesis_request request;
+    struct ronde_synthesis made;
+    struct ronde_sink sink = {0};
+    enum ronde_status status = ronde_open_platform(options, &platform, &error);
+    if (status == RONDE_OK)
+        status = ronde_without_links(options, platform, &error);
+    if (status == RONDE_OK)
+        status = find_request(options, &request, &error);
+    if (status == RONDE_OK)
+        status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
+    /* Opened last, so that a refused request leaves an existing file alone. */
+    if (status == RONDE_OK)
+        status = ronde_sink_open(options, &sink, &error);
+    if (status == RONDE_OK)
+        status = ronde_schedule_text_print(schedule, sink.file, &error);
+    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
+        status = error.status;
+    if (status == RONDE_OK)
+        say(&made);
+    ronde_schedule_destroy(schedule);
+    ronde_platform_destroy(platform);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

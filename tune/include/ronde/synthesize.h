@@ -1,0 +1,51 @@
+/**
+ * Schedules made for one machine: trees packed onto its links, pipelined, as ordinary schedules.
+ *
+ * all_gather: so many trees of every rank; reduce_scatter: the same against the links' direction, data running to the
+ * root; all_reduce: one after the other; broadcast and reduce: trees of the root. docs/synthesis.md has the method.
+ */
+#ifndef RONDE_SYNTHESIZE_H
+#define RONDE_SYNTHESIZE_H
+
+#include "ronde/bound.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Name of the algorithm of every synthesised schedule. */
+#define RONDE_SYNTHESIZED "forest"
+
+/** What to make. Zeroes mean the defaults. */
+struct ronde_synthesis_request {
+    enum ronde_collective collective; /**< all_gather, reduce_scatter, all_reduce, broadcast or reduce */
+    uint32_t ranks;                   /**< rank r on host r of the file */
+    uint32_t root;                    /**< of broadcast and reduce */
+    uint32_t trees;       /**< of each root; 0 = as few as reach the bound or nearly so */
+    uint32_t connections; /**< that a rank receives by, at most; 0 = one for each edge of a tree */
+};
+
+/** What was made. */
+struct ronde_synthesis {
+    struct ronde_bound bound; /**< of the collective */
+    uint32_t trees;           /**< of each root; of all_reduce those of the second half */
+    double trees_GBps;        /**< what so few trees allow at most, as far as cuts tell */
+    double GBps;              /**< by what the busiest link carries, of large blocks */
+    uint32_t height; /**< messages from a root to the farthest rank, at most; both halves of all_reduce */
+    uint32_t connections; /**< that a rank receives by, at most */
+};
+
+/**
+ * Makes a schedule, proved. Owner: the caller destroys *out_schedule. Errors: those of ronde_bound_find; UNSUPPORTED for other
+ * collectives and fewer connections than neighbours; those of ronde_schedule_finish.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_synthesize(const struct ronde_platform *platform,
+                 const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
+                 struct ronde_schedule **out_schedule, struct ronde_synthesis *out_synthesis,
+                 struct ronde_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,303 @@
+/* Bounds of all collectives. See ronde/bound.h. */
+#include "ronde/bound.h"
+
+#include "demand.h"
+#include "distance.h"
+#include "words.h"
+
+#include <math.h>
+
+/* What finding a bound holds. */
+struct bounding {
+    const struct ronde_compile_request *request;
+    struct ronde_pool *pool;
+    struct ronde_wiring wiring;
+    struct ronde_graph graph;
+    struct ronde_bound *bound;
+};
+
+static enum ronde_status no_memory(const struct bounding *bounding, struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the cuts of %u ranks",
+                      bounding->request->ranks);
+}
+
+static uint64_t divisor_of(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a > 0 ? a : 1;
+}
+
+/* The rate of a cut for so many blocks in all, exactly where it can be written down. */
+static void set_rate(struct bounding *bounding, const struct ronde_cut *cut, uint64_t blocks)
+{
+    struct ronde_bound *bound = bounding->bound;
+    const struct ronde_graph *graph = &bounding->graph;
+    if (cut->capacity >= graph->free) {
+        bound->GBps = INFINITY;
+        return;
+    }
+    bound->GBps = (double)blocks * (double)cut->capacity / (double)cut->blocks * graph->unit_GBps;
+    const uint64_t giga = 1000000000, unit = graph->unit_Bps;
+    const uint64_t common = divisor_of(unit, giga);
+    const uint64_t times = blocks * (uint64_t)cut->capacity; /* the graph keeps this below 2^60 */
+    uint64_t under = (uint64_t)cut->blocks * (giga / common);
+    const uint64_t shared = divisor_of(times, under);
+    under /= shared;
+    if (unit == 0 || times / shared > UINT64_MAX / (unit / common))
+        return;
+    bound->numerator = times / shared * (unit / common);
+    const uint64_t last = divisor_of(bound->numerator, under);
+    bound->numerator /= last;
+    bound->denominator = under / last;
+}
+
+/* A cut without capacity: some host is cut off, and both sides of it have a name. */
+static enum ronde_status refuse_cut_off(const struct bounding *bounding, const struct ronde_cut *cut,
+                                        bool is_reversed, struct ronde_error *error)
+{
+    const struct ronde_platform *platform = bounding->wiring.platform;
+    uint32_t inside = 0, outside = 0;
+    while (inside + 1 < bounding->graph.ranks && !cut->inside[inside])
+        inside++;
+    while (outside + 1 < bounding->graph.ranks && cut->inside[outside])
+        outside++;
+    return ronde_fail(error, RONDE_BAD_INPUT, "%s: host %s is cut off: nothing can reach it from %s",
+                      ronde_platform_path(platform),
+                      ronde_platform_host(platform, is_reversed ? inside : outside),
+                      ronde_platform_host(platform, is_reversed ? outside : inside));
+}
+
+static void name_cut(struct bounding *bounding, const struct ronde_cut *cut, bool is_reversed)
+{
+    struct ronde_bound *bound = bounding->bound;
+    if (cut->capacity >= bounding->graph.free || cut->capacity <= 0)
+        return;
+    bound->cut_GBps = (double)cut->capacity * bounding->graph.unit_GBps;
+    bound->cut_ranks =
+        ronde_cut_words(&bounding->graph, cut, is_reversed, bound->cut, sizeof bound->cut);
+}
+
+/* all_gather, scatter or broadcast; those that collect are the same on the reversed graph. */
+static enum ronde_status bound_copies(struct bounding *bounding, enum ronde_collective kind,
+                                      bool is_reversed, struct ronde_error *error)
+{
+    struct ronde_graph *graph = &bounding->graph;
+    const uint32_t root = bounding->request->root;
+    struct ronde_cut cut;
+    if (is_reversed)
+        ronde_graph_reverse(graph);
+    const bool ok =
+        ronde_cut_create(graph, bounding->pool, &cut) &&
+        (kind == RONDE_ALL_GATHER ? ronde_cut_all_gather(graph, bounding->pool, &cut)
+         : kind == RONDE_SCATTER  ? ronde_cut_scatter(graph, root, bounding->pool, &cut)
+                                  : ronde_cut_broadcast(graph, root, bounding->pool, &cut));
+    enum ronde_status status = ok ? RONDE_OK : no_memory(bounding, error);
+    if (ok && cut.capacity <= 0)
+        status = refuse_cut_off(bounding, &cut, is_reversed, error);
+    if (status == RONDE_OK) {
+        set_rate(bounding, &cut, kind == RONDE_BROADCAST ? 1 : graph->ranks);
+        name_cut(bounding, &cut, is_reversed);
+    }
+    if (is_reversed)
+        ronde_graph_reverse(graph);
+    return status;
+}
+
+/* Whatever the schedule: a block crosses every cut once each way, and ranks receive 2 (N - 1) blocks in all. */
+static enum ronde_status bound_certainly(struct bounding *bounding, double *out_GBps,
+                                         struct ronde_error *error)
+{
+    const struct ronde_graph *graph = &bounding->graph;
+    enum ronde_status status = bound_copies(bounding, RONDE_BROADCAST, false, error);
+    double least_GBps = bounding->bound->GBps, received = 0;
+    if (status == RONDE_OK)
+        status = bound_copies(bounding, RONDE_BROADCAST, true, error);
+    least_GBps = fmin(least_GBps, bounding->bound->GBps);
+    for (uint32_t a = 0; a < graph->arc_count; a++)
+        if (graph->arcs[a].to < graph->ranks)
+            received +=
+                graph->arcs[a].capacity < graph->free ? (double)graph->arcs[a].capacity : INFINITY;
+    *out_GBps = fmin(least_GBps, received * graph->unit_GBps / (2.0 * (graph->ranks - 1)));
+    return status;
+}
+
+/* a/b and c/d in series: abcd over ad + cb, where it can be written down. */
+static void join_fractions(struct ronde_bound *bound, const struct ronde_bound *other)
+{
+    const uint64_t a = bound->numerator, b = bound->denominator;
+    const uint64_t c = other->numerator, d = other->denominator;
+    bound->numerator = bound->denominator = 0;
+    if (a == 0 || c == 0 || a > UINT32_MAX || b > UINT32_MAX || c > UINT32_MAX || d > UINT32_MAX ||
+        b * c > UINT64_MAX - a * d)
+        return;
+    const uint64_t over = a * c, under = b * c + a * d, common = divisor_of(over, under);
+    bound->numerator = over / common;
+    bound->denominator = under / common;
+}
+
+/* reduce_scatter, then all_gather. */
+static enum ronde_status bound_all_reduce(struct bounding *bounding, struct ronde_error *error)
+{
+    struct ronde_bound *bound = bounding->bound, first;
+    double certain_GBps = INFINITY;
+    enum ronde_status status = bound_certainly(bounding, &certain_GBps, error);
+    bound->numerator = bound->denominator = 0;
+    if (status == RONDE_OK)
+        status = bound_copies(bounding, RONDE_ALL_GATHER, true, error);
+    first = *bound;
+    bound->numerator = bound->denominator = 0;
+    if (status == RONDE_OK)
+        status = bound_copies(bounding, RONDE_ALL_GATHER, false, error);
+    if (status != RONDE_OK)
+        return status;
+    if (first.GBps < bound->GBps) { /* the slower half is the one to name */
+        const struct ronde_bound second = *bound;
+        *bound = first;
+        first = second;
+    }
+    bound->GBps = isinf(bound->GBps) ? first.GBps : 1 / (1 / bound->GBps + 1 / first.GBps);
+    join_fractions(bound, &first);
+    bound->certain_GBps = certain_GBps;
+    return RONDE_OK;
+}
+
+static enum ronde_status bound_demand(struct bounding *bounding, struct ronde_error *error)
+{
+    const struct ronde_graph *graph = &bounding->graph;
+    const struct ronde_demand demand = {graph, bounding->request->source_of};
+    struct ronde_cut cut;
+    double time = 0;
+    if (!ronde_cut_create(graph, bounding->pool, &cut) ||
+        !ronde_demand_bound(&demand, bounding->pool, &cut, &time))
+        return no_memory(bounding, error);
+    if (isinf(time))
+        return refuse_cut_off(bounding, &cut, false, error);
+    const uint32_t blocks = demand.source_of ? 1 : graph->ranks;
+    if (cut.capacity > 0)
+        set_rate(bounding, &cut, blocks);
+    else
+        bounding->bound->GBps = time > 0 ? blocks * graph->unit_GBps / time : INFINITY;
+    name_cut(bounding, &cut, false);
+    return RONDE_OK;
+}
+
+static enum ronde_status bound_rate(struct bounding *bounding, struct ronde_error *error)
+{
+    bounding->bound->is_tight = true;
+    switch (bounding->request->collective) {
+    case RONDE_ALL_GATHER:
+        return bound_copies(bounding, RONDE_ALL_GATHER, false, error);
+    case RONDE_REDUCE_SCATTER:
+        return bound_copies(bounding, RONDE_ALL_GATHER, true, error);
+    case RONDE_ALL_REDUCE:
+        return bound_all_reduce(bounding, error);
+    case RONDE_BROADCAST:
+        return bound_copies(bounding, RONDE_BROADCAST, false, error);
+    case RONDE_REDUCE:
+        return bound_copies(bounding, RONDE_BROADCAST, true, error);
+    case RONDE_SCATTER:
+        return bound_copies(bounding, RONDE_SCATTER, false, error);
+    case RONDE_GATHER:
+        return bound_copies(bounding, RONDE_SCATTER, true, error);
+    case RONDE_ALL_TO_ALL:
+    case RONDE_SEND_RECV:
+        bounding->bound->is_tight = false;
+        return bound_demand(bounding, error);
+    case RONDE_BARRIER:
+    case RONDE_COLLECTIVE_COUNT:
+        break;
+    }
+    bounding->bound->GBps = INFINITY;
+    return RONDE_OK;
+}
+
+/* Whether data of one rank must come to another. */
+static bool must_go(const struct ronde_compile_request *request, uint32_t from, uint32_t to)
+{
+    switch (request->collective) {
+    case RONDE_BROADCAST:
+    case RONDE_SCATTER:
+        return from == request->root;
+    case RONDE_REDUCE:
+    case RONDE_GATHER:
+        return to == request->root;
+    case RONDE_SEND_RECV:
+        return request->source_of[to] == from;
+    default:
+        return true;
+    }
+}
+
+/* The longest of the shortest ways. */
+static enum ronde_status bound_latency(struct bounding *bounding, struct ronde_error *error)
+{
+    const struct ronde_graph *graph = &bounding->graph;
+    struct ronde_distances distances;
+    double longest_ns = 0;
+    if (!ronde_distances_create(&distances, graph, bounding->pool))
+        return no_memory(bounding, error);
+    for (uint32_t a = 0; a < graph->arc_count; a++)
+        distances.length[a] = graph->arcs[a].capacity > 0 ? graph->arcs[a].latency_ns : INFINITY;
+    for (uint32_t r = 0; r < graph->ranks; r++) {
+        ronde_distances_from(&distances, r);
+        for (uint32_t to = 0; to < graph->ranks; to++)
+            if (to != r && must_go(bounding->request, r, to) && distances.to[to] > longest_ns)
+                longest_ns = distances.to[to];
+    }
+    bounding->bound->latency_ns = longest_ns + bounding->wiring.alpha_ns;
+    return RONDE_OK;
+}
+
+static enum ronde_status find_bound(struct bounding *bounding,
+                                    const struct ronde_platform *platform, struct ronde_error *error)
+{
+    struct ronde_bound *bound = bounding->bound;
+    enum ronde_status status = ronde_wiring_find(platform, bounding->request->ranks, bounding->pool,
+                                                 &bounding->wiring, error);
+    if (status == RONDE_OK)
+        status = ronde_graph_make(&bounding->wiring, bounding->pool, &bounding->graph, error);
+    bound->certain_GBps = 0;
+    if (status == RONDE_OK)
+        status = bound_rate(bounding, error);
+    if (bound->certain_GBps <= 0)
+        bound->certain_GBps = bound->GBps;
+    return status == RONDE_OK ? bound_latency(bounding, error) : status;
+}
+
+enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
+                                   const struct ronde_compile_request *request,
+                                   const struct ronde_mem *mem, struct ronde_bound *out_bound,
+                                   struct ronde_error *error)
+{
+    struct ronde_pool pool = {.mem = mem};
+    struct ronde_compile_request used = *request;
+    struct bounding bounding = {.request = &used, .pool = &pool, .bound = out_bound};
+    *out_bound = (struct ronde_bound){.collective = request->collective,
+                                      .ranks = request->ranks,
+                                      .root = request->root,
+                                      .GBps = INFINITY,
+                                      .certain_GBps = INFINITY};
+    if (request->ranks < 2)
+        return RONDE_OK;
+    if (request->collective == RONDE_SEND_RECV && !request->source_of) {
+        uint32_t *before = ronde_pool_new(&pool, request->ranks, sizeof *before);
+        if (!before)
+            return no_memory(&bounding, error);
+        for (uint32_t r = 0; r < request->ranks; r++)
+            before[r] = (r + request->ranks - 1) % request->ranks;
+        used.source_of = before;
+    }
+    const enum ronde_status status = find_bound(&bounding, platform, error);
+    ronde_pool_clear(&pool);
+    return status;
+}
+
+double ronde_bound_ns(const struct ronde_bound *bound, double bytes)
+{
+    return fmax(bound->latency_ns, bytes / bound->GBps);
+}

@@ -1,0 +1,160 @@
+/* Bounds of data with one destination each. See demand.h. */
+#include "demand.h"
+
+#include "distance.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is compared. */
+struct search {
+    const struct ronde_demand *demand;
+    struct ronde_cut *best;
+    double time;  /* of the best */
+    bool *inside; /* of the set that is tried */
+    struct ronde_distances distances;
+    uint32_t *group; /* per place: of places that faster links join */
+};
+
+/* Ranks from `r` on, in blocks that it sends. */
+static bool sends(const struct ronde_demand *demand, uint32_t from, uint32_t to)
+{
+    return from != to && (!demand->source_of || demand->source_of[to] == from);
+}
+
+/* Blocks that leave a set. */
+static int64_t leaving(const struct ronde_demand *demand, const bool *inside)
+{
+    const uint32_t n = demand->graph->ranks;
+    int64_t count = 0;
+    if (!demand->source_of) {
+        const int64_t ranks = ronde_cut_ranks(demand->graph, inside);
+        return ranks * (n - ranks);
+    }
+    for (uint32_t r = 0; r < n; r++)
+        count += demand->source_of[r] != RONDE_NONE && inside[demand->source_of[r]] && !inside[r];
+    return count;
+}
+
+/* Both directions of a set. */
+static void try_set(struct search *search)
+{
+    const struct ronde_graph *graph = search->demand->graph;
+    for (int turned = 0; turned < 2; turned++) {
+        const int64_t blocks = leaving(search->demand, search->inside);
+        const int64_t capacity = blocks > 0 ? ronde_cut_capacity(graph, search->inside) : 1;
+        const double time = blocks > 0 && capacity < graph->free
+                                ? (capacity > 0 ? (double)blocks / (double)capacity : INFINITY)
+                                : 0;
+        if (time > search->time) {
+            search->time = time;
+            search->best->capacity = capacity;
+            search->best->blocks = blocks;
+            memcpy(search->best->inside, search->inside, graph->place_count);
+        }
+        for (uint32_t p = 0; p < graph->place_count; p++)
+            search->inside[p] = !search->inside[p];
+    }
+}
+
+static void try_ranks(struct search *search)
+{
+    const struct ronde_graph *graph = search->demand->graph;
+    for (uint32_t r = 0; r < graph->ranks; r++) {
+        memset(search->inside, 0, graph->place_count);
+        search->inside[r] = true;
+        try_set(search);
+    }
+}
+
+static uint32_t find(uint32_t *group, uint32_t place)
+{
+    while (group[place] != place)
+        place = group[place] = group[group[place]];
+    return place;
+}
+
+/* Groups that arcs above a capacity join, each as a set. */
+static void try_groups(struct search *search, int64_t above)
+{
+    const struct ronde_graph *graph = search->demand->graph;
+    for (uint32_t p = 0; p < graph->place_count; p++)
+        search->group[p] = p;
+    for (uint32_t a = 0; a < graph->arc_count; a++)
+        if (graph->arcs[a].capacity > above)
+            search->group[find(search->group, graph->arcs[a].from)] =
+                find(search->group, graph->arcs[a].to);
+    for (uint32_t g = 0; g < graph->place_count; g++) {
+        if (find(search->group, g) != g)
+            continue;
+        for (uint32_t p = 0; p < graph->place_count; p++)
+            search->inside[p] = find(search->group, p) == g;
+        try_set(search);
+    }
+}
+
+/* For every capacity that occurs, from the least on. */
+static void try_all_groups(struct search *search)
+{
+    const struct ronde_graph *graph = search->demand->graph;
+    int64_t above = -1;
+    for (;;) {
+        int64_t next = INT64_MAX;
+        for (uint32_t a = 0; a < graph->arc_count; a++)
+            if (graph->arcs[a].capacity > above && graph->arcs[a].capacity < next)
+                next = graph->arcs[a].capacity;
+        if (next >= graph->free)
+            return;
+        try_groups(search, next);
+        above = next;
+    }
+}
+
+/* What all data goes in lengths of arcs, over what all arcs carry in a unit of time. */
+static void try_lengths(struct search *search, bool by_time)
+{
+    const struct ronde_graph *graph = search->demand->graph;
+    struct ronde_distances *distances = &search->distances;
+    double carried = 0, needed = 0;
+    for (uint32_t a = 0; a < graph->arc_count; a++) {
+        const int64_t capacity = graph->arcs[a].capacity;
+        const bool is_free = capacity >= graph->free;
+        distances->length[a] = is_free         ? 0
+                               : capacity <= 0 ? INFINITY
+                               : by_time       ? 1.0 / (double)capacity
+                                               : 1.0;
+        if (!is_free && capacity > 0)
+            carried += distances->length[a] * (double)capacity;
+    }
+    for (uint32_t r = 0; r < graph->ranks; r++) {
+        ronde_distances_from(distances, r);
+        for (uint32_t to = 0; to < graph->ranks; to++)
+            if (sends(search->demand, r, to))
+                needed += distances->to[to];
+    }
+    if (carried > 0 && needed / carried > search->time) {
+        search->time = needed / carried;
+        search->best->capacity = 0;
+    }
+}
+
+bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_pool *pool,
+                        struct ronde_cut *cut, double *out_time)
+{
+    const struct ronde_graph *graph = demand->graph;
+    struct search search = {.demand = demand, .best = cut, .time = 0};
+    search.inside = ronde_pool_new(pool, graph->place_count, sizeof *search.inside);
+    search.group = ronde_pool_new(pool, graph->place_count, sizeof *search.group);
+    if (!search.inside || !search.group || !ronde_distances_create(&search.distances, graph, pool) ||
+        !ronde_cut_all_gather(graph, pool, cut))
+        return false;
+    memcpy(search.inside, cut->inside, graph->place_count);
+    cut->capacity = graph->free;
+    try_set(&search);
+    try_ranks(&search);
+    try_all_groups(&search);
+    try_lengths(&search, false);
+    try_lengths(&search, true);
+    *out_time = search.time;
+    return true;
+}

@@ -1,0 +1,289 @@
+/* From trees to a schedule. See emit.h. */
+#include "emit.h"
+
+#include "ronde/synthesize.h"
+
+#include <stdlib.h>
+
+/* An edge of a tree, as a message. */
+struct message {
+    uint32_t tree;
+    uint32_t from;
+    uint32_t to;
+    uint32_t depth;  /* of the edge's lower end */
+    uint32_t height; /* of the tree below it */
+};
+
+/* What building holds. */
+struct building {
+    const struct ronde_emission *emission;
+    struct ronde_pool *pool;
+    struct ronde_builder *builder;
+    uint32_t *lanes;    /* per rank: lanes so far */
+    uint32_t *received; /* per rank: connections it receives by */
+    uint32_t *keeps; /* per edge of `up`: scratch chunk plus 1 of the rank's partial sum; 0 = none yet */
+    uint32_t *kept;           /* per rank: scratch chunks so far */
+    struct message *messages; /* of one forest */
+    uint32_t *room;           /* per rank */
+    uint32_t height;
+};
+
+static uint32_t edge_of(const struct building *building, uint32_t tree, uint32_t rank)
+{
+    return tree * building->emission->ranks + rank;
+}
+
+/* The chunk of a tree where a buffer holds the blocks of all roots, or the one block that all trees cut. */
+static uint32_t whole_chunk(uint32_t tree)
+{
+    return tree;
+}
+
+/* Its chunk where a buffer holds the root's block alone. */
+static uint32_t own_chunk(const struct building *building, uint32_t tree)
+{
+    return tree % building->emission->trees;
+}
+
+/* ---- Messages in order ------------------------------------------------------------------------------------------- */
+
+/* From the roots down, level by level. */
+static int compare_down(const void *left, const void *right)
+{
+    const struct message *a = left, *b = right;
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->height != b->height)
+        return a->height > b->height ? -1 : 1;
+    if (a->tree != b->tree)
+        return a->tree < b->tree ? -1 : 1;
+    return (a->to > b->to) - (a->to < b->to);
+}
+
+/* From the leaves up; of a rank's children those first that wait for fewer others. */
+static int compare_up(const void *left, const void *right)
+{
+    return -compare_down(left, right);
+}
+
+/* Heights of all ranks of a tree, into room[rank]. */
+static void find_heights(struct building *building, const struct ronde_forest *forest, uint32_t tree)
+{
+    const uint32_t n = building->emission->ranks;
+    const uint32_t *parent = forest->parent + (size_t)tree * n;
+    for (uint32_t v = 0; v < n; v++)
+        building->room[v] = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t steps = 0;
+        for (uint32_t at = v; at != forest->root[tree]; at = parent[at])
+            if (building->room[parent[at]] < ++steps)
+                building->room[parent[at]] = steps;
+    }
+}
+
+/* The edges of a forest, sorted; returns how many. */
+static uint32_t list_messages(struct building *building, const struct ronde_forest *forest,
+                              bool is_up)
+{
+    const uint32_t n = building->emission->ranks;
+    uint32_t count = 0, highest = 0;
+    for (uint32_t t = 0; t < forest->tree_count; t++) {
+        find_heights(building, forest, t);
+        if (building->room[forest->root[t]] > highest)
+            highest = building->room[forest->root[t]];
+        for (uint32_t v = 0; v < n; v++) {
+            if (v == forest->root[t])
+                continue;
+            const uint32_t parent = forest->parent[edge_of(building, t, v)];
+            building->messages[count++] = (struct message){.tree = t,
+                                                           .from = is_up ? v : parent,
+                                                           .to = is_up ? parent : v,
+                                                           .depth = ronde_forest_depth(forest, t, v),
+                                                           .height = building->room[v]};
+        }
+    }
+    building->height += highest;
+    if (count > 1)
+        qsort(building->messages, count, sizeof *building->messages,
+              is_up ? compare_up : compare_down);
+    return count;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+/* A message gets a lane at either end, and with them a connection. */
+static void open_lanes(struct building *building, const struct message *message,
+                       struct ronde_transfer *transfer)
+{
+    transfer->from_lane = building->lanes[message->from]++;
+    transfer->to_lane = building->lanes[message->to]++;
+    building->received[message->to]++;
+}
+
+/* ---- Down: copies ------------------------------------------------------------------------------------------------ */
+
+/* What a rank of a tree passes on: what it received, or the root its own. */
+static struct ronde_operand held(const struct building *building, uint32_t tree, bool is_root)
+{
+    if (!is_root || building->emission->up)
+        return ronde_chunks(RONDE_OUT, whole_chunk(tree), 1);
+    return ronde_chunks(RONDE_IN, own_chunk(building, tree), 1);
+}
+
+static void state_down(struct building *building)
+{
+    const struct ronde_forest *forest = building->emission->down;
+    const uint32_t count = list_messages(building, forest, false);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct message *message = &building->messages[i];
+        struct ronde_transfer transfer = {
+            .from = message->from,
+            .to = message->to,
+            .source = held(building, message->tree, message->from == forest->root[message->tree]),
+            .target = ronde_chunks(RONDE_OUT, whole_chunk(message->tree), 1)};
+        open_lanes(building, message, &transfer);
+        ronde_builder_transfer(building->builder, &transfer);
+    }
+}
+
+/* Roots keep their own blocks, too. */
+static void state_own(struct building *building)
+{
+    const struct ronde_emission *emission = building->emission;
+    for (uint32_t r = 0; r < emission->ranks; r++) {
+        if (emission->collective == RONDE_BROADCAST && r != emission->root)
+            continue;
+        const uint32_t first = emission->collective == RONDE_BROADCAST ? 0 : r * emission->trees;
+        ronde_builder_copy(building->builder, r, building->lanes[r]++,
+                           ronde_chunks(RONDE_IN, 0, emission->trees),
+                           ronde_chunks(RONDE_OUT, first, emission->trees));
+    }
+}
+
+/* ---- Up: reductions ---------------------------------------------------------------------------------------------- */
+
+/* Where a rank gathers the sum of a tree: the output if it is its own or everybody's, else scratch. */
+static struct ronde_operand sum_of(struct building *building, uint32_t tree, uint32_t rank)
+{
+    const struct ronde_emission *emission = building->emission;
+    if (emission->down)
+        return ronde_chunks(RONDE_OUT, whole_chunk(tree), 1);
+    if (rank == emission->up->root[tree])
+        return ronde_chunks(RONDE_OUT, own_chunk(building, tree), 1);
+    uint32_t *keeps = &building->keeps[edge_of(building, tree, rank)];
+    if (*keeps == 0)
+        *keeps = ++building->kept[rank];
+    return ronde_chunks(RONDE_SCRATCH, *keeps - 1, 1);
+}
+
+/* Whether a rank of a tree has added something to its own. */
+static bool *mark_of(struct building *building, bool *marks, uint32_t tree, uint32_t rank)
+{
+    return &marks[edge_of(building, tree, rank)];
+}
+
+static void state_up(struct building *building, const struct message *messages, uint32_t count,
+                     bool *has_sum)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct message *message = &messages[i];
+        const struct ronde_operand own = ronde_chunks(RONDE_IN, whole_chunk(message->tree), 1);
+        bool *sender = mark_of(building, has_sum, message->tree, message->from);
+        bool *receiver = mark_of(building, has_sum, message->tree, message->to);
+        const struct ronde_operand sum = sum_of(building, message->tree, message->to);
+        struct ronde_transfer transfer = {.from = message->from,
+                                          .to = message->to,
+                                          .source = *sender ? sum_of(building, message->tree,
+                                                                     message->from)
+                                                            : own,
+                                          .with = *receiver ? sum : own,
+                                          .target = sum,
+                                          .reduces = true};
+        *receiver = true;
+        open_lanes(building, message, &transfer);
+        ronde_builder_transfer(building->builder, &transfer);
+    }
+}
+
+/* Scratch is declared before any fact: the chunks of the rank that keeps most. */
+static uint32_t count_scratch(struct building *building, uint32_t count)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count; i++)
+        (void)sum_of(building, building->messages[i].tree, building->messages[i].to);
+    for (uint32_t r = 0; r < building->emission->ranks; r++)
+        if (building->kept[r] > most)
+            most = building->kept[r];
+    return most;
+}
+
+/* ---- The whole --------------------------------------------------------------------------------------------------- */
+
+static bool make_room(struct building *building)
+{
+    const struct ronde_emission *emission = building->emission;
+    const struct ronde_forest *any = emission->up ? emission->up : emission->down;
+    const size_t edges = (size_t)any->tree_count * emission->ranks, n = emission->ranks;
+    building->lanes = ronde_pool_new(building->pool, n, sizeof *building->lanes);
+    building->received = ronde_pool_new(building->pool, n, sizeof *building->received);
+    building->kept = ronde_pool_new(building->pool, n, sizeof *building->kept);
+    building->room = ronde_pool_new(building->pool, n, sizeof *building->room);
+    building->keeps = ronde_pool_new(building->pool, edges, sizeof *building->keeps);
+    building->messages = ronde_pool_new(building->pool, edges, sizeof *building->messages);
+    return building->lanes && building->received && building->kept && building->room &&
+           building->keeps && building->messages;
+}
+
+static uint32_t chunks_of(const struct ronde_emission *emission)
+{
+    return emission->collective == RONDE_ALL_REDUCE ? emission->ranks * emission->trees
+                                                    : emission->trees;
+}
+
+static enum ronde_status build(struct building *building, struct ronde_error *error)
+{
+    const struct ronde_emission *emission = building->emission;
+    const size_t edges = emission->up ? (size_t)emission->up->tree_count * emission->ranks : 1;
+    bool *has_sum = ronde_pool_new(building->pool, edges, sizeof *has_sum);
+    if (!has_sum)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
+                          emission->ranks);
+    ronde_builder_chunks(building->builder, chunks_of(emission));
+    if (emission->up) {
+        const uint32_t count = list_messages(building, emission->up, true);
+        ronde_builder_scratch(building->builder, count_scratch(building, count));
+        state_up(building, building->messages, count, has_sum);
+    } else {
+        state_own(building);
+    }
+    if (emission->down)
+        state_down(building);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde_pool *pool,
+                             struct ronde_schedule **out_schedule,
+                             struct ronde_emitted *out_emitted, struct ronde_error *error)
+{
+    struct building building = {.emission = emission, .pool = pool};
+    const struct ronde_compile_request request = {.collective = emission->collective,
+                                                  .algorithm = RONDE_SYNTHESIZED,
+                                                  .ranks = emission->ranks,
+                                                  .root = emission->root};
+    if (!make_room(&building))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
+                          emission->ranks);
+    enum ronde_status status = ronde_builder_create(&request, pool->mem, &building.builder, error);
+    if (status == RONDE_OK)
+        status = build(&building, error);
+    if (status != RONDE_OK) {
+        ronde_builder_destroy(building.builder);
+        return status;
+    }
+    out_emitted->height = building.height;
+    out_emitted->connections = 0;
+    for (uint32_t r = 0; r < emission->ranks; r++)
+        if (building.received[r] > out_emitted->connections)
+            out_emitted->connections = building.received[r];
+    return ronde_schedule_finish(building.builder, NULL, out_schedule, error);
+}

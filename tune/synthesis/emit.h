@@ -1,0 +1,34 @@
+/**
+ * From trees to a schedule: who sends which chunk to whom, in lanes of their own.
+ */
+#ifndef RONDE_SYNTHESIS_EMIT_H
+#define RONDE_SYNTHESIS_EMIT_H
+
+#include "forest.h"
+
+#include "ronde/builder.h"
+
+/** What a schedule is made of. */
+struct ronde_emission {
+    enum ronde_collective collective; /**< what it computes */
+    uint32_t ranks;                   /**< of it */
+    uint32_t root;                    /**< of rooted collectives */
+    uint32_t trees;                   /**< of each root; both forests have as many */
+    const struct ronde_forest *up;    /**< data runs to the roots, and is reduced; NULL = none */
+    const struct ronde_forest *down;  /**< data runs from the roots; NULL = none */
+    uint32_t connections;             /**< a rank may receive by so many; 0 = any number */
+};
+
+/** What came of it. */
+struct ronde_emitted {
+    uint32_t height;      /**< messages on the longest way, of both forests */
+    uint32_t connections; /**< that a rank receives by, at most */
+};
+
+/** Builds, finishes and proves. Errors: NO_MEMORY; UNSUPPORTED for too few connections; those of ronde_schedule_finish. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_emit(const struct ronde_emission *emission, struct ronde_pool *pool,
+           struct ronde_schedule **out_schedule, struct ronde_emitted *out_emitted,
+           struct ronde_error *error);
+
+#endif

@@ -1,0 +1,171 @@
+/* Lower trees of the same load. See flatten.h. */
+#include "flatten.h"
+
+/* Passes over all ranks of all trees, at most. */
+#define PASSES 12u
+
+/* What is known of every rank of every tree, by the number of the edge into it. */
+struct flattening {
+    struct ronde_forest *forest;
+    const uint32_t *limit;
+    uint32_t *depth;  /* of the rank */
+    uint32_t *size;   /* ranks that hang below it, itself included */
+    uint64_t *depths; /* sum of the depths of these */
+    uint32_t *count;  /* per depth: ranks; room for sorting */
+    uint32_t *order;  /* ranks by depth */
+};
+
+static void find_depths(struct flattening *flattening, uint32_t tree)
+{
+    const uint32_t n = flattening->forest->ways->ranks, root = flattening->forest->root[tree];
+    const uint32_t *parent = flattening->forest->parent + (size_t)tree * n;
+    uint32_t *depth = flattening->depth + (size_t)tree * n;
+    for (uint32_t v = 0; v < n; v++)
+        depth[v] = RONDE_NONE;
+    depth[root] = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t at = v, steps = 0;
+        for (; depth[at] == RONDE_NONE; at = parent[at])
+            steps++;
+        const uint32_t known = depth[at];
+        for (at = v; steps > 0; at = parent[at], steps--)
+            depth[at] = known + steps;
+    }
+}
+
+/* Depths of a tree, and sums over what hangs below each rank: the deepest ranks first. */
+static void measure(struct flattening *flattening, uint32_t tree)
+{
+    const uint32_t n = flattening->forest->ways->ranks;
+    const uint32_t *parent = flattening->forest->parent + (size_t)tree * n;
+    const uint32_t *depth = flattening->depth + (size_t)tree * n;
+    uint32_t *size = flattening->size + (size_t)tree * n;
+    uint64_t *depths = flattening->depths + (size_t)tree * n;
+    find_depths(flattening, tree);
+    for (uint32_t d = 0; d <= n; d++)
+        flattening->count[d] = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        flattening->count[depth[v] + 1]++;
+        size[v] = 1;
+        depths[v] = depth[v];
+    }
+    for (uint32_t d = 1; d <= n; d++)
+        flattening->count[d] += flattening->count[d - 1];
+    for (uint32_t v = 0; v < n; v++)
+        flattening->order[flattening->count[depth[v]]++] = v;
+    for (uint32_t i = n; i-- > 1;) {
+        const uint32_t v = flattening->order[i];
+        size[parent[v]] += size[v];
+        depths[parent[v]] += depths[v];
+    }
+}
+
+/* How much the squares of depths grow where a rank's parent has another depth. */
+static int64_t growth(const struct flattening *flattening, uint32_t edge, uint32_t parent_depth)
+{
+    const int64_t by = (int64_t)parent_depth + 1 - flattening->depth[edge];
+    return 2 * by * (int64_t)flattening->depths[edge] + by * by * flattening->size[edge];
+}
+
+static bool is_below(const struct flattening *flattening, uint32_t tree, uint32_t rank, uint32_t top)
+{
+    const uint32_t n = flattening->forest->ways->ranks;
+    const uint32_t *parent = flattening->forest->parent + (size_t)tree * n;
+    while (rank != top && rank != flattening->forest->root[tree])
+        rank = parent[rank];
+    return rank == top;
+}
+
+static void set_parent(struct flattening *flattening, uint32_t tree, uint32_t rank, uint32_t parent)
+{
+    ronde_forest_unlink(flattening->forest, tree, rank);
+    ronde_forest_link(flattening->forest, tree, parent, rank);
+}
+
+/* Two trees exchange the parents of a rank, if both stay trees and depths fall. */
+static bool exchange(struct flattening *flattening, uint32_t rank, uint32_t a, uint32_t b)
+{
+    const uint32_t n = flattening->forest->ways->ranks;
+    const uint32_t edge_a = a * n + rank, edge_b = b * n + rank;
+    const uint32_t parent_a = flattening->forest->parent[edge_a];
+    const uint32_t parent_b = flattening->forest->parent[edge_b];
+    if (parent_a == parent_b ||
+        growth(flattening, edge_a, flattening->depth[a * n + parent_b]) +
+                growth(flattening, edge_b, flattening->depth[b * n + parent_a]) >=
+            0 ||
+        is_below(flattening, a, parent_b, rank) || is_below(flattening, b, parent_a, rank))
+        return false;
+    set_parent(flattening, a, rank, parent_b);
+    set_parent(flattening, b, rank, parent_a);
+    measure(flattening, a);
+    measure(flattening, b);
+    return true;
+}
+
+/* Whether a way carries one more edge, beside what it carries. */
+static bool has_room(const struct flattening *flattening, uint32_t pair)
+{
+    const struct ronde_ways *ways = flattening->forest->ways;
+    for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
+        if (flattening->forest->load[ways->hops[h]] >= flattening->limit[ways->hops[h]])
+            return false;
+    return true;
+}
+
+/* A rank moves to the parent nearest the root that has room, if that is nearer than its own. */
+static bool rise(struct flattening *flattening, uint32_t tree, uint32_t rank)
+{
+    const struct ronde_ways *ways = flattening->forest->ways;
+    const uint32_t n = ways->ranks, old = flattening->forest->parent[tree * n + rank];
+    const uint32_t *depth = flattening->depth + (size_t)tree * n;
+    uint32_t best = old;
+    if (depth[rank] < 2)
+        return false;
+    ronde_forest_unlink(flattening->forest, tree, rank);
+    for (uint32_t p = 0; p < n; p++)
+        if (depth[p] < depth[best] && ways->is_open[p * n + rank] &&
+            has_room(flattening, p * n + rank))
+            best = p;
+    ronde_forest_link(flattening->forest, tree, best, rank);
+    if (best != old)
+        measure(flattening, tree);
+    return best != old;
+}
+
+static bool pass(struct flattening *flattening)
+{
+    const struct ronde_forest *forest = flattening->forest;
+    bool has_changed = false;
+    for (uint32_t v = 0; v < forest->ways->ranks; v++)
+        for (uint32_t a = 0; a < forest->tree_count; a++) {
+            if (forest->root[a] == v)
+                continue;
+            has_changed = rise(flattening, a, v) || has_changed;
+            for (uint32_t b = a + 1; b < forest->tree_count; b++)
+                if (forest->root[b] != v)
+                    has_changed = exchange(flattening, v, a, b) || has_changed;
+        }
+    return has_changed;
+}
+
+bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, struct ronde_pool *pool)
+{
+    const size_t n = forest->ways->ranks, edges = n * forest->tree_count;
+    struct flattening flattening = {
+        .forest = forest,
+        .limit = limit,
+        .depth = ronde_pool_new(pool, edges, sizeof *flattening.depth),
+        .size = ronde_pool_new(pool, edges, sizeof *flattening.size),
+        .depths = ronde_pool_new(pool, edges, sizeof *flattening.depths),
+        .count = ronde_pool_new(pool, n + 1, sizeof *flattening.count),
+        .order = ronde_pool_new(pool, n, sizeof *flattening.order),
+    };
+    if (!flattening.depth || !flattening.size || !flattening.depths || !flattening.count ||
+        !flattening.order)
+        return false;
+    for (uint32_t t = 0; t < forest->tree_count; t++)
+        measure(&flattening, t);
+    for (uint32_t i = 0; i < PASSES && pass(&flattening); i++)
+        ;
+    return true;
+}

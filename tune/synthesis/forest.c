@@ -1,0 +1,78 @@
+/* Trees and what they load. See forest.h. */
+#include "forest.h"
+
+bool ronde_forest_create(struct ronde_forest *forest, const struct ronde_ways *ways,
+                         const uint32_t *roots, uint32_t count, struct ronde_pool *pool)
+{
+    const size_t edges = (size_t)count * ways->ranks, pairs = (size_t)ways->ranks * ways->ranks;
+    *forest = (struct ronde_forest){
+        .ways = ways,
+        .tree_count = count,
+        .root = ronde_pool_new(pool, count, sizeof *forest->root),
+        .parent = ronde_pool_new(pool, edges, sizeof *forest->parent),
+        .next = ronde_pool_new(pool, edges, sizeof *forest->next),
+        .previous = ronde_pool_new(pool, edges, sizeof *forest->previous),
+        .head = ronde_pool_new(pool, pairs, sizeof *forest->head),
+        .load = ronde_pool_new(pool, ways->wire_count, sizeof *forest->load),
+    };
+    if (!forest->root || !forest->parent || !forest->next || !forest->previous || !forest->head ||
+        !forest->load)
+        return false;
+    for (uint32_t t = 0; t < count; t++)
+        forest->root[t] = roots[t];
+    for (size_t e = 0; e < edges; e++)
+        forest->parent[e] = RONDE_NONE;
+    for (size_t p = 0; p < pairs; p++)
+        forest->head[p] = RONDE_NONE;
+    return true;
+}
+
+void ronde_forest_link(struct ronde_forest *forest, uint32_t tree, uint32_t parent, uint32_t child)
+{
+    const struct ronde_ways *ways = forest->ways;
+    const uint32_t pair = parent * ways->ranks + child, edge = tree * ways->ranks + child;
+    forest->parent[edge] = parent;
+    forest->previous[edge] = RONDE_NONE;
+    forest->next[edge] = forest->head[pair];
+    if (forest->head[pair] != RONDE_NONE)
+        forest->previous[forest->head[pair]] = edge;
+    forest->head[pair] = edge;
+    for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
+        forest->load[ways->hops[h]]++;
+}
+
+void ronde_forest_unlink(struct ronde_forest *forest, uint32_t tree, uint32_t child)
+{
+    const struct ronde_ways *ways = forest->ways;
+    const uint32_t edge = tree * ways->ranks + child;
+    const uint32_t pair = forest->parent[edge] * ways->ranks + child;
+    if (forest->previous[edge] != RONDE_NONE)
+        forest->next[forest->previous[edge]] = forest->next[edge];
+    else
+        forest->head[pair] = forest->next[edge];
+    if (forest->next[edge] != RONDE_NONE)
+        forest->previous[forest->next[edge]] = forest->previous[edge];
+    forest->parent[edge] = RONDE_NONE;
+    for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
+        forest->load[ways->hops[h]]--;
+}
+
+uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, uint32_t rank)
+{
+    const uint32_t *parent = forest->parent + (size_t)tree * forest->ways->ranks;
+    uint32_t depth = 0;
+    for (; rank != forest->root[tree]; rank = parent[rank])
+        depth++;
+    return depth;
+}
+
+double ronde_forest_time(const struct ronde_forest *forest)
+{
+    double longest = 0;
+    for (uint32_t w = 0; w < forest->ways->wire_count; w++) {
+        const double time = forest->load[w] / forest->ways->rate_GBps[w];
+        if (forest->load[w] > 0 && time > longest)
+            longest = time;
+    }
+    return longest;
+}

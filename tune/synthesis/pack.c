@@ -1,0 +1,183 @@
+/* How many trees, and packing them. See pack.h. */
+#include "pack.h"
+
+#include "balance.h"
+#include "flatten.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A share of the bound that is worth no more trees. */
+#define ENOUGH 0.993
+/* What a packing may miss of what so few trees allow, level by level. */
+static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
+                                0.16, 0.32,  0.64,  1.28, 3,    8};
+#define SLACK_COUNT (sizeof slacks / sizeof slacks[0])
+/* Steps of a search at each level: so many for each edge, and some more. */
+#define STEPS_PER_EDGE 20u
+#define STEPS_MORE 30000u
+/* Numbers of trees that are tried, the most promising first. */
+#define TRIES 4u
+
+static uint32_t root_count(const struct ronde_pack_task *task)
+{
+    return task->root == RONDE_NONE ? task->ways->ranks : 1;
+}
+
+/* Whole trees that leave all but one rank, by the arcs into it. */
+static bool fits_rank(const struct ronde_pack_task *task, uint32_t trees, uint32_t rank,
+                      const double *entering)
+{
+    const uint32_t roots = task->root == RONDE_NONE ? task->ways->ranks - 1 : task->root != rank;
+    return entering[rank] >= (double)roots * trees;
+}
+
+static double capacity_of(const struct ronde_pack_task *task, const struct ronde_arc *arc,
+                          double time)
+{
+    return arc->capacity >= task->graph->free
+               ? INFINITY
+               : floor(time * (double)arc->capacity * task->graph->unit_GBps * (1 + 1e-9) + 1e-9);
+}
+
+/* Whether cuts let so many trees through in a time. `entering`: room for a number a rank. */
+static bool fits(const struct ronde_pack_task *task, uint32_t trees, double time, double *entering)
+{
+    const struct ronde_graph *graph = task->graph;
+    double leaving = 0;
+    for (uint32_t r = 0; r < graph->ranks; r++)
+        entering[r] = 0;
+    for (uint32_t a = 0; a < graph->arc_count; a++) {
+        const struct ronde_arc *arc = &graph->arcs[a];
+        const double capacity = capacity_of(task, arc, time);
+        if (arc->to < graph->ranks)
+            entering[arc->to] += capacity;
+        if (task->cut->inside[arc->from] && !task->cut->inside[arc->to])
+            leaving += capacity;
+    }
+    for (uint32_t r = 0; r < graph->ranks; r++)
+        if (!fits_rank(task, trees, r, entering))
+            return false;
+    return leaving >= (double)trees * (double)task->cut->blocks;
+}
+
+/* The least time in which `fits`, by bisection: it is monotone. */
+static double bound_of(const struct ronde_pack_task *task, uint32_t trees, double *entering)
+{
+    double low = trees / task->rate_GBps, high = low;
+    if (isinf(task->rate_GBps) || fits(task, trees, low, entering))
+        return low;
+    while (!fits(task, trees, high, entering))
+        high *= 2;
+    for (uint32_t i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+        if (fits(task, trees, middle, entering))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+/* What packing holds. */
+struct packing {
+    const struct ronde_pack_task *task;
+    struct ronde_pool *pool;
+    double *entering; /* room for `fits` */
+    uint32_t *roots;  /* room for the roots of trees */
+    struct ronde_packing best;
+};
+
+/* Trees of every root, root by root. */
+static uint32_t list_roots(struct packing *packing, uint32_t trees)
+{
+    const struct ronde_pack_task *task = packing->task;
+    const uint32_t count = root_count(task) * trees;
+    for (uint32_t t = 0; t < count; t++)
+        packing->roots[t] = task->root == RONDE_NONE ? t / trees : task->root;
+    return count;
+}
+
+static double share_of(const struct packing *packing, const struct ronde_packing *found)
+{
+    const double rate_GBps = packing->task->rate_GBps;
+    return isinf(rate_GBps) || found->time <= 0 ? 1 : found->trees / found->time / rate_GBps;
+}
+
+/* Balances to the least time that succeeds; the trees of a level that failed are where the next begins. */
+static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
+                                    struct ronde_error *error)
+{
+    const struct ronde_pack_task *task = packing->task;
+    struct ronde_packing found = {.trees = trees};
+    struct ronde_balance balance;
+    const uint32_t count = list_roots(packing, trees);
+    const uint64_t steps = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
+    found.bound_time = bound_of(task, trees, packing->entering);
+    if (!ronde_forest_create(&found.forest, task->ways, packing->roots, count, packing->pool) ||
+        !ronde_balance_create(&balance, &found.forest, packing->pool))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
+                          task->ways->ranks);
+    ronde_balance_aim(&balance, found.bound_time);
+    if (!ronde_balance_grow(&balance))
+        return ronde_fail(error, RONDE_BAD_INPUT, "some rank cannot be reached from another");
+    for (size_t level = 0; level < SLACK_COUNT; level++) {
+        ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
+        const bool is_balanced = ronde_balance_search(&balance, steps);
+        if (!ronde_flatten(&found.forest, balance.limit, packing->pool))
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
+                              task->ways->ranks);
+        if (is_balanced)
+            break;
+    }
+    found.time = ronde_forest_time(&found.forest);
+    if (packing->best.trees == 0 || share_of(packing, &found) > share_of(packing, &packing->best))
+        packing->best = found;
+    return RONDE_OK;
+}
+
+/* The number of trees that promises most among those not tried, a smaller one rather than a slightly better one. */
+static uint32_t most_promising(struct packing *packing, const bool *is_tried)
+{
+    const struct ronde_pack_task *task = packing->task;
+    uint32_t best = 0;
+    double best_share = 0;
+    for (uint32_t k = 1; k <= task->most_trees; k++) {
+        const double share = k / task->rate_GBps / bound_of(task, k, packing->entering);
+        if (is_tried[k] || share <= best_share * (1 + 1e-3))
+            continue;
+        best = k;
+        best_share = share;
+        if (share >= ENOUGH)
+            break;
+    }
+    return best;
+}
+
+enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_pool *pool,
+                             struct ronde_packing *out_packing, struct ronde_error *error)
+{
+    const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;
+    struct packing packing = {.task = task, .pool = pool};
+    packing.entering = ronde_pool_new(pool, task->ways->ranks, sizeof *packing.entering);
+    packing.roots = ronde_pool_new(pool, (size_t)root_count(task) * most, sizeof *packing.roots);
+    bool *is_tried = ronde_pool_new(pool, (size_t)most + 1, sizeof *is_tried);
+    if (!packing.entering || !packing.roots || !is_tried)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for trees of %u ranks",
+                          task->ways->ranks);
+    enum ronde_status status = RONDE_OK;
+    if (task->trees > 0 || isinf(task->rate_GBps))
+        status = pack_trees(&packing, task->trees > 0 ? task->trees : 1, error);
+    else
+        for (uint32_t i = 0; i < TRIES && status == RONDE_OK; i++) {
+            const uint32_t trees = most_promising(&packing, is_tried);
+            if (trees == 0)
+                break;
+            is_tried[trees] = true;
+            status = pack_trees(&packing, trees, error);
+            if (status == RONDE_OK && share_of(&packing, &packing.best) >= ENOUGH)
+                break;
+        }
+    *out_packing = packing.best;
+    return status;
+}

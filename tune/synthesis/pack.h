@@ -1,0 +1,37 @@
+/**
+ * Packs trees: so many for each root, balanced to the least time that so few of them can take.
+ */
+#ifndef RONDE_SYNTHESIS_PACK_H
+#define RONDE_SYNTHESIS_PACK_H
+
+#include "cut.h"
+#include "forest.h"
+
+/** What to pack. */
+struct ronde_pack_task {
+    const struct ronde_graph *graph; /**< reversed where ways are */
+    const struct ronde_ways *ways;   /**< of the trees' edges */
+    uint32_t root;                   /**< the only one, or RONDE_NONE: every rank is one */
+    const struct ronde_cut *cut;     /**< the worst cut: what leaves it limits all trees */
+    double rate_GBps;                /**< of the data of a root, by that cut */
+    uint32_t trees;                  /**< for each root; 0 = as few as serve */
+    uint32_t most_trees;             /**< for each root at most, where `trees` is 0 */
+};
+
+/** Trees, those of root 0 first. */
+struct ronde_packing {
+    struct ronde_forest forest; /**< balanced */
+    uint32_t trees;             /**< for each root */
+    double time; /**< units of a tree per GB/s on the busiest link: data of a root moves at trees / time GB/s */
+    double bound_time; /**< the least that is known of so few trees */
+};
+
+/**
+ * Packs. Everything is in the pool. Time: see docs/synthesis.md. Errors: NO_MEMORY; BAD_INPUT where some rank cannot be
+ * reached from a root.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_pack(const struct ronde_pack_task *task, struct ronde_pool *pool,
+           struct ronde_packing *out_packing, struct ronde_error *error);
+
+#endif

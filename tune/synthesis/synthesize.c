@@ -1,0 +1,230 @@
+/* Schedules made for one machine. See ronde/synthesize.h. */
+#include "ronde/synthesize.h"
+
+#include "emit.h"
+#include "pack.h"
+
+#include <math.h>
+
+/* Trees of a root at most by default, and edges of all trees: what connections and proofs stay quick with. */
+#define MOST_TREES 16u
+#define MOST_EDGES 70000u
+
+/* What a synthesis holds. */
+struct making {
+    const struct ronde_synthesis_request *request;
+    struct ronde_pool *pool;
+    struct ronde_wiring wiring;
+    struct ronde_graph graph;
+    struct ronde_packing up;
+    struct ronde_packing down;
+};
+
+static bool is_rooted(const struct ronde_synthesis_request *request)
+{
+    return ronde_collective_traits(request->collective)->has_root;
+}
+
+/* How many trees a root may have. */
+static uint32_t most_trees(const struct ronde_synthesis_request *request)
+{
+    const uint64_t n = request->ranks, roots = is_rooted(request) ? 1 : n;
+    uint64_t most = MOST_TREES;
+    while (most > 1 && most * roots * n > MOST_EDGES)
+        most--;
+    if (request->connections > 0)
+        while (most > 1 && most * roots > request->connections)
+            most--;
+    return (uint32_t)most;
+}
+
+/* Packs trees along the links, or against them. */
+static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
+                              struct ronde_packing *out_packing, struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    struct ronde_ways *ways = ronde_pool_new(making->pool, 1, sizeof *ways);
+    struct ronde_cut cut;
+    enum ronde_status status = RONDE_NO_MEMORY;
+    if (is_up)
+        ronde_graph_reverse(&making->graph);
+    if (ways && ronde_ways_make(&making->wiring, is_up, making->pool, ways) &&
+        ronde_cut_create(&making->graph, making->pool, &cut) &&
+        (is_rooted(request) ? ronde_cut_broadcast(&making->graph, request->root, making->pool, &cut)
+                            : ronde_cut_all_gather(&making->graph, making->pool, &cut))) {
+        const bool is_free = cut.capacity >= making->graph.free;
+        const struct ronde_pack_task task = {.graph = &making->graph,
+                                             .ways = ways,
+                                             .root = is_rooted(request) ? request->root : RONDE_NONE,
+                                             .cut = &cut,
+                                             .rate_GBps = is_free ? INFINITY
+                                                                  : (double)cut.capacity /
+                                                                        (double)cut.blocks *
+                                                                        making->graph.unit_GBps,
+                                             .trees = trees,
+                                             .most_trees = most_trees(request)};
+        status = ronde_pack(&task, making->pool, out_packing, error);
+    } else {
+        status =
+            ronde_fail(error, RONDE_NO_MEMORY, "no memory for trees of %u ranks", request->ranks);
+    }
+    if (is_up)
+        ronde_graph_reverse(&making->graph);
+    return status;
+}
+
+/* algbw of a packing whose trees take `time` units. */
+static double rate_of(const struct making *making, const struct ronde_packing *packing, double time)
+{
+    const uint32_t blocks = is_rooted(making->request) ? 1 : making->request->ranks;
+    return time > 0 ? blocks * packing->trees / time : INFINITY;
+}
+
+static double in_series(double a, double b)
+{
+    return isinf(a) ? b : isinf(b) ? a : 1 / (1 / a + 1 / b);
+}
+
+/* The packings of one number of trees, or of whatever number serves; what they come to goes to `out`. */
+static enum ronde_status pack_both(struct making *making, uint32_t trees,
+                                   struct ronde_synthesis *out, struct ronde_error *error)
+{
+    const enum ronde_collective collective = making->request->collective;
+    const bool goes_up = ronde_collective_traits(collective)->reduces;
+    const bool goes_down = collective == RONDE_ALL_REDUCE || !goes_up;
+    enum ronde_status status = RONDE_OK;
+    out->GBps = out->trees_GBps = INFINITY;
+    if (goes_up) {
+        status = pack(making, true, trees, &making->up, error);
+        if (status != RONDE_OK)
+            return status;
+        out->trees = making->up.trees;
+        out->GBps = rate_of(making, &making->up, making->up.time);
+        out->trees_GBps = rate_of(making, &making->up, making->up.bound_time);
+    }
+    if (!goes_down)
+        return status;
+    status = pack(making, false, trees, &making->down, error);
+    if (status != RONDE_OK)
+        return status;
+    out->trees = making->down.trees;
+    out->GBps = in_series(out->GBps, rate_of(making, &making->down, making->down.time));
+    out->trees_GBps =
+        in_series(out->trees_GBps, rate_of(making, &making->down, making->down.bound_time));
+    return status;
+}
+
+static uint32_t common_multiple(uint32_t a, uint32_t b)
+{
+    uint32_t multiple = a;
+    while (multiple % b != 0)
+        multiple += a;
+    return multiple;
+}
+
+/*
+ * Chunks of one half of all_reduce are those of the other, so both have as many trees. Where each would like another
+ * number, both are tried, and their common multiple.
+ */
+static enum ronde_status pack_all(struct making *making, struct ronde_synthesis *out,
+                                  struct ronde_error *error)
+{
+    const struct making none = *making;
+    enum ronde_status status = pack_both(making, making->request->trees, out, error);
+    const uint32_t up = making->up.trees, down = making->down.trees;
+    if (status != RONDE_OK || up == down || up == 0 || down == 0)
+        return status;
+    const uint32_t counts[] = {up, down, common_multiple(up, down)};
+    struct making best = none;
+    double best_GBps = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct making trial = none;
+        struct ronde_synthesis made = *out;
+        if (counts[i] > most_trees(making->request))
+            continue;
+        status = pack_both(&trial, counts[i], &made, error);
+        if (status != RONDE_OK)
+            return status;
+        if (made.GBps <= best_GBps)
+            continue;
+        best = trial;
+        best_GBps = made.GBps;
+        *out = made;
+    }
+    *making = best;
+    return status;
+}
+
+static enum ronde_status make(struct making *making, const struct ronde_platform *platform,
+                              struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
+                              struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    struct ronde_emitted emitted = {0};
+    enum ronde_status status =
+        ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error);
+    if (status == RONDE_OK)
+        status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
+    if (status == RONDE_OK)
+        status = pack_all(making, out, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_emission emission = {.collective = request->collective,
+                                            .ranks = request->ranks,
+                                            .root = request->root,
+                                            .trees = out->trees,
+                                            .up = making->up.trees > 0 ? &making->up.forest : NULL,
+                                            .down = making->down.trees > 0 ? &making->down.forest
+                                                                           : NULL,
+                                            .connections = request->connections};
+    status = ronde_emit(&emission, making->pool, out_schedule, &emitted, error);
+    out->height = emitted.height;
+    out->connections = emitted.connections;
+    return status;
+}
+
+static enum ronde_status check(const struct ronde_synthesis_request *request,
+                               struct ronde_error *error)
+{
+    switch (request->collective) {
+    case RONDE_ALL_GATHER:
+    case RONDE_REDUCE_SCATTER:
+    case RONDE_ALL_REDUCE:
+    case RONDE_BROADCAST:
+    case RONDE_REDUCE:
+        break;
+    default:
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s is not made of trees; all_gather, reduce_scatter, all_reduce, "
+                          "broadcast and reduce are",
+                          ronde_collective_text(request->collective));
+    }
+    if (request->ranks < 2)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u rank: a tree joins at least 2",
+                          request->ranks);
+    if (request->root >= request->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u of %u ranks", request->root,
+                          request->ranks);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
+                                   const struct ronde_synthesis_request *request,
+                                   const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
+                                   struct ronde_synthesis *out_synthesis, struct ronde_error *error)
+{
+    struct ronde_pool pool = {.mem = mem};
+    struct making making = {.request = request, .pool = &pool};
+    const struct ronde_compile_request asked = {.collective = request->collective,
+                                                .ranks = request->ranks,
+                                                .root = request->root};
+    *out_schedule = NULL;
+    *out_synthesis = (struct ronde_synthesis){.trees = 0};
+    enum ronde_status status = check(request, error);
+    if (status == RONDE_OK)
+        status = ronde_bound_find(platform, &asked, mem, &out_synthesis->bound, error);
+    if (status == RONDE_OK)
+        status = make(&making, platform, out_schedule, out_synthesis, error);
+    ronde_pool_clear(&pool);
+    return status;
+}

@@ -1,0 +1,165 @@
+/* Routes of all pairs of ranks. See wiring.h. */
+#include "wiring.h"
+
+/* Links of a route at first; a longer one grows the room. */
+#define USUAL_LINKS 64u
+
+/* What finding them holds. */
+struct finding {
+    struct ronde_wiring *wiring;
+    struct ronde_pool *pool;
+    struct ronde_router *router;
+    uint32_t *wire_of; /* per link of the platform: its wire, or RONDE_NONE */
+    uint32_t *links;   /* of one route */
+    uint32_t link_room;
+    uint32_t hop_room;
+};
+
+static bool grow(struct ronde_pool *pool, uint32_t **block, uint32_t used, uint32_t *room,
+                 uint32_t needed)
+{
+    if (needed <= *room)
+        return true;
+    const uint32_t larger = needed > 2 * *room ? needed : 2 * *room;
+    uint32_t *grown = ronde_pool_new(pool, larger, sizeof *grown);
+    if (!grown)
+        return false;
+    for (uint32_t i = 0; i < used; i++)
+        grown[i] = (*block)[i];
+    *block = grown;
+    *room = larger;
+    return true;
+}
+
+static enum ronde_status no_memory(const struct finding *finding, struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %u ranks",
+                      finding->wiring->ranks);
+}
+
+/* The wire of a platform link, made where it is new. */
+static uint32_t wire_of(struct finding *finding, uint32_t link)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    if (finding->wire_of[link] != RONDE_NONE)
+        return finding->wire_of[link];
+    const struct ronde_link *given = ronde_platform_link(wiring->platform, link);
+    wiring->wires[wiring->wire_count] = (struct ronde_wire){.link = link,
+                                                            .rate_GBps = given->rate_GBps,
+                                                            .latency_ns = given->latency_ns,
+                                                            .is_free = given->is_fatpipe};
+    finding->wire_of[link] = wiring->wire_count;
+    return wiring->wire_count++;
+}
+
+/* Appends the route of a pair. */
+static enum ronde_status add_pair(struct finding *finding, uint32_t from, uint32_t to,
+                                  struct ronde_error *error)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    const uint32_t pair = from * wiring->ranks + to, begin = wiring->first[pair];
+    uint32_t count = 0;
+    wiring->first[pair + 1] = begin;
+    if (from == to)
+        return RONDE_OK;
+    do {
+        if (!grow(finding->pool, &finding->links, 0, &finding->link_room, count))
+            return no_memory(finding, error);
+        const enum ronde_status status =
+            ronde_router_route(finding->router, from, to, finding->link_room, finding->links,
+                               &count, error);
+        if (status != RONDE_OK)
+            return status;
+    } while (count > finding->link_room);
+    if (!grow(finding->pool, &wiring->hops, begin, &finding->hop_room, begin + count))
+        return no_memory(finding, error);
+    for (uint32_t i = 0; i < count; i++)
+        wiring->hops[begin + i] = wire_of(finding, finding->links[i]);
+    wiring->first[pair + 1] = begin + count;
+    return RONDE_OK;
+}
+
+/* A link that a message and its answer both take has one capacity for the two. */
+static void find_media(struct ronde_wiring *wiring, uint32_t *seen)
+{
+    const uint32_t n = wiring->ranks;
+    uint32_t mark = 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = i + 1; j < n; j++) {
+            mark++;
+            for (uint32_t h = wiring->first[i * n + j]; h < wiring->first[i * n + j + 1]; h++)
+                seen[wiring->hops[h]] = mark;
+            for (uint32_t h = wiring->first[j * n + i]; h < wiring->first[j * n + i + 1]; h++)
+                if (seen[wiring->hops[h]] == mark)
+                    wiring->wires[wiring->hops[h]].is_medium = true;
+        }
+}
+
+static enum ronde_status find_pairs(struct finding *finding, struct ronde_error *error)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < wiring->ranks; i++)
+        for (uint32_t j = 0; status == RONDE_OK && j < wiring->ranks; j++)
+            status = add_pair(finding, i, j, error);
+    if (status != RONDE_OK)
+        return status;
+    uint32_t *seen = ronde_pool_new(finding->pool, wiring->wire_count, sizeof *seen);
+    if (!seen)
+        return no_memory(finding, error);
+    find_media(wiring, seen);
+    return RONDE_OK;
+}
+
+static enum ronde_status check(const struct ronde_platform *platform, uint32_t ranks,
+                               struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    if (facts->shared.cores > 0)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s: its ranks share the memory of one host; bounds are of links",
+                          ronde_platform_path(platform));
+    if (ranks > facts->hosts)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: %u ranks on %u hosts",
+                          ronde_platform_path(platform), ranks, facts->hosts);
+    if (ranks > RONDE_WIRING_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%u ranks: the routes of all pairs are found for at most %u", ranks,
+                          RONDE_WIRING_RANKS);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks,
+                                    struct ronde_pool *pool, struct ronde_wiring *out_wiring,
+                                    struct ronde_error *error)
+{
+    const uint32_t links = ronde_platform_link_count(platform);
+    struct finding finding = {.wiring = out_wiring, .pool = pool, .link_room = USUAL_LINKS};
+    enum ronde_status status = check(platform, ranks, error);
+    if (status != RONDE_OK)
+        return status;
+    *out_wiring = (struct ronde_wiring){.platform = platform, .ranks = ranks};
+    out_wiring->alpha_ns = ronde_platform_facts(platform)->time.alpha_ns;
+    finding.wire_of = ronde_pool_new(pool, links, sizeof *finding.wire_of);
+    finding.links = ronde_pool_new(pool, USUAL_LINKS, sizeof *finding.links);
+    out_wiring->wires = ronde_pool_new(pool, links, sizeof *out_wiring->wires);
+    out_wiring->first = ronde_pool_new(pool, (size_t)ranks * ranks + 1, sizeof *out_wiring->first);
+    if (!finding.wire_of || !finding.links || !out_wiring->wires || !out_wiring->first)
+        return no_memory(&finding, error);
+    for (uint32_t i = 0; i < links; i++)
+        finding.wire_of[i] = RONDE_NONE;
+    status = ronde_router_create(platform, pool->mem, &finding.router, error);
+    if (status == RONDE_OK)
+        status = find_pairs(&finding, error);
+    ronde_router_destroy(finding.router);
+    return status;
+}
+
+bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to)
+{
+    const uint32_t pair = from * wiring->ranks + to;
+    for (uint32_t h = wiring->first[pair]; h < wiring->first[pair + 1]; h++)
+        if (wiring->wires[wiring->hops[h]].rate_GBps <= 0)
+            return false;
+    return true;
+}
