@@ -30,6 +30,9 @@ static void choose(struct ronde_published *published, struct ronde_published_row
         row->state = RONDE_PUBLISHED_PREDICTED;
     if (row->state != RONDE_PUBLISHED_PREDICTED)
         return;
+    /* A log without hosts: as few nodes as the ranks fit on. */
+    if (row->call.nodes == 0 && system->is_described)
+        row->call.nodes = (row->call.ranks - 1) / system->machine.gpus + 1;
     if (!system->is_described ||
         ronde_nccl_call_check(&system->machine, &row->call, &ignored) != RONDE_OK) {
         row->state = RONDE_PUBLISHED_NOT_DESCRIBED;

@@ -1,6 +1,8 @@
 /**
  * Published measurements of NCCL beside what the model of nccl_model.h says.
  *
+ * They come as tables or as logs of nccl-tests (nccl_log.h); the content of a file says which.
+ *
  * A table is CSV with the columns system, collective, algorithm, protocol, gpus, nodes, bytes, time_us, algbw_GBps,
  * nccl_version and notes; others are ignored. What is malformed or contradicts itself is refused with its line. A row whose
  * notes begin with FAULTY is reported, and neither fitted nor counted.
@@ -9,6 +11,7 @@
 #define RONDE_PUBLISHED_H
 
 #include "ronde/mem.h"
+#include "ronde/nccl_log.h"
 #include "ronde/nccl_model.h"
 
 #ifdef __cplusplus
@@ -42,6 +45,7 @@ struct ronde_published_row {
     uint32_t line;   /**< in its file */
     uint32_t system; /**< index */
     enum ronde_published_state state;
+    bool is_in_place; /**< send and receive buffer were one */
     struct ronde_nccl_call call;
     struct ronde_nccl_choice wish;   /**< what was forced */
     struct ronde_nccl_choice choice; /**< what NCCL's formula takes of it */
@@ -64,7 +68,19 @@ struct ronde_published {
     size_t capacity;
     struct ronde_published_system systems[RONDE_PUBLISHED_MAX_SYSTEMS];
     uint32_t system_count;
+    struct ronde_log_facts log; /**< what a log says beside its rows */
     const struct ronde_mem *mem;
+};
+
+/** What is read, and what a log may not say of itself. */
+struct ronde_published_request {
+    const char *path;
+    const char *folder; /**< of descriptions, FOLDER/<system>.txt; NULL is the shipped one */
+    const char *system; /**< of a table: the one whose rows are kept; of a log: whose it is; NULL: all, the file's name */
+    bool has_collective; /**< the log is of `collective`, unless it says otherwise */
+    enum ronde_collective collective;
+    uint32_t ranks; /**< that took part in the log, whatever it says; 0 = what it says */
+    uint32_t nodes; /**< they lay on; 0 = what it says, else as few as the machine allows */
 };
 
 /** A system more of whose steps than this fall is too noisy to fit constants to. */
@@ -82,9 +98,14 @@ struct ronde_published_score {
 };
 
 /**
- * Reads a table and the descriptions of its systems, FOLDER/<system>.txt; folder NULL is the shipped one. With `system`
- * only that one's rows are kept. Close the result whatever is returned. Errors: IO, NO_MEMORY, BAD_INPUT with the line.
+ * Reads a table or a log, and the descriptions of its systems. Close the result whatever is returned. Errors: IO,
+ * NO_MEMORY, BAD_INPUT with the line, UNAVAILABLE (JSON in a build without jansson).
  */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_open(const struct ronde_published_request *request, const struct ronde_mem *mem,
+                     struct ronde_published *out, struct ronde_error *error);
+
+/** The same with nothing but a path, a folder and a system. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_read(const char *path, const char *folder, const char *system,
                      const struct ronde_mem *mem, struct ronde_published *out,
