@@ -50,8 +50,14 @@ struct ronde_published_row {
     struct ronde_nccl_choice wish;   /**< what was forced */
     struct ronde_nccl_choice choice; /**< what NCCL's formula takes of it */
     double measured_us;
-    double predicted_us; /**< 0 = none */
-    double nccl_us;      /**< NCCL's own formula; 0 = it has none */
+    double predicted_us;   /**< 0 = none */
+    double nccl_us;        /**< NCCL's own formula; 0 = it has none */
+    double closed_form_us; /**< the library's closed form at data-sheet rates; 0 = it has none */
+    enum ronde_nccl_algorithm
+        winner; /**< fastest of those forced at this point; the count = fewer than two were */
+    enum ronde_nccl_algorithm predicted_winner; /**< of the same, as predicted */
+    double margin;           /**< the second's time over the winner's; 0 without a winner */
+    double predicted_margin; /**< the same of predictions */
 };
 
 /** A system and its machine. */
@@ -89,10 +95,11 @@ struct ronde_published_request {
 /** What to expect of predictions of a system. */
 struct ronde_published_score {
     size_t count[RONDE_PUBLISHED_STATE_COUNT]; /**< rows by what became of them */
-    double median;      /**< of |predicted / measured - 1| of PREDICTED rows */
-    double p90;         /**< nearest rank */
-    double nccl_median; /**< the same of NCCL's own formula, of rows it has a time for */
-    double falls;       /**< as ronde_published_falls */
+    double median;             /**< of |predicted / measured - 1| of PREDICTED rows */
+    double p90;                /**< nearest rank */
+    double nccl_median;        /**< the same of NCCL's own formula, of rows it has a time for */
+    double closed_form_median; /**< the same of the library's closed form */
+    double falls;              /**< as ronde_published_falls */
     uint32_t winners; /**< points at which the measured fastest of several algorithms is the predicted one */
     uint32_t duels; /**< points whose measured best two differ by more than 10 % */
 };
@@ -148,6 +155,31 @@ RONDE_API void ronde_published_fit_constants(const struct ronde_published *publi
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_score_of(const struct ronde_published *published, uint32_t system,
                          struct ronde_published_score *out, struct ronde_error *error);
+
+/** nccl-tests' factor from algbw to busbw. */
+RONDE_API double ronde_published_bus_factor(const struct ronde_nccl_call *call);
+
+/** What the library's closed form says of a call at data-sheet rates, us; 0 where it has none. */
+RONDE_API double ronde_published_closed_form_us(const struct ronde_nccl_machine *machine,
+                                                const struct ronde_nccl_call *call,
+                                                struct ronde_nccl_choice choice);
+
+/** Where the fastest of the forced algorithms changes, between two sizes that lie beside each other. */
+struct ronde_published_crossover {
+    struct ronde_nccl_call call; /**< of the larger size */
+    uint64_t below_bytes;        /**< largest size at which `from` wins */
+    enum ronde_nccl_algorithm from, to;
+    bool is_predicted;
+};
+
+/**
+ * The crossovers of a system that was scored, measured and predicted, points whose best two differ by no more than 10 %
+ * left out. Writes `capacity` of them at most and returns how many there are. Errors: NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_crossovers(const struct ronde_published *published, uint32_t system,
+                           size_t capacity, struct ronde_published_crossover *out,
+                           size_t *out_count, struct ronde_error *error);
 
 /** Text of a state. */
 RONDE_API const char *ronde_published_state_text(enum ronde_published_state state);
