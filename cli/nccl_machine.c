@@ -2,10 +2,12 @@
 #include "nccl_machine.h"
 
 #include "ronde/data_files.h"
+#include "ronde/nccl_platform.h"
 #include "ronde/schedules.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,23 @@ static void find_machine(const char *text, char *out_path, size_t bytes)
     snprintf(out_path, bytes, "%s", text);
 }
 
+static bool is_platform(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ".xml") == 0;
+}
+
+static enum ronde_status read_platform(const char *path, struct ronde_nccl_machine *out,
+                                       struct ronde_error *error)
+{
+    struct ronde_platform *platform = NULL;
+    enum ronde_status status = ronde_platform_read(path, ronde_mem_default(), &platform, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_machine_of_platform(platform, out, error);
+    ronde_platform_destroy(platform);
+    return status;
+}
+
 enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
                                           struct ronde_nccl_machine *out, struct ronde_error *error)
 {
@@ -35,7 +54,10 @@ enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
                           "--topo with a machine's description is missing "
                           "(topologies/published/README.md)");
     find_machine(options->topo, path, sizeof path);
-    return ronde_nccl_machine_read(path, out, error);
+    if (access(path, R_OK) != 0)
+        ronde_find_topology(options->topo, path, sizeof path);
+    return is_platform(path) ? read_platform(path, out, error)
+                             : ronde_nccl_machine_read(path, out, error);
 }
 
 enum ronde_status ronde_shape_nodes(const struct ronde_options *options, uint32_t ranks,

@@ -115,8 +115,9 @@ static const struct argp_option all_options[] = {
      "with --published: only this system, or whose a log is; --topo describes the one there is, or "
      "is a folder of descriptions",
      3},
-    {"fit", KEY_FIT, "MODE",
-     0, "with --published: nominal (default), smallest, leave-one-out; constants prints those fitted to all",
+    {"fit", KEY_FIT, "MODE", 0,
+     "with --published: nominal (default), smallest, leave-one-out; constants prints those fitted "
+     "to all, spread how far off leave-one-out is",
      3},
     {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot)", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},

@@ -7,7 +7,7 @@
 #include "published_print.h"
 #include "report.h"
 
-#include "ronde/published.h"
+#include "ronde/doctor.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -38,7 +38,10 @@ struct session {
     bool is_markdown;
 };
 
-/* The mode of --fit; MODE_COUNT with `constants`. */
+/* What --fit names beside the modes: what is printed for files of the model. */
+enum { CONSTANTS = MODE_COUNT, SPREAD };
+
+/* The mode of --fit, or what it prints. */
 static enum ronde_status find_mode(const char *text, unsigned *out, struct ronde_error *error)
 {
     *out = NOMINAL;
@@ -47,10 +50,12 @@ static enum ronde_status find_mode(const char *text, unsigned *out, struct ronde
     for (*out = 0; *out < MODE_COUNT; ++*out)
         if (strcmp(text, modes[*out].name) == 0)
             return RONDE_OK;
-    return strcmp(text, "constants") == 0
+    *out = strcmp(text, "spread") == 0 ? SPREAD : CONSTANTS;
+    return *out == SPREAD || strcmp(text, "constants") == 0
                ? RONDE_OK
                : ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "--fit \"%s\" is not nominal, smallest, leave-one-out or constants",
+                            "--fit \"%s\" is not nominal, smallest, leave-one-out, constants or "
+                            "spread",
                             text);
 }
 
@@ -193,12 +198,30 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
     return status;
 }
 
+/* How far predictions of systems that were left out are off: lines for spread.txt. */
+static void show_spread(struct session *session)
+{
+    struct ronde_doctor_spread spread;
+    for (uint32_t s = 0; s < session->published.system_count; s++) {
+        ronde_progress("%s", session->published.systems[s].name);
+        predict(session, LEAVE_ONE_OUT, s);
+    }
+    ronde_progress_end();
+    ronde_doctor_spread_of(&session->published, &spread);
+    for (unsigned p = 0; p < RONDE_DOCTOR_PLACES; p++)
+        for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++)
+            fprintf(session->sink.file, "%u %u %.3f %u\n", p, c, spread.off[p][c],
+                    spread.systems[p][c]);
+}
+
 static enum ronde_status show(struct session *session, unsigned mode, struct ronde_error *error)
 {
-    if (mode == MODE_COUNT) {
+    if (mode == CONSTANTS)
         show_constants(session);
+    if (mode == SPREAD)
+        show_spread(session);
+    if (mode >= MODE_COUNT)
         return RONDE_OK;
-    }
     if (session->is_markdown)
         return show_all(session, error);
     const enum ronde_status status = show_mode(session, mode, error);

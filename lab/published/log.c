@@ -72,8 +72,8 @@ enum ronde_status published_add_halves(struct ronde_published *to, const char *p
         if (!(half->time_us > 0))
             return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: a time of 0", path, line);
         /* The first versions counted what a rank receives from others: (n-1)/n of the size, half of it at least. */
-        const double ratio = half->rate_GBps / expected_GBps;
-        if (ratio > 1 + half->slack || (half->rate_GBps > 0 && ratio < .5 - half->slack))
+        if (half->rate_GBps - half->slack_GBps > expected_GBps * (1 + half->slack) ||
+            half->rate_GBps + half->slack_GBps < expected_GBps * (.5 - half->slack))
             return ronde_fail_at(error, RONDE_BAD_INPUT, line,
                                  "%s:%u: algbw %g contradicts time %g us of %llu bytes, which are "
                                  "%.4g GB/s",

@@ -84,7 +84,7 @@ static enum ronde_status read_half(const struct reader *reader, const json_t *re
                                    struct ronde_error *error)
 {
     const json_t *half = json_object_get(result, name);
-    *out = (struct log_half){.is_there = false, .slack = .03};
+    *out = (struct log_half){.is_there = false, .slack = .03, .slack_GBps = 1e-6};
     if (!half || json_is_null(half))
         return RONDE_OK;
     out->is_there = (take_number(half, "time", 0, 1e15, &out->time_us) ||
@@ -93,8 +93,6 @@ static enum ronde_status read_half(const struct reader *reader, const json_t *re
                     take_number(half, "bus_bw", 0, 1e9, &out->bus_GBps);
     if (!out->is_there)
         return refuse(reader, error, "results[%zu].%s has no time, alg_bw and bus_bw", at, name);
-    /* Six decimals are printed. */
-    out->slack += out->rate_GBps > 0 ? 1e-6 / out->rate_GBps : 1;
     out->has_wrong = take_number(half, "nwrong", 0, 1e18, &out->wrong);
     return RONDE_OK;
 }

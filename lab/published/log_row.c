@@ -83,15 +83,15 @@ static bool is_not_there(const char *word)
     return strcmp(word, "N/A") == 0;
 }
 
-/** Half a unit of the last digit that was printed, as a share of the number. */
-static double rounding(const char *word, double number)
+/** Half a unit of the last digit that was printed. */
+static double rounding(const char *word)
 {
     const char *point = strchr(word, '.'), *power = strpbrk(word, "eE");
     const size_t whole = power ? (size_t)(power - word) : strlen(word);
     const double digits =
         point && (!power || point < power) ? (double)(word + whole - point - 1) : 0;
     const double last = pow(10, (power ? strtod(power + 1, NULL) : 0) - digits);
-    return number > 0 ? last / 2 / number : INFINITY;
+    return last / 2;
 }
 
 struct log_columns log_columns_default(void)
@@ -162,7 +162,8 @@ static bool take_half(char *const *word, const struct log_columns *columns, stru
         !take_number(word[2], &out->bus_GBps))
         return false;
     out->is_there = true;
-    out->slack = rate_slack + rounding(word[0], out->time_us) + rounding(word[1], out->rate_GBps);
+    out->slack = rate_slack + (out->time_us > 0 ? rounding(word[0]) / out->time_us : 0);
+    out->slack_GBps = rounding(word[1]);
     out->time_us *= columns->unit_us;
     if (is_not_there(word[3]))
         return true;

@@ -30,8 +30,9 @@ struct log_half {
     double time_us;   /**< > 0 */
     double rate_GBps; /**< algbw */
     double bus_GBps;  /**< busbw */
-    double slack; /**< how far bytes / time may be from algbw, as a share, given the digits printed */
-    double wrong; /**< elements; 0 where that is not counted */
+    double slack; /**< how far bytes / time may be off, a share: rates are rounded, and so is the time */
+    double slack_GBps; /**< how far algbw may be off: half a unit of its last digit */
+    double wrong;      /**< elements; 0 where that is not counted */
 };
 
 /** A row. */
