@@ -32,6 +32,8 @@ int ronde_cmd_tune(const struct ronde_options *options);
 int ronde_cmd_calibrate(const struct ronde_options *options);
 /** Measured, simulated and modelled side by side. */
 int ronde_cmd_validate(const struct ronde_options *options);
+/** Whether a log is what the machine should give, and what may be wrong. */
+int ronde_cmd_doctor(const struct ronde_options *options);
 /** The tour, then calibrate and validate. */
 int ronde_cmd_demo(const struct ronde_options *options);
 /** Pictures, generators, importers and checks of platform files: ronde topo VERB ... */

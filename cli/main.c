@@ -103,6 +103,14 @@ static const struct ronde_command commands[] = {
      "op iters warmup_iters slot depth timeout backend rig topo plot records from published "
      "system fit markdown wide" PRINT,
      1, false, ronde_cmd_validate},
+    {"doctor", "LOG [COLLECTIVE]",
+     "whether nccl-tests' numbers are what the hardware should give, and what may be wrong",
+     "  ronde doctor all_reduce.log --topo machine.txt\n"
+     "  ronde doctor all_reduce.json --topo H100-cluster01 --json\n"
+     "  ronde doctor pasted.txt all_gather --shape 2x8 --topo machine.txt\n"
+     "LOG is what nccl-tests prints, the JSON of its -J, or a table as for validate --published.\n"
+     "COLLECTIVE and -N or --shape say what a log leaves out. Exit code 1: something is wrong.\n",
+     " ranks shape topo system wide" PRINT, 2, false, ronde_cmd_doctor},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"

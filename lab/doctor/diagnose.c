@@ -1,0 +1,224 @@
+/**
+ * Which fault explains the rows. See doctor.h.
+ *
+ * x of a class is the mean of log(measured / predicted) of its rows, s how far the model is off by itself there; likely
+ * is a variant as the product over classes of Student's t with 3 degrees of freedom at x / s, over s. Its tails leave room
+ * for a class that the model has wrong altogether. Several strengths of a variant share its prior. Half of the prior is
+ * the healthy machine's, a twentieth that of something else, whose x lie anywhere between 0 and log(30).
+ */
+#include "inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double healthy_prior = .5, other_prior = .05;
+
+/** A fault that the log itself names is so many times as likely before any number is looked at. */
+static const double said_weight = 200;
+
+/** Times of a fault that is none of the variants may be up to so many times those of the healthy machine. */
+static const double most_factor = 30;
+
+bool doctor_takes(const struct ronde_doctor_request *request, const struct ronde_published_row *row)
+{
+    struct ronde_error ignored = {0};
+    const struct ronde_published_system *system = &request->published->systems[row->system];
+    return row->system == request->system &&
+           request->is_faulty == (row->state == RONDE_PUBLISHED_FAULTY) &&
+           (row->state == RONDE_PUBLISHED_FAULTY || row->state <= RONDE_PUBLISHED_FITTED) &&
+           row->call.bytes >= RONDE_PUBLISHED_LEAST_BYTES &&
+           ronde_nccl_call_check(&system->machine, &row->call, &ignored) == RONDE_OK;
+}
+
+double doctor_off(const struct ronde_doctor_request *request, const struct ronde_nccl_call *call)
+{
+    return request->spread->off[call->nodes > 1][doctor_size_class(request->spread, call->bytes)];
+}
+
+double doctor_predict_us(const struct ronde_doctor_request *request,
+                         const struct ronde_published_row *row,
+                         const struct ronde_doctor_variant *variant, uint32_t strength)
+{
+    struct ronde_nccl_machine machine = request->published->systems[request->system].machine;
+    struct ronde_nccl_constants constants = *request->constants;
+    struct ronde_nccl_choice choice;
+    double add_us = 0;
+    bool no_nvls = false;
+    if (variant && !variant->apply(strength, &row->call, &machine, &constants, &add_us, &no_nvls))
+        return 0;
+    double us = ronde_nccl_choose(&constants, &machine, &row->call, row->wish, &choice);
+    if (isfinite(us) && no_nvls && choice.algorithm >= RONDE_NCCL_NVLS) {
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
+        us = ronde_nccl_choose(&constants, &machine, &row->call, ring, &choice);
+    }
+    return isfinite(us) ? add_us + ronde_nccl_execution_us(&constants, &machine, &row->call, choice)
+                        : 0;
+}
+
+/** Sums of log(measured / predicted) by class. */
+struct sums {
+    double sum[RONDE_DOCTOR_SIZES], off[RONDE_DOCTOR_SIZES];
+    size_t rows[RONDE_DOCTOR_SIZES];
+    size_t applied; /**< rows that can have the fault */
+};
+
+static struct sums sum_up(const struct ronde_doctor_request *request,
+                          const struct ronde_doctor_variant *variant, uint32_t strength)
+{
+    struct sums sums = {.applied = 0};
+    for (size_t r = 0; r < request->published->count; r++) {
+        const struct ronde_published_row *row = &request->published->rows[r];
+        if (!doctor_takes(request, row))
+            continue;
+        const double faulty_us = doctor_predict_us(request, row, variant, strength);
+        const double us = faulty_us > 0 ? faulty_us : doctor_predict_us(request, row, NULL, 0);
+        const uint32_t c = doctor_size_class(request->spread, row->call.bytes);
+        if (!(us > 0))
+            continue;
+        sums.applied += faulty_us > 0;
+        sums.sum[c] += log(row->measured_us / us);
+        sums.off[c] += doctor_off(request, &row->call);
+        sums.rows[c]++;
+    }
+    return sums;
+}
+
+/** Logarithm of Student's t with 3 degrees of freedom, scaled. */
+static double log_density(double x, double scale)
+{
+    const double at = x / scale;
+    return log(.3675525969478614 / scale) - 2 * log1p(at * at / 3);
+}
+
+static double log_likelihood(const struct sums *sums, struct ronde_doctor_cause *cause)
+{
+    double log_of = 0;
+    cause->off = 0;
+    for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
+        if (sums->rows[c] == 0)
+            continue;
+        const double count = (double)sums->rows[c];
+        const double x = sums->sum[c] / count, off = sums->off[c] / count;
+        log_of += log_density(x, off);
+        cause->off = fmax(cause->off, fabs(x) / off);
+        cause->factor = exp(x);
+    }
+    return log_of;
+}
+
+/** Something else: any slowdown, alike in all classes that are slower than they should be. */
+static double log_other(const struct sums *healthy)
+{
+    double log_of = 0;
+    for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
+        if (healthy->rows[c] == 0)
+            continue;
+        const double count = (double)healthy->rows[c];
+        const double x = healthy->sum[c] / count, off = healthy->off[c] / count;
+        /* Faster than it should be is no fault: the model's error, as for the healthy machine. */
+        log_of += x > 0 && x < log(most_factor) ? -log(log(most_factor)) : log_density(x, off);
+    }
+    return log_of;
+}
+
+/** One variant by all of its strengths; returns log(prior times likelihood), -infinity where no row can have it. */
+static double weigh(const struct ronde_doctor_request *request,
+                    const struct ronde_doctor_variant *variant, double prior,
+                    struct ronde_doctor_cause *out)
+{
+    double best = -INFINITY, sum = 0;
+    *out = (struct ronde_doctor_cause){.variant = variant};
+    for (uint32_t s = 0; s < variant->strengths; s++) {
+        struct ronde_doctor_cause cause = *out;
+        const struct sums sums = sum_up(request, variant, s);
+        if (sums.applied == 0)
+            return -INFINITY;
+        const double log_of = log_likelihood(&sums, &cause);
+        if (log_of > best) {
+            *out = cause;
+            sum = sum * exp(best - log_of) + 1;
+            best = log_of;
+        } else {
+            sum += exp(log_of - best);
+        }
+    }
+    if (variant->is_said && !variant->is_said(&request->published->log,
+                                              &request->published->systems[request->system].machine,
+                                              out->said, sizeof out->said))
+        out->said[0] = '\0';
+    return log(prior * (out->said[0] ? said_weight : 1) * sum / variant->strengths) + best;
+}
+
+static int by_probability(const void *left, const void *right)
+{
+    const struct ronde_doctor_cause *const a = left, *const b = right;
+    return a->probability < b->probability ? 1 : a->probability > b->probability ? -1 : 0;
+}
+
+static void find_causes(const struct ronde_doctor_request *request, const struct sums *healthy,
+                        struct ronde_diagnosis *out)
+{
+    uint32_t count;
+    double logs[RONDE_DOCTOR_MAX_CAUSES], most = -INFINITY, sum = 0;
+    const struct ronde_doctor_variant *variants = ronde_doctor_variants(&count);
+    const double prior = (1 - healthy_prior - other_prior) / (count - 1);
+    for (uint32_t v = 0; v < count; v++) {
+        struct ronde_doctor_cause *cause = &out->causes[out->cause_count];
+        logs[out->cause_count] = weigh(request, &variants[v], v == 0 ? healthy_prior : prior, cause);
+        out->cause_count += isfinite(logs[out->cause_count]) ? 1 : 0;
+    }
+    out->causes[out->cause_count] = (struct ronde_doctor_cause){.variant = NULL};
+    logs[out->cause_count++] = log(other_prior) + log_other(healthy);
+    for (uint32_t c = 0; c < out->cause_count; c++)
+        most = fmax(most, logs[c]);
+    for (uint32_t c = 0; c < out->cause_count; c++)
+        sum += exp(logs[c] - most);
+    for (uint32_t c = 0; c < out->cause_count; c++) {
+        out->causes[c].probability = exp(logs[c] - most) / sum;
+        if (out->causes[c].variant == &variants[0])
+            out->healthy = out->causes[c].probability;
+    }
+    qsort(out->causes, out->cause_count, sizeof out->causes[0], by_probability);
+}
+
+/** Why no row is predicted. */
+static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
+                                    struct ronde_error *error)
+{
+    const struct ronde_published *published = request->published;
+    const struct ronde_nccl_machine *machine = &published->systems[request->system].machine;
+    for (size_t r = 0; r < published->count; r++)
+        if (published->rows[r].system == request->system &&
+            published->rows[r].call.bytes >= RONDE_PUBLISHED_LEAST_BYTES &&
+            ronde_nccl_call_check(machine, &published->rows[r].call, error) != RONDE_OK)
+            return error->status;
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "no row of at least 1 KiB that the model has: algorithms of NCCL for "
+                      "all_reduce, all_gather, reduce_scatter, broadcast and reduce");
+}
+
+enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
+                               struct ronde_diagnosis *out, struct ronde_error *error)
+{
+    bool is_short = false, has_rows = false;
+    const struct sums healthy = sum_up(request, NULL, 0);
+    memset(out, 0, sizeof *out);
+    for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
+        const double count = (double)healthy.rows[c];
+        has_rows = has_rows || healthy.rows[c] > 0;
+        out->rows[c] = healthy.rows[c];
+        out->off[c] = count > 0 ? healthy.sum[c] / count : 0;
+        out->spread[c] = count > 0 ? healthy.off[c] / count : 0;
+    }
+    if (!has_rows)
+        return fail_empty(request, error);
+    const enum ronde_status status = doctor_find_ranges(request, out, error);
+    if (status != RONDE_OK)
+        return status;
+    find_causes(request, &healthy, out);
+    for (uint32_t r = 0; r < out->range_count; r++)
+        is_short = is_short || out->ranges[r].is_short;
+    out->is_wrong = (is_short && out->healthy < .5) || out->jumps > RONDE_DOCTOR_MOST_JUMPS;
+    return RONDE_OK;
+}
