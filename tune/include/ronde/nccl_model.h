@@ -142,6 +142,9 @@ ronde_nccl_constants_read(const char *folder, struct ronde_nccl_constants *out,
 /** A constant's name as in its file: "hopper launch_us". `bytes` of out_text suffice from 64. */
 RONDE_API void ronde_nccl_constant_name(size_t index, char *out_text, size_t bytes);
 
+/** The version of NCCL to expect where only the date is known: the newest that had been out for four months. */
+RONDE_API uint32_t ronde_nccl_version_at(uint32_t year, uint32_t month);
+
 /** Names as NCCL prints them; "auto" for a count. */
 RONDE_API const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm);
 RONDE_API const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol);
