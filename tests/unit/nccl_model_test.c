@@ -123,9 +123,10 @@ static void one_process_is_bound_by_its_launches(void)
     const struct ronde_nccl_choice ll = {RONDE_NCCL_RING, RONDE_NCCL_LL};
     const struct ronde_nccl_call call = all_reduce(8, 1, 1024);
     const double one = ronde_nccl_execution_us(&constants, &machine, &call, ll);
-    CU_ASSERT_DOUBLE_EQUAL(one, 8 * constants.all[RONDE_NCCL_COMMON_launch_us_per_gpu].value, 1e-9);
+    const double host = 8 * constants.all[RONDE_NCCL_COMMON_launch_us_per_gpu].value;
     machine.is_one_process = false;
-    CU_ASSERT(ronde_nccl_execution_us(&constants, &machine, &call, ll) < one);
+    const double alone = ronde_nccl_execution_us(&constants, &machine, &call, ll);
+    CU_ASSERT(one >= host && one < host + .5 * alone && alone < one);
 }
 
 /* Of every machine, algorithm and protocol: finite, above the launch, and longer for more bytes in the large. */
