@@ -70,8 +70,9 @@ static const struct ronde_command commands[] = {
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
-     "  ronde plan all_reduce -N 4 --backend cpu\n",
-     WHAT SWEEP "slot depth topo engine backend plot wide" PRINT, 1, false, ronde_cmd_plan},
+     "  ronde plan all_reduce -N 4 --backend cpu\n"
+     "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
+     WHAT SWEEP "slot depth topo engine backend plot style wide" PRINT, 1, false, ronde_cmd_plan},
     {"tune", "[COLLECTIVE]", "measure all algorithms on this machine, for -a auto",
      "  ronde tune\n  ronde tune --backend proc --budget 300\n"
      "  ronde tune all_reduce -N 4 -b 8 -e 1M -o tables/cpu.txt\n"

@@ -70,7 +70,8 @@ static const struct argp_option all_options[] = {
      "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate",
      2},
     {"style", KEY_STYLE, "NAME", 0,
-     "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes",
+     "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes; "
+     "plan: what NCCL takes beside what is fastest",
      2},
     {"placement", KEY_PLACEMENT, "NAME", 0,
      "ranks on hosts: file (default), packed, scattered, auto", 2},

@@ -47,8 +47,22 @@ static void style_nccl_predicts_described_machines(void)
                "16       8        Ring");
 }
 
+/* Bridged A6000s: NCCL takes the ring, whose slow link is crossed twice as often as the tree's. */
+static void plans_say_what_nccl_takes_and_what_is_fastest(void)
+{
+    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
+               "Ring/Simple");
+    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
+               "Tree/Simple");
+    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4 --plot x.svg", 2,
+               "--plot");
+    check_says("plan all_reduce --style nccl -N 4 --backend cpu --topo A6000-NV-4", 2, "--backend");
+    check_says("plan all_reduce --style mpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
+}
+
 static void style_nccl_refuses_what_it_cannot(void)
 {
+    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --engine flat", 2, "--engine");
     check_says("sim all_reduce --style smpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
     check_says("sim all_reduce --style nccl -N 8 --topo A6000-NV-4", 2, "without NICs");
     check_says("sim all_reduce --style nccl -N 6 --topo Alps-GH200", 2, "do not fill nodes");
@@ -85,6 +99,8 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"style_nccl_predicts_described_machines", style_nccl_predicts_described_machines},
+        {"plans_say_what_nccl_takes_and_what_is_fastest",
+         plans_say_what_nccl_takes_and_what_is_fastest},
         {"style_nccl_refuses_what_it_cannot", style_nccl_refuses_what_it_cannot},
         {"published_tables_are_scored_in_named_modes", published_tables_are_scored_in_named_modes},
     };

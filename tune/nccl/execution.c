@@ -31,7 +31,7 @@
  * pairs take latency and bytes over rate, and no chunk of 32 KiB more.
  */
 static const double slot_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 131072, 524288};
-static const double least_chunk_bytes = 8192;
+static const double least_chunk_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 32768, 8192};
 
 /** NVLS's chunk of a large call (nvlsChunkSize). */
 static const double most_nvls_chunk_bytes = 131072;
@@ -61,7 +61,8 @@ static double ring_us(const struct ronde_nccl_setting *setting)
 static double tree_chunk(const struct ronde_nccl_setting *setting, double depth)
 {
     double chunk = slot_bytes[setting->protocol];
-    while (chunk > least_chunk_bytes && setting->bytes / (setting->channels * chunk) < 4 * depth)
+    while (chunk > least_chunk_bytes[setting->protocol] &&
+           setting->bytes / (setting->channels * chunk) < 4 * depth)
         chunk /= 2;
     return fmin(chunk, setting->bytes / setting->channels);
 }
@@ -118,7 +119,7 @@ static double tree_us(const struct ronde_nccl_setting *setting)
     const double latency =
         2 * (inner * setting->hop_us + levels * ronde_nccl_between_us(setting, chunk, ratio));
     const double fill = 2 * (inner * hop + levels * stage / setting->between_GBps);
-    return ronde_nccl_overlapped(latency + fill, fmax(0, setting->bytes / 1e3 - stage) / rate,
+    return ronde_nccl_overlapped(latency + fill, fmax(0, setting->bytes / 1e3 - passed) / rate,
                                  setting->overlap);
 }
 
@@ -171,6 +172,26 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
     return ronde_nccl_overlapped(
         us, setting.g * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_gpu),
         ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
+}
+
+double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
+                          const struct ronde_nccl_machine *machine,
+                          const struct ronde_nccl_call *call, struct ronde_nccl_choice *out)
+{
+    double least_us = INFINITY;
+    for (unsigned a = 0; a < RONDE_NCCL_ALGORITHM_COUNT; a++)
+        for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
+            const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)a,
+                                                     (enum ronde_nccl_protocol)p};
+            if (!isfinite(ronde_nccl_tuner_us(constants, machine, call, choice, true)))
+                continue;
+            const double us = ronde_nccl_execution_us(constants, machine, call, choice);
+            if (us < least_us) {
+                least_us = us;
+                *out = choice;
+            }
+        }
+    return least_us;
 }
 
 bool ronde_nccl_models(enum ronde_collective collective)

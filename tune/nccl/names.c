@@ -1,7 +1,7 @@
 /** Words and enumerations. See names.h and nccl_model.h. */
 #include "names.h"
 
-const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",
+const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",   "ampere_rtx",
                                               "ada",    "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
 const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa", "roce", "ethernet"};

@@ -25,6 +25,7 @@ enum ronde_nccl_generation {
     RONDE_NCCL_PASCAL,
     RONDE_NCCL_VOLTA,
     RONDE_NCCL_AMPERE,
+    RONDE_NCCL_AMPERE_RTX, /**< GA10x: RTX A6000, A40, A10, RTX 30; higher clocks, slower NVLink */
     RONDE_NCCL_ADA,
     RONDE_NCCL_HOPPER,
     RONDE_NCCL_BLACKWELL,
@@ -178,6 +179,15 @@ RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *cons
                                          const struct ronde_nccl_machine *machine,
                                          const struct ronde_nccl_call *call,
                                          struct ronde_nccl_choice choice);
+
+/**
+ * The fastest of what NCCL_ALGO and NCCL_PROTO can make NCCL run, by execution; returns its time, us. The call must have
+ * passed ronde_nccl_call_check.
+ */
+RONDE_API double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
+                                    const struct ronde_nccl_machine *machine,
+                                    const struct ronde_nccl_call *call,
+                                    struct ronde_nccl_choice *out);
 
 #ifdef __cplusplus
 }
