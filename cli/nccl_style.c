@@ -2,16 +2,15 @@
 #include "nccl_style.h"
 
 #include "common.h"
+#include "nccl_machine.h"
 #include "report.h"
 #include "table.h"
 
-#include "ronde/data_files.h"
-#include "ronde/nccl_model.h"
+#include "ronde/published.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 /* What the command holds. */
 struct session {
@@ -22,23 +21,6 @@ struct session {
     struct ronde_sink sink;
     bool is_plan; /* NCCL's choice beside the fastest, not how long what was asked for takes */
 };
-
-/* A file, or the name of a shipped description. */
-static void find_machine(const char *text, char *out_path, size_t bytes)
-{
-    char folder[RONDE_PATH_BYTES];
-    snprintf(out_path, bytes, "%s", text);
-    if (access(text, R_OK) == 0 || strchr(text, '/'))
-        return;
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++) {
-        if (!ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
-            continue;
-        if (snprintf(out_path, bytes, "%s/%s.txt", folder, text) < (int)bytes &&
-            access(out_path, R_OK) == 0)
-            return;
-    }
-    snprintf(out_path, bytes, "%s", text);
-}
 
 static enum ronde_status check_options(const struct ronde_options *options,
                                        struct ronde_error *error)
@@ -81,13 +63,12 @@ static enum ronde_status find_algorithm(const char *name, enum ronde_nccl_algori
 static enum ronde_status find_nodes(const struct session *session, uint32_t ranks,
                                     uint32_t *out_nodes, struct ronde_error *error)
 {
-    const struct ronde_grid *shape = &session->options->shape;
     const uint32_t gpus = session->machine.gpus;
-    if (shape->count > 0 && (shape->count != 2 || shape->radix[0] * shape->radix[1] != ranks))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is to be NODESxGPUS of %u ranks",
-                          ranks);
-    *out_nodes = shape->count > 0 ? shape->radix[0] : ranks <= gpus ? 1 : ranks / gpus;
-    if (shape->count == 0 && ranks > gpus && ranks % gpus != 0)
+    const enum ronde_status status = ronde_shape_nodes(session->options, ranks, out_nodes, error);
+    if (status != RONDE_OK || *out_nodes > 0)
+        return status;
+    *out_nodes = ranks <= gpus ? 1 : ranks / gpus;
+    if (ranks > gpus && ranks % gpus != 0)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "%u ranks do not fill nodes of %u GPUs: --shape NODESxGPUS says how they lie", ranks,
@@ -105,22 +86,13 @@ static const struct ronde_column columns[] = {{"size", "(B)", 14},       {"ranks
 
 static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
 
-/* nccl-tests' factor from algorithm to bus bandwidth. */
-static double bus_factor(const struct ronde_nccl_call *call)
-{
-    const double n = call->ranks;
-    if (call->collective == RONDE_ALL_REDUCE)
-        return 2 * (n - 1) / n;
-    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ? 1 : (n - 1) / n;
-}
-
 static enum ronde_status print(struct session *session, const struct ronde_nccl_call *call,
                                struct ronde_nccl_choice choice, double nccl_us,
                                struct ronde_error *error)
 {
     const double us = ronde_nccl_execution_us(&session->constants, &session->machine, call, choice);
     const double rate_GBps = (double)call->bytes / us / 1e3;
-    const double busbw_GBps = rate_GBps * bus_factor(call);
+    const double busbw_GBps = rate_GBps * ronde_published_bus_factor(call);
     const char *algorithm = ronde_nccl_algorithm_text(choice.algorithm);
     const char *protocol = ronde_nccl_protocol_text(choice.protocol);
     if (ronde_sink_is_table(&session->sink)) {
@@ -276,16 +248,13 @@ int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
 {
     struct ronde_error error = {0};
     struct session session = {.options = options, .is_plan = is_plan};
-    char path[RONDE_PATH_BYTES];
     enum ronde_status status = check_options(options, &error);
     if (status == RONDE_OK)
         status = ronde_parse_collective(options->arguments[0], &session.collective, &error);
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session.constants, &error);
-    if (status == RONDE_OK) {
-        find_machine(options->topo, path, sizeof path);
-        status = ronde_nccl_machine_read(path, &session.machine, &error);
-    }
+    if (status == RONDE_OK)
+        status = ronde_open_nccl_machine(options, &session.machine, &error);
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)

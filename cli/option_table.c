@@ -109,10 +109,12 @@ static const struct argp_option all_options[] = {
     {"from", KEY_FROM, "FILE", 0,
      "sum up and draw these records of an earlier run; nothing is measured", 3},
     {"published", KEY_PUBLISHED, "FILE", 0,
-     "NCCL's times that others have published (CSV) beside the model of NCCL; nothing is measured",
+     "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
+     "nothing is measured",
      3},
-    {"system", KEY_SYSTEM, "NAME",
-     0, "with --published: only this system, which --topo then describes; without it --topo is a folder of descriptions",
+    {"system", KEY_SYSTEM, "NAME", 0,
+     "with --published: only this system, or whose a log is; --topo describes the one there is, or "
+     "is a folder of descriptions",
      3},
     {"fit", KEY_FIT, "MODE",
      0, "with --published: nominal (default), smallest, leave-one-out; constants prints those fitted to all",

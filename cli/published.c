@@ -1,27 +1,21 @@
 /* ronde validate --published: measured, modelled and NCCL's own formula, by system. See published.h. */
 #include "published.h"
 
-#include "common.h"
+#include "draw/gnuplot.h"
+#include "draw/published_plot.h"
+#include "nccl_machine.h"
+#include "published_print.h"
 #include "report.h"
-#include "table.h"
 
 #include "ronde/published.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Misses that a document shows. */
-#define WORST 10u
+#include <sys/stat.h>
 
 /* How much of a system a prediction has seen. */
 enum mode { NOMINAL, SMALLEST, LEAVE_ONE_OUT, MODE_COUNT };
 
-static const struct {
-    const char *name;  /* as typed */
-    const char *title; /* as printed */
-    const char *says;
-} modes[MODE_COUNT] = {
+static const struct ronde_published_mode modes[MODE_COUNT] = {
     [NOMINAL] = {"nominal", "nominal",
                  "the hardware's description and the shipped constants; nothing is "
                  "fitted to the system by itself"},
@@ -80,183 +74,68 @@ static void forget_fit(struct ronde_published *published)
             published->rows[r].state = RONDE_PUBLISHED_PREDICTED;
 }
 
-static double error_of(const struct ronde_published_row *row)
+static bool is_folder(const char *path)
 {
-    return row->predicted_us / row->measured_us - 1;
+    struct stat facts;
+    return path && stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/* A row as a record. */
-static enum ronde_status print_row(struct session *session, unsigned mode,
-                                   const struct ronde_published_row *row, struct ronde_error *error)
+/* --plot: a picture per system in a folder, or of the one system that has rows. */
+static enum ronde_status draw(struct session *session, struct ronde_error *error)
 {
-    const bool is_predicted = row->state <= RONDE_PUBLISHED_FITTED;
-    const struct ronde_field fields[] = {
-        ronde_field_text("mode", modes[mode].title),
-        ronde_field_text("system", session->published.systems[row->system].name),
-        ronde_field_integer("line", row->line),
-        ronde_field_text("state", ronde_published_state_text(row->state)),
-        ronde_field_text("collective", row->state == RONDE_PUBLISHED_NOT_MODELLED
-                                           ? NULL
-                                           : ronde_collective_text(row->call.collective)),
-        ronde_field_integer("ranks", row->call.ranks),
-        ronde_field_integer("nodes", row->call.nodes),
-        ronde_field_integer("bytes", row->call.bytes),
-        ronde_field_text("forced_algorithm", ronde_nccl_algorithm_text(row->wish.algorithm)),
-        ronde_field_text("forced_protocol", ronde_nccl_protocol_text(row->wish.protocol)),
-        ronde_field_text("algorithm",
-                         is_predicted ? ronde_nccl_algorithm_text(row->choice.algorithm) : NULL),
-        ronde_field_text("protocol",
-                         is_predicted ? ronde_nccl_protocol_text(row->choice.protocol) : NULL),
-        ronde_field_real("measured_us", row->measured_us),
-        ronde_field_real("predicted_us", is_predicted ? row->predicted_us : NAN),
-        ronde_field_real("nccl_us", is_predicted && row->nccl_us > 0 ? row->nccl_us : NAN),
-        ronde_field_real("error", is_predicted ? error_of(row) : NAN)};
-    const struct ronde_row record = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(&session->sink, &record, error);
+    const char *plot = session->options->plot;
+    if (!plot)
+        return RONDE_OK;
+    if (!is_folder(plot) && session->published.system_count > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--plot %s: with %u systems this is to be a folder, which is there", plot,
+                          session->published.system_count);
+    return ronde_published_plot(&session->published, plot, is_folder(plot),
+                                session->is_markdown ? session->sink.file : NULL, error);
 }
 
-static enum ronde_status print_rows(struct session *session, unsigned mode, uint32_t system,
-                                    struct ronde_error *error)
+static struct ronde_published_view view_of(struct session *session, unsigned mode)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t r = 0; status == RONDE_OK && r < session->published.count; r++)
-        if (session->published.rows[r].system == system)
-            status = print_row(session, mode, &session->published.rows[r], error);
-    return status;
-}
-
-static const struct ronde_column columns[] = {{"system", "", 24},        {"predicted", "(rows)", 9},
-                                              {"fitted", "(rows)", 6},   {"faulty", "(rows)", 6},
-                                              {"other", "(rows)", 6},    {"median", "(error)", 8},
-                                              {"p90", "(error)", 8},     {"NCCL", "(median)", 8},
-                                              {"winners", "(right)", 8}, {"falls", "(noise)", 7}};
-
-#define COLUMN_COUNT (sizeof columns / sizeof columns[0])
-
-static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
-
-static void print_head(const struct session *session, unsigned mode)
-{
-    FILE *file = session->sink.file;
-    if (!session->is_markdown) {
-        fprintf(file, "# ronde %s: %s, %s: %s\n#\n", RONDE_VERSION, session->options->published,
-                modes[mode].title, modes[mode].says);
-        ronde_table_head(file, &table);
-        return;
-    }
-    fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", modes[mode].title, modes[mode].says);
-    fprintf(
-        file,
-        "| system | predicted rows | fitted | faulty | other | median | p90 | NCCL's "
-        "formula, median | winners right | falls |\n|---|---|---|---|---|---|---|---|---|---|\n");
-}
-
-static struct ronde_cell percent(double error, bool is_there)
-{
-    struct ronde_cell cell = {"-"};
-    if (is_there)
-        snprintf(cell.text, sizeof cell.text, "%.1f%%", 100 * error);
-    return cell;
-}
-
-static void print_score(const struct session *session, const char *name,
-                        const struct ronde_published_score *score)
-{
-    const size_t predicted = score->count[RONDE_PUBLISHED_PREDICTED];
-    struct ronde_cell winners = {"-"};
-    if (score->duels > 0)
-        snprintf(winners.text, sizeof winners.text, "%u/%u", score->winners, score->duels);
-    const struct ronde_cell cells[COLUMN_COUNT] = {
-        ronde_cell_text(name),
-        ronde_cell_integer(predicted),
-        ronde_cell_integer(score->count[RONDE_PUBLISHED_FITTED]),
-        ronde_cell_integer(score->count[RONDE_PUBLISHED_FAULTY]),
-        ronde_cell_integer(score->count[RONDE_PUBLISHED_SMALL] +
-                           score->count[RONDE_PUBLISHED_NOT_MODELLED] +
-                           score->count[RONDE_PUBLISHED_NOT_DESCRIBED]),
-        percent(score->median, predicted > 0),
-        percent(score->p90, predicted > 0),
-        percent(score->nccl_median, predicted > 0),
-        winners,
-        percent(score->falls, true)};
-    if (!session->is_markdown) {
-        ronde_table_row(session->sink.file, &table, cells);
-        return;
-    }
-    for (size_t c = 0; c < COLUMN_COUNT; c++)
-        fprintf(session->sink.file, "| %s ", cells[c].text);
-    fprintf(session->sink.file, "|\n");
+    return (struct ronde_published_view){.sink = &session->sink,
+                                         .published = &session->published,
+                                         .mode = &modes[mode],
+                                         .path = session->options->published,
+                                         .is_markdown = session->is_markdown};
 }
 
 /* All systems in one mode. */
 static enum ronde_status show_mode(struct session *session, unsigned mode, struct ronde_error *error)
 {
     const bool is_table = ronde_sink_is_table(&session->sink);
+    const struct ronde_published_view view = view_of(session, mode);
     enum ronde_status status = RONDE_OK;
     if (is_table)
-        print_head(session, mode);
+        ronde_published_print_head(&view);
     for (uint32_t s = 0; status == RONDE_OK && s < session->published.system_count; s++) {
         struct ronde_published_score score;
         ronde_progress("%s: %s", modes[mode].name, session->published.systems[s].name);
         predict(session, mode, s);
         status = ronde_published_score_of(&session->published, s, &score, error);
         if (status == RONDE_OK && is_table)
-            print_score(session, session->published.systems[s].name, &score);
+            ronde_published_print_score(&view, session->published.systems[s].name, &score);
         if (status == RONDE_OK && !is_table)
-            status = print_rows(session, mode, s, error);
+            status = ronde_published_print_rows(&view, s, error);
     }
     ronde_progress_end();
+    if (status == RONDE_OK && is_table && (!session->is_markdown || mode == NOMINAL))
+        status = ronde_published_print_crossovers(&view, error);
     return status;
-}
-
-static int by_miss(const void *left, const void *right)
-{
-    const struct ronde_published_row *const a = *(const struct ronde_published_row *const *)left;
-    const struct ronde_published_row *const b = *(const struct ronde_published_row *const *)right;
-    const double misses[] = {fabs(log(a->predicted_us / a->measured_us)),
-                             fabs(log(b->predicted_us / b->measured_us))};
-    return misses[0] < misses[1] ? 1 : misses[0] > misses[1] ? -1 : 0;
-}
-
-/* The rows that are furthest off, whatever they are. */
-static enum ronde_status print_worst(struct session *session, struct ronde_error *error)
-{
-    const struct ronde_published *published = &session->published;
-    const struct ronde_published_row **rows =
-        ronde_mem_new(published->mem, published->count, sizeof *rows);
-    size_t count = 0;
-    FILE *file = session->sink.file;
-    if (!rows)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", published->count);
-    for (size_t r = 0; r < published->count; r++)
-        if (published->rows[r].state == RONDE_PUBLISHED_PREDICTED)
-            rows[count++] = &published->rows[r];
-    qsort(rows, count, sizeof *rows, by_miss);
-    fprintf(file, "\n### The worst ten misses (nominal)\n\n| system | line | call | forced | as | "
-                  "measured us | predicted us | ratio |\n|---|---|---|---|---|---|---|---|\n");
-    for (size_t r = 0; r < count && r < WORST; r++) {
-        const struct ronde_published_row *row = rows[r];
-        fprintf(file,
-                "| %s | %u | %s, %u ranks on %u nodes, %s | %s/%s | %s/%s | %.1f | %.1f | %.2f |\n",
-                published->systems[row->system].name, row->line,
-                ronde_collective_text(row->call.collective), row->call.ranks, row->call.nodes,
-                ronde_cell_size(row->call.bytes).text,
-                ronde_nccl_algorithm_text(row->wish.algorithm),
-                ronde_nccl_protocol_text(row->wish.protocol),
-                ronde_nccl_algorithm_text(row->choice.algorithm),
-                ronde_nccl_protocol_text(row->choice.protocol), row->measured_us, row->predicted_us,
-                row->predicted_us / row->measured_us);
-    }
-    ronde_mem_free(published->mem, rows, published->count, sizeof *rows);
-    return RONDE_OK;
 }
 
 /* A document: every mode, and the worst of the first. */
 static enum ronde_status show_all(struct session *session, struct ronde_error *error)
 {
+    const struct ronde_published_view view = view_of(session, NOMINAL);
     enum ronde_status status = show_mode(session, NOMINAL, error);
     if (status == RONDE_OK)
-        status = print_worst(session, error);
+        status = draw(session, error);
+    if (status == RONDE_OK)
+        status = ronde_published_print_worst(&view, error);
     if (status == RONDE_OK)
         status = show_mode(session, SMALLEST, error);
     forget_fit(&session->published);
@@ -278,16 +157,39 @@ static void show_constants(struct session *session)
     }
 }
 
-/* --topo with --system: another machine than the description of the one system. */
+/* --topo that is no folder describes the one system there is. */
 static enum ronde_status take_machine(struct session *session, struct ronde_error *error)
 {
     struct ronde_nccl_machine machine;
-    if (!session->options->topo || !session->options->system)
+    if (!session->options->topo || is_folder(session->options->topo))
         return RONDE_OK;
-    const enum ronde_status status =
-        ronde_nccl_machine_read(session->options->topo, &machine, error);
+    if (session->published.system_count > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--topo %s is one machine, %s has %u systems: --system names one",
+                          session->options->topo, session->options->published,
+                          session->published.system_count);
+    const enum ronde_status status = ronde_open_nccl_machine(session->options, &machine, error);
     if (status == RONDE_OK)
         ronde_published_describe(&session->published, 0, &machine, &session->constants);
+    return status;
+}
+
+/* The table, or a log and what it does not say of itself. */
+static enum ronde_status read_published(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    struct ronde_published_request request;
+    enum ronde_status status = ronde_log_request_of(options, options->published, 0, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_published_open(&request, ronde_mem_default(), &session->published, error);
+    if (status == RONDE_OK && !session->published.log.is_log &&
+        (options->rank_counts > 0 || options->shape.count > 0))
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "-N and --shape are for logs; a table says itself how many ranks ran");
+    if (status == RONDE_OK && !session->published.log.is_log && options->argument_count > 0)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "--published takes all collectives of the table, not \"%s\"",
+                            options->arguments[0]);
     return status;
 }
 
@@ -297,7 +199,10 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
         show_constants(session);
         return RONDE_OK;
     }
-    return session->is_markdown ? show_all(session, error) : show_mode(session, mode, error);
+    if (session->is_markdown)
+        return show_all(session, error);
+    const enum ronde_status status = show_mode(session, mode, error);
+    return status == RONDE_OK ? draw(session, error) : status;
 }
 
 int ronde_validate_published(const struct ronde_options *options)
@@ -305,20 +210,17 @@ int ronde_validate_published(const struct ronde_options *options)
     struct ronde_error error = {0};
     struct session session = {.options = options, .is_markdown = options->markdown};
     unsigned mode = NOMINAL;
+    const char *missing = NULL;
     enum ronde_status status = find_mode(options->fit, &mode, &error);
-    if (status == RONDE_OK && options->argument_count > 0)
-        status = ronde_fail(&error, RONDE_BAD_ARGUMENT,
-                            "--published takes all collectives of the table, not \"%s\"",
-                            options->arguments[0]);
     if (status == RONDE_OK && options->markdown && (options->json || options->csv || options->fit))
         status =
             ronde_fail(&error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
+    if (status == RONDE_OK && options->plot && !ronde_plot_available(&missing))
+        status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session.constants, &error);
     if (status == RONDE_OK)
-        status =
-            ronde_published_read(options->published, options->system ? NULL : options->topo,
-                                 options->system, ronde_mem_default(), &session.published, &error);
+        status = read_published(&session, &error);
     if (status == RONDE_OK) {
         ronde_published_choose(&session.published, &session.constants);
         status = take_machine(&session, &error);

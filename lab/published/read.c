@@ -1,9 +1,5 @@
 /** Published measurements from CSV. See published.h. */
-#define _POSIX_C_SOURCE 200809L
-
-#include "ronde/published.h"
-
-#include "ronde/data_files.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /** Longest line, its newline and NUL included; cells of a line. */
 #define LINE_BYTES 4096
@@ -55,6 +50,7 @@ struct reader {
     char *cells[MAX_CELLS]; /**< of the line, unquoted */
     uint32_t cell_count;
     uint32_t at[COLUMN_COUNT]; /**< cell of a column */
+    uint32_t in_place; /**< cell of the column that says so; MAX_CELLS where there is none */
     struct ronde_published *to;
 };
 
@@ -128,6 +124,11 @@ static enum ronde_status read_header(struct reader *reader, struct ronde_error *
                               column_names[c]);
         reader->at[c] = at < reader->cell_count ? at : NOWHERE;
     }
+    for (reader->in_place = 0; reader->in_place < reader->cell_count; reader->in_place++)
+        if (strcmp(reader->cells[reader->in_place], "inplace") == 0)
+            break;
+    if (reader->in_place == reader->cell_count)
+        reader->in_place = MAX_CELLS;
     return status;
 }
 
@@ -215,23 +216,6 @@ static enum ronde_status take_version(const struct reader *reader, uint32_t *out
     return RONDE_OK;
 }
 
-/** The index of a system, which joins where it is new. */
-static enum ronde_status find_system(const struct reader *reader, uint32_t *out,
-                                     struct ronde_error *error)
-{
-    struct ronde_published *to = reader->to;
-    const char *name = cell(reader, SYSTEM);
-    for (*out = 0; *out < to->system_count; ++*out)
-        if (strcmp(to->systems[*out].name, name) == 0)
-            return RONDE_OK;
-    if (to->system_count == RONDE_PUBLISHED_MAX_SYSTEMS)
-        return refuse(reader, error, "more than %u systems", RONDE_PUBLISHED_MAX_SYSTEMS);
-    if (*name == '\0' || strlen(name) >= RONDE_NCCL_NAME_BYTES || strchr(name, '/'))
-        return refuse(reader, error, "\"%.40s\" is no name of a system", name);
-    memcpy(to->systems[to->system_count++].name, name, strlen(name) + 1);
-    return RONDE_OK;
-}
-
 /** Numbers of a row, and whether they agree with one another. */
 static enum ronde_status take_numbers(const struct reader *reader, struct ronde_published_row *row,
                                       struct ronde_error *error)
@@ -277,23 +261,18 @@ static enum ronde_status read_row(struct reader *reader, struct ronde_error *err
         status = take_numbers(reader, &row, error);
     if (status != RONDE_OK || (reader->only && strcmp(reader->only, cell(reader, SYSTEM)) != 0))
         return status;
-    status = find_system(reader, &row.system, error);
+    status =
+        published_system(to, reader->path, reader->line, cell(reader, SYSTEM), &row.system, error);
     if (status != RONDE_OK)
         return status;
     const bool is_modelled =
         take_wish(reader, &row.wish) &&
         ronde_collective_parse(cell(reader, COLLECTIVE), &row.call.collective) &&
         ronde_nccl_models(row.call.collective);
-    row.state = strncmp(cell(reader, NOTES), "FAULTY", 6) == 0 ? RONDE_PUBLISHED_FAULTY
-                : !is_modelled                                 ? RONDE_PUBLISHED_NOT_MODELLED
-                : row.call.bytes < RONDE_PUBLISHED_LEAST_BYTES ? RONDE_PUBLISHED_SMALL
-                                                               : RONDE_PUBLISHED_PREDICTED;
-    void *rows = to->rows;
-    if (!ronde_mem_grow(to->mem, &rows, &to->capacity, to->count + 1, sizeof *to->rows))
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", to->count + 1);
-    to->rows = rows;
-    to->rows[to->count++] = row;
-    return RONDE_OK;
+    row.is_in_place =
+        reader->in_place < reader->cell_count && strcmp(reader->cells[reader->in_place], "1") == 0;
+    published_state(&row, is_modelled, strncmp(cell(reader, NOTES), "FAULTY", 6) == 0);
+    return published_add(to, &row, error);
 }
 
 static enum ronde_status read_lines(struct reader *reader, struct ronde_error *error)
@@ -317,53 +296,9 @@ static enum ronde_status read_lines(struct reader *reader, struct ronde_error *e
     return status;
 }
 
-static bool shipped_folder(char *out_path, size_t bytes)
+enum ronde_status published_read_table(const struct ronde_published_request *request, FILE *file,
+                                       struct ronde_published *out, struct ronde_error *error)
 {
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++)
-        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, out_path, bytes))
-            return true;
-    return false;
-}
-
-/** The machine of each system that has a description. */
-static enum ronde_status read_machines(const char *folder, struct ronde_published *to,
-                                       struct ronde_error *error)
-{
-    char shipped[RONDE_PATH_BYTES], path[RONDE_PATH_BYTES + RONDE_NCCL_NAME_BYTES + 8];
-    if (!folder && !shipped_folder(shipped, sizeof shipped))
-        return ronde_fail(error, RONDE_IO,
-                          "descriptions of machines (share/ronde/machines) are not found");
-    for (uint32_t s = 0; s < to->system_count; s++) {
-        struct ronde_published_system *system = &to->systems[s];
-        if (snprintf(path, sizeof path, "%s/%s.txt", folder ? folder : shipped, system->name) >=
-            (int)sizeof path)
-            return ronde_fail(error, RONDE_IO, "%.100s: path is too long", folder);
-        if (access(path, F_OK) != 0)
-            continue;
-        const enum ronde_status status = ronde_nccl_machine_read(path, &system->machine, error);
-        if (status != RONDE_OK)
-            return status;
-        system->is_described = true;
-    }
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_published_read(const char *path, const char *folder, const char *system,
-                                       const struct ronde_mem *mem, struct ronde_published *out,
-                                       struct ronde_error *error)
-{
-    struct reader reader = {.path = path, .only = system, .to = out};
-    *out = (struct ronde_published){.mem = mem};
-    reader.file = fopen(path, "r");
-    if (!reader.file)
-        return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
-    const enum ronde_status status = read_lines(&reader, error);
-    fclose(reader.file);
-    return status == RONDE_OK ? read_machines(folder, out, error) : status;
-}
-
-void ronde_published_close(struct ronde_published *published)
-{
-    ronde_mem_free(published->mem, published->rows, published->capacity, sizeof *published->rows);
-    *published = (struct ronde_published){.mem = published->mem};
+    struct reader reader = {.path = request->path, .only = request->system, .file = file, .to = out};
+    return read_lines(&reader, error);
 }

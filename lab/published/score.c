@@ -4,6 +4,7 @@
 #include "ronde/stats.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /** Measured times that differ by no more have no winner. */
@@ -30,6 +31,9 @@ static void choose(struct ronde_published *published, struct ronde_published_row
         row->state = RONDE_PUBLISHED_PREDICTED;
     if (row->state != RONDE_PUBLISHED_PREDICTED)
         return;
+    /* A log without hosts: as few nodes as the ranks fit on. */
+    if (row->call.nodes == 0 && system->is_described)
+        row->call.nodes = (row->call.ranks - 1) / system->machine.gpus + 1;
     if (!system->is_described ||
         ronde_nccl_call_check(&system->machine, &row->call, &ignored) != RONDE_OK) {
         row->state = RONDE_PUBLISHED_NOT_DESCRIBED;
@@ -63,11 +67,20 @@ void ronde_published_predict(struct ronde_published *published, uint32_t system,
 {
     for (size_t r = 0; r < published->count; r++) {
         struct ronde_published_row *row = &published->rows[r];
-        if (row->system == system && row->state <= RONDE_PUBLISHED_FITTED)
-            row->predicted_us =
-                ronde_nccl_execution_us(constants, &published->systems[system].machine, &row->call,
-                                        row->choice);
+        if (row->system != system || row->state > RONDE_PUBLISHED_FITTED)
+            continue;
+        const struct ronde_nccl_machine *machine = &published->systems[system].machine;
+        row->predicted_us = ronde_nccl_execution_us(constants, machine, &row->call, row->choice);
+        row->closed_form_us = ronde_published_closed_form_us(machine, &row->call, row->choice);
     }
+}
+
+double ronde_published_bus_factor(const struct ronde_nccl_call *call)
+{
+    const double n = call->ranks;
+    if (call->collective == RONDE_ALL_REDUCE)
+        return 2 * (n - 1) / n;
+    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ? 1 : (n - 1) / n;
 }
 
 /** Rows of one point lie beside each other in this order. */
@@ -103,6 +116,13 @@ static unsigned least(const double times[RONDE_NCCL_ALGORITHM_COUNT], unsigned e
     return best;
 }
 
+/** How far the second lies behind the best; 0 without a second. */
+static double margin_of(const double times[RONDE_NCCL_ALGORITHM_COUNT], unsigned best)
+{
+    const unsigned second = least(times, best);
+    return second < RONDE_NCCL_ALGORITHM_COUNT ? times[second] / times[best] : 0;
+}
+
 /** The fastest algorithm of a point, each with the best of its protocols that were measured. */
 static void score_point(struct ronde_published_row *const *rows, size_t count,
                         struct ronde_published_score *score)
@@ -118,11 +138,18 @@ static void score_point(struct ronde_published_row *const *rows, size_t count,
         predicted[a] = fmin(predicted[a], rows[r]->predicted_us);
     }
     const unsigned best = least(measured, RONDE_NCCL_ALGORITHM_COUNT);
-    const unsigned second = least(measured, best);
-    if (second == RONDE_NCCL_ALGORITHM_COUNT || measured[second] < measured[best] * least_margin)
+    const unsigned expected = least(predicted, RONDE_NCCL_ALGORITHM_COUNT);
+    const double margin = margin_of(measured, best);
+    for (size_t r = 0; margin > 0 && r < count; r++) {
+        rows[r]->winner = (enum ronde_nccl_algorithm)best;
+        rows[r]->predicted_winner = (enum ronde_nccl_algorithm)expected;
+        rows[r]->margin = margin;
+        rows[r]->predicted_margin = margin_of(predicted, expected);
+    }
+    if (margin < least_margin)
         return;
     score->duels++;
-    score->winners += least(predicted, RONDE_NCCL_ALGORITHM_COUNT) == best;
+    score->winners += expected == best;
 }
 
 /** Room for a score: a system's predicted rows, and errors of them. */
@@ -132,18 +159,26 @@ struct room {
     size_t count;
 };
 
-static void score_rows(const struct room *room, struct ronde_published_score *score)
+/** Median |error| of one column, of the rows that have it. */
+static double median_of(const struct room *room, size_t column)
 {
     size_t known = 0;
-    for (size_t r = 0; r < room->count; r++)
-        room->errors[r] = fabs(room->rows[r]->predicted_us / room->rows[r]->measured_us - 1);
-    const struct ronde_stats all = ronde_stats_of(room->errors, room->count);
-    score->median = all.median;
+    for (size_t r = 0; r < room->count; r++) {
+        const double us = *(const double *)((const char *)room->rows[r] + column);
+        if (us > 0)
+            room->errors[known++] = fabs(us / room->rows[r]->measured_us - 1);
+    }
+    return ronde_stats_of(room->errors, known).median;
+}
+
+static void score_rows(const struct room *room, struct ronde_published_score *score)
+{
+    score->nccl_median = median_of(room, offsetof(struct ronde_published_row, nccl_us));
+    score->closed_form_median =
+        median_of(room, offsetof(struct ronde_published_row, closed_form_us));
+    score->median = median_of(room, offsetof(struct ronde_published_row, predicted_us));
+    /* Those of the predictions are sorted now. */
     score->p90 = ronde_percentile(room->errors, room->count, 90);
-    for (size_t r = 0; r < room->count; r++)
-        if (room->rows[r]->nccl_us > 0)
-            room->errors[known++] = fabs(room->rows[r]->nccl_us / room->rows[r]->measured_us - 1);
-    score->nccl_median = ronde_stats_of(room->errors, known).median;
     qsort(room->rows, room->count, sizeof room->rows[0], by_point);
     for (size_t from = 0, to; from < room->count; from = to) {
         for (to = from + 1; to < room->count && is_one_point(room->rows[from], room->rows[to]);)
@@ -152,30 +187,99 @@ static void score_rows(const struct room *room, struct ronde_published_score *sc
     }
 }
 
+static bool open_room(const struct ronde_published *published, struct room *room)
+{
+    *room = (struct room){.rows = ronde_mem_new(published->mem, published->count, sizeof(void *)),
+                          .errors = ronde_mem_new(published->mem, published->count, sizeof(double))};
+    return room->rows && room->errors;
+}
+
+static void close_room(const struct ronde_published *published, struct room *room)
+{
+    ronde_mem_free(published->mem, room->rows, published->count, sizeof(void *));
+    ronde_mem_free(published->mem, room->errors, published->count, sizeof(double));
+}
+
+static void take_rows(const struct ronde_published *published, uint32_t system, struct room *room)
+{
+    for (size_t r = 0; r < published->count; r++) {
+        struct ronde_published_row *row = &published->rows[r];
+        if (row->system == system && row->state == RONDE_PUBLISHED_PREDICTED)
+            room->rows[room->count++] = row;
+    }
+}
+
 enum ronde_status ronde_published_score_of(const struct ronde_published *published, uint32_t system,
                                            struct ronde_published_score *out,
                                            struct ronde_error *error)
 {
-    const struct ronde_mem *mem = published->mem;
-    struct room room = {.rows = ronde_mem_new(mem, published->count, sizeof(void *)),
-                        .errors = ronde_mem_new(mem, published->count, sizeof(double))};
+    struct room room;
     *out = (struct ronde_published_score){.median = 0};
-    if (room.rows && room.errors) {
-        for (size_t r = 0; r < published->count; r++) {
-            if (published->rows[r].system != system)
-                continue;
-            out->count[published->rows[r].state]++;
-            if (published->rows[r].state == RONDE_PUBLISHED_PREDICTED)
-                room.rows[room.count++] = &published->rows[r];
-        }
+    const bool is_done = open_room(published, &room);
+    for (size_t r = 0; is_done && r < published->count; r++) {
+        struct ronde_published_row *row = &published->rows[r];
+        if (row->system != system)
+            continue;
+        out->count[row->state]++;
+        row->winner = row->predicted_winner = RONDE_NCCL_ALGORITHM_COUNT;
+        row->margin = row->predicted_margin = 0;
+    }
+    if (is_done) {
         out->falls = ronde_published_falls(published, system);
+        take_rows(published, system, &room);
         if (room.count > 0)
             score_rows(&room, out);
     }
-    const bool is_done = room.rows && room.errors;
-    ronde_mem_free(mem, room.rows, published->count, sizeof(void *));
-    ronde_mem_free(mem, room.errors, published->count, sizeof(double));
+    close_room(published, &room);
     return is_done
                ? RONDE_OK
                : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu errors", published->count);
+}
+
+/** Whether two rows differ in size alone. */
+static bool is_one_series(const struct ronde_published_row *a, const struct ronde_published_row *b)
+{
+    return a->call.collective == b->call.collective && a->call.ranks == b->call.ranks &&
+           a->call.nodes == b->call.nodes;
+}
+
+/** Goes up the sizes of every series and notes where a clear winner is not the one before. */
+static size_t find_crossovers(const struct room *room, bool is_predicted, size_t capacity,
+                              struct ronde_published_crossover *out, size_t count)
+{
+    const struct ronde_published_row *last = NULL;
+    for (size_t r = 0; r < room->count; r++) {
+        const struct ronde_published_row *row = room->rows[r];
+        const enum ronde_nccl_algorithm best = is_predicted ? row->predicted_winner : row->winner;
+        if ((is_predicted ? row->predicted_margin : row->margin) < least_margin)
+            continue;
+        const enum ronde_nccl_algorithm before = !last || !is_one_series(last, row) ? best
+                                                 : is_predicted ? last->predicted_winner
+                                                                : last->winner;
+        if (before != best && count++ < capacity)
+            out[count - 1] = (struct ronde_published_crossover){row->call, last->call.bytes, before,
+                                                                best, is_predicted};
+        last = row;
+    }
+    return count;
+}
+
+enum ronde_status ronde_published_crossovers(const struct ronde_published *published,
+                                             uint32_t system, size_t capacity,
+                                             struct ronde_published_crossover *out,
+                                             size_t *out_count, struct ronde_error *error)
+{
+    struct room room;
+    *out_count = 0;
+    const bool is_done = open_room(published, &room);
+    if (is_done) {
+        take_rows(published, system, &room);
+        if (room.count > 0)
+            qsort(room.rows, room.count, sizeof room.rows[0], by_point);
+        *out_count = find_crossovers(&room, false, capacity, out, 0);
+        *out_count = find_crossovers(&room, true, capacity, out, *out_count);
+    }
+    close_room(published, &room);
+    return is_done ? RONDE_OK
+                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", published->count);
 }

@@ -6,6 +6,8 @@
 #include "support/files.h"
 #include "support/suite.h"
 
+#include "cli/draw/gnuplot.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,67 @@ static void published_tables_are_scored_in_named_modes(void)
     remove(TABLE);
 }
 
+/* A log is a table of one system: of the file's name, or of --system, whose description then serves. */
+static void logs_are_published_as_well(void)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "validate --published '%s/tests/data/nccl-logs/two-runs.log'",
+             RONDE_SOURCE_DIR);
+    check_says(command, 0, "two-runs          0");
+    snprintf(command, sizeof command,
+             "validate --published '%s/tests/data/nccl-logs/two-runs.log' --system H100-cluster01",
+             RONDE_SOURCE_DIR);
+    check_says(command, 0, "H100-cluster01         24");
+    snprintf(command, sizeof command,
+             "validate --published '%s/tests/data/nccl-logs/two-runs.log' --topo H100-cluster01 "
+             "--csv",
+             RONDE_SOURCE_DIR);
+    check_says(command, 0, "closed_form_error");
+    write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
+                "A6000-NV-2,2,1,2.27.5,all_gather,Ring,LL,2048,11.7,0.175,\n");
+    check_says("validate --published " TABLE " --topo A6000-NV-4", 2, "--system names one");
+    check_says("validate --published " TABLE " -N 4", 2, "-N and --shape are for logs");
+}
+
+/* Two forced algorithms whose order changes between two sizes. */
+static void crossovers_are_between_sizes(void)
+{
+    write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,10,0.1024,\n"
+                "A6000-NV-4,4,1,2.27.5,all_reduce,Tree,LL,1024,20,0.0512,\n"
+                "A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,65536,100,0.65536,\n"
+                "A6000-NV-4,4,1,2.27.5,all_reduce,Tree,LL,65536,98,0.66873,\n"
+                "A6000-NV-4,4,1,2.27.5,all_reduce,Ring,Simple,1048576,300,3.4953,\n"
+                "A6000-NV-4,4,1,2.27.5,all_reduce,Tree,Simple,1048576,200,5.2429,\n");
+    check_says("validate --published " TABLE, 0,
+               "all_reduce, 4 ranks on 1 node, measured: Ring to Tree between 1K and 1M");
+    check_says("validate --published " TABLE " --csv", 0, "winner,predicted_winner,margin");
+}
+
+/* A picture of one system, a folder of pictures of several. */
+static void pictures_are_drawn_per_system(void)
+{
+    const char *reason;
+    char command[4096];
+    if (!ronde_plot_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    snprintf(command, sizeof command,
+             "validate --published '%s/tests/data/nccl-logs/one-process.log' --topo H100-cluster01 "
+             "--plot '" RONDE_SCRATCH_DIR "/one.svg'",
+             RONDE_SOURCE_DIR);
+    check_says(command, 0, "one-process");
+    char *picture = files_read(RONDE_SCRATCH_DIR "/one.svg");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(picture);
+    CU_ASSERT_PTR_NOT_NULL(strstr(picture, "all_reduce"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(picture, "8 on 1"));
+    free(picture);
+    write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
+                "A6000-NV-2,2,1,2.27.5,all_gather,Ring,LL,2048,11.7,0.175,\n");
+    check_says("validate --published " TABLE " --plot " RONDE_SCRATCH_DIR "/two.svg", 2,
+               "is to be a folder");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -103,6 +166,9 @@ int main(void)
          plans_say_what_nccl_takes_and_what_is_fastest},
         {"style_nccl_refuses_what_it_cannot", style_nccl_refuses_what_it_cannot},
         {"published_tables_are_scored_in_named_modes", published_tables_are_scored_in_named_modes},
+        {"logs_are_published_as_well", logs_are_published_as_well},
+        {"crossovers_are_between_sizes", crossovers_are_between_sizes},
+        {"pictures_are_drawn_per_system", pictures_are_drawn_per_system},
     };
     return suite_run("nccl", cases, sizeof cases / sizeof cases[0]);
 }

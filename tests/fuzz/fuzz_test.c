@@ -138,6 +138,15 @@ static void accepted_machines_become_usable_platforms(void)
     report(&replay);
 }
 
+static void accepted_measurements_can_be_predicted(void)
+{
+    static const char *const endings[] = {".log", ".csv", ".json"};
+    struct replay replay = {.target = fuzz_measured};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        CU_ASSERT(files_walk("tests/data/nccl-logs", endings[i], replay_file, &replay) > 0);
+    report(&replay);
+}
+
 static void machines_of_the_vectors_too(void)
 {
     static const char *const files[] = {"nccl-topo/azure-ncv4-topo.xml",
@@ -168,6 +177,7 @@ int main(void)
         {"accepted_schedules_do_what_they_claim", accepted_schedules_do_what_they_claim},
         {"accepted_platforms_are_usable", accepted_platforms_are_usable},
         {"accepted_machines_become_usable_platforms", accepted_machines_become_usable_platforms},
+        {"accepted_measurements_can_be_predicted", accepted_measurements_can_be_predicted},
         {"machines_of_the_vectors_too", machines_of_the_vectors_too},
     };
     return suite_run("fuzz", cases, sizeof cases / sizeof cases[0]);

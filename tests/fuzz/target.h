@@ -37,6 +37,12 @@ void fuzz_platform(const unsigned char *data, size_t bytes, struct fuzz_verdict 
 void fuzz_import(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
+ * Reads bytes as measurements: a CSV table, a log of nccl-tests or its JSON. A refusal must carry a reason; the rows of
+ * what is accepted must be measurements that can be predicted and scored. Nothing may leak.
+ */
+void fuzz_measured(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
  * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by
  * a little, words exchanged, bytes changed. Returns the new length, at most `capacity`. The same seed does the same.
  */

@@ -1,6 +1,8 @@
 /**
  * Published measurements of NCCL beside what the model of nccl_model.h says.
  *
+ * They come as tables or as logs of nccl-tests (nccl_log.h); the content of a file says which.
+ *
  * A table is CSV with the columns system, collective, algorithm, protocol, gpus, nodes, bytes, time_us, algbw_GBps,
  * nccl_version and notes; others are ignored. What is malformed or contradicts itself is refused with its line. A row whose
  * notes begin with FAULTY is reported, and neither fitted nor counted.
@@ -9,6 +11,7 @@
 #define RONDE_PUBLISHED_H
 
 #include "ronde/mem.h"
+#include "ronde/nccl_log.h"
 #include "ronde/nccl_model.h"
 
 #ifdef __cplusplus
@@ -42,12 +45,19 @@ struct ronde_published_row {
     uint32_t line;   /**< in its file */
     uint32_t system; /**< index */
     enum ronde_published_state state;
+    bool is_in_place; /**< send and receive buffer were one */
     struct ronde_nccl_call call;
     struct ronde_nccl_choice wish;   /**< what was forced */
     struct ronde_nccl_choice choice; /**< what NCCL's formula takes of it */
     double measured_us;
-    double predicted_us; /**< 0 = none */
-    double nccl_us;      /**< NCCL's own formula; 0 = it has none */
+    double predicted_us;   /**< 0 = none */
+    double nccl_us;        /**< NCCL's own formula; 0 = it has none */
+    double closed_form_us; /**< the library's closed form at data-sheet rates; 0 = it has none */
+    enum ronde_nccl_algorithm
+        winner; /**< fastest of those forced at this point; the count = fewer than two were */
+    enum ronde_nccl_algorithm predicted_winner; /**< of the same, as predicted */
+    double margin;           /**< the second's time over the winner's; 0 without a winner */
+    double predicted_margin; /**< the same of predictions */
 };
 
 /** A system and its machine. */
@@ -64,7 +74,19 @@ struct ronde_published {
     size_t capacity;
     struct ronde_published_system systems[RONDE_PUBLISHED_MAX_SYSTEMS];
     uint32_t system_count;
+    struct ronde_log_facts log; /**< what a log says beside its rows */
     const struct ronde_mem *mem;
+};
+
+/** What is read, and what a log may not say of itself. */
+struct ronde_published_request {
+    const char *path;
+    const char *folder; /**< of descriptions, FOLDER/<system>.txt; NULL is the shipped one */
+    const char *system; /**< of a table: the one whose rows are kept; of a log: whose it is; NULL: all, the file's name */
+    bool has_collective; /**< the log is of `collective`, unless it says otherwise */
+    enum ronde_collective collective;
+    uint32_t ranks; /**< that took part in the log, whatever it says; 0 = what it says */
+    uint32_t nodes; /**< they lay on; 0 = what it says, else as few as the machine allows */
 };
 
 /** A system more of whose steps than this fall is too noisy to fit constants to. */
@@ -73,18 +95,24 @@ struct ronde_published {
 /** What to expect of predictions of a system. */
 struct ronde_published_score {
     size_t count[RONDE_PUBLISHED_STATE_COUNT]; /**< rows by what became of them */
-    double median;      /**< of |predicted / measured - 1| of PREDICTED rows */
-    double p90;         /**< nearest rank */
-    double nccl_median; /**< the same of NCCL's own formula, of rows it has a time for */
-    double falls;       /**< as ronde_published_falls */
+    double median;             /**< of |predicted / measured - 1| of PREDICTED rows */
+    double p90;                /**< nearest rank */
+    double nccl_median;        /**< the same of NCCL's own formula, of rows it has a time for */
+    double closed_form_median; /**< the same of the library's closed form */
+    double falls;              /**< as ronde_published_falls */
     uint32_t winners; /**< points at which the measured fastest of several algorithms is the predicted one */
     uint32_t duels; /**< points whose measured best two differ by more than 10 % */
 };
 
 /**
- * Reads a table and the descriptions of its systems, FOLDER/<system>.txt; folder NULL is the shipped one. With `system`
- * only that one's rows are kept. Close the result whatever is returned. Errors: IO, NO_MEMORY, BAD_INPUT with the line.
+ * Reads a table or a log, and the descriptions of its systems. Close the result whatever is returned. Errors: IO,
+ * NO_MEMORY, BAD_INPUT with the line, UNAVAILABLE (JSON in a build without jansson).
  */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_open(const struct ronde_published_request *request, const struct ronde_mem *mem,
+                     struct ronde_published *out, struct ronde_error *error);
+
+/** The same with nothing but a path, a folder and a system. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_read(const char *path, const char *folder, const char *system,
                      const struct ronde_mem *mem, struct ronde_published *out,
@@ -127,6 +155,31 @@ RONDE_API void ronde_published_fit_constants(const struct ronde_published *publi
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_score_of(const struct ronde_published *published, uint32_t system,
                          struct ronde_published_score *out, struct ronde_error *error);
+
+/** nccl-tests' factor from algbw to busbw. */
+RONDE_API double ronde_published_bus_factor(const struct ronde_nccl_call *call);
+
+/** What the library's closed form says of a call at data-sheet rates, us; 0 where it has none. */
+RONDE_API double ronde_published_closed_form_us(const struct ronde_nccl_machine *machine,
+                                                const struct ronde_nccl_call *call,
+                                                struct ronde_nccl_choice choice);
+
+/** Where the fastest of the forced algorithms changes, between two sizes that lie beside each other. */
+struct ronde_published_crossover {
+    struct ronde_nccl_call call; /**< of the larger size */
+    uint64_t below_bytes;        /**< largest size at which `from` wins */
+    enum ronde_nccl_algorithm from, to;
+    bool is_predicted;
+};
+
+/**
+ * The crossovers of a system that was scored, measured and predicted, points whose best two differ by no more than 10 %
+ * left out. Writes `capacity` of them at most and returns how many there are. Errors: NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_crossovers(const struct ronde_published *published, uint32_t system,
+                           size_t capacity, struct ronde_published_crossover *out,
+                           size_t *out_count, struct ronde_error *error);
 
 /** Text of a state. */
 RONDE_API const char *ronde_published_state_text(enum ronde_published_state state);

@@ -1,0 +1,78 @@
+/* --topo as a machine of NCCL's model. See nccl_machine.h. */
+#include "nccl_machine.h"
+
+#include "ronde/data_files.h"
+#include "ronde/schedules.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file, or the name of a shipped description. */
+static void find_machine(const char *text, char *out_path, size_t bytes)
+{
+    char folder[RONDE_PATH_BYTES];
+    snprintf(out_path, bytes, "%s", text);
+    if (access(text, R_OK) == 0 || strchr(text, '/'))
+        return;
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++) {
+        if (!ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
+            continue;
+        if (snprintf(out_path, bytes, "%s/%s.txt", folder, text) < (int)bytes &&
+            access(out_path, R_OK) == 0)
+            return;
+    }
+    snprintf(out_path, bytes, "%s", text);
+}
+
+enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
+                                          struct ronde_nccl_machine *out, struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES];
+    if (!options->topo)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--topo with a machine's description is missing "
+                          "(topologies/published/README.md)");
+    find_machine(options->topo, path, sizeof path);
+    return ronde_nccl_machine_read(path, out, error);
+}
+
+enum ronde_status ronde_shape_nodes(const struct ronde_options *options, uint32_t ranks,
+                                    uint32_t *out_nodes, struct ronde_error *error)
+{
+    const struct ronde_grid *shape = &options->shape;
+    *out_nodes = shape->count > 0 ? shape->radix[0] : 0;
+    if (shape->count > 0 &&
+        (shape->count != 2 || (ranks > 0 && shape->radix[0] * shape->radix[1] != ranks)))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is to be NODESxGPUS of %u ranks",
+                          ranks);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_log_request_of(const struct ronde_options *options, const char *path,
+                                       uint32_t collective_at, struct ronde_published_request *out,
+                                       struct ronde_error *error)
+{
+    struct stat facts;
+    const bool is_folder =
+        options->topo && stat(options->topo, &facts) == 0 && S_ISDIR(facts.st_mode);
+    *out =
+        (struct ronde_published_request){.path = path,
+                                         .folder = is_folder ? options->topo : NULL,
+                                         .system = options->system,
+                                         .has_collective = options->argument_count > collective_at};
+    if (options->rank_counts > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a log is of one number of ranks, -N of %u",
+                          options->rank_counts);
+    if (out->has_collective) {
+        const enum ronde_status status =
+            ronde_parse_collective(options->arguments[collective_at], &out->collective, error);
+        if (status != RONDE_OK)
+            return status;
+    }
+    out->ranks = options->rank_counts > 0 ? options->ranks[0] : 0;
+    if (out->ranks == 0 && options->shape.count == 2)
+        out->ranks = options->shape.radix[0] * options->shape.radix[1];
+    return ronde_shape_nodes(options, out->ranks, &out->nodes, error);
+}

@@ -1,0 +1,251 @@
+/**
+ * Lines of nccl-tests' tables. See log_row.h.
+ *
+ * A row is found by what it begins with: two whole numbers and an element type. Whatever a launcher puts before it
+ * ("[1,0]<stdout>:", "3: ", "(head, rank=0, pid=7) ") is passed over. Behind the type come an operator and a root, both
+ * of which some versions leave out or blank, then one half or two of equally many columns.
+ */
+#include "log_row.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A line cut at its blanks. */
+struct words {
+    char *word[LOG_MAX_WORDS];
+    uint32_t count;
+};
+
+/** Columns of a half: time, algbw, busbw, #wrong. */
+#define LEAST_HALF 4u
+
+/** Published rates are rounded, and so are the times they were computed from. */
+static const double rate_slack = .03;
+
+static const char *const types[] = {
+    "int8",  "uint8",  "int32",    "uint32", "int64",  "uint64",   "half",
+    "float", "double", "bfloat16", "f8e4m3", "f8e5m2", "char",     "int",
+    "fp8",   "bf8",    "bool",     "uint",   "int16",  "fp8_e4m3", "fp8_e5m2",
+};
+
+/** Operators; those from `none` on do not reduce. */
+static const char *const operators[] = {"sum", "prod",   "max",  "min",
+                                        "avg", "mulsum", "none", "all"};
+static const size_t reducing_operators = 6;
+
+static size_t find(const char *word, const char *const *list, size_t count)
+{
+    size_t i = 0;
+    while (i < count && strcmp(word, list[i]) != 0)
+        i++;
+    return i;
+}
+
+#define FIND(word, list) find(word, list, sizeof(list) / sizeof(list)[0])
+#define IS_IN(word, list) (FIND(word, list) < sizeof(list) / sizeof(list)[0])
+
+/** Cuts at blanks and control characters; what is beyond the last word is left out. */
+static void cut(char *line, struct words *words)
+{
+    words->count = 0;
+    while (words->count < LOG_MAX_WORDS) {
+        while (*line != '\0' && (unsigned char)*line <= ' ')
+            line++;
+        if (*line == '\0')
+            return;
+        words->word[words->count++] = line;
+        while ((unsigned char)*line > ' ')
+            line++;
+        if (*line != '\0')
+            *line++ = '\0';
+    }
+}
+
+static bool is_whole(const char *word)
+{
+    return *word != '\0' && strspn(word, "0123456789") == strlen(word);
+}
+
+/** A number that nccl-tests prints, an asterisk behind it allowed: RCCL marks errors beyond a bound so. */
+static bool take_number(const char *word, double *out)
+{
+    char *end = NULL;
+    if (strspn(word, "0123456789.eE+-*") != strlen(word))
+        return false;
+    *out = strtod(word, &end);
+    return end != word && (*end == '\0' || strcmp(end, "*") == 0) && isfinite(*out);
+}
+
+static bool is_not_there(const char *word)
+{
+    return strcmp(word, "N/A") == 0;
+}
+
+/** Half a unit of the last digit that was printed, as a share of the number. */
+static double rounding(const char *word, double number)
+{
+    const char *point = strchr(word, '.'), *power = strpbrk(word, "eE");
+    const size_t whole = power ? (size_t)(power - word) : strlen(word);
+    const double digits =
+        point && (!power || point < power) ? (double)(word + whole - point - 1) : 0;
+    const double last = pow(10, (power ? strtod(power + 1, NULL) : 0) - digits);
+    return number > 0 ? last / 2 / number : INFINITY;
+}
+
+struct log_columns log_columns_default(void)
+{
+    return (struct log_columns){.half = LEAST_HALF, .counts_wrong = true, .unit_us = 1};
+}
+
+/** Where a word stands from `from` on; count where it does not. */
+static uint32_t at_word(const struct words *words, uint32_t from, const char *one, const char *other)
+{
+    while (from < words->count && strcmp(words->word[from], one) != 0 &&
+           strcmp(words->word[from], other) != 0)
+        from++;
+    return from;
+}
+
+/** The names of the columns: "time" begins a half. Before 2.0 the fourth was "res", and times were milliseconds. */
+static bool read_names(const struct words *words, struct log_columns *columns)
+{
+    const uint32_t first = at_word(words, 0, "time", "cputime");
+    const uint32_t second = at_word(words, first + 1, "time", "cputime");
+    if (first + LEAST_HALF > words->count || strcmp(words->word[first + 1], "algbw") != 0)
+        return false;
+    const char *fourth = words->word[first + 3];
+    *columns = log_columns_default();
+    columns->is_known = true;
+    columns->counts_wrong = strcmp(fourth, "error") != 0 && strcmp(fourth, "res") != 0;
+    columns->unit_us = strcmp(fourth, "res") == 0 ? 1000 : 1;
+    if (second < words->count && second - first >= LEAST_HALF)
+        columns->half = second - first;
+    return true;
+}
+
+bool log_columns_read(const char *line, struct log_columns *columns)
+{
+    char copy[1024];
+    struct words words;
+    if (!strstr(line, "algbw") && !strstr(line, "(GB/s)"))
+        return false;
+    snprintf(copy, sizeof copy, "%s", line);
+    cut(copy, &words);
+    if (read_names(&words, columns))
+        return true;
+    const uint32_t micro = at_word(&words, 0, "(us)", "(us)"),
+                   rate = at_word(&words, 0, "(GB/s)", "");
+    const uint32_t milli = at_word(&words, 0, "(ms)", "(ms)");
+    if (rate == words.count || (micro == words.count && milli == words.count))
+        return false;
+    columns->unit_us = micro < words.count ? 1 : 1000;
+    return true;
+}
+
+/** "2026-01-31 12:34:56" at the end, which -S adds. */
+static void drop_timestamp(struct words *words)
+{
+    const uint32_t n = words->count;
+    if (n >= 2 && strlen(words->word[n - 1]) == 8 && words->word[n - 1][2] == ':' &&
+        strlen(words->word[n - 2]) == 10 && words->word[n - 2][4] == '-')
+        words->count -= 2;
+}
+
+static bool take_half(char *const *word, const struct log_columns *columns, struct log_half *out)
+{
+    *out = (struct log_half){.is_there = false};
+    if (is_not_there(word[0]))
+        return true;
+    if (!take_number(word[0], &out->time_us) || !take_number(word[1], &out->rate_GBps) ||
+        !take_number(word[2], &out->bus_GBps))
+        return false;
+    out->is_there = true;
+    out->slack = rate_slack + rounding(word[0], out->time_us) + rounding(word[1], out->rate_GBps);
+    out->time_us *= columns->unit_us;
+    if (is_not_there(word[3]))
+        return true;
+    out->has_wrong = take_number(word[3], &out->wrong);
+    if (!columns->counts_wrong)
+        out->wrong = 0;
+    return out->has_wrong && out->time_us >= 0 && out->rate_GBps >= 0 && out->bus_GBps >= 0;
+}
+
+/** One half or two from word `at` on. */
+static bool take_halves(const struct words *words, uint32_t at, const struct log_columns *columns,
+                        struct log_row *row)
+{
+    const uint32_t left = words->count - at;
+    row->half[0].is_there = row->half[1].is_there = false;
+    if (left != columns->half && left != 2 * columns->half)
+        return false;
+    for (uint32_t h = 0; h < left / columns->half; h++)
+        if (!take_half(words->word + at + h * columns->half, columns, &row->half[h]))
+            return false;
+    return true;
+}
+
+/** Whether other output stands on the line: NCCL's log goes to the same stream. */
+static bool is_interrupted(const struct words *words, uint32_t at)
+{
+    for (; at < words->count; at++)
+        if (strcmp(words->word[at], "NCCL") == 0 || strstr(words->word[at], "RCCL"))
+            return true;
+    return false;
+}
+
+/** Where a row begins: two whole numbers and a type; count where none does. */
+static uint32_t find_row(const struct words *words)
+{
+    for (uint32_t i = 0; i + 2 < words->count; i++)
+        if (is_whole(words->word[i]) && is_whole(words->word[i + 1]) &&
+            IS_IN(words->word[i + 2], types))
+            return i;
+    return words->count;
+}
+
+/** Operator and root, where they are there. */
+static uint32_t take_operator(const struct words *words, uint32_t at,
+                              const struct log_columns *columns, struct log_row *row)
+{
+    if (at < words->count && IS_IN(words->word[at], operators))
+        row->is_reduction = FIND(words->word[at++], operators) < reducing_operators;
+    const uint32_t left = words->count - at;
+    if (left != 1 && left != columns->half + 1 && left != 2 * columns->half + 1)
+        return at;
+    const char *root = words->word[at];
+    if (root[0] != '-' && !is_whole(root))
+        return at;
+    row->has_root = root[0] != '-';
+    return at + 1;
+}
+
+enum log_kind log_row_read(char *line, const struct log_columns *columns, bool begun,
+                           struct log_row *row, char *why, size_t why_bytes)
+{
+    struct words words;
+    cut(line, &words);
+    drop_timestamp(&words);
+    uint32_t at = find_row(&words);
+    if (at == words.count) {
+        struct log_row end = *row;
+        for (at = 0; begun && at < words.count; at++)
+            if (take_halves(&words, at, columns, &end)) {
+                *row = end;
+                return LOG_END;
+            }
+        return LOG_OTHER;
+    }
+    *row = (struct log_row){.bytes = strtoull(words.word[at], NULL, 10)};
+    at = take_operator(&words, at + 3, columns, row);
+    if (at == words.count || is_interrupted(&words, at))
+        return LOG_BEGIN;
+    if (take_halves(&words, at, columns, row))
+        return LOG_ROW;
+    snprintf(why, why_bytes,
+             "%u cells behind type and operator, \"%.20s\" the first: %u or %u numbers are "
+             "expected",
+             words.count - at, words.word[at], columns->half, 2 * columns->half);
+    return LOG_MALFORMED;
+}

@@ -1,0 +1,274 @@
+/** Lines of a log around its tables. See log_run.h. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "log_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Programs of nccl-tests. */
+static const struct log_test tests[] = {
+    {"all_reduce", RONDE_ALL_REDUCE},
+    {"all_gather", RONDE_ALL_GATHER},
+    {"reduce_scatter", RONDE_REDUCE_SCATTER},
+    {"broadcast", RONDE_BROADCAST},
+    {"alltoall", RONDE_ALL_TO_ALL},
+    {"alltoallv", RONDE_ALL_TO_ALL},
+    {"sendrecv", RONDE_SEND_RECV},
+    {"hypercube", RONDE_ALL_GATHER},
+    {"scatter", RONDE_SCATTER},
+    {"gather", RONDE_GATHER},
+    {"reduce", RONDE_REDUCE},
+};
+
+static const char *const via_marks[] = {
+#define RONDE_TEXT(name, text, what) text,
+    RONDE_LOG_VIA_LIST(RONDE_TEXT)
+#undef RONDE_TEXT
+};
+
+static const char *const via_texts[] = {
+#define RONDE_TEXT(name, text, what) what,
+    RONDE_LOG_VIA_LIST(RONDE_TEXT)
+#undef RONDE_TEXT
+};
+
+const char *ronde_log_via_text(enum ronde_log_via via)
+{
+    return via < RONDE_LOG_VIA_COUNT ? via_texts[via] : "?";
+}
+
+static bool is_lower(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+const struct log_test *log_test_of_program(const char *text)
+{
+    const struct log_test *found = NULL;
+    for (const char *at = strstr(text, "_perf"); at; at = strstr(at + 1, "_perf")) {
+        const char *from = at;
+        while (from > text && is_lower(from[-1]))
+            from--;
+        for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+            if (strlen(tests[i].name) == (size_t)(at - from) &&
+                memcmp(tests[i].name, from, (size_t)(at - from)) == 0)
+                found = &tests[i];
+    }
+    return found;
+}
+
+uint32_t log_run_version(uint32_t code)
+{
+    const uint32_t unit = code < 10000 ? 1000 : 10000;
+    return 100 * (code / unit) + code % unit / 100;
+}
+
+bool log_run_host(struct log_run *run, const char *name, size_t length)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 1099511628211u;
+    for (uint32_t h = 0; h < run->hosts; h++)
+        if (run->host[h] == hash)
+            return true;
+    if (run->hosts == LOG_MAX_HOSTS)
+        return false;
+    run->host[run->hosts++] = hash;
+    return true;
+}
+
+void log_run_reset(struct log_run *run)
+{
+    run->ranks = run->told_ranks = run->per_process = run->processes = run->hosts = 0;
+    run->has_table = false;
+    run->forced = run->command;
+    run->clearest_GBps = 0;
+}
+
+/** Quotes and what ends a sentence do not belong to a value. */
+static void copy_value(char *out, size_t bytes, const char *value, size_t length)
+{
+    while (length > 0 && strchr("\"'", value[0])) {
+        value++;
+        length--;
+    }
+    while (length > 0 && strchr("\"'.,;", value[length - 1]))
+        length--;
+    snprintf(out, bytes, "%.*s", (int)length, value);
+}
+
+/** Puts "NAME=value" among the settings, in place of an earlier value. */
+static void note_setting(struct ronde_log_facts *facts, const char *name, size_t length,
+                         const char *value)
+{
+    char entry[192];
+    const size_t room = sizeof facts->settings;
+    const int bytes = snprintf(entry, sizeof entry, "%.*s=%s ", (int)length, name, value);
+    for (char *at = facts->settings; (at = strstr(at, name)) != NULL; at++) {
+        if (strncmp(at, entry, length + 1) != 0 || (at != facts->settings && at[-1] != ' '))
+            continue;
+        const char *end = strchr(at, ' ');
+        memmove(at, end + 1, strlen(end + 1) + 1);
+        break;
+    }
+    const size_t used = strlen(facts->settings);
+    if (bytes > 0 && (size_t)bytes < sizeof entry && used + (size_t)bytes < room)
+        memcpy(facts->settings + used, entry, (size_t)bytes + 1);
+}
+
+void log_run_setting(struct ronde_log_facts *facts, struct log_forced *forced, const char *name,
+                     size_t name_length, const char *value, size_t value_length)
+{
+    char kept[LOG_VALUE_BYTES], bare[LOG_VALUE_BYTES];
+    copy_value(kept, sizeof kept, value, value_length);
+    snprintf(bare, sizeof bare, "%.*s", (int)name_length, name);
+    note_setting(facts, bare, strlen(bare), kept);
+    if (forced && strcmp(bare, "NCCL_ALGO") == 0)
+        memcpy(forced->algorithm, kept, sizeof kept);
+    if (forced && strcmp(bare, "NCCL_PROTO") == 0)
+        memcpy(forced->protocol, kept, sizeof kept);
+}
+
+const char *ronde_log_setting(const struct ronde_log_facts *facts, const char *variable,
+                              char *out_value, uint32_t bytes)
+{
+    const size_t length = strlen(variable);
+    for (const char *at = facts->settings; (at = strstr(at, variable)) != NULL; at++)
+        if (at[length] == '=' && (at == facts->settings || at[-1] == ' ')) {
+            snprintf(out_value, bytes, "%.*s", (int)strcspn(at + length + 1, " "), at + length + 1);
+            return out_value;
+        }
+    return NULL;
+}
+
+/** "NCCL_X=v", of a command line or a shell, and "NCCL_X set by environment to v", of NCCL's log. */
+static void read_settings(struct log_run *run, struct ronde_log_facts *facts, const char *text)
+{
+    static const char said[] = " set by environment to ";
+    const bool is_command = log_test_of_program(text) && !strchr(text, '#');
+    if (is_command)
+        run->command = run->shell;
+    for (const char *at = strstr(text, "NCCL_"); at; at = strstr(at + 1, "NCCL_")) {
+        const size_t name = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        const char *value = at + name + 1;
+        if (strncmp(at + name, said, sizeof said - 1) == 0) {
+            value = at + name + sizeof said - 1;
+            log_run_setting(facts, &run->forced, at, name, value, strcspn(value, " \t\r\n"));
+        } else if (at[name] == '=') {
+            const size_t length = strcspn(value, " \t\r\n");
+            log_run_setting(facts, &run->command, at, name, value, length);
+            if (!is_command)
+                log_run_setting(facts, &run->shell, at, name, value, length);
+        }
+    }
+}
+
+/** "#  Rank  0 Group  0 Pid   7 on  host device  0 [0x07] GPU": group and process came later. */
+static enum ronde_status read_rank(struct log_run *run, struct ronde_log_facts *facts,
+                                   const char *path, uint32_t line, const char *text,
+                                   struct ronde_error *error)
+{
+    unsigned rank = 0;
+    const char *at = strstr(text, "Rank "), *host = at ? strstr(at, " on ") : NULL;
+    if (!host || !strstr(host, " device ") || sscanf(at, "Rank %7u", &rank) != 1)
+        return RONDE_OK;
+    host += 4;
+    host += strspn(host, " ");
+    if (rank == 0 && run->ranks > 0 && facts->separate_line == 0)
+        facts->separate_line = line;
+    if (rank >= run->ranks)
+        run->ranks = rank + 1;
+    if (!log_run_host(run, host, strcspn(host, " ")))
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: more than %u hosts", path, line,
+                             LOG_MAX_HOSTS);
+    const char *model = strstr(host, "] ");
+    if (model && facts->gpu[0] == '\0')
+        snprintf(facts->gpu, sizeof facts->gpu, "%.*s", (int)strcspn(model + 2, "\r\n"), model + 2);
+    return RONDE_OK;
+}
+
+/** Versions: of the library, or of what the tests were compiled with. */
+static void read_version(struct log_run *run, const char *text)
+{
+    static const char *const marks[] = {"NCCL version ", "compiled with NCCL ", "RCCL version : "};
+    unsigned major = 0, minor = 0, code = 0;
+    const char *library = strstr(text, "nccl-library=");
+    if (library && sscanf(library, "nccl-library=%9u", &code) == 1)
+        run->version = log_run_version(code);
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const char *at = strstr(text, marks[i]);
+        if (at && sscanf(at + strlen(marks[i]), "%2u.%2u", &major, &minor) == 2)
+            run->version = 100 * major + minor;
+    }
+}
+
+/** Failures, wrong results, and the ways NCCL's log names. */
+static void read_troubles(struct ronde_log_facts *facts, uint32_t line, const char *text)
+{
+    const char *out_of_bounds = strstr(text, "Out of bounds values");
+    double wrong = 0;
+    if (out_of_bounds && facts->wrong_line == 0 && (out_of_bounds = strchr(out_of_bounds, ':')) &&
+        sscanf(out_of_bounds, ": %lf", &wrong) == 1 && wrong > 0)
+        facts->wrong_line = line;
+    if (facts->failure_line == 0 &&
+        (strstr(text, "Test NCCL failure") || strstr(text, "Test CUDA failure") ||
+         strstr(text, "Test failure"))) {
+        facts->failure_line = line;
+        snprintf(facts->failure, sizeof facts->failure, "%.*s", (int)strcspn(text, "\r\n"), text);
+    }
+    for (unsigned v = 0; v < RONDE_LOG_VIA_COUNT; v++)
+        if (strstr(text, via_marks[v])) {
+            facts->via[v]++;
+            break;
+        }
+}
+
+static bool is_begin(const char *text)
+{
+    return strstr(text, "nThread ") && strstr(text, "nGpus ");
+}
+
+static const struct log_test *test_of_line(const char *text)
+{
+    return strstr(text, "concluded") ? NULL : log_test_of_program(text);
+}
+
+bool log_run_begins(const char *text)
+{
+    return is_begin(text) || strstr(text, "nccl-tests version") || test_of_line(text);
+}
+
+/** "# nThread 1 nGpus 8 minBytes ...": twice without a table between them, processes do not know each other. */
+static void begin(struct log_run *run, struct ronde_log_facts *facts, uint32_t line,
+                  const char *text)
+{
+    unsigned threads = 0, gpus = 0;
+    if (run->per_process > 0 && !run->has_table && facts->separate_line == 0)
+        facts->separate_line = line;
+    log_run_reset(run);
+    if (sscanf(strstr(text, "nThread "), "nThread %5u nGpus %5u", &threads, &gpus) == 2)
+        run->per_process = threads * gpus;
+}
+
+enum ronde_status log_run_line(struct log_run *run, struct ronde_log_facts *facts, const char *path,
+                               uint32_t line, const char *text, struct ronde_error *error)
+{
+    static const char starting[] = "Collective test starting:";
+    const struct log_test *test = test_of_line(text);
+    const char *nranks = strstr(text, " nranks ");
+    unsigned told = 0;
+    if (is_begin(text))
+        begin(run, facts, line, text);
+    if (test) {
+        run->is_test_sure = strstr(text, starting) != NULL;
+        run->test = test;
+    }
+    if (nranks && sscanf(nranks, " nranks %7u", &told) == 1 && told > run->told_ranks)
+        run->told_ranks = told;
+    read_settings(run, facts, text);
+    read_version(run, text);
+    read_troubles(facts, line, text);
+    return read_rank(run, facts, path, line, text, error);
+}

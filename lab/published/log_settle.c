@@ -1,0 +1,202 @@
+/** What a run of nccl-tests was, from all that its log has said, and from its rates where that was not enough. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "log_run.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/** How far busbw over algbw may be from its factor: both are printed with two decimals. */
+static const double factor_slack = .02;
+
+/** Ranks that a factor can still tell apart: 2(n-1)/n of 16 and 17 ranks differ by 0.4 %. */
+static const double most_told_by_factor = 16;
+
+void log_run_row(struct log_run *run, const struct log_row *row)
+{
+    const struct log_half *half = &row->half[row->half[0].is_there ? 0 : 1];
+    if (half->is_there && half->rate_GBps > 0 &&
+        (half->bus_GBps > run->clearest_GBps || run->clearest_GBps <= 0)) {
+        run->clearest = *row;
+        run->clearest.half[0] = *half;
+        run->clearest.half[1] = row->half[1];
+        run->clearest_GBps = half->bus_GBps > 0 ? half->bus_GBps : 1e-9;
+    }
+}
+
+/** busbw over algbw; negative where no row is large enough to tell. */
+static double factor_of(const struct log_run *run)
+{
+    const struct log_half *half = &run->clearest.half[0];
+    return run->clearest_GBps > 0 && half->rate_GBps >= .5 ? half->bus_GBps / half->rate_GBps : -1;
+}
+
+static double factor_for(enum ronde_collective collective, uint32_t ranks)
+{
+    const double share = (ranks - 1.) / ranks;
+    switch (collective) {
+    case RONDE_ALL_REDUCE:
+        return 2 * share;
+    case RONDE_BROADCAST:
+    case RONDE_REDUCE:
+    case RONDE_SEND_RECV:
+        return 1;
+    default:
+        return share;
+    }
+}
+
+static bool fits(double factor, double expected)
+{
+    return factor < 0 || fabs(factor - expected) <= factor_slack * fmax(1, expected);
+}
+
+/** Ranks: listed, told by NCCL, or, where one process is all that is known, what the factor of all_reduce says. */
+static uint32_t find_ranks(const struct log_run *run)
+{
+    const double factor = factor_of(run), by_factor = 2 / (2 - factor);
+    uint32_t ranks = run->processes * run->per_process;
+    ranks = run->ranks > ranks ? run->ranks : ranks;
+    ranks = run->told_ranks > ranks ? run->told_ranks : ranks;
+    if (ranks > 0)
+        return ranks > run->per_process ? ranks : run->per_process;
+    if (run->per_process > 1 && factor >= 0 &&
+        (fits(factor, factor_for(RONDE_ALL_REDUCE, run->per_process)) ||
+         fits(factor, factor_for(RONDE_ALL_GATHER, run->per_process))))
+        return run->per_process;
+    if (factor > 1.2 && factor < 2 && by_factor < most_told_by_factor &&
+        fabs(by_factor - round(by_factor)) < .15)
+        return (uint32_t)round(by_factor);
+    return 0;
+}
+
+/** A collective in the name of the file: "2nodes-AllReduce.log". */
+static bool collective_of_name(const char *path, enum ronde_collective *out)
+{
+    static const struct {
+        const char *text;
+        enum ronde_collective collective;
+    } names[] = {
+        {"allreduce", RONDE_ALL_REDUCE},
+        {"allgather", RONDE_ALL_GATHER},
+        {"reducescatter", RONDE_REDUCE_SCATTER},
+        {"broadcast", RONDE_BROADCAST},
+        {"bcast", RONDE_BROADCAST},
+        {"alltoall", RONDE_ALL_TO_ALL},
+        {"sendrecv", RONDE_SEND_RECV},
+    };
+    char plain[256];
+    size_t length = 0;
+    const char *slash = strrchr(path, '/');
+    for (const char *at = slash ? slash + 1 : path; *at && length + 1 < sizeof plain; at++)
+        if (isalpha((unsigned char)*at))
+            plain[length++] = (char)tolower((unsigned char)*at);
+    plain[length] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strstr(plain, names[i].text)) {
+            *out = names[i].collective;
+            return true;
+        }
+    return false;
+}
+
+/** By factor, operator and root. all_gather and alltoall differ in their check in place alone, and old logs lack it. */
+static bool collective_of_rates(const struct log_run *run, uint32_t ranks,
+                                enum ronde_collective *out)
+{
+    const struct log_row *row = &run->clearest;
+    const double factor = factor_of(run);
+    const bool is_checked_in_place = row->half[1].is_there && row->half[1].has_wrong;
+    if (factor < 0 || ranks < 2)
+        return false;
+    if (ranks == 2 && fits(factor, 1) && !row->has_root)
+        *out = is_checked_in_place || !row->is_reduction ? RONDE_ALL_REDUCE : RONDE_SEND_RECV;
+    else if (fits(factor, factor_for(RONDE_ALL_REDUCE, ranks)) && row->is_reduction && !row->has_root)
+        *out = RONDE_ALL_REDUCE;
+    else if (fits(factor, 1) && row->has_root)
+        *out = row->is_reduction ? RONDE_REDUCE : RONDE_BROADCAST;
+    else if (fits(factor, 1))
+        *out = RONDE_SEND_RECV;
+    else if (fits(factor, factor_for(RONDE_ALL_GATHER, ranks)) && row->is_reduction)
+        *out = RONDE_REDUCE_SCATTER;
+    else if (fits(factor, factor_for(RONDE_ALL_GATHER, ranks)) && is_checked_in_place)
+        *out = RONDE_ALL_GATHER;
+    else
+        return false;
+    return *out != RONDE_ALL_REDUCE || row->is_reduction;
+}
+
+/** What was run, as the surest source says; words on some line and names of files count where the rates agree. */
+static enum ronde_status find_collective(const struct log_run *run,
+                                         const struct ronde_published_request *request,
+                                         uint32_t line, uint32_t ranks, enum ronde_collective *out,
+                                         enum ronde_log_told *told, struct ronde_error *error)
+{
+    const double factor = factor_of(run);
+    *told = RONDE_LOG_TOLD_TEST;
+    *out = run->test ? run->test->collective : RONDE_ALL_REDUCE;
+    /* A rank alone has no rates that tell, and nothing to predict. */
+    if (ranks < 2)
+        return RONDE_OK;
+    if (run->test && (run->is_test_sure || fits(factor, factor_for(*out, ranks))))
+        return RONDE_OK;
+    *told = RONDE_LOG_TOLD_CALLER;
+    *out = request->collective;
+    if (request->has_collective)
+        return RONDE_OK;
+    *told = RONDE_LOG_TOLD_FILE_NAME;
+    if (collective_of_name(request->path, out) && fits(factor, factor_for(*out, ranks)))
+        return RONDE_OK;
+    *told = RONDE_LOG_TOLD_RATES;
+    if (collective_of_rates(run, ranks, out))
+        return RONDE_OK;
+    return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                         "%s:%u: which collective this is of is not said: name it as "
+                         "COLLECTIVE, or in the file's name",
+                         request->path, line);
+}
+
+/** One algorithm that the model has, or auto: also for lists and for what is excluded. */
+static bool find_wish(const struct log_forced *forced, struct ronde_nccl_choice *out)
+{
+    unsigned a = 0, p = 0;
+    while (a < RONDE_NCCL_ALGORITHM_COUNT &&
+           strcasecmp(forced->algorithm, ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a)))
+        a++;
+    while (p < RONDE_NCCL_PROTOCOL_COUNT &&
+           strcasecmp(forced->protocol, ronde_nccl_protocol_text((enum ronde_nccl_protocol)p)))
+        p++;
+    *out = (struct ronde_nccl_choice){(enum ronde_nccl_algorithm)a, (enum ronde_nccl_protocol)p};
+    return strncasecmp(forced->algorithm, "CollNet", 7) != 0 &&
+           strcasecmp(forced->algorithm, "PAT") != 0;
+}
+
+enum ronde_status
+log_run_settle(const struct log_run *run, const struct ronde_published_request *request,
+               struct ronde_log_facts *facts, uint32_t line, struct ronde_published_row *out,
+               bool *out_is_modelled, struct ronde_error *error)
+{
+    const uint32_t ranks = request->ranks > 0 ? request->ranks : find_ranks(run);
+    const uint32_t nodes = request->nodes > 0 ? request->nodes : run->hosts;
+    if (ranks == 0)
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                             "%s:%u: how many ranks took part is not said, there are no lines "
+                             "\"# Rank ...\": -N says it",
+                             request->path, line);
+    if (nodes > 0 && ranks % nodes != 0)
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                             "%s:%u: %u ranks are not equally many on %u nodes", request->path,
+                             line, ranks, nodes);
+    const enum ronde_status status =
+        find_collective(run, request, line, ranks, &out->call.collective, &facts->told, error);
+    out->call.ranks = ranks;
+    out->call.nodes = nodes;
+    out->call.version = run->version;
+    *out_is_modelled = find_wish(&run->forced, &out->wish) && ranks > 1 && status == RONDE_OK &&
+                       ronde_nccl_models(out->call.collective) &&
+                       !(run->test && strcmp(run->test->name, "hypercube") == 0);
+    return status;
+}

@@ -1,0 +1,154 @@
+/** Opening tables and logs, and the machines they are of. See published.h. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "reader.h"
+
+#include "ronde/data_files.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/** Kinds of files. */
+enum kind { TABLE, LOG, JSON };
+
+/** Bytes of the first line that has any that decide. */
+#define LOOK_BYTES 4096
+
+static bool has_ending(const char *path, const char *ending)
+{
+    const size_t bytes = strlen(path), end = strlen(ending);
+    return bytes > end && strcmp(path + bytes - end, ending) == 0;
+}
+
+/** By the first line that is not blank: an object is JSON, cells with commas and no blanks head a table. */
+static enum kind find_kind(const char *path, FILE *file)
+{
+    char text[LOOK_BYTES];
+    enum kind kind = has_ending(path, ".csv") ? TABLE : LOG;
+    while (fgets(text, sizeof text, file)) {
+        const char *at = text + strspn(text, " \t\r\n\f\v");
+        if (*at == '\0')
+            continue;
+        const size_t cells = strcspn(at, " \t\r\n");
+        if (*at == '{')
+            kind = JSON;
+        else if (memchr(at, ',', cells) && at[cells + strspn(at + cells, " \t\r\n")] == '\0')
+            kind = TABLE;
+        break;
+    }
+    rewind(file);
+    return kind;
+}
+
+enum ronde_status published_system(struct ronde_published *to, const char *path, uint32_t line,
+                                   const char *name, uint32_t *out, struct ronde_error *error)
+{
+    for (*out = 0; *out < to->system_count; ++*out)
+        if (strcmp(to->systems[*out].name, name) == 0)
+            return RONDE_OK;
+    if (to->system_count == RONDE_PUBLISHED_MAX_SYSTEMS)
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: more than %u systems", path,
+                             line, RONDE_PUBLISHED_MAX_SYSTEMS);
+    if (*name == '\0' || strlen(name) >= RONDE_NCCL_NAME_BYTES || strchr(name, '/'))
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                             "%s:%u: \"%.40s\" is no name of a system", path, line, name);
+    memcpy(to->systems[to->system_count++].name, name, strlen(name) + 1);
+    return RONDE_OK;
+}
+
+void published_state(struct ronde_published_row *row, bool is_modelled, bool is_faulty)
+{
+    row->state = is_faulty                                       ? RONDE_PUBLISHED_FAULTY
+                 : !is_modelled                                  ? RONDE_PUBLISHED_NOT_MODELLED
+                 : row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES ? RONDE_PUBLISHED_SMALL
+                                                                 : RONDE_PUBLISHED_PREDICTED;
+}
+
+enum ronde_status published_add(struct ronde_published *to, const struct ronde_published_row *row,
+                                struct ronde_error *error)
+{
+    void *rows = to->rows;
+    if (!ronde_mem_grow(to->mem, &rows, &to->capacity, to->count + 1, sizeof *to->rows))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", to->count + 1);
+    to->rows = rows;
+    to->rows[to->count++] = *row;
+    return RONDE_OK;
+}
+
+static bool shipped_folder(char *out_path, size_t bytes)
+{
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++)
+        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, out_path, bytes))
+            return true;
+    return false;
+}
+
+/** The machine of each system that has a description. */
+static enum ronde_status read_machines(const char *folder, struct ronde_published *to,
+                                       struct ronde_error *error)
+{
+    char shipped[RONDE_PATH_BYTES], path[RONDE_PATH_BYTES + RONDE_NCCL_NAME_BYTES + 8];
+    if (!folder && !shipped_folder(shipped, sizeof shipped))
+        return ronde_fail(error, RONDE_IO,
+                          "descriptions of machines (share/ronde/machines) are not found");
+    for (uint32_t s = 0; s < to->system_count; s++) {
+        struct ronde_published_system *system = &to->systems[s];
+        if (snprintf(path, sizeof path, "%s/%s.txt", folder ? folder : shipped, system->name) >=
+            (int)sizeof path)
+            return ronde_fail(error, RONDE_IO, "%.100s: path is too long", folder);
+        if (access(path, F_OK) != 0)
+            continue;
+        const enum ronde_status status = ronde_nccl_machine_read(path, &system->machine, error);
+        if (status != RONDE_OK)
+            return status;
+        system->is_described = true;
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status read_file(const struct ronde_published_request *request, FILE *file,
+                                   struct ronde_published *out, struct ronde_error *error)
+{
+    switch (find_kind(request->path, file)) {
+    case TABLE:
+        return published_read_table(request, file, out, error);
+    case JSON:
+        return published_read_json(request, file, out, error);
+    default:
+        return published_read_log(request, file, out, error);
+    }
+}
+
+enum ronde_status ronde_published_open(const struct ronde_published_request *request,
+                                       const struct ronde_mem *mem, struct ronde_published *out,
+                                       struct ronde_error *error)
+{
+    struct stat facts;
+    *out = (struct ronde_published){.mem = mem};
+    FILE *file = fopen(request->path, "r");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: %s", request->path, strerror(errno));
+    if (fstat(fileno(file), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        fclose(file);
+        return ronde_fail(error, RONDE_IO, "%s: %s", request->path, strerror(EISDIR));
+    }
+    const enum ronde_status status = read_file(request, file, out, error);
+    fclose(file);
+    return status == RONDE_OK ? read_machines(request->folder, out, error) : status;
+}
+
+enum ronde_status ronde_published_read(const char *path, const char *folder, const char *system,
+                                       const struct ronde_mem *mem, struct ronde_published *out,
+                                       struct ronde_error *error)
+{
+    const struct ronde_published_request request = {.path = path, .folder = folder, .system = system};
+    return ronde_published_open(&request, mem, out, error);
+}
+
+void ronde_published_close(struct ronde_published *published)
+{
+    ronde_mem_free(published->mem, published->rows, published->capacity, sizeof *published->rows);
+    *published = (struct ronde_published){.mem = published->mem};
+}
