@@ -93,7 +93,7 @@ static const struct ronde_command commands[] = {
      "  ronde validate --published nccl.csv --system Alps-GH200 --fit smallest\n",
      WHAT SWEEP
      "op iters warmup_iters slot depth timeout backend rig topo plot records from published "
-     "system fit markdown wide" PRINT,
+     "system auto-topo fit markdown wide" PRINT,
      1, false, ronde_cmd_validate},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",

@@ -112,6 +112,8 @@ static const struct argp_option all_options[] = {
      "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
      "nothing is measured",
      3},
+    {"auto-topo", KEY_AUTO_TOPO, NULL, 0,
+     "with --published: machines are those that the table's own columns describe", 3},
     {"system", KEY_SYSTEM, "NAME", 0,
      "with --published: only this system, or whose a log is; --topo describes the one there is, or "
      "is a folder of descriptions",

@@ -28,14 +28,17 @@ enum column {
     RATE,
     VERSION,
     NOTES,
-    DATE, /**< may be missing */
+    DATE, /**< this and the rest may be missing */
+    GPU,
+    INSIDE,
+    BETWEEN,
     COLUMN_COUNT
 };
 
-static const char *const column_names[COLUMN_COUNT] = {"system",       "collective", "algorithm",
-                                                       "protocol",     "gpus",       "nodes",
-                                                       "bytes",        "time_us",    "algbw_GBps",
-                                                       "nccl_version", "notes",      "date"};
+static const char *const column_names[COLUMN_COUNT] = {
+    "system", "collective", "algorithm", "protocol",           "gpus",
+    "nodes",  "bytes",      "time_us",   "algbw_GBps",         "nccl_version",
+    "notes",  "date",       "gpu",       "interconnect_intra", "interconnect_inter"};
 
 /** Where a column that may be missing is not there. */
 #define NOWHERE UINT32_MAX
@@ -116,7 +119,7 @@ static enum ronde_status read_header(struct reader *reader, struct ronde_error *
         uint32_t at = 0;
         while (at < reader->cell_count && strcmp(reader->cells[at], column_names[c]) != 0)
             at++;
-        if (at == reader->cell_count && c != DATE)
+        if (at == reader->cell_count && c < DATE)
             return refuse(reader, error, "no column %s", column_names[c]);
         for (uint32_t other = at + 1; other < reader->cell_count; other++)
             if (strcmp(reader->cells[other], column_names[c]) == 0)
@@ -248,6 +251,25 @@ static enum ronde_status take_numbers(const struct reader *reader, struct ronde_
     return RONDE_OK;
 }
 
+/** The longest that rows of a system say; any of them may leave something out. */
+static void keep_longer(char *kept, size_t bytes, const char *said)
+{
+    if (strlen(said) > strlen(kept))
+        snprintf(kept, bytes, "%s", said);
+}
+
+static void keep_said(const struct reader *reader, const struct ronde_published_row *row)
+{
+    struct ronde_published_said *said = &reader->to->systems[row->system].said;
+    const uint32_t gpus = row->call.ranks / row->call.nodes;
+    char *const kept[] = {said->gpu, said->inside, said->between};
+    for (unsigned c = GPU; c <= BETWEEN; c++)
+        if (reader->at[c] != NOWHERE)
+            keep_longer(kept[c - GPU], sizeof said->gpu, cell(reader, (enum column)c));
+    keep_longer(said->notes, sizeof said->notes, cell(reader, NOTES));
+    said->gpus = gpus > said->gpus ? gpus : said->gpus;
+}
+
 static enum ronde_status read_row(struct reader *reader, struct ronde_error *error)
 {
     struct ronde_published *to = reader->to;
@@ -265,6 +287,7 @@ static enum ronde_status read_row(struct reader *reader, struct ronde_error *err
         published_system(to, reader->path, reader->line, cell(reader, SYSTEM), &row.system, error);
     if (status != RONDE_OK)
         return status;
+    keep_said(reader, &row);
     const bool is_modelled =
         take_wish(reader, &row.wish) &&
         ronde_collective_parse(cell(reader, COLLECTIVE), &row.call.collective) &&

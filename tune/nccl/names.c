@@ -24,3 +24,13 @@ const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation)
 {
     return generation < RONDE_NCCL_GENERATION_COUNT ? ronde_nccl_generations[generation] : "?";
 }
+
+const char *ronde_nccl_link_text(enum ronde_nccl_link link)
+{
+    return link < RONDE_NCCL_LINK_COUNT ? ronde_nccl_links[link] : "?";
+}
+
+const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric)
+{
+    return fabric < RONDE_NCCL_FABRIC_COUNT ? ronde_nccl_fabrics[fabric] : "?";
+}

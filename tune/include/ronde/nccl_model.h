@@ -135,6 +135,23 @@ struct ronde_nccl_constants {
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_machine_read(const char *path, struct ronde_nccl_machine *out, struct ronde_error *error);
 
+/** What is written of a machine beside its measurements; any may be NULL. */
+struct ronde_nccl_words_of {
+    const char *gpu;     /**< "NVIDIA A100-SXM4-40GB" */
+    const char *inside;  /**< "NVLink3 NVSwitch 8 GPU" */
+    const char *between; /**< "4x HDR IB 200Gb/s"; empty: one node only */
+    const char *notes;   /**< "1 process -g 8" */
+    uint32_t gpus;       /**< of a node, as many as took part */
+};
+
+/**
+ * A machine from such words, by data sheets of the parts they name; its name is left empty. Errors: BAD_INPUT where GPU or
+ * fabric is not known.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *said, struct ronde_nccl_machine *out,
+                            struct ronde_error *error);
+
 /** Reads common.txt and a file per generation from a folder; NULL is the shipped one. Errors: IO, BAD_INPUT. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_constants_read(const char *folder, struct ronde_nccl_constants *out,
@@ -150,6 +167,10 @@ RONDE_API uint32_t ronde_nccl_version_at(uint32_t year, uint32_t month);
 RONDE_API const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm);
 RONDE_API const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol);
 RONDE_API const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation);
+
+/** Words of a machine's description; "?" for a count. */
+RONDE_API const char *ronde_nccl_link_text(enum ronde_nccl_link link);
+RONDE_API const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric);
 
 /** Whether the model has this collective. */
 RONDE_API bool ronde_nccl_models(enum ronde_collective collective);
