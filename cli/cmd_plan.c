@@ -3,6 +3,7 @@
 #include "cli/draw/plan_plot.h"
 #include "commands.h"
 #include "common.h"
+#include "nccl_style.h"
 #include "report.h"
 #include "table.h"
 #include "tune_options.h"
@@ -357,7 +358,7 @@ static enum ronde_status make_plan(const struct ronde_options *options,
     return ronde_plan_make(selector, sizes, count, out_plan, error);
 }
 
-int ronde_cmd_plan(const struct ronde_options *options)
+static int plan_by_table(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
@@ -386,4 +387,9 @@ int ronde_cmd_plan(const struct ronde_options *options)
     ronde_selector_close(&selector);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+int ronde_cmd_plan(const struct ronde_options *options)
+{
+    return options->style ? ronde_nccl_style(options, true) : plan_by_table(options);
 }

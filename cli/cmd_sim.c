@@ -358,7 +358,7 @@ static int predict(const struct ronde_options *options,
 
 int ronde_cmd_sim(const struct ronde_options *options)
 {
-    return options->style ? ronde_sim_nccl_style(options) : predict(options, sim_size);
+    return options->style ? ronde_nccl_style(options, false) : predict(options, sim_size);
 }
 
 int ronde_cmd_price(const struct ronde_options *options)

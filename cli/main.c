@@ -70,8 +70,9 @@ static const struct ronde_command commands[] = {
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
-     "  ronde plan all_reduce -N 4 --backend cpu\n",
-     WHAT SWEEP "slot depth topo engine backend plot wide" PRINT, 1, false, ronde_cmd_plan},
+     "  ronde plan all_reduce -N 4 --backend cpu\n"
+     "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
+     WHAT SWEEP "slot depth topo engine backend plot style wide" PRINT, 1, false, ronde_cmd_plan},
     {"bound", "COLLECTIVE", "the least time any schedule can take on a machine, and what limits it",
      "  ronde bound all_gather --topo dgx-h100-pod\n"
      "  ronde bound all_reduce --topo pod.xml --degrade n5g0_c=0 --json\n",
@@ -101,7 +102,7 @@ static const struct ronde_command commands[] = {
      "  ronde validate --published nccl.csv --system Alps-GH200 --fit smallest\n",
      WHAT SWEEP
      "op iters warmup_iters slot depth timeout backend rig topo plot records from published "
-     "system fit markdown wide" PRINT,
+     "system auto-topo fit markdown wide" PRINT,
      1, false, ronde_cmd_validate},
     {"doctor", "LOG [COLLECTIVE]",
      "whether nccl-tests' numbers are what the hardware should give, and what may be wrong",

@@ -1,4 +1,4 @@
-/* ronde sim --style nccl: sizes of a collective on a described machine. See nccl_style.h. */
+/* --style nccl of sim and plan: sizes of a collective on a described machine. See nccl_style.h. */
 #include "nccl_style.h"
 
 #include "common.h"
@@ -19,6 +19,7 @@ struct session {
     struct ronde_nccl_machine machine;
     enum ronde_collective collective;
     struct ronde_sink sink;
+    bool is_plan; /* NCCL's choice beside the fastest, not how long what was asked for takes */
 };
 
 static enum ronde_status check_options(const struct ronde_options *options,
@@ -36,12 +37,13 @@ static enum ronde_status check_options(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "number of ranks is missing: -N, or --shape");
     if (options->why || options->trace || options->timeline || options->slot_bytes ||
         options->with_count || options->scenario || options->background_count ||
-        options->degrade_count || options->straggler_count || options->channels)
+        options->degrade_count || options->straggler_count || options->channels || options->plot ||
+        options->has_backend || strcmp(options->engine, "auto") != 0)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--style nccl is a model: it replays nothing, and takes no --why, --trace, "
             "--timeline, --slot, --channels, --with, --background, --degrade, "
-            "--straggler or --scenario");
+            "--straggler, --scenario, --engine, --backend or --plot");
     return RONDE_OK;
 }
 
@@ -151,6 +153,64 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
     return status;
 }
 
+static const struct ronde_column plan_columns[] = {
+    {"size", "(B)", 14},  {"ranks", "", 7},    {"nodes", "", 6},     {"NCCL takes", "", 16},
+    {"time", "(us)", 11}, {"fastest", "", 16}, {"time", "(us)", 11}, {"NCCL's is", "(times)", 9}};
+
+#define PLAN_COLUMN_COUNT (sizeof plan_columns / sizeof plan_columns[0])
+
+static const struct ronde_table plan_table = {plan_columns, PLAN_COLUMN_COUNT, 2};
+
+static struct ronde_cell cell_of(struct ronde_nccl_choice choice)
+{
+    struct ronde_cell cell;
+    snprintf(cell.text, sizeof cell.text, "%s/%s", ronde_nccl_algorithm_text(choice.algorithm),
+             ronde_nccl_protocol_text(choice.protocol));
+    return cell;
+}
+
+/* What NCCL takes by itself, and what would be fastest if NCCL_ALGO and NCCL_PROTO said so. */
+static enum ronde_status plan_size(struct session *session, const struct ronde_nccl_call *call,
+                                   struct ronde_error *error)
+{
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    struct ronde_nccl_choice taken, fastest;
+    const enum ronde_status status = ronde_nccl_call_check(&session->machine, call, error);
+    if (status != RONDE_OK)
+        return status;
+    (void)ronde_nccl_choose(&session->constants, &session->machine, call, any, &taken);
+    const double us = ronde_nccl_execution_us(&session->constants, &session->machine, call, taken);
+    const double least_us =
+        ronde_nccl_fastest(&session->constants, &session->machine, call, &fastest);
+    const struct ronde_cell names[] = {cell_of(taken), cell_of(fastest)};
+    if (ronde_sink_is_table(&session->sink)) {
+        struct ronde_cell times = {""};
+        snprintf(times.text, sizeof times.text, "%.2f", us / least_us);
+        const struct ronde_cell cells[PLAN_COLUMN_COUNT] = {
+            ronde_cell_integer(call->bytes), ronde_cell_integer(call->ranks),
+            ronde_cell_integer(call->nodes), names[0],
+            ronde_cell_us(1e3 * us),         names[1],
+            ronde_cell_us(1e3 * least_us),   times};
+        ronde_table_row(session->sink.file, &plan_table, cells);
+        return RONDE_OK;
+    }
+    const struct ronde_field fields[] = {
+        ronde_field_text("style", "nccl"),
+        ronde_field_text("machine", session->machine.name),
+        ronde_field_text("collective", ronde_collective_text(call->collective)),
+        ronde_field_integer("ranks", call->ranks),
+        ronde_field_integer("nodes", call->nodes),
+        ronde_field_integer("bytes", call->bytes),
+        ronde_field_text("nccl_algorithm", ronde_nccl_algorithm_text(taken.algorithm)),
+        ronde_field_text("nccl_protocol", ronde_nccl_protocol_text(taken.protocol)),
+        ronde_field_real("nccl_time_us", us),
+        ronde_field_text("algorithm", ronde_nccl_algorithm_text(fastest.algorithm)),
+        ronde_field_text("protocol", ronde_nccl_protocol_text(fastest.protocol)),
+        ronde_field_real("time_us", least_us)};
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(&session->sink, &row, error);
+}
+
 static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
                                     struct ronde_error *error)
 {
@@ -158,7 +218,8 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
     enum ronde_status status = find_nodes(session, ranks, &call.nodes, error);
     call.bytes = session->options->min_bytes;
     while (status == RONDE_OK && call.bytes != 0) {
-        status = show_size(session, &call, error);
+        status =
+            session->is_plan ? plan_size(session, &call, error) : show_size(session, &call, error);
         call.bytes = ronde_options_next_size(session->options, call.bytes);
     }
     return status;
@@ -174,7 +235,7 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
             "# ronde %s: %s as NCCL executes it on %s (%s), a model: docs/validation-nccl.md\n#\n",
             RONDE_VERSION, ronde_collective_text(session->collective), session->machine.name,
             ronde_nccl_generation_text(session->machine.generation));
-        ronde_table_head(session->sink.file, &table);
+        ronde_table_head(session->sink.file, session->is_plan ? &plan_table : &table);
     }
     if (options->rank_counts == 0)
         return show_ranks(session, options->shape.radix[0] * options->shape.radix[1], error);
@@ -183,10 +244,10 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     return status;
 }
 
-int ronde_sim_nccl_style(const struct ronde_options *options)
+int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options};
+    struct session session = {.options = options, .is_plan = is_plan};
     enum ronde_status status = check_options(options, &error);
     if (status == RONDE_OK)
         status = ronde_parse_collective(options->arguments[0], &session.collective, &error);

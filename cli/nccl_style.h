@@ -1,10 +1,13 @@
-/** ronde sim --style nccl: what NCCL takes on a described machine, by the model of ronde/nccl_model.h. */
+/** --style nccl of ronde sim and plan: what NCCL takes on a described machine, by the model of ronde/nccl_model.h. */
 #ifndef RONDE_CLI_NCCL_STYLE_H
 #define RONDE_CLI_NCCL_STYLE_H
 
 #include "options.h"
 
-/** Predicts every size, rank count and algorithm that is asked for; returns the exit code. */
-int ronde_sim_nccl_style(const struct ronde_options *options);
+/**
+ * Predicts every size, rank count and algorithm that is asked for; `is_plan`: sets what NCCL would choose beside what would
+ * be fastest. Returns the exit code.
+ */
+int ronde_nccl_style(const struct ronde_options *options, bool is_plan);
 
 #endif

@@ -74,7 +74,8 @@ static const struct argp_option all_options[] = {
      "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate",
      2},
     {"style", KEY_STYLE, "NAME", 0,
-     "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes",
+     "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes; "
+     "plan: what NCCL takes beside what is fastest",
      2},
     {"placement", KEY_PLACEMENT, "NAME", 0,
      "ranks on hosts: file (default), packed, scattered, auto", 2},
@@ -115,6 +116,8 @@ static const struct argp_option all_options[] = {
      "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
      "nothing is measured",
      3},
+    {"auto-topo", KEY_AUTO_TOPO, NULL, 0,
+     "with --published: machines are those that the table's own columns describe", 3},
     {"system", KEY_SYSTEM, "NAME", 0,
      "with --published: only this system, or whose a log is; --topo describes the one there is, or "
      "is a folder of descriptions",

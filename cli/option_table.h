@@ -34,6 +34,7 @@ enum key {
     KEY_OPERATION,
     KEY_WORLD_SIZE,
     KEY_MARKDOWN,
+    KEY_AUTO_TOPO,
     KEY_VERBOSE,
     KEY_NODES,
     KEY_GPUS,

@@ -83,6 +83,7 @@ struct ronde_options {
     bool all;                               /**< --all */
     bool expand;                            /**< --expand */
     bool markdown;                          /**< --markdown */
+    bool auto_topo;                         /**< --auto-topo */
     bool verbose;                           /**< --verbose */
     const char *operation;                  /**< --operation; NULL = not given */
     uint32_t world_size;                    /**< --world-size; 0 = not given */

@@ -179,18 +179,56 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
     return status;
 }
 
+/* What --auto-topo makes of a table's words, so that it can be judged, and put into a file where it is wrong. */
+static void print_machines(const struct session *session)
+{
+    const struct ronde_published *published = &session->published;
+    FILE *file = session->sink.file;
+    fprintf(file, "# machines by the table's own words (--auto-topo)\n");
+    for (uint32_t s = 0; s < published->system_count; s++) {
+        const struct ronde_published_system *system = &published->systems[s];
+        const struct ronde_nccl_machine *machine = &system->machine;
+        if (!system->is_described) {
+            fprintf(file, "#   %s: not understood: gpu \"%s\", inside \"%s\", between \"%s\"\n",
+                    system->name, system->said.gpu, system->said.inside, system->said.between);
+            continue;
+        }
+        fprintf(file, "#   %s: %s, %u GPUs a node, link %s", system->name,
+                ronde_nccl_generation_text(machine->generation), machine->gpus,
+                ronde_nccl_link_text(machine->link));
+        if (machine->link != RONDE_NCCL_PCIE)
+            fprintf(file, ", NVLink %g GB/s", machine->nvlink_GBps);
+        fprintf(file, ", PCIe %g GB/s", machine->pcie_GBps);
+        if (machine->nics > 0)
+            fprintf(file, ", %u NICs of %g GB/s %s%s", machine->nics, machine->nic_GBps,
+                    ronde_nccl_fabric_text(machine->fabric),
+                    machine->behind_bridge ? " behind the host bridge" : "");
+        fprintf(file, "%s\n", machine->is_one_process ? ", one process" : "");
+    }
+    fprintf(file, "#\n");
+}
+
 /* The table, or a log and what it does not say of itself. */
 static enum ronde_status read_published(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     struct ronde_published_request request;
     enum ronde_status status = ronde_log_request_of(options, options->published, 0, &request, error);
+    request.is_auto = options->auto_topo;
+    if (status == RONDE_OK && options->auto_topo && options->topo)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "--auto-topo takes machines from the table, --topo %s from a file: "
+                            "one of them",
+                            options->topo);
     if (status == RONDE_OK)
         status = ronde_published_open(&request, ronde_mem_default(), &session->published, error);
     if (status == RONDE_OK && !session->published.log.is_log &&
         (options->rank_counts > 0 || options->shape.count > 0))
         status = ronde_fail(error, RONDE_BAD_ARGUMENT,
                             "-N and --shape are for logs; a table says itself how many ranks ran");
+    if (status == RONDE_OK && session->published.log.is_log && options->auto_topo)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "--auto-topo is for tables; a log says little of its machine");
     if (status == RONDE_OK && !session->published.log.is_log && options->argument_count > 0)
         status = ronde_fail(error, RONDE_BAD_ARGUMENT,
                             "--published takes all collectives of the table, not \"%s\"",
@@ -224,6 +262,8 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
         return RONDE_OK;
     if (session->is_markdown)
         return show_all(session, error);
+    if (session->options->auto_topo && ronde_sink_is_table(&session->sink))
+        print_machines(session);
     const enum ronde_status status = show_mode(session, mode, error);
     return status == RONDE_OK ? draw(session, error) : status;
 }

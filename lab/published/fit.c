@@ -16,6 +16,9 @@ static const double row_scale = .2;
 /** Logarithmic distance from a start that costs as much as `start_weight` of a system. */
 static const double latency_spread = .6, share_spread = .1, start_weight = .02;
 
+/** The same of one system's own numbers from its generation's: hosts differ more than parts of one kind do. */
+static const double launch_spread = .3, own_spread = .2;
+
 /** How far a fit may go from a start. */
 static const double farthest = 6;
 
@@ -239,10 +242,10 @@ size_t ronde_published_fit_system(struct ronde_published *published, uint32_t sy
     constants->launch_us = launch;
     double *links = fitted_nodes(published, system) > 1 ? &constants->nics : &constants->links;
     /* Large messages alone say nothing of latencies: those stay the generation's. */
-    const struct knob knobs[] = {{links, 1, latency_spread, 2},
-                                 {&constants->launch_us, launch, latency_spread, 1e6},
-                                 {&constants->inside, 1, latency_spread, 1e6},
-                                 {&constants->between, 1, latency_spread, 1e6}};
+    const struct knob knobs[] = {{links, 1, own_spread, 2},
+                                 {&constants->launch_us, launch, launch_spread, 1e6},
+                                 {&constants->inside, 1, own_spread, 1e6},
+                                 {&constants->between, 1, own_spread, 1e6}};
     weigh(&fit);
     if (!has_small(published, system))
         constants->launch_us = 0;

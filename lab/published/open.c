@@ -108,6 +108,24 @@ static enum ronde_status read_machines(const char *folder, struct ronde_publishe
     return RONDE_OK;
 }
 
+/** Machines by the words of a table; a system whose words are not understood has none. */
+static void understand_machines(struct ronde_published *to)
+{
+    for (uint32_t s = 0; s < to->system_count; s++) {
+        struct ronde_published_system *system = &to->systems[s];
+        const struct ronde_published_said *said = &system->said;
+        const struct ronde_nccl_words_of words = {.gpu = said->gpu,
+                                                  .inside = said->inside,
+                                                  .between = said->between,
+                                                  .notes = said->notes,
+                                                  .gpus = said->gpus};
+        struct ronde_error ignored = {.status = RONDE_OK};
+        system->is_described =
+            ronde_nccl_machine_of_words(&words, &system->machine, &ignored) == RONDE_OK;
+        memcpy(system->machine.name, system->name, sizeof system->name);
+    }
+}
+
 static enum ronde_status read_file(const struct ronde_published_request *request, FILE *file,
                                    struct ronde_published *out, struct ronde_error *error)
 {
@@ -136,7 +154,10 @@ enum ronde_status ronde_published_open(const struct ronde_published_request *req
     }
     const enum ronde_status status = read_file(request, file, out, error);
     fclose(file);
-    return status == RONDE_OK ? read_machines(request->folder, out, error) : status;
+    if (status != RONDE_OK || !request->is_auto)
+        return status == RONDE_OK ? read_machines(request->folder, out, error) : status;
+    understand_machines(out);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_published_read(const char *path, const char *folder, const char *system,

@@ -28,13 +28,20 @@ enum column {
     RATE,
     VERSION,
     NOTES,
+    DATE, /**< this and the rest may be missing */
+    GPU,
+    INSIDE,
+    BETWEEN,
     COLUMN_COUNT
 };
 
-static const char *const column_names[COLUMN_COUNT] = {"system",       "collective", "algorithm",
-                                                       "protocol",     "gpus",       "nodes",
-                                                       "bytes",        "time_us",    "algbw_GBps",
-                                                       "nccl_version", "notes"};
+static const char *const column_names[COLUMN_COUNT] = {
+    "system", "collective", "algorithm", "protocol",           "gpus",
+    "nodes",  "bytes",      "time_us",   "algbw_GBps",         "nccl_version",
+    "notes",  "date",       "gpu",       "interconnect_intra", "interconnect_inter"};
+
+/** Where a column that may be missing is not there. */
+#define NOWHERE UINT32_MAX
 
 /** A file that is read. */
 struct reader {
@@ -112,13 +119,13 @@ static enum ronde_status read_header(struct reader *reader, struct ronde_error *
         uint32_t at = 0;
         while (at < reader->cell_count && strcmp(reader->cells[at], column_names[c]) != 0)
             at++;
-        if (at == reader->cell_count)
+        if (at == reader->cell_count && c < DATE)
             return refuse(reader, error, "no column %s", column_names[c]);
         for (uint32_t other = at + 1; other < reader->cell_count; other++)
             if (strcmp(reader->cells[other], column_names[c]) == 0)
                 return refuse(reader, error, "columns %u and %u are both %s", at + 1, other + 1,
                               column_names[c]);
-        reader->at[c] = at;
+        reader->at[c] = at < reader->cell_count ? at : NOWHERE;
     }
     for (reader->in_place = 0; reader->in_place < reader->cell_count; reader->in_place++)
         if (strcmp(reader->cells[reader->in_place], "inplace") == 0)
@@ -185,13 +192,23 @@ static bool take_digits(const char **text, uint32_t *out)
     return digits == 1 || digits == 2;
 }
 
-/** "2.29.2" as 229; 0 where it is not stated. */
+/** The version that is to be expected at the row's date, YYYY or YYYY-MM...; 0 without one. */
+static uint32_t version_by_date(const struct reader *reader)
+{
+    unsigned year = 0, month = 0;
+    if (reader->at[DATE] == NOWHERE || sscanf(cell(reader, DATE), "%4u-%2u", &year, &month) < 1 ||
+        year < 2000)
+        return 0;
+    return ronde_nccl_version_at(year, month > 0 && month <= 12 ? month : 7);
+}
+
+/** "2.29.2" as 229; what its date says where it is not stated. */
 static enum ronde_status take_version(const struct reader *reader, uint32_t *out,
                                       struct ronde_error *error)
 {
     uint32_t major = 0, minor = 0;
     const char *at = cell(reader, VERSION);
-    *out = 0;
+    *out = version_by_date(reader);
     if (*at == '\0')
         return RONDE_OK;
     if (!take_digits(&at, &major) || *at++ != '.' || !take_digits(&at, &minor) ||
@@ -234,13 +251,32 @@ static enum ronde_status take_numbers(const struct reader *reader, struct ronde_
     return RONDE_OK;
 }
 
+/** The longest that rows of a system say; any of them may leave something out. */
+static void keep_longer(char *kept, size_t bytes, const char *said)
+{
+    if (strlen(said) > strlen(kept))
+        snprintf(kept, bytes, "%s", said);
+}
+
+static void keep_said(const struct reader *reader, const struct ronde_published_row *row)
+{
+    struct ronde_published_said *said = &reader->to->systems[row->system].said;
+    const uint32_t gpus = row->call.ranks / row->call.nodes;
+    char *const kept[] = {said->gpu, said->inside, said->between};
+    for (unsigned c = GPU; c <= BETWEEN; c++)
+        if (reader->at[c] != NOWHERE)
+            keep_longer(kept[c - GPU], sizeof said->gpu, cell(reader, (enum column)c));
+    keep_longer(said->notes, sizeof said->notes, cell(reader, NOTES));
+    said->gpus = gpus > said->gpus ? gpus : said->gpus;
+}
+
 static enum ronde_status read_row(struct reader *reader, struct ronde_error *error)
 {
     struct ronde_published *to = reader->to;
     struct ronde_published_row row = {.line = reader->line};
     enum ronde_status status = cut_cells(reader, error);
     for (unsigned c = 0; status == RONDE_OK && c < COLUMN_COUNT; c++)
-        if (reader->at[c] >= reader->cell_count)
+        if (reader->at[c] != NOWHERE && reader->at[c] >= reader->cell_count)
             return refuse(reader, error, "%u columns, and no %s", reader->cell_count,
                           column_names[c]);
     if (status == RONDE_OK)
@@ -251,6 +287,7 @@ static enum ronde_status read_row(struct reader *reader, struct ronde_error *err
         published_system(to, reader->path, reader->line, cell(reader, SYSTEM), &row.system, error);
     if (status != RONDE_OK)
         return status;
+    keep_said(reader, &row);
     const bool is_modelled =
         take_wish(reader, &row.wish) &&
         ronde_collective_parse(cell(reader, COLLECTIVE), &row.call.collective) &&

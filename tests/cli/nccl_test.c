@@ -49,8 +49,22 @@ static void style_nccl_predicts_described_machines(void)
                "16       8        Ring");
 }
 
+/* Bridged A6000s: NCCL takes the ring, whose slow link is crossed twice as often as the tree's. */
+static void plans_say_what_nccl_takes_and_what_is_fastest(void)
+{
+    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
+               "Ring/Simple");
+    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
+               "Tree/Simple");
+    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4 --plot x.svg", 2,
+               "--plot");
+    check_says("plan all_reduce --style nccl -N 4 --backend cpu --topo A6000-NV-4", 2, "--backend");
+    check_says("plan all_reduce --style mpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
+}
+
 static void style_nccl_refuses_what_it_cannot(void)
 {
+    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --engine flat", 2, "--engine");
     check_says("sim all_reduce --style smpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
     check_says("sim all_reduce --style nccl -N 8 --topo A6000-NV-4", 2, "without NICs");
     check_says("sim all_reduce --style nccl -N 6 --topo Alps-GH200", 2, "do not fill nodes");
@@ -144,10 +158,35 @@ static void pictures_are_drawn_per_system(void)
                "is to be a folder");
 }
 
+/* Machines by the table's own columns; words that are not understood are shown, and their rows have no prediction. */
+static void tables_describe_their_machines(void)
+{
+    FILE *file = fopen(TABLE, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fputs("system,gpus,nodes,nccl_version,collective,algorithm,protocol,bytes,time_us,algbw_GBps,"
+          "notes,gpu,interconnect_intra,interconnect_inter\n"
+          "mine,16,2,2.27.5,all_reduce,auto,auto,1024,40,0.0256,,NVIDIA H200,NVSwitch NVLink4,8x "
+          "NDR IB\n"
+          "other,8,1,2.27.5,all_reduce,auto,auto,1024,40,0.0256,,Gaudi 3,Ethernet,\n",
+          file);
+    fclose(file);
+    check_says("validate --published " TABLE " --auto-topo", 0,
+               "mine: hopper, 8 GPUs a node, link switch, NVLink 450 GB/s, PCIe 63 GB/s, 8 NICs of "
+               "50 GB/s infiniband");
+    check_says("validate --published " TABLE " --auto-topo", 0, "other: not understood");
+    check_says("validate --published " TABLE " --auto-topo", 0, "mine          1       0");
+    check_says("validate --published " TABLE, 0, "mine          0       0");
+    check_says("validate --published " TABLE " --auto-topo --topo x.txt", 2, "one of them");
+    remove(TABLE);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"style_nccl_predicts_described_machines", style_nccl_predicts_described_machines},
+        {"plans_say_what_nccl_takes_and_what_is_fastest",
+         plans_say_what_nccl_takes_and_what_is_fastest},
+        {"tables_describe_their_machines", tables_describe_their_machines},
         {"style_nccl_refuses_what_it_cannot", style_nccl_refuses_what_it_cannot},
         {"published_tables_are_scored_in_named_modes", published_tables_are_scored_in_named_modes},
         {"logs_are_published_as_well", logs_are_published_as_well},

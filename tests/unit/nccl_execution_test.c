@@ -7,6 +7,8 @@
 
 #include "ronde/nccl_model.h"
 
+#include "tune/nccl/setting.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -255,54 +257,173 @@ static void set_of(struct ronde_nccl_constants *constants, enum ronde_nccl_of_ge
         .value = value;
 }
 
-/* Launch 5, a hop of 2 x 3 us, a link of half 300 GB/s, 10 channels of 20 GB/s, each opened for 32 KiB. */
+/* Launch 5, a hop of 2 x 3 us, a link of half 300 GB/s, 10 channels of 20 GB/s, nothing overlaps. */
+static struct ronde_nccl_constants made_up(void)
+{
+    struct ronde_nccl_constants made = {.inside = 1, .between = 1, .links = 1, .nics = 1};
+    set_of(&made, RONDE_NCCL_OF_launch_us, 5);
+    set_of(&made, RONDE_NCCL_OF_hop_ratio, 2);
+    set_of(&made, RONDE_NCCL_OF_channel_ratio, 1);
+    set_of(&made, RONDE_NCCL_OF_channels, 10);
+    set_of(&made, RONDE_NCCL_OF_nvls_channels, 16);
+    set_of(&made, RONDE_NCCL_OF_nvls_efficiency, .5);
+    made.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 3;
+    made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 20;
+    made.all[RONDE_NCCL_COMMON_nvls_us].value = 30;
+    made.all[RONDE_NCCL_COMMON_nvls_chunk_us].value = .25;
+    made.all[RONDE_NCCL_COMMON_launch_us_per_channel].value = 2;
+    made.all[RONDE_NCCL_COMMON_launch_us_per_gpu].value = 4;
+    for (unsigned o = RONDE_NCCL_COMMON_overlap_inside_ll; o <= RONDE_NCCL_COMMON_overlap_host; o++)
+        made.all[o].value = 1;
+    return made;
+}
+
+static const struct ronde_nccl_machine made_machine = {.name = "made",
+                                                       .generation = RONDE_NCCL_HOPPER,
+                                                       .link = RONDE_NCCL_SWITCH,
+                                                       .gpus = 8,
+                                                       .sockets = 1,
+                                                       .nvlink_GBps = 300};
+
+/** A link of 150 GB/s and channels of so many GB/s for operations, of which `work` come to one block on the link. */
+static double both(double channels_GBps, double work)
+{
+    return pow(pow(150, -6) + pow(channels_GBps / work, -6), -1 / 6.);
+}
+
+/* A channel is opened for 32 KiB. NVLS's chunks: 16 KiB below 2 rounds of 16 channels times ranks, 32 KiB below 8, 64 KiB
+ * below 64. */
 static void values_are_those_by_hand(void)
 {
-    static const struct {
+    const struct {
         enum ronde_collective collective;
         uint32_t ranks;
         unsigned algorithm;
         uint64_t bytes;
         double latency_us, GBps;
     } rows[] = {
-        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, MIB, 5 + 6 * 6, 150 * 4 / 6.},
-        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 65536, 5 + 6 * 6, 40 * 4 / 6.},
-        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 1024, 5 + 6 * 6, 20 * 4 / 6.},
-        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_RING, MIB, 5 + 14 * 6, 150 * 8 / 14.},
-        {RONDE_ALL_GATHER, 4, RONDE_NCCL_RING, MIB, 5 + 3 * 6, 135 * 4 / 3.},
-        {RONDE_REDUCE_SCATTER, 2, RONDE_NCCL_RING, MIB, 5 + 6, 135 * 2},
-        {RONDE_BROADCAST, 4, RONDE_NCCL_RING, MIB, 5 + 3 * 6, 135},
-        {RONDE_REDUCE, 4, RONDE_NCCL_RING, 65536, 5 + 3 * 6 / 4., 40},
-        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_NVLS, MIB, 5 + 30, 300 * .5 / 1.25},
-        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, MIB, 5 + 30, 300 * .5 / 1.125},
-        {RONDE_ALL_GATHER, 4, RONDE_NCCL_NVLS, MIB, 5 + 30, 135 * 4 / 3.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, MIB, 6 * 6, both(200, 7 / 6.) * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 65536, 6 * 6, both(40, 7 / 6.) * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 1024, 6 * 6, both(20, 7 / 6.) * 4 / 6.},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_RING, MIB, 14 * 6, both(200, 15 / 14.) * 8 / 14.},
+        {RONDE_ALL_GATHER, 4, RONDE_NCCL_RING, MIB, 3 * 6, both(200, 4 / 3.) * 4 / 3.},
+        {RONDE_REDUCE_SCATTER, 2, RONDE_NCCL_RING, MIB, 6, both(200, 2) * 2},
+        {RONDE_BROADCAST, 4, RONDE_NCCL_RING, MIB, 3 * 6, both(200, 1)},
+        {RONDE_REDUCE, 4, RONDE_NCCL_RING, 65536, 3 * 6 / 4., both(40, 1)},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_NVLS, MIB, 30 + 64 * .25, 300 * .5 / 1.25},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, 16 * MIB, 30 + 512 * .25, 300 * .5 / 1.125},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, 64 * MIB, 30 + 1024 * .25, 300 * .5 / 1.125},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, 1024 * MIB, 30 + 8192 * .25, 300 * .5 / 1.125},
+        {RONDE_ALL_GATHER, 4, RONDE_NCCL_NVLS, MIB, 30, both(200, 1) * 4 / 3.},
     };
-    const struct ronde_nccl_machine machine = {.name = "made",
-                                               .generation = RONDE_NCCL_HOPPER,
-                                               .link = RONDE_NCCL_SWITCH,
-                                               .gpus = 8,
-                                               .sockets = 1,
-                                               .nvlink_GBps = 300};
-    struct ronde_nccl_constants made = {.inside = 1, .between = 1, .links = 1, .nics = 1};
-    set_of(&made, RONDE_NCCL_OF_launch_us, 5);
-    set_of(&made, RONDE_NCCL_OF_hop_ratio, 2);
-    set_of(&made, RONDE_NCCL_OF_channel_ratio, 1);
-    set_of(&made, RONDE_NCCL_OF_channels, 10);
-    set_of(&made, RONDE_NCCL_OF_nvls_efficiency, .5);
-    made.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = .5;
-    made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 3;
-    made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 20;
-    made.all[RONDE_NCCL_COMMON_one_pass_efficiency].value = .9;
-    made.all[RONDE_NCCL_COMMON_nvls_us].value = 30;
+    const struct ronde_nccl_constants made = made_up();
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_nccl_call call = {rows[r].collective, rows[r].ranks, 1, 229,
                                              rows[r].bytes};
         const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)rows[r].algorithm,
                                                  RONDE_NCCL_SIMPLE};
-        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, choice),
-                               rows[r].latency_us + (double)rows[r].bytes / 1e3 / rows[r].GBps,
-                               1e-9);
+        const double us = ronde_nccl_execution_us(&made, &made_machine, &call, choice);
+        CU_ASSERT_DOUBLE_EQUAL(us,
+                               5 + rows[r].latency_us + (double)rows[r].bytes / 1e3 / rows[r].GBps,
+                               1e-6 * us);
     }
+}
+
+/* 2 us for each of 4 channels before NCCL 2.14; 4 us for each of 8 GPUs that one process launches on. */
+static void hosts_take_their_time(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    struct ronde_nccl_call call = {RONDE_ALL_REDUCE, 8, 1, 214, 131072};
+    const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
+    call.version = 0;
+    CU_ASSERT_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us);
+    call.version = 213;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 8, 1e-9);
+    call.version = 214;
+    machine.is_one_process = true;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32, 1e-9);
+    made.all[RONDE_NCCL_COMMON_overlap_host].value = 100;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us, 1e-9);
+}
+
+/* 4 nodes of 8 on 2 sockets: LL by 8 proxies of 1 GB/s each, 5 GB/s a socket, NICs out of the way; then by 1 of 8 GPUs. */
+static void ll_between_nodes_goes_through_proxies(void)
+{
+    static const struct {
+        uint32_t g;
+        double proxy, socket, GBps;
+    } rows[] = {{8, 1, 5, 8}, {8, 1, 2, 4}, {1, 1, 5, 2}, {1, 10, 5, 5}, {4, 10, 5, 5}};
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.nics = 8;
+    machine.nic_GBps = 1e5;
+    machine.sockets = 2;
+    made.all[RONDE_NCCL_COMMON_infiniband_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e5;
+    machine.nvlink_GBps = 1e6;
+    set_of(&made, RONDE_NCCL_OF_channels, 8);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4 * rows[r].g, 4, 229, 256 * MIB};
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_LL};
+        const double n = call.ranks;
+        made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = rows[r].proxy;
+        made.all[RONDE_NCCL_COMMON_socket_ll_GBps].value = rows[r].socket;
+        const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
+        CU_ASSERT_DOUBLE_EQUAL(us, 5 + (double)call.bytes * (n - 1) / n / 1e3 / rows[r].GBps,
+                               1e-4 * us);
+    }
+}
+
+/* Packets of PCIe leave LL and LL128 less than their flags do; NVLink's do not. */
+static void pcie_leaves_ll_less(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.pcie_GBps = 100;
+    set_of(&made, RONDE_NCCL_OF_channels, 4);
+    made.all[RONDE_NCCL_COMMON_pcie_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_share].value = .4;
+    made.all[RONDE_NCCL_COMMON_pcie_ll128_share].value = .6;
+    static const double pcie[] = {20, 30, 50}, nvlink[] = {75, 150 * 15 / 16., 150};
+    for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4, 1, 229, 1024 * MIB};
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, (enum ronde_nccl_protocol)p};
+        made.all[RONDE_NCCL_COMMON_channel_ll_GBps + p].value = 1e5;
+        made.all[RONDE_NCCL_COMMON_nvlink_ll_us + p].value = 0;
+        for (int is_pcie = 0; is_pcie < 2; is_pcie++) {
+            machine.link = is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
+            const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
+            CU_ASSERT_DOUBLE_EQUAL(us,
+                                   5 + (double)call.bytes * .75 / 1e3 /
+                                           (is_pcie ? pcie[p] : nvlink[p]),
+                                   1e-6 * us);
+        }
+    }
+}
+
+static void the_shorter_of_two_times_hides(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(3, 4, 1), 7, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(3, 4, 2), 5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(4, 3, 2), 5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(3, 4, 1000), 4, 1e-12);
+    CU_ASSERT(ronde_nccl_overlapped(3, 4, .5) > 7);
+    CU_ASSERT_EQUAL(ronde_nccl_overlapped(0, 0, 2), 0);
+    CU_ASSERT_EQUAL(ronde_nccl_overlapped(0, 4, .5), 4);
+    CU_ASSERT_EQUAL(ronde_nccl_overlapped(INFINITY, 4, 2), INFINITY);
+}
+
+static void versions_follow_dates(void)
+{
+    static const struct {
+        uint32_t year, month, version;
+    } rows[] = {{2015, 1, 207}, {2021, 6, 208},  {2024, 1, 218}, {2024, 2, 219},
+                {2024, 7, 220}, {2024, 12, 222}, {2025, 2, 223}, {2040, 1, 230}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        CU_ASSERT_EQUAL(ronde_nccl_version_at(rows[r].year, rows[r].month), rows[r].version);
 }
 
 static void calls_that_cannot_be_are_refused(void)
@@ -344,6 +465,11 @@ int main(void)
         {"slower_parts_are_not_faster", slower_parts_are_not_faster},
         {"factors_change_their_part", factors_change_their_part},
         {"values_are_those_by_hand", values_are_those_by_hand},
+        {"hosts_take_their_time", hosts_take_their_time},
+        {"ll_between_nodes_goes_through_proxies", ll_between_nodes_goes_through_proxies},
+        {"pcie_leaves_ll_less", pcie_leaves_ll_less},
+        {"the_shorter_of_two_times_hides", the_shorter_of_two_times_hides},
+        {"versions_follow_dates", versions_follow_dates},
         {"calls_that_cannot_be_are_refused", calls_that_cannot_be_are_refused},
     };
     return suite_run("nccl_execution", cases, sizeof cases / sizeof cases[0]);

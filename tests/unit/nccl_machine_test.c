@@ -278,7 +278,7 @@ static void texts_are_those_of_nccl(void)
 {
     static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree", "auto", "auto"};
     static const char *const protocols[] = {"LL", "LL128", "Simple", "auto", "auto"};
-    static const char *const generations[] = {"pascal", "volta",     "ampere", "ada",
+    static const char *const generations[] = {"pascal", "volta",     "ampere", "ampere_rtx", "ada",
                                               "hopper", "blackwell", "?",      "?"};
     for (unsigned a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++)
         CU_ASSERT_STRING_EQUAL(ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a),

@@ -294,6 +294,29 @@ static void systems_are_named_and_counted(void)
     }
 }
 
+/* The version that is stated, or that its date makes likely: July of a year; 0 where neither is there. */
+static void versions_are_stated_or_dated(void)
+{
+    static const struct {
+        const char *cells; /**< version, notes, date */
+        uint32_t version;
+    } rows[] = {
+        {"2.29.2,,2021-06", 229}, {",,2021-06", 208}, {",,2024-02-11", 219}, {",,2024", 220},
+        {",,2024-13", 220},       {",,", 0},          {",,soon", 0},         {",,1999", 0}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        char text[512];
+        struct ronde_published table;
+        struct ronde_error error;
+        snprintf(text, sizeof text,
+                 "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,"
+                 "nccl_version,notes,date\na,all_reduce,auto,auto,8,1,1048576,50,20.97,%s\n",
+                 rows[r].cells);
+        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(table.rows[0].call.version, rows[r].version);
+        ronde_published_close(&table);
+    }
+}
+
 /* One system's rows are kept, the others' are checked all the same. */
 static void one_system_is_kept(void)
 {
@@ -356,6 +379,7 @@ int main(void)
         {"numbers_at_their_bounds_are_taken", numbers_at_their_bounds_are_taken},
         {"states_are_told_by_words", states_are_told_by_words},
         {"systems_are_named_and_counted", systems_are_named_and_counted},
+        {"versions_are_stated_or_dated", versions_are_stated_or_dated},
         {"one_system_is_kept", one_system_is_kept},
         {"descriptions_are_those_of_the_folder", descriptions_are_those_of_the_folder},
     };

@@ -6,6 +6,7 @@
  * link of their routes, all channels together.
  */
 #include "rings.h"
+#include "cycles.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct search {
     const struct ronde_platform *platform;
     const struct ronde_rings *rings;
     struct ronde_router *router;
+    const struct ronde_mem *mem;
     struct ronde_ring_ranks group;
     double *load;    /* per link, ns per GB */
     uint32_t *ring;  /* ranks of one ring */
@@ -202,6 +204,35 @@ static void turn_to(uint32_t *ring, uint32_t ranks, uint32_t first_rank, uint32_
     memcpy(ring, room, ranks * sizeof *ring);
 }
 
+/* One node of few ranks: cycles that no pattern has, where those are better. */
+static enum ronde_status find_cycles(struct search *search, uint32_t *out_orders,
+                                     struct ronde_rings_found *out_found)
+{
+    const uint32_t size = search->rings->ranks, channels = search->rings->channels;
+    const size_t entries = (size_t)size * channels;
+    uint32_t hosts[RONDE_MOST_CYCLE_RANKS], *cycles = NULL;
+    struct ronde_mesh mesh;
+    double busiest = INFINITY;
+    for (uint32_t i = 0; i < size; i++)
+        hosts[i] = search->rings->host_of[search->group.members[i]];
+    enum ronde_status status = ronde_mesh_of(search->platform, search->router, hosts, size,
+                                             search->mem, &mesh, search->error);
+    if (status != RONDE_OK)
+        return status;
+    cycles = ronde_mem_new(search->mem, entries, sizeof *cycles);
+    status = cycles
+                 ? ronde_mesh_cycles(&mesh, channels, search->mem, cycles, &busiest, search->error)
+                 : ronde_fail(search->error, RONDE_NO_MEMORY, "no memory for %u cycles", channels);
+    if (status == RONDE_OK && busiest < out_found->busiest_load * (1 - 1e-9)) {
+        for (size_t i = 0; i < entries; i++)
+            out_orders[i] = search->group.members[cycles[i]];
+        *out_found = (struct ronde_rings_found){"cycles", busiest};
+    }
+    ronde_mem_free(search->mem, cycles, entries, sizeof *cycles);
+    ronde_mesh_free(&mesh, search->mem);
+    return status;
+}
+
 /* Tries patterns and writes the rings of the best. */
 static enum ronde_status walk_nodes(struct search *search, uint32_t *out_orders,
                                     struct ronde_rings_found *out_found)
@@ -215,7 +246,10 @@ static enum ronde_status walk_nodes(struct search *search, uint32_t *out_orders,
         write_ring(search, best, channel, search->group.node_count,
                    out_orders + (size_t)channel * search->rings->ranks);
     *out_found = (struct ronde_rings_found){pattern_text(best), cost.busiest};
-    return RONDE_OK;
+    return search->group.node_count == 1 && search->rings->ranks <= RONDE_MOST_CYCLE_RANKS &&
+                   search->rings->ranks > 2
+               ? find_cycles(search, out_orders, out_found)
+               : RONDE_OK;
 }
 
 /* Rings of neighbours. A hop crosses one wire, so the busiest wire is the hop that most channels share. */
@@ -302,7 +336,7 @@ enum ronde_status ronde_place_rings(const struct ronde_platform *platform,
                                     const struct ronde_mem *mem, uint32_t *out_orders,
                                     struct ronde_rings_found *out_found, struct ronde_error *error)
 {
-    struct search search = {.platform = platform, .rings = rings, .error = error};
+    struct search search = {.platform = platform, .rings = rings, .mem = mem, .error = error};
     const uint32_t ranks = rings->ranks, hosts = nodes->host_count;
     const uint32_t links = ronde_platform_link_count(platform);
     if (rings->channels == 0 || ranks == 0 || rings->first_rank >= ranks)

@@ -1,7 +1,7 @@
 /** Words and enumerations. See names.h and nccl_model.h. */
 #include "names.h"
 
-const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",
+const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",   "ampere_rtx",
                                               "ada",    "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
 const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa", "roce", "ethernet"};
@@ -23,4 +23,14 @@ const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol)
 const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation)
 {
     return generation < RONDE_NCCL_GENERATION_COUNT ? ronde_nccl_generations[generation] : "?";
+}
+
+const char *ronde_nccl_link_text(enum ronde_nccl_link link)
+{
+    return link < RONDE_NCCL_LINK_COUNT ? ronde_nccl_links[link] : "?";
+}
+
+const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric)
+{
+    return fabric < RONDE_NCCL_FABRIC_COUNT ? ronde_nccl_fabrics[fabric] : "?";
 }

@@ -60,9 +60,22 @@ struct ronde_published_row {
     double predicted_margin; /**< the same of predictions */
 };
 
+/** Bytes of what a table says of a system's hardware, NUL included; the rest is cut off. */
+#define RONDE_PUBLISHED_SAID_BYTES 128
+
+/** What a table's columns gpu, interconnect_intra, interconnect_inter and notes say of a system; "" where they do not. */
+struct ronde_published_said {
+    char gpu[RONDE_PUBLISHED_SAID_BYTES];
+    char inside[RONDE_PUBLISHED_SAID_BYTES];
+    char between[RONDE_PUBLISHED_SAID_BYTES];
+    char notes[RONDE_PUBLISHED_SAID_BYTES];
+    uint32_t gpus; /**< most ranks on a node */
+};
+
 /** A system and its machine. */
 struct ronde_published_system {
     char name[RONDE_NCCL_NAME_BYTES];
+    struct ronde_published_said said;
     bool is_described;
     struct ronde_nccl_machine machine;
 };
@@ -83,6 +96,7 @@ struct ronde_published_request {
     const char *path;
     const char *folder; /**< of descriptions, FOLDER/<system>.txt; NULL is the shipped one */
     const char *system; /**< of a table: the one whose rows are kept; of a log: whose it is; NULL: all, the file's name */
+    bool is_auto;        /**< machines are those that the table's own columns describe, no files */
     bool has_collective; /**< the log is of `collective`, unless it says otherwise */
     enum ronde_collective collective;
     uint32_t ranks; /**< that took part in the log, whatever it says; 0 = what it says */

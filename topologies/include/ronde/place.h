@@ -99,7 +99,7 @@ struct ronde_rings {
 
 /** What was found. */
 struct ronde_rings_found {
-    const char *pattern; /**< "torus", or how rings walk through a node: "turn", "snake", "zigzag", "stride" */
+    const char *pattern; /**< "torus", "cycles", or how rings walk through a node: "turn", "snake", "zigzag", "stride" */
     double busiest_load; /**< ns the busiest link takes for a GB that every channel's ring passes on */
 };
 
@@ -110,7 +110,8 @@ struct ronde_rings_found {
  * On a torus of hosts a ring only goes to neighbours. Else a ring visits node after node, so that it leaves and enters
  * each exactly once; where in a node channel c enters and how it walks through is tried in several ways (a channel's
  * first GPU moves with c, so that channels leave by different NICs), and the routes of a few nodes decide which of them
- * loads the busiest link least. Time: linear in ranks times channels.
+ * loads the busiest link least. Time: linear in ranks times channels. One node of 3 to 9 ranks is also searched for cycles
+ * that share fewer links: up to 6,000 tries of 2^n n^2 steps.
  * Errors: NO_MEMORY; those of ronde_router_route; BAD_ARGUMENT for no channels.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status

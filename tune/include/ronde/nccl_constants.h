@@ -8,10 +8,12 @@
 /** Of all machines: common.txt. */
 #define RONDE_NCCL_COMMON_LIST(X)                                                                  \
     X(launch_us_per_gpu)                                                                           \
+    X(launch_us_per_channel)                                                                       \
     X(nvlink_efficiency)                                                                           \
     X(pcie_efficiency)                                                                             \
     X(pcie_pairs_efficiency)                                                                       \
-    X(one_pass_efficiency)                                                                         \
+    X(pcie_ll_share)                                                                               \
+    X(pcie_ll128_share)                                                                            \
     X(nvlink_ll_us)                                                                                \
     X(nvlink_ll128_us)                                                                             \
     X(nvlink_simple_us)                                                                            \
@@ -23,35 +25,30 @@
     X(infiniband_simple_us)                                                                        \
     X(infiniband_rendezvous_us)                                                                    \
     X(infiniband_efficiency)                                                                       \
-    X(infiniband_ll_share)                                                                         \
     X(infiniband_ll128_share)                                                                      \
     X(slingshot_ll_us)                                                                             \
     X(slingshot_ll128_us)                                                                          \
     X(slingshot_simple_us)                                                                         \
     X(slingshot_rendezvous_us)                                                                     \
     X(slingshot_efficiency)                                                                        \
-    X(slingshot_ll_share)                                                                          \
     X(slingshot_ll128_share)                                                                       \
     X(efa_ll_us)                                                                                   \
     X(efa_ll128_us)                                                                                \
     X(efa_simple_us)                                                                               \
     X(efa_rendezvous_us)                                                                           \
     X(efa_efficiency)                                                                              \
-    X(efa_ll_share)                                                                                \
     X(efa_ll128_share)                                                                             \
     X(roce_ll_us)                                                                                  \
     X(roce_ll128_us)                                                                               \
     X(roce_simple_us)                                                                              \
     X(roce_rendezvous_us)                                                                          \
     X(roce_efficiency)                                                                             \
-    X(roce_ll_share)                                                                               \
     X(roce_ll128_share)                                                                            \
     X(ethernet_ll_us)                                                                              \
     X(ethernet_ll128_us)                                                                           \
     X(ethernet_simple_us)                                                                          \
     X(ethernet_rendezvous_us)                                                                      \
     X(ethernet_efficiency)                                                                         \
-    X(ethernet_ll_share)                                                                           \
     X(ethernet_ll128_share)                                                                        \
     X(bridge_efficiency)                                                                           \
     X(lone_nic_efficiency)                                                                         \
@@ -61,11 +58,22 @@
     X(net_channel_ll_GBps)                                                                         \
     X(net_channel_ll128_GBps)                                                                      \
     X(net_channel_simple_GBps)                                                                     \
+    X(socket_ll_GBps)                                                                              \
     X(tree_net_efficiency)                                                                         \
     X(tree_hop_ratio)                                                                              \
     X(tree_nvlink_efficiency)                                                                      \
     X(tree_pcie_efficiency)                                                                        \
-    X(nvls_us)
+    X(overlap_inside_ll)                                                                           \
+    X(overlap_inside_ll128)                                                                        \
+    X(overlap_nvlink_simple)                                                                       \
+    X(overlap_pcie_simple)                                                                         \
+    X(overlap_net_ll)                                                                              \
+    X(overlap_net_ll128)                                                                           \
+    X(overlap_net_simple)                                                                          \
+    X(overlap_nvls_tree)                                                                           \
+    X(overlap_host)                                                                                \
+    X(nvls_us)                                                                                     \
+    X(nvls_chunk_us)
 
 /** Of a GPU generation: a file each. */
 #define RONDE_NCCL_GENERATION_LIST(X)                                                              \
@@ -74,6 +82,7 @@
     X(channel_ratio)                                                                               \
     X(nvls_efficiency)                                                                             \
     X(channels)                                                                                    \
+    X(nvls_channels)                                                                               \
     X(tree_channels_per_nic)                                                                       \
     X(tuner_nvlink_ratio)                                                                          \
     X(tuner_channel_GBps)                                                                          \

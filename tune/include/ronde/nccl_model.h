@@ -25,6 +25,7 @@ enum ronde_nccl_generation {
     RONDE_NCCL_PASCAL,
     RONDE_NCCL_VOLTA,
     RONDE_NCCL_AMPERE,
+    RONDE_NCCL_AMPERE_RTX, /**< GA10x: RTX A6000, A40, A10, RTX 30; higher clocks, slower NVLink */
     RONDE_NCCL_ADA,
     RONDE_NCCL_HOPPER,
     RONDE_NCCL_BLACKWELL,
@@ -134,6 +135,23 @@ struct ronde_nccl_constants {
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_machine_read(const char *path, struct ronde_nccl_machine *out, struct ronde_error *error);
 
+/** What is written of a machine beside its measurements; any may be NULL. */
+struct ronde_nccl_words_of {
+    const char *gpu;     /**< "NVIDIA A100-SXM4-40GB" */
+    const char *inside;  /**< "NVLink3 NVSwitch 8 GPU" */
+    const char *between; /**< "4x HDR IB 200Gb/s"; empty: one node only */
+    const char *notes;   /**< "1 process -g 8" */
+    uint32_t gpus;       /**< of a node, as many as took part */
+};
+
+/**
+ * A machine from such words, by data sheets of the parts they name; its name is left empty. Errors: BAD_INPUT where GPU or
+ * fabric is not known.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *said, struct ronde_nccl_machine *out,
+                            struct ronde_error *error);
+
 /** Reads common.txt and a file per generation from a folder; NULL is the shipped one. Errors: IO, BAD_INPUT. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_constants_read(const char *folder, struct ronde_nccl_constants *out,
@@ -142,10 +160,17 @@ ronde_nccl_constants_read(const char *folder, struct ronde_nccl_constants *out,
 /** A constant's name as in its file: "hopper launch_us". `bytes` of out_text suffice from 64. */
 RONDE_API void ronde_nccl_constant_name(size_t index, char *out_text, size_t bytes);
 
+/** The version of NCCL to expect where only the date is known: the newest that had been out for four months. */
+RONDE_API uint32_t ronde_nccl_version_at(uint32_t year, uint32_t month);
+
 /** Names as NCCL prints them; "auto" for a count. */
 RONDE_API const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm);
 RONDE_API const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol);
 RONDE_API const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation);
+
+/** Words of a machine's description; "?" for a count. */
+RONDE_API const char *ronde_nccl_link_text(enum ronde_nccl_link link);
+RONDE_API const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric);
 
 /** Whether the model has this collective. */
 RONDE_API bool ronde_nccl_models(enum ronde_collective collective);
@@ -175,6 +200,15 @@ RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *cons
                                          const struct ronde_nccl_machine *machine,
                                          const struct ronde_nccl_call *call,
                                          struct ronde_nccl_choice choice);
+
+/**
+ * The fastest of what NCCL_ALGO and NCCL_PROTO can make NCCL run, by execution; returns its time, us. The call must have
+ * passed ronde_nccl_call_check.
+ */
+RONDE_API double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
+                                    const struct ronde_nccl_machine *machine,
+                                    const struct ronde_nccl_call *call,
+                                    struct ronde_nccl_choice *out);
 
 #ifdef __cplusplus
 }

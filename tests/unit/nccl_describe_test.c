@@ -1,0 +1,212 @@
+/**
+ * Machines from words: what a table says of the training systems comes to what their descriptions say, other ways of putting
+ * it are understood, and what is not known is refused, not guessed.
+ */
+#include "support/suite.h"
+
+#include "ronde/nccl_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct ronde_nccl_machine machine_of(const char *name)
+{
+    struct ronde_nccl_machine machine;
+    struct ronde_error error = {.status = RONDE_OK};
+    char file[128], path[4096];
+    snprintf(file, sizeof file, "topologies/published/%s.txt", name);
+    CU_ASSERT_FATAL(suite_source(path, sizeof path, file));
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_machine_read(path, &machine, &error), RONDE_OK);
+    return machine;
+}
+
+static struct ronde_nccl_machine understood(struct ronde_nccl_words_of said)
+{
+    struct ronde_nccl_machine machine = {.gpus = 0};
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_EQUAL(ronde_nccl_machine_of_words(&said, &machine, &error), RONDE_OK);
+    if (error.status != RONDE_OK)
+        suite_note("%s", error.message);
+    return machine;
+}
+
+static void words_come_to_what_descriptions_say(void)
+{
+    static const struct {
+        const char *system;
+        struct ronde_nccl_words_of said;
+    } rows[] = {
+        {"L40S-PCIe-4", {"NVIDIA L40S", "PCIe4 x16 no NVLink (NODE/SYS)", "", "single process", 4}},
+        {"Alps-GH200",
+         {"NVIDIA GH200", "NVLink4 4-GPU all-to-all (6 links per pair)", "4x Slingshot-11 200Gb/s",
+          NULL, 4}},
+        {"ABCI-A100",
+         {"NVIDIA A100-SXM4-40GB", "NVLink3 NVSwitch 8 GPU", "4x HDR IB 200Gb/s", "", 8}},
+        {"ABCI-V100",
+         {"NVIDIA V100-SXM2-16GB", "NVLink2 4-GPU mesh (2 links per pair)", "2x EDR IB 100Gb/s", "",
+          4}},
+        {"eX3-A100PCIe-2node",
+         {"NVIDIA A100-PCIE-40GB", "PCIe4 x16 no NVLink", "IB HDR mlx5", "", 1}},
+        {"H100-cluster01",
+         {"NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU", "IB NDR 400Gb/s", "", 4}},
+        {"AWS-p5-2node",
+         {"NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU", "32x EFAv2 100Gb/s (3200Gb/s)", "", 8}},
+        {"Chameleon-P100-2",
+         {"Tesla P100-PCIE-16GB", "PCIe3 x16 across sockets", NULL, "1 process", 2}},
+        {"A6000-NV-4",
+         {"NVIDIA RTX A6000", "2 NVLink3 bridged pairs (NV4 56GB/s) + PCIe4/host between pairs", "",
+          "", 4}},
+        {"B200-slinky",
+         {"NVIDIA B200", "NVLink5 NVSwitch 8 GPU (900GB/s per GPU per dir)",
+          "12x NDR IB 400Gb/s HCAs listed (8 compute rails)", "1 process -g 8", 8}},
+        {"Perlmutter-A100",
+         {"NVIDIA A100-SXM4-40GB", "NVLink3 4-GPU mesh (4 links per pair)",
+          "4x Slingshot-11 200Gb/s", "", 4}},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_machine wanted = machine_of(rows[r].system);
+        const struct ronde_nccl_machine got = understood(rows[r].said);
+        const bool is_same =
+            got.generation == wanted.generation && got.link == wanted.link &&
+            got.gpus == wanted.gpus && got.nics == wanted.nics &&
+            (wanted.link == RONDE_NCCL_PCIE || got.nvlink_GBps == wanted.nvlink_GBps) &&
+            (wanted.link < RONDE_NCCL_PAIRS || got.pcie_GBps == wanted.pcie_GBps) &&
+            (wanted.nics == 0 || (got.nic_GBps == wanted.nic_GBps && got.fabric == wanted.fabric &&
+                                  got.behind_bridge == wanted.behind_bridge)) &&
+            got.is_one_process == wanted.is_one_process;
+        if (!is_same)
+            suite_note("%s: %u GPUs, link %s, %g GB/s, %u NICs of %g GB/s", rows[r].system, got.gpus,
+                       ronde_nccl_link_text(got.link), got.nvlink_GBps, got.nics, got.nic_GBps);
+        CU_ASSERT(is_same);
+    }
+}
+
+static void rates_and_counts_are_found_in_words(void)
+{
+    static const struct {
+        struct ronde_nccl_words_of said;
+        enum ronde_nccl_link link;
+        double nvlink_GBps, pcie_GBps;
+        uint32_t gpus, nics;
+        double nic_GBps;
+        enum ronde_nccl_fabric fabric;
+    } rows[] = {
+        {{"H100", "NVLink4 NVSwitch (18x26.56GB/s)", "", "", 6},
+         RONDE_NCCL_SWITCH,
+         478.08,
+         63,
+         6,
+         0,
+         0,
+         0},
+        {{"h200 sxm", "NVLink", "8x50GB/s RoCE", "", 8},
+         RONDE_NCCL_SWITCH,
+         450,
+         63,
+         8,
+         8,
+         50,
+         RONDE_NCCL_ROCE},
+        {{"A100 80GB", "NVLink", "2 x 100GbE TCP", "", 4},
+         RONDE_NCCL_MESH,
+         300,
+         31.5,
+         4,
+         2,
+         12.5,
+         RONDE_NCCL_ETHERNET},
+        {{"NVIDIA A10G", "PCIe gen4 x8", "25 Gbit/s Ethernet", "", 4},
+         RONDE_NCCL_PCIE,
+         0,
+         15.75,
+         4,
+         4,
+         3.125,
+         RONDE_NCCL_ETHERNET},
+        {{"Tesla V100", "NVLink", "1x HDR100", "", 4},
+         RONDE_NCCL_MESH,
+         150,
+         15.75,
+         4,
+         1,
+         12.5,
+         RONDE_NCCL_INFINIBAND},
+        {{"GB200", "NVLink5 NVSwitch 72 GPU", "4x NDR", "", 4},
+         RONDE_NCCL_SWITCH,
+         900,
+         63,
+         72,
+         4,
+         50,
+         RONDE_NCCL_INFINIBAND},
+        {{"RTX 3090", "PCIe4", "InfiniBand 56Gb/s", "", 2},
+         RONDE_NCCL_PCIE,
+         0,
+         31.5,
+         2,
+         2,
+         7,
+         RONDE_NCCL_INFINIBAND},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_machine got = understood(rows[r].said);
+        CU_ASSERT_EQUAL(got.link, rows[r].link);
+        CU_ASSERT_DOUBLE_EQUAL(got.nvlink_GBps, rows[r].nvlink_GBps, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(got.pcie_GBps, rows[r].pcie_GBps, 1e-9);
+        CU_ASSERT_EQUAL(got.gpus, rows[r].gpus);
+        CU_ASSERT_EQUAL(got.nics, rows[r].nics);
+        CU_ASSERT_DOUBLE_EQUAL(got.nic_GBps, rows[r].nic_GBps, 1e-9);
+        CU_ASSERT_EQUAL(got.fabric, rows[r].fabric);
+    }
+}
+
+static void what_is_not_known_is_refused(void)
+{
+    static const struct {
+        struct ronde_nccl_words_of said;
+        const char *says;
+    } rows[] = {
+        {{"AMD Instinct MI300X", "XGMI full mesh 8 GPU", "", "", 8}, "MI300X"},
+        {{NULL, NULL, NULL, NULL, 0}, "no GPU"},
+        {{"H100", "NVSwitch", "carrier pigeons", "", 8}, "no fabric"},
+        {{"H100", "NVSwitch", "InfiniBand", "", 8}, "no fabric and rate"},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_nccl_machine machine;
+        struct ronde_error error = {.status = RONDE_OK};
+        CU_ASSERT_EQUAL(ronde_nccl_machine_of_words(&rows[r].said, &machine, &error),
+                        RONDE_BAD_INPUT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[r].says));
+    }
+}
+
+/* Whatever is written: a machine or a refusal, and no rate of nothing. */
+static void any_text_is_survived(void)
+{
+    static const char signs[] = "4x 200Gb/s.(-)NDR IB NVLink GPU pair 9999999999999999999";
+    char text[512];
+    for (size_t length = 0; length < 400; length++) {
+        for (size_t i = 0; i < length; i++)
+            text[i] = signs[(i * 7 + length * 13) % (sizeof signs - 1)];
+        text[length] = '\0';
+        const struct ronde_nccl_words_of said = {"H100", text, text, text, 8};
+        struct ronde_nccl_machine machine;
+        struct ronde_error error = {.status = RONDE_OK};
+        if (ronde_nccl_machine_of_words(&said, &machine, &error) == RONDE_OK) {
+            CU_ASSERT(machine.gpus >= 8 && machine.gpus <= 1024 && machine.nics <= 1024);
+            CU_ASSERT(machine.nics == 0 || machine.nic_GBps > 0);
+        } else
+            CU_ASSERT(error.message[0] != '\0');
+    }
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"words_come_to_what_descriptions_say", words_come_to_what_descriptions_say},
+        {"rates_and_counts_are_found_in_words", rates_and_counts_are_found_in_words},
+        {"what_is_not_known_is_refused", what_is_not_known_is_refused},
+        {"any_text_is_survived", any_text_is_survived},
+    };
+    return suite_run("nccl_describe", cases, sizeof cases / sizeof cases[0]);
+}

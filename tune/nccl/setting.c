@@ -1,0 +1,223 @@
+/**
+ * Rates, latencies and channels of a call. See setting.h.
+ *
+ *   link      the data sheet's rate times the share of it that is reached
+ *   channel   a thread block sends what it takes in, so its rate holds for operations, of which a ring has `work` for one
+ *             block on the link: n/(n-1) with one pass (a rank's first block is only sent and its last only taken in),
+ *             (2n-1)/(2n-2) with two
+ *   inside    link and channels, of which the slower counts, and both where they are close
+ *   between   NICs, and the channels of the proxies, in the same way
+ */
+#include "setting.h"
+
+#include <math.h>
+
+const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT] = {2, 16 / 15., 1};
+
+/* Threads times bytes a thread, and for Simple what makes a channel worth it (enqueue.cc, threadThreshold). */
+const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32768};
+
+/** From here on a network asks before it sends (bytes on the wire). */
+static const double rendezvous_bytes = 8192;
+
+/** The version of NCCL since which the host's work for a call does not grow with its channels. */
+enum { LAUNCH_AT_ONCE = 214 };
+
+/** Two limits of one rate. Sharper than that they do not meet: rings on 2, 4 and 6 of 8 H100 reach 347, 366 and 367 GB/s. */
+static const double limit_exponent = 6;
+
+/** Constants of a fabric in the order of its list. */
+enum of_fabric { RENDEZVOUS = 3, EFFICIENCY, LL128_SHARE, OF_FABRIC_COUNT };
+
+_Static_assert(RONDE_NCCL_COMMON_slingshot_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
+                       OF_FABRIC_COUNT &&
+                   RONDE_NCCL_COMMON_efa_ll_us - RONDE_NCCL_COMMON_slingshot_ll_us == OF_FABRIC_COUNT,
+               "constants of fabrics are in one order");
+
+static double of_fabric(const struct ronde_nccl_setting *setting, unsigned which)
+{
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_infiniband_ll_us +
+                                             setting->machine->fabric * (unsigned)OF_FABRIC_COUNT +
+                                             which);
+}
+
+double ronde_nccl_overlapped(double a, double b, double exponent)
+{
+    const double longer = fmax(a, b), shorter = fmin(a, b);
+    return longer > 0 && isfinite(longer)
+               ? longer * pow(1 + pow(shorter / longer, exponent), 1 / exponent)
+               : longer;
+}
+
+static double slower(double a, double b)
+{
+    return 1 / ronde_nccl_overlapped(1 / a, 1 / b, limit_exponent);
+}
+
+bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->link == RONDE_NCCL_PAIRS && setting->g > 2;
+}
+
+double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_nvlink(setting->machine, setting->g) *
+           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_efficiency) *
+           setting->constants->links;
+}
+
+/** A GPU's slowest link of an order of the node's GPUs, plain bytes. */
+static double node_GBps(const struct ronde_nccl_setting *setting)
+{
+    if (setting->g < 2)
+        return INFINITY;
+    if (ronde_nccl_has_nvlink(setting->machine, setting->g))
+        return ronde_nccl_reached_nvlink_GBps(setting);
+    return setting->machine->pcie_GBps * setting->constants->links *
+           ronde_nccl_common_of(setting, ronde_nccl_is_pairs(setting)
+                                             ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
+                                             : RONDE_NCCL_COMMON_pcie_efficiency);
+}
+
+/** What flags leave of a link for data; PCIe packets of an LL store are small besides. */
+static double link_share(const struct ronde_nccl_setting *setting)
+{
+    if (setting->protocol == RONDE_NCCL_SIMPLE ||
+        ronde_nccl_has_nvlink(setting->machine, setting->g))
+        return 1 / ronde_nccl_wire[setting->protocol];
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
+}
+
+/** All NICs of a node that its ranks use, plain bytes. */
+static double nics_GBps(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    double rate = ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
+                  of_fabric(setting, EFFICIENCY) * setting->constants->nics;
+    if (machine->behind_bridge)
+        rate *= ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_efficiency);
+    if (machine->behind_bridge && setting->g == 1)
+        rate *= ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_lone_nic_efficiency);
+    return rate;
+}
+
+/** Through NICs and proxies, data. LL passes through host memory, where a processor's proxies look for its flags. */
+static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const double proxies =
+        setting->channels *
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
+    if (setting->protocol == RONDE_NCCL_LL)
+        return slower(nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
+                      fmin(proxies,
+                           fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
+                               ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
+    return slower(nics_GBps(setting) *
+                      (setting->protocol == RONDE_NCCL_LL128 ? of_fabric(setting, LL128_SHARE) : 1),
+                  proxies * ratio);
+}
+
+/** Channels that NCCL has on such ranks, before a small call leaves some out. */
+static double most_channels(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const double all = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channels);
+    const double nics = (double)machine->nics * setting->g / machine->gpus;
+    double channels = all;
+    if (setting->g == 1)
+        return 2 * fmax(1, machine->nics / machine->gpus);
+    if (machine->link == RONDE_NCCL_MESH)
+        channels = fmax(2, floor(all * (setting->g - 1) / (machine->gpus - 1)));
+    else if (machine->link == RONDE_NCCL_PAIRS)
+        channels = setting->g > 2 ? 8 : 4;
+    else if (machine->link == RONDE_NCCL_PCIE)
+        channels = fmin(all, 4);
+    return setting->call->nodes > 1 ? fmin(channels, fmax(2, 2 * nics)) : channels;
+}
+
+/** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
+static double hop_us(const struct ronde_nccl_setting *setting)
+{
+    const double nvlink =
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol);
+    const double pcie =
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
+    double hop = pcie;
+    if (ronde_nccl_is_pairs(setting))
+        hop = (nvlink + pcie) / 2;
+    else if (setting->machine->link == RONDE_NCCL_PAIRS)
+        hop = nvlink;
+    else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
+        hop = nvlink * ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
+    return hop * setting->constants->inside;
+}
+
+double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes,
+                             double ratio)
+{
+    if (setting->call->nodes == 1)
+        return 0;
+    double latency = of_fabric(setting, setting->protocol) * ratio;
+    if (setting->protocol == RONDE_NCCL_LL &&
+        message_bytes * ronde_nccl_wire[RONDE_NCCL_LL] >= rendezvous_bytes)
+        latency += of_fabric(setting, RENDEZVOUS);
+    return latency * setting->constants->between;
+}
+
+/** Operations of a thread block for one block on its link. */
+static double work(const struct ronde_nccl_call *call, bool is_ring)
+{
+    const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
+    return is_ring && steps > 0 ? (steps + 1) / steps : 1;
+}
+
+static double overlap(const struct ronde_nccl_setting *setting)
+{
+    if (setting->call->nodes > 1)
+        return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll + setting->protocol);
+    if (setting->protocol != RONDE_NCCL_SIMPLE)
+        return ronde_nccl_common_of(setting,
+                                    RONDE_NCCL_COMMON_overlap_inside_ll + setting->protocol);
+    return ronde_nccl_common_of(setting, ronde_nccl_has_nvlink(setting->machine, setting->g)
+                                             ? RONDE_NCCL_COMMON_overlap_nvlink_simple
+                                             : RONDE_NCCL_COMMON_overlap_pcie_simple);
+}
+
+struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constants *constants,
+                                                const struct ronde_nccl_machine *machine,
+                                                const struct ronde_nccl_call *call,
+                                                struct ronde_nccl_choice choice)
+{
+    const enum ronde_nccl_protocol protocol = choice.protocol;
+    struct ronde_nccl_setting setting = {.constants = constants,
+                                         .machine = machine,
+                                         .call = call,
+                                         .protocol = protocol,
+                                         .g = call->ranks / call->nodes,
+                                         .bytes = (double)call->bytes,
+                                         .between_GBps = INFINITY};
+    const bool is_ring = choice.algorithm == RONDE_NCCL_RING;
+    double opening = ronde_nccl_round_bytes[protocol];
+    if (protocol == RONDE_NCCL_LL && is_ring)
+        opening *= call->ranks;
+    setting.channels = fmax(1, fmin(most_channels(&setting), setting.bytes / opening));
+    const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
+    const double block =
+        ratio * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_channel_ll_GBps + protocol) /
+        work(call, is_ring);
+    setting.link_GBps = node_GBps(&setting) * link_share(&setting);
+    setting.inside_GBps = slower(setting.link_GBps, setting.channels * block);
+    if (call->nodes > 1) {
+        setting.between_GBps = between_GBps(&setting, fmax(1, ratio));
+    }
+    setting.launch_us = constants->launch_us > 0
+                            ? constants->launch_us
+                            : ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_launch_us);
+    if (call->version > 0 && call->version < LAUNCH_AT_ONCE)
+        setting.launch_us += setting.channels *
+                             ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);
+    setting.hop_us = hop_us(&setting);
+    setting.overlap = overlap(&setting);
+    return setting;
+}

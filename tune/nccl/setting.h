@@ -1,0 +1,64 @@
+/** What a call comes down to on a machine: rates, latencies, channels. Formulas: setting.c. */
+#ifndef RONDE_TUNE_NCCL_SETTING_H
+#define RONDE_TUNE_NCCL_SETTING_H
+
+#include "inside.h"
+
+/** A call of one algorithm by one protocol. */
+struct ronde_nccl_setting {
+    const struct ronde_nccl_constants *constants;
+    const struct ronde_nccl_machine *machine;
+    const struct ronde_nccl_call *call;
+    enum ronde_nccl_protocol protocol;
+    uint32_t g;          /**< ranks a node */
+    double bytes;        /**< of the call */
+    double channels;     /**< in use */
+    double launch_us;    /**< of the generation, or fitted */
+    double hop_us;       /**< inside a node */
+    double overlap;      /**< how far transfers hide latencies; see ronde_nccl_overlapped */
+    double link_GBps;    /**< of data, through a GPU's link */
+    double inside_GBps;  /**< of data, through link and channels */
+    double between_GBps; /**< of data, through NICs and channels; infinite on one node */
+};
+
+/** Bytes on a link for one of data. */
+extern const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT];
+
+/** Bytes that all threads of a channel move at once; a channel is opened for each of them. */
+extern const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT];
+
+struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constants *constants,
+                                                const struct ronde_nccl_machine *machine,
+                                                const struct ronde_nccl_call *call,
+                                                struct ronde_nccl_choice choice);
+
+/** A hop between nodes with a message of so many bytes of data; `ratio` times that of a ring. */
+double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes,
+                             double ratio);
+
+/** NVLink of a GPU towards those of its node, plain bytes. */
+double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting);
+
+/** Whether PCIe between bridged pairs is what joins these ranks. */
+bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting);
+
+/** A constant of all machines. */
+static inline double ronde_nccl_common_of(const struct ronde_nccl_setting *setting, unsigned which)
+{
+    return ronde_nccl_common(setting->constants, (enum ronde_nccl_common)which);
+}
+
+/** A constant of the machine's generation. */
+static inline double ronde_nccl_generation_of(const struct ronde_nccl_setting *setting,
+                                              enum ronde_nccl_of_generation which)
+{
+    return ronde_nccl_of(setting->constants, setting->machine->generation, which);
+}
+
+/**
+ * Two times of which the shorter hides behind the longer in part: (a^p + b^p)^(1/p). Exponent 1 adds them, a great one takes
+ * the longer; below 1 each disturbs the other.
+ */
+double ronde_nccl_overlapped(double a, double b, double exponent);
+
+#endif
