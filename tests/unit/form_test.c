@@ -1,8 +1,9 @@
 /** Schedules that only run in place or never do, that overwrite their input, and that are not scaled. */
 #include "support/suite.h"
 
-#include "ronde/benchmark.h"
-#include "ronde/hw.h"
+#include "checked.h"
+
+#include "ronde/backend.h"
 #include "ronde/text.h"
 
 #include <string.h>
@@ -109,33 +110,12 @@ static void print_and_read_keep_the_form(void)
     }
 }
 
-/* Against the definition on host, against host elsewhere. */
 static void run_on(const char *backend, const char *text, enum ronde_op op)
 {
-    const struct ronde_benchmark_options how = {.dtype = RONDE_FLOAT32, .op = op};
-    struct ronde_target target;
-    struct ronde_benchmark benchmark;
-    struct ronde_memory memory;
     struct ronde_error error;
-    uint64_t wrong[2] = {1, 1};
     struct ronde_schedule *schedule = read_text(text, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
-    if (ronde_target_open(backend, true, &target, &error) != RONDE_OK) {
-        suite_skip("%s: %s", backend, error.message);
-        ronde_schedule_destroy(schedule);
-        return;
-    }
-    CU_ASSERT_EQUAL_FATAL(ronde_benchmark_open(&target, schedule, &how, &benchmark, &error),
-                          RONDE_OK);
-    for (uint64_t count = 1; count < 300; count += 37) {
-        benchmark.shape.count = count;
-        CU_ASSERT_EQUAL_FATAL(ronde_memory_create(&benchmark.shape, &memory, NULL), RONDE_OK);
-        CU_ASSERT_EQUAL(ronde_benchmark_check(&benchmark, &memory, count, wrong, &error), RONDE_OK);
-        CU_ASSERT(wrong[0] == 0 && wrong[1] == 0);
-        ronde_memory_destroy(&memory);
-    }
-    ronde_benchmark_close(&benchmark);
-    ronde_target_close(&target);
+    checked_run(backend, schedule, op);
     ronde_schedule_destroy(schedule);
 }
 
