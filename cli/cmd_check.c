@@ -17,6 +17,21 @@ static void print_findings(FILE *file, const struct ronde_proof *proof)
         fprintf(file, "  and %u more\n", proof->finding_count - RONDE_MAX_FINDINGS);
 }
 
+/* Where the file is one of MSCCL's: what runs it there. */
+static void print_msccl(FILE *file, const struct ronde_account *account)
+{
+    const struct ronde_msccl_facts *facts = account->msccl;
+    if (!facts || !facts->protocol)
+        return;
+    fprintf(file, "  MSCCL          %s, protocol %s, %u threadblocks, %u steps, %u of them nops\n",
+            facts->writing, facts->protocol, facts->threadblocks, facts->steps, facts->nops);
+    if (account->ok && facts->unfit[0] != '\0')
+        fprintf(file, "  runtime        NOT there: %s\n", facts->unfit);
+    else if (account->ok)
+        fprintf(file, "  runtime        runs there: a %s connection holds %u messages\n",
+                facts->protocol, facts->runtime_depth);
+}
+
 /* The verdict first, then the numbers of a schedule that holds. */
 static void print_account(FILE *file, const struct ronde_account *account)
 {
@@ -27,6 +42,7 @@ static void print_account(FILE *file, const struct ronde_account *account)
     else
         fprintf(file, "REJECTED\n");
     print_findings(file, proof);
+    print_msccl(file, account);
     if (!account->ok)
         return;
     fprintf(file, "  proved on      %s, values compared by %s\n",
@@ -65,15 +81,18 @@ struct subject {
     struct ronde_compile_request request;
     struct ronde_schedule *schedule; /* NULL when rejected */
     struct ronde_proof proof;
+    struct ronde_msccl_facts facts; /* of a file */
     bool is_file;
 };
 
 static struct ronde_account account_subject(const struct subject *subject)
 {
-    return subject->schedule
-               ? ronde_proof_report_of(subject->schedule, &subject->proof)
-               : ronde_proof_report_rejected(subject->is_file ? NULL : &subject->request,
-                                             &subject->proof);
+    struct ronde_account account =
+        subject->schedule ? ronde_proof_report_of(subject->schedule, &subject->proof)
+                          : ronde_proof_report_rejected(subject->is_file ? NULL : &subject->request,
+                                                        &subject->proof);
+    ronde_proof_report_add_msccl(&account, &subject->facts);
+    return account;
 }
 
 /* File or collective, and the expansion on request. */
@@ -83,7 +102,8 @@ static enum ronde_status prove(const struct ronde_options *options, struct subje
     enum ronde_status status = RONDE_OK;
     subject->is_file = ronde_is_schedule_file(options);
     if (subject->is_file) {
-        status = ronde_schedule_file_read(options, &subject->proof, &subject->schedule, error);
+        status = ronde_schedule_file_read(options, &subject->facts, &subject->proof,
+                                          &subject->schedule, error);
     } else {
         status = ronde_single_request(options, &subject->request, error);
         if (status == RONDE_OK)

@@ -132,7 +132,8 @@ static enum ronde_status open_named(struct ronde_run_session *session, uint64_t 
         return status;
     session->benchmark = &session->named;
     ronde_run_note_slot(session);
-    ronde_benchmark_aim(session->benchmark, &session->memory, count, false);
+    ronde_benchmark_aim(session->benchmark, &session->memory, count,
+                        !ronde_benchmark_has_placement(session->benchmark, false));
     return session->target.backend->supports(session->target.self, session->given,
                                              &session->benchmark->launch, error);
 }

@@ -129,7 +129,7 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
     if (!ronde_is_schedule_file(session->options))
         return ronde_single_request(session->options, &session->request, error);
     const enum ronde_status status =
-        ronde_schedule_file_read(session->options, NULL, &session->given, error);
+        ronde_schedule_file_read(session->options, NULL, NULL, &session->given, error);
     if (status == RONDE_OK)
         session->request = ronde_schedule_file_request(session->given);
     return status;

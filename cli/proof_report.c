@@ -74,6 +74,20 @@ struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_requ
     return account;
 }
 
+void ronde_proof_report_add_msccl(struct ronde_account *account,
+                                  const struct ronde_msccl_facts *facts)
+{
+    if (!facts->is_msccl)
+        return;
+    account->msccl = facts;
+    if (account->is_known || facts->ranks == 0)
+        return;
+    account->is_known = true;
+    account->collective = facts->collective;
+    account->algorithm = facts->name;
+    account->ranks = facts->ranks;
+}
+
 /* A place that does not apply is null, never a number nobody meant. */
 static struct ronde_field place_field(const char *name, uint32_t value)
 {
@@ -108,6 +122,24 @@ static size_t layout_head(const struct ronde_account *account, struct ronde_fiel
     return at;
 }
 
+/* What an MSCCL file says; `unfit` is null where a runtime would run it. */
+static size_t layout_msccl(const struct ronde_msccl_facts *facts, struct ronde_field *field)
+{
+    size_t at = 0;
+    if (!facts || !facts->protocol)
+        return 0;
+    field[at++] = ronde_field_text("format", "msccl");
+    field[at++] = ronde_field_text("writing", facts->writing);
+    field[at++] = ronde_field_text("protocol", facts->protocol);
+    field[at++] = ronde_field_integer("nops", facts->nops);
+    field[at++] = ronde_field_integer("threadblocks", facts->threadblocks);
+    field[at++] = ronde_field_integer("runtime_depth", facts->runtime_depth);
+    field[at++] = ronde_field_boolean("fits_runtime", facts->unfit[0] == '\0');
+    field[at++] =
+        facts->unfit[0] ? ronde_field_text("unfit", facts->unfit) : ronde_field_null("unfit");
+    return at;
+}
+
 void ronde_proof_report_layout(const struct ronde_account *account,
                                struct ronde_proof_report_row *out)
 {
@@ -130,6 +162,7 @@ void ronde_proof_report_layout(const struct ronde_account *account,
         ronde_field_text("method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
     field[at++] = ronde_field_boolean("quotient", proof->quotient);
     field[at++] = ronde_field_text("v_form", account->v_form);
+    at += layout_msccl(account->msccl, field + at);
     field[at++] = (struct ronde_field){.name = "errors",
                                        .kind = RONDE_FIELD_ROWS,
                                        .rows = out->errors,

@@ -7,6 +7,7 @@
 #include "ronde/field.h"
 
 #include "ronde/builder.h"
+#include "ronde/msccl.h"
 
 /** A verdict on one schedule. */
 struct ronde_account {
@@ -22,11 +23,12 @@ struct ronde_account {
     double received_max;   /**< blocks the busiest rank receives, all channels together */
     double received_bound; /**< blocks it must receive at least, see ronde_received_bound */
     const char *v_form;    /**< what it asks of blocks of different lengths; NULL when rejected */
-    const struct ronde_proof *proof; /**< the rest */
+    const struct ronde_proof *proof;       /**< the rest */
+    const struct ronde_msccl_facts *msccl; /**< what an MSCCL file says beside its schedule, or NULL */
 };
 
 /** Fields of a printed account. */
-#define RONDE_PROOF_REPORT_FIELDS 14u
+#define RONDE_PROOF_REPORT_FIELDS 22u
 /** Fields of a printed finding. */
 #define RONDE_FINDING_FIELDS 6u
 
@@ -41,6 +43,10 @@ struct ronde_proof_report_row {
 /** Account of a proved schedule. `proof` may differ from the schedule's own (the expansion's). */
 struct ronde_account ronde_proof_report_of(const struct ronde_schedule *schedule,
                                            const struct ronde_proof *proof);
+
+/** Adds what is known of an MSCCL file, which says what it is even where it is rejected; facts of another are left out. */
+void ronde_proof_report_add_msccl(struct ronde_account *account,
+                                  const struct ronde_msccl_facts *facts);
 
 /**
  * Account of a schedule that was rejected, and so never made: only the request and the proof can

@@ -35,8 +35,9 @@ struct ronde_run_session {
 /** Everything that is needed to run the same again, and the head of the table. */
 void ronde_run_print_head(const struct ronde_run_session *session);
 
-/** Both placements of a size, as nccl-tests has them; in_place is NULL where the collective has no such form. */
-void ronde_run_print_row(const struct ronde_run_session *session, const struct ronde_record *record,
+/** Both placements of a size, as nccl-tests has them; NULL where the schedule does not run so. */
+void ronde_run_print_row(const struct ronde_run_session *session,
+                         const struct ronde_record *out_of_place,
                          const struct ronde_record *in_place);
 
 /** The lines that scripts for nccl-tests look for. */

@@ -131,19 +131,21 @@ enum ronde_status ronde_run_size(struct ronde_run_session *session, uint64_t cou
 {
     struct ronde_record records[2];
     uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
-    const bool has_in_place = ronde_benchmark_has_placement(session->benchmark, true);
+    const struct ronde_record *shown[2] = {NULL, NULL};
     enum ronde_status status = RONDE_OK;
     session->benchmark->shape.count = count;
     if (ronde_run_is_checked(session))
         status = ronde_benchmark_check(session->benchmark, &session->memory, count, wrong, error);
     if (status == RONDE_OK && ronde_run_is_checked(session))
         status = join_wrong(session, wrong, error);
-    if (status == RONDE_OK)
-        status = run_placement(session, false, wrong[0], &records[0], error);
-    if (status == RONDE_OK && has_in_place)
-        status = run_placement(session, true, wrong[1], &records[1], error);
+    for (int in_place = 0; in_place < 2 && status == RONDE_OK; in_place++)
+        if (ronde_benchmark_has_placement(session->benchmark, in_place != 0)) {
+            status =
+                run_placement(session, in_place != 0, wrong[in_place], &records[in_place], error);
+            shown[in_place] = &records[in_place];
+        }
     if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
-        ronde_run_print_row(session, &records[0], has_in_place ? &records[1] : NULL);
+        ronde_run_print_row(session, shown[0], shown[1]);
     return status;
 }
 

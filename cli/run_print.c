@@ -146,13 +146,13 @@ static void request_cells(const struct ronde_record *record, struct ronde_cell *
 }
 
 /* Two lines, of which the second does not say again what was asked for. */
-static void print_narrow_row(FILE *file, const struct ronde_record *record,
+static void print_narrow_row(FILE *file, const struct ronde_record *out_of_place,
                              const struct ronde_record *in_place)
 {
     struct ronde_cell cells[NARROW_COLUMNS];
-    request_cells(record, cells);
+    request_cells(out_of_place ? out_of_place : in_place, cells);
     cells[REQUEST_COLUMNS] = ronde_cell_text("out");
-    result_cells(record, cells + REQUEST_COLUMNS + 1);
+    result_cells(out_of_place, cells + REQUEST_COLUMNS + 1);
     ronde_table_row(file, &narrow, cells);
     for (uint32_t i = 0; i < REQUEST_COLUMNS; i++)
         cells[i] = ronde_cell_text(" ");
@@ -161,16 +161,17 @@ static void print_narrow_row(FILE *file, const struct ronde_record *record,
     ronde_table_row(file, &narrow, cells);
 }
 
-void ronde_run_print_row(const struct ronde_run_session *session, const struct ronde_record *record,
+void ronde_run_print_row(const struct ronde_run_session *session,
+                         const struct ronde_record *out_of_place,
                          const struct ronde_record *in_place)
 {
     struct ronde_cell cells[COLUMNS];
     if (!ronde_table_fits(&wide, session->sink.width)) {
-        print_narrow_row(session->sink.file, record, in_place);
+        print_narrow_row(session->sink.file, out_of_place, in_place);
         return;
     }
-    request_cells(record, cells);
-    result_cells(record, cells + REQUEST_COLUMNS);
+    request_cells(out_of_place ? out_of_place : in_place, cells);
+    result_cells(out_of_place, cells + REQUEST_COLUMNS);
     result_cells(in_place, cells + REQUEST_COLUMNS + RESULT_COLUMNS);
     ronde_table_row(session->sink.file, &wide, cells);
 }

@@ -24,11 +24,12 @@ static enum ronde_status check_options(const struct ronde_options *options, uint
 }
 
 enum ronde_status
-ronde_schedule_file_read(const struct ronde_options *options, struct ronde_proof *out_proof,
-                         struct ronde_schedule **out_schedule, struct ronde_error *error)
+ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl_facts *out_facts,
+                         struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
+                         struct ronde_error *error)
 {
-    enum ronde_status status =
-        ronde_schedule_file_open(options->arguments[0], out_proof, out_schedule, error);
+    enum ronde_status status = ronde_schedule_file_inspect(options->arguments[0], out_facts,
+                                                           out_proof, out_schedule, error);
     if (status == RONDE_OK)
         status = check_options(options, (*out_schedule)->ranks, error);
     if (status != RONDE_OK) {
@@ -44,7 +45,7 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
 {
     struct ronde_compile_request request;
     if (ronde_is_schedule_file(options))
-        return ronde_schedule_file_read(options, NULL, out_schedule, error);
+        return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
     const enum ronde_status status = ronde_single_request(options, &request, error);
     return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
 }

@@ -14,12 +14,13 @@
 bool ronde_is_schedule_file(const struct ronde_options *options);
 
 /**
- * Reads and proves the file. out_proof may be NULL; it has the findings also when the schedule is rejected. Errors: IO,
+ * Reads and proves the file. out_facts and out_proof may be NULL; they are set also when the schedule is rejected. Errors: IO,
  * BAD_INPUT and REJECTED naming file and line; BAD_ARGUMENT for options that say otherwise than the file.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_schedule_file_read(const struct ronde_options *options, struct ronde_proof *out_proof,
-                         struct ronde_schedule **out_schedule, struct ronde_error *error);
+ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl_facts *out_facts,
+                         struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
+                         struct ronde_error *error);
 
 /**
  * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.

@@ -179,7 +179,7 @@ bool ronde_benchmark_is_specification(const struct ronde_benchmark *benchmark)
 
 bool ronde_benchmark_has_placement(const struct ronde_benchmark *benchmark, bool in_place)
 {
-    return !in_place || ronde_collective_traits(benchmark->schedule->collective)->has_in_place;
+    return ronde_schedule_has_form(benchmark->schedule, in_place);
 }
 
 enum ronde_status ronde_benchmark_check(struct ronde_benchmark *benchmark,

@@ -118,8 +118,11 @@ enum ronde_status ronde_reference_open(const struct ronde_benchmark *benchmark,
         status = ronde_memory_create(&out_reference->shape, &out_reference->memory, error);
     if (status != RONDE_OK)
         return status;
-    ronde_memory_view(&out_reference->memory, &out_reference->shape, false);
-    return ronde_benchmark_is_specification(benchmark) ? RONDE_OK : load_host(out_reference, error);
+    /* The definition copies, so it always has both buffers; host has what the schedule needs. */
+    const bool is_defined = ronde_benchmark_is_specification(benchmark);
+    ronde_memory_view(&out_reference->memory, &out_reference->shape,
+                      !is_defined && !ronde_benchmark_has_placement(benchmark, false));
+    return is_defined ? RONDE_OK : load_host(out_reference, error);
 }
 
 /* What a window holds of a chunk of a block. */
@@ -177,9 +180,10 @@ static enum ronde_status run_host(const struct ronde_reference *reference, struc
 static enum ronde_status expect(const struct ronde_reference *reference, uint64_t window,
                                 struct ronde_error *error)
 {
+    /* In place, what is not input is poisoned. */
+    ronde_memory_poison(&reference->memory, &reference->shape);
     for (uint32_t rank = 0; rank < reference->shape.ranks; rank++)
         fill_rank(reference, window, rank);
-    ronde_memory_poison(&reference->memory, &reference->shape);
     if (reference->program)
         return run_host(reference, error);
     ronde_definition_run(&reference->memory, &reference->shape,

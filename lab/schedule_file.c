@@ -58,14 +58,28 @@ enum ronde_status ronde_schedule_file_open(const char *path, struct ronde_proof 
                                            struct ronde_schedule **out_schedule,
                                            struct ronde_error *error)
 {
+    return ronde_schedule_file_inspect(path, NULL, out_proof, out_schedule, error);
+}
+
+enum ronde_status ronde_schedule_file_inspect(const char *path, struct ronde_msccl_facts *out_facts,
+                                              struct ronde_proof *out_proof,
+                                              struct ronde_schedule **out_schedule,
+                                              struct ronde_error *error)
+{
     const struct ronde_mem *mem = ronde_mem_default();
     char *text = NULL;
     size_t bytes = 0;
     *out_schedule = NULL;
+    if (out_facts)
+        memset(out_facts, 0, sizeof *out_facts);
     enum ronde_status status = read_file(path, &text, &bytes, error);
     if (status != RONDE_OK)
         return status;
-    status = ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
+    /* By what is in it: names end in anything. */
+    status =
+        ronde_msccl_is(text, bytes)
+            ? ronde_msccl_read(text, bytes, path, mem, out_facts, out_proof, out_schedule, error)
+            : ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
     ronde_mem_free(mem, text, bytes + 1, 1);
     return status;
 }

@@ -70,6 +70,11 @@ static enum ronde_status check_kind(const struct ronde_schedule *schedule,
     if (reduces && (unsigned)launch->op >= RONDE_OP_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "launch: op %u, there are %u",
                           (unsigned)launch->op, (unsigned)RONDE_OP_COUNT);
+    if (schedule->is_unscaled && (launch->op == RONDE_AVG || launch->op == RONDE_PREMUL_SUM))
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "launch: op %s, %s %s does not say which operands are to be scaled",
+                          ronde_op_text(launch->op), ronde_collective_text(schedule->collective),
+                          schedule->algorithm);
     if (!reduces && (launch->op == RONDE_AVG || launch->op == RONDE_PREMUL_SUM))
         return ronde_fail(error, RONDE_UNSUPPORTED, "launch: op %s, %s reduces nothing",
                           ronde_op_text(launch->op), ronde_collective_text(schedule->collective));
@@ -248,15 +253,40 @@ static enum ronde_status check_lengths(const struct ronde_schedule *schedule,
     return status;
 }
 
-/* Where a collective has no form in place, the two buffers of a rank must not be one. */
+/* Where the buffers of a rank are as in place: the smaller one is its own block of the larger. */
+static bool is_in_place(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
+                        uint32_t rank)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
+    const uint64_t own = rank * launch->count * ronde_dtype_bytes(launch->dtype);
+    const bool is_one_size = traits->in_per_rank == traits->out_per_rank;
+    return (uintptr_t)launch->in[rank] + (!is_one_size && traits->in_per_rank ? own : 0) ==
+           (uintptr_t)launch->out[rank] + (!is_one_size && traits->out_per_rank ? own : 0);
+}
+
+/* How the two buffers of a rank must lie for a schedule that does not leave it open. */
 static enum ronde_status check_sharing(const struct ronde_schedule *schedule,
                                        const struct ronde_launch *launch, uint32_t rank,
                                        struct ronde_error *error)
 {
-    if (ronde_collective_traits(schedule->collective)->has_in_place || !launch->in || !launch->out)
+    const bool may[2] = {ronde_schedule_has_form(schedule, false),
+                         ronde_schedule_has_form(schedule, true)};
+    const bool has_tables = launch->in_blocks || launch->out_blocks;
+    /* Ranks other than the root use one of their buffers. */
+    const bool is_other =
+        ronde_collective_traits(schedule->collective)->has_root && rank != schedule->root;
+    if (has_tables && !may[0])
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "launch: blocks by table, %s %s runs in place only",
+                          ronde_collective_text(schedule->collective), schedule->algorithm);
+    if ((may[0] && may[1]) || has_tables || is_other || !launch->in || !launch->out ||
+        !launch->in[rank] || !launch->out[rank] || may[is_in_place(schedule, launch, rank)])
         return RONDE_OK;
-    if (!launch->in[rank] || launch->in[rank] != launch->out[rank])
-        return RONDE_OK;
+    if (may[1])
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "launch: in and out of rank %u are not the same memory, %s %s runs in "
+                          "place only",
+                          rank, ronde_collective_text(schedule->collective), schedule->algorithm);
     return ronde_fail(error, RONDE_BAD_ARGUMENT,
                       "launch: in and out of rank %u are the same memory, %s cannot run in place",
                       rank, ronde_collective_text(schedule->collective));

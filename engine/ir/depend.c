@@ -79,11 +79,14 @@ static bool note_item(struct walk *walk, const struct ronde_proto *proto, bool i
 
 static bool note_accesses(struct walk *walk, const struct ronde_proto *proto)
 {
-    const unsigned placements = ronde_placements(walk->derivation->builder->schedule);
-    for (unsigned in_place = 0; in_place < placements; in_place++)
+    const struct ronde_schedule *schedule = walk->derivation->builder->schedule;
+    for (unsigned in_place = 0; in_place < 2; in_place++) {
+        if (!ronde_schedule_has_form(schedule, in_place == 1))
+            continue;
         for (uint32_t item = 0; item < proto->step.chunk_count; item++)
             if (!note_item(walk, proto, in_place == 1, item))
                 return false;
+    }
     return true;
 }
 

@@ -96,7 +96,8 @@ static enum ronde_status prove_model(struct ronde_schedule *schedule, struct ron
         status = ronde_prove_v_form(schedule, model, error);
     if (status == RONDE_OK && proof->ok && schedule->collective == RONDE_BARRIER)
         status = ronde_prove_barrier(schedule, model, proof, error);
-    if (status == RONDE_OK && proof->ok)
+    /* A race is the likely cause of a wrong value, and shows with the right ones too. */
+    if (status == RONDE_OK && (proof->ok || schedule->symmetry == RONDE_SYMMETRY_NONE))
         status = ronde_prove_races(schedule, model, proof, &verdict, error);
     *out_undecided = verdict == RONDE_RACE_UNDECIDED;
     if (status == RONDE_OK && proof->ok && !*out_undecided)
@@ -175,7 +176,10 @@ static enum ronde_status prove(struct ronde_schedule *schedule, bool may_quotien
 {
     bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE;
     enum ronde_status status = RONDE_OK;
-    schedule->v_form = ronde_v_form_of(schedule->collective);
+    /* Where inputs are overwritten or never copied, blocks are not followed to where they end. */
+    schedule->v_form = schedule->clobbers || schedule->form == RONDE_FORM_IN_PLACE
+                           ? RONDE_V_NONE
+                           : ronde_v_form_of(schedule->collective);
     if (!is_undecided)
         status = prove_order(schedule, true, NULL, proof, &is_undecided, error);
     if (status != RONDE_OK || !is_undecided || !is_expandable(schedule, proof))

@@ -63,7 +63,8 @@ uint64_t ronde_schedule_hash(const struct ronde_schedule *schedule)
     uint64_t hash = take(0, (uint64_t)schedule->collective << 32 | schedule->ranks);
     hash = take(hash, (uint64_t)schedule->root << 32 | schedule->chunks_per_block);
     uint64_t bits = (uint64_t)schedule->symmetry << 8 | (uint64_t)schedule->absolute_peers << 4 |
-                    (uint64_t)schedule->allow_dead_work << 5 | (uint64_t)schedule->clobbers << 6;
+                    (uint64_t)schedule->allow_dead_work << 5 | (uint64_t)schedule->clobbers << 6 |
+                    (uint64_t)schedule->is_unscaled << 7 | (uint64_t)schedule->form << 16;
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         bits |= (uint64_t)schedule->rotates[buffer] << buffer;
     hash = take(hash, bits);

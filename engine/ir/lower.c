@@ -380,9 +380,9 @@ enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_mode
         mine && dealt && make_tables(&lowering, arena) && make_lists(&lowering, arena);
     if (has_room) {
         ronde_model_deal(model, dealt, mine);
-        lower_placement(&lowering, false, mine, min_depth);
-        if (ronde_placements(schedule) > 1)
-            lower_placement(&lowering, true, mine, min_depth);
+        for (int in_place = 0; in_place < 2; in_place++)
+            if (ronde_schedule_has_form(schedule, in_place != 0))
+                lower_placement(&lowering, in_place != 0, mine, min_depth);
     }
     ronde_arena_destroy(arena);
     return has_room ? RONDE_OK

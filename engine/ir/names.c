@@ -115,6 +115,17 @@ const char *ronde_v_form_text(enum ronde_v_form v_form)
     return (uint32_t)v_form < RONDE_V_FORM_COUNT ? v_form_texts[v_form] : "?";
 }
 
+static const char *const form_texts[] = {
+#define FORM_TEXT(name, text) text,
+    RONDE_FORM_LIST(FORM_TEXT)
+#undef FORM_TEXT
+};
+
+const char *ronde_form_text(enum ronde_form form)
+{
+    return (uint32_t)form < RONDE_FORM_COUNT ? form_texts[form] : "?";
+}
+
 const char *ronde_finding_text(enum ronde_finding_code code)
 {
     return (uint32_t)code < RONDE_FINDING_COUNT ? finding_texts[code] : "?";

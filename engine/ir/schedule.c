@@ -18,6 +18,13 @@ uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
     return blocks * schedule->chunks_per_block;
 }
 
+bool ronde_schedule_has_form(const struct ronde_schedule *schedule, bool in_place)
+{
+    if (schedule->form != RONDE_FORM_ANY)
+        return in_place == (schedule->form == RONDE_FORM_IN_PLACE);
+    return !in_place || ronde_collective_traits(schedule->collective)->has_in_place;
+}
+
 uint32_t ronde_schedule_source(const struct ronde_schedule *schedule, uint32_t rank)
 {
     if (schedule->source_of)

@@ -17,7 +17,7 @@ uint64_t *ronde_accesses_bases(const struct ronde_model *model, uint32_t actors,
     for (uint32_t actor = 0; bases && actor < actors; actor++) {
         const struct ronde_cells cells =
             ronde_cells_of(model->schedule, ronde_model_view(model, actor).program, 0, 0);
-        bases[actor + 1] = bases[actor] + (has_inputs ? cells.total : ronde_cells_written(&cells));
+        bases[actor + 1] = bases[actor] + (has_inputs ? cells.total : cells.written);
     }
     return bases;
 }

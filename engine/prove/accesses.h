@@ -43,7 +43,7 @@ bool ronde_accesses_make(struct ronde_accesses *accesses, const struct ronde_sch
 
 /**
  * Where the cells of each actor begin in a table of the cells of all: `actors` + 1 entries, or NULL when there is no
- * memory. Cells that only the input has can be left out: no step writes them.
+ * memory. Cells that no step writes, those of an input that is read only, can be left out.
  */
 uint64_t *ronde_accesses_bases(const struct ronde_model *model, uint32_t actors, bool has_inputs,
                                struct ronde_arena *arena);

@@ -14,8 +14,9 @@
 struct ronde_cells {
     uint32_t chunks[RONDE_BUFFER_COUNT]; /**< of each buffer */
     uint32_t total;                      /**< cells; an aliased input cell stays unused */
-    uint32_t position;                   /**< of the rank; 0 is the root */
-    uint32_t block; /**< the rank's own block: its number under the order in use */
+    uint32_t written; /**< cells that steps can write: all but those of an input that is read only, which come last */
+    uint32_t position; /**< of the rank; 0 is the root */
+    uint32_t block;    /**< the rank's own block: its number under the order in use */
     const struct ronde_collective_traits *traits; /**< of the collective: which buffers are
                                                        shared in place */
 };
@@ -34,19 +35,8 @@ static inline struct ronde_cells ronde_cells_of(const struct ronde_schedule *sch
         cells.chunks[buffer] = ronde_schedule_chunks(schedule, program, (enum ronde_buffer)buffer);
         cells.total += cells.chunks[buffer];
     }
+    cells.written = schedule->clobbers ? cells.total : cells.total - cells.chunks[RONDE_IN];
     return cells;
-}
-
-/** Cells that steps can write: all but those of the input, which come last and are never a destination. */
-static inline uint32_t ronde_cells_written(const struct ronde_cells *cells)
-{
-    return cells->chunks[RONDE_OUT] + cells->chunks[RONDE_SCRATCH];
-}
-
-/** Placements of a collective that have to be looked at: 0 is out of place, 1 in place. */
-static inline unsigned ronde_placements(const struct ronde_schedule *schedule)
-{
-    return ronde_collective_traits(schedule->collective)->has_in_place ? 2 : 1;
 }
 
 /** Output chunk that shares memory with an input chunk in place, or RONDE_NONE. */
@@ -65,6 +55,24 @@ static inline uint32_t ronde_place_alias(const struct ronde_schedule *schedule,
     if (traits->out_per_rank)
         return cells->block * parts + in_chunk;
     return in_chunk / parts == cells->block ? in_chunk % parts : RONDE_NONE;
+}
+
+/** Input chunk that is there already in an output chunk in place, or RONDE_NONE: ronde_place_alias the other way round. */
+static inline uint32_t ronde_place_origin(const struct ronde_schedule *schedule,
+                                          const struct ronde_cells *cells, uint32_t out_chunk)
+{
+    const struct ronde_collective_traits *traits = cells->traits;
+    const uint32_t parts = schedule->chunks_per_block;
+    const bool is_other = traits->has_root && cells->position != 0;
+    if (!traits->has_in_place || (traits->in_at_root && is_other))
+        return RONDE_NONE;
+    if (traits->in_per_rank == traits->out_per_rank)
+        return out_chunk;
+    if (is_other)
+        return RONDE_NONE;
+    if (traits->out_per_rank)
+        return out_chunk / parts == cells->block ? out_chunk % parts : RONDE_NONE;
+    return cells->block * parts + out_chunk;
 }
 
 /** Cell of a chunk. */
@@ -90,7 +98,7 @@ static inline bool ronde_is_copy_onto_itself(const struct ronde_schedule *schedu
                                              uint32_t destination_cell)
 {
     return ronde_op_is_in(op, RONDE_OPS_THAT_COPY) && source_cell == destination_cell &&
-           !ronde_collective_traits(schedule->collective)->reduces;
+           (schedule->is_unscaled || !ronde_collective_traits(schedule->collective)->reduces);
 }
 
 #endif

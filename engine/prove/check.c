@@ -162,7 +162,7 @@ static void check_operand(const struct inspection *inspection, uint32_t step, bo
                    "%s chunks %u+%u do not fit a buffer of %u", what, first, s->chunk_count, chunks);
     if (s->flags & flag)
         check_range(inspection, step, first, s->chunk_count);
-    if (!is_source && buffer == RONDE_IN)
+    if (!is_source && buffer == RONDE_IN && !inspection->schedule->clobbers)
         ronde_find(inspection->proof, RONDE_FINDING_INPUT_WRITTEN, at(inspection, step),
                    "the input is written");
 }

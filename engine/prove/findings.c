@@ -15,40 +15,62 @@ static size_t append(char *text, size_t used, size_t capacity, const char *name,
     return more > 0 ? used + (size_t)more : used;
 }
 
-static void locate(struct ronde_finding *finding, struct ronde_step_location place)
+/** Where a finding is kept: behind the others; once these are many, a kind not yet seen takes the last one's place. */
+static uint32_t free_entry(const struct ronde_proof *proof, enum ronde_finding_code code)
 {
-    finding->rank = place.position;
-    finding->lane = RONDE_NONE;
-    finding->step = place.step;
-    finding->chunk = place.chunk;
-    if (place.program && place.step != RONDE_NONE && place.program->lane_count > 0) {
-        finding->lane = ronde_program_lane(place.program, place.step);
-        finding->step = place.step - place.program->lane_first[finding->lane];
-    }
+    if (proof->finding_count < RONDE_MAX_FINDINGS)
+        return proof->finding_count;
+    for (uint32_t i = 0; i < RONDE_MAX_FINDINGS; i++)
+        if (proof->findings[i].code == code)
+            return RONDE_NONE;
+    return RONDE_MAX_FINDINGS - 1;
 }
 
-void ronde_find(struct ronde_proof *proof, enum ronde_finding_code code,
-                struct ronde_step_location place, const char *format, ...)
+void ronde_finding_say(struct ronde_finding *finding, const char *sentence)
 {
-    proof->ok = false;
-    if (proof->finding_count++ >= RONDE_MAX_FINDINGS)
-        return;
-    struct ronde_finding *finding = &proof->findings[proof->finding_count - 1];
-    finding->code = code;
-    locate(finding, place);
     size_t used = 0;
     used = append(finding->text, used, sizeof finding->text, "rank", finding->rank);
     used = append(finding->text, used, sizeof finding->text, "lane", finding->lane);
     used = append(finding->text, used, sizeof finding->text, "step", finding->step);
     used = append(finding->text, used, sizeof finding->text, "chunk", finding->chunk);
-    if (used > 0 && used + 2 < sizeof finding->text) {
-        memcpy(finding->text + used, ": ", 3);
-        used += 2;
-    }
-    if (used >= sizeof finding->text)
+    snprintf(finding->text + used, sizeof finding->text - used, "%s%s", used > 0 ? ": " : "",
+             sentence);
+}
+
+/** Keeps a finding, if there is room. */
+static void find(struct ronde_proof *proof, const struct ronde_finding *finding, const char *format,
+                 va_list arguments)
+{
+    char sentence[sizeof finding->text];
+    const uint32_t entry = free_entry(proof, finding->code);
+    proof->ok = false;
+    proof->finding_count++;
+    if (entry == RONDE_NONE)
         return;
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    proof->findings[entry] = *finding;
+    ronde_finding_say(&proof->findings[entry], sentence);
+}
+
+void ronde_find_there(struct ronde_proof *proof, const struct ronde_finding *finding,
+                      const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(finding->text + used, sizeof finding->text - used, format, arguments);
+    find(proof, finding, format, arguments);
+    va_end(arguments);
+}
+
+void ronde_find(struct ronde_proof *proof, enum ronde_finding_code code,
+                struct ronde_step_location place, const char *format, ...)
+{
+    struct ronde_finding finding = {code, place.position, RONDE_NONE, place.step, place.chunk, ""};
+    if (place.program && place.step != RONDE_NONE && place.program->lane_count > 0) {
+        finding.lane = ronde_program_lane(place.program, place.step);
+        finding.step = place.step - place.program->lane_first[finding.lane];
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    find(proof, &finding, format, arguments);
     va_end(arguments);
 }

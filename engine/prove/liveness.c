@@ -10,7 +10,8 @@ struct backward {
     const struct ronde_schedule *schedule;
     const struct ronde_model *model;
     struct ronde_proof *proof;
-    struct ronde_accesses accesses; /**< out of place: in-place sharing only makes more alive */
+    struct ronde_accesses
+        accesses; /**< out of place where it can be: in-place sharing only makes more alive */
     uint8_t *live_cells;
     uint64_t *cell_base;  /**< per actor */
     uint8_t *live_items;  /**< per message item, known once its receiver was seen */
@@ -94,6 +95,7 @@ enum ronde_status ronde_prove_liveness(const struct ronde_schedule *schedule,
 {
     struct ronde_arena *arena = ronde_arena_create(ronde_arena_mem(schedule->arena));
     struct backward backward = {.schedule = schedule, .model = model, .proof = proof};
+    backward.accesses.in_place = !ronde_schedule_has_form(schedule, false);
     enum ronde_status status = RONDE_OK;
     if (arena && open_backward(&backward, arena))
         for (uint32_t i = model->step_base[model->actors]; i-- > 0;)

@@ -3,15 +3,16 @@
 
 #include <string.h>
 
-uint8_t **ronde_marks_create(const struct ronde_schedule *schedule, struct ronde_arena *arena)
+struct ronde_step_marks **ronde_marks_create(const struct ronde_schedule *schedule,
+                                             struct ronde_arena *arena)
 {
-    uint8_t **states = ronde_arena_new(arena, schedule->program_count, sizeof *states);
-    for (uint32_t i = 0; states && i < schedule->program_count; i++) {
-        states[i] = ronde_arena_new(arena, schedule->programs[i].step_count, 1);
-        if (!states[i])
+    struct ronde_step_marks **marks = ronde_arena_new(arena, schedule->program_count, sizeof *marks);
+    for (uint32_t i = 0; marks && i < schedule->program_count; i++) {
+        marks[i] = ronde_arena_new(arena, schedule->programs[i].step_count, sizeof *marks[i]);
+        if (!marks[i])
             return NULL;
     }
-    return states;
+    return marks;
 }
 
 static bool is_scratch_only(const struct ronde_step *step)
@@ -56,18 +57,16 @@ bool ronde_marks_make_parts(struct ronde_schedule *schedule)
     return is_made;
 }
 
-void ronde_marks_keep(struct ronde_schedule *schedule, uint8_t *const *final_state)
+void ronde_marks_keep(struct ronde_schedule *schedule, struct ronde_step_marks *const *marks)
 {
-    const bool reduces = ronde_collective_traits(schedule->collective)->reduces;
     for (uint32_t i = 0; i < schedule->program_count; i++) {
         struct ronde_program *program = &schedule->programs[i];
         for (uint32_t s = 0; s < program->step_count; s++) {
             struct ronde_step *step = &program->steps[s];
-            const bool reads = ronde_step_reads_source((enum ronde_step_op)step->op);
             step->flags &= (uint8_t) ~(RONDE_FLAG_RAW | RONDE_FLAG_FINAL);
-            if (reads && step->source == RONDE_IN && reduces)
+            if (marks[i][s].raw == RONDE_MARK_YES)
                 step->flags |= RONDE_FLAG_RAW;
-            if (final_state[i][s] == RONDE_FINAL_YES)
+            if (marks[i][s].final == RONDE_MARK_YES)
                 step->flags |= RONDE_FLAG_FINAL;
         }
     }

@@ -335,9 +335,9 @@ static bool judge(struct court *court, uint32_t actor)
     uint8_t *known = &court->of_program[program - court->schedule->programs];
     if (program->lane_count < 2)
         return true;
-    for (unsigned in_place = 0;
-         in_place < ronde_placements(court->schedule) && court->verdict == RONDE_RACE_FREE;
-         in_place++) {
+    for (unsigned in_place = 0; in_place < 2 && court->verdict == RONDE_RACE_FREE; in_place++) {
+        if (!ronde_schedule_has_form(court->schedule, in_place == 1))
+            continue;
         if (!is_known(court, *known, in_place == 1)) {
             struct search search = {.accesses.in_place = in_place == 1};
             if (!search_actor(court, actor, false, &search))

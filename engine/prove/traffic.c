@@ -14,7 +14,7 @@ static void add_program(const struct ronde_program *program, struct ronde_traffi
         const struct ronde_step *step = &program->steps[s];
         ops |= 1 << step->op;
         has_output |=
-            ronde_op_is_in(step->op, RONDE_OPS_THAT_WRITE) && step->destination == RONDE_OUT;
+            ronde_op_is_in(step->op, RONDE_OPS_THAT_WRITE) && step->destination != RONDE_SCRATCH;
     }
     traffic->reduces |= (ops & RONDE_OPS_THAT_REDUCE) != 0;
     traffic->sends_results |= (ops & RONDE_OPS_THAT_SEND_RESULT) != 0;

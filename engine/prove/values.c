@@ -32,7 +32,7 @@ struct symbolic {
     uint32_t *message_chunks;   /**< chunks of each message */
     uint64_t *passed_items;     /**< per end */
     uint32_t *passed;           /**< per end */
-    uint8_t **final_state;      /**< per program and step: enum ronde_final_state */
+    struct ronde_step_marks **marks; /**< per program and step */
 };
 
 /** What surrounds a step at one position. */
@@ -44,7 +44,8 @@ struct moment {
     struct ronde_value *outgoing;       /**< items of the row, `stride` apart */
     size_t stride;                      /**< from an item of a row to its next */
     uint64_t put;                       /**< items that have been put into its connection before */
-    uint8_t *final_state;               /**< of the step; NULL where nothing can be final */
+    struct ronde_step_marks *marks;     /**< of the step; NULL where it has none */
+    bool may_finish;                    /**< the step's result can be final */
     uint32_t *parts; /**< what scratch holds, per item; NULL where it follows from operands */
 };
 
@@ -91,9 +92,13 @@ static void combine(struct symbolic *symbolic, const struct moment *moment, uint
                 (local->label - 1) % parts == (other->label - 1) % parts ? RONDE_FINDING_WRONG_VALUE
                                                                          : RONDE_FINDING_EXTENT,
                 chunk, "combines data of different chunks");
-    if (symbolic->is_exact && (local->sum[0] & other->sum[0]))
+    const bool is_twice = symbolic->is_exact && (local->sum[0] & other->sum[0]);
+    if (is_twice)
         find_at(symbolic, moment, RONDE_FINDING_TWICE, chunk, "a contribution is combined twice");
     ronde_value_add(local->sum, other->sum, symbolic->is_exact);
+    /* A set cannot hold what is wrong with it: an empty one is no right result either. */
+    if (is_twice || local->label != other->label)
+        memset(local->sum, 0, sizeof local->sum);
     local->expression = ronde_value_combined(local->expression, other->expression);
     local->origin = RONDE_NONE;
 }
@@ -111,21 +116,38 @@ static bool has_input(const struct symbolic *symbolic, uint32_t position)
     return !symbolic->traits->in_at_root || position == 0;
 }
 
-static struct ronde_value read_cell(struct symbolic *symbolic, const struct moment *moment,
-                                    uint8_t buffer, uint32_t chunk, uint32_t place)
+/** Input chunk that a chunk of the current position holds before any step wrote it, or RONDE_NONE. */
+static uint32_t input_of(const struct symbolic *symbolic, uint8_t buffer, uint32_t chunk)
+{
+    const struct ronde_accesses *accesses = &symbolic->accesses;
+    if (buffer == RONDE_IN)
+        return has_input(symbolic, accesses->view.position) ? chunk : RONDE_NONE;
+    if (buffer != RONDE_OUT || !accesses->in_place)
+        return RONDE_NONE;
+    return ronde_place_origin(symbolic->schedule, &accesses->cells, chunk);
+}
+
+/** What a chunk of the current position holds; *out_is_raw: its own input. A value without a label is nothing. */
+static struct ronde_value held_value(const struct symbolic *symbolic,
+                                     const struct ronde_value *memory, uint8_t buffer,
+                                     uint32_t chunk, bool *out_is_raw)
 {
     static const struct ronde_value nothing = {{0, 0}, 0, 0, 0};
     const struct ronde_accesses *accesses = &symbolic->accesses;
-    const struct ronde_value *cell =
-        place < ronde_cells_written(&accesses->cells) ? &moment->memory[place] : &nothing;
-    if (buffer == RONDE_IN && cell->label == 0 && has_input(symbolic, accesses->view.position))
-        return leaf(symbolic, &accesses->view, chunk);
-    if (buffer == RONDE_IN && cell->label != 0 && symbolic->traits->reduces)
-        find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk,
-                "reads an input that has been overwritten");
-    if (cell->label == 0)
+    const uint32_t place = ronde_accesses_cell(accesses, buffer, chunk);
+    const struct ronde_value *cell = place < accesses->cells.written ? &memory[place] : &nothing;
+    const uint32_t input = cell->label == 0 ? input_of(symbolic, buffer, chunk) : RONDE_NONE;
+    *out_is_raw = input != RONDE_NONE;
+    return *out_is_raw ? leaf(symbolic, &accesses->view, input) : *cell;
+}
+
+static struct ronde_value read_cell(struct symbolic *symbolic, const struct moment *moment,
+                                    uint8_t buffer, uint32_t chunk, bool *out_is_raw)
+{
+    const struct ronde_value value = held_value(symbolic, moment->memory, buffer, chunk, out_is_raw);
+    if (value.label == 0)
         find_at(symbolic, moment, RONDE_FINDING_UNDEFINED, chunk, "reads data nobody wrote");
-    return *cell;
+    return value;
 }
 
 static void write_cell(struct symbolic *symbolic, const struct moment *moment,
@@ -134,7 +156,7 @@ static void write_cell(struct symbolic *symbolic, const struct moment *moment,
     const uint32_t chunk = access.destination_chunk;
     const uint8_t buffer = symbolic->accesses.step->destination;
     const uint32_t parts = symbolic->schedule->chunks_per_block;
-    if (buffer == RONDE_OUT && value->label != 0 && (value->label - 1) % parts != chunk % parts)
+    if (buffer != RONDE_SCRATCH && value->label != 0 && (value->label - 1) % parts != chunk % parts)
         find_at(symbolic, moment, RONDE_FINDING_EXTENT, chunk,
                 "stores another part of a block than the destination holds");
     if (buffer == RONDE_OUT && symbolic->traits->out_at_root && symbolic->accesses.view.position != 0)
@@ -196,16 +218,38 @@ static bool pass_messages(struct symbolic *symbolic, const struct moment *moment
 }
 
 /** Marks must be the same for all chunks, positions and placements. */
+static void mark(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk,
+                 uint8_t *state, bool is_so, const char *difference)
+{
+    const uint8_t now = is_so ? RONDE_MARK_YES : RONDE_MARK_NO;
+    if (*state != RONDE_MARK_UNKNOWN && *state != now)
+        find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk, difference);
+    *state = now;
+}
+
+static void mark_raw(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk,
+                     bool is_raw)
+{
+    if (moment->marks)
+        mark(symbolic, moment, chunk, &moment->marks->raw, is_raw,
+             is_raw ? "reads an input that is one for some chunks or positions and not for others"
+                    : "reads an input that has been overwritten");
+}
+
 static void mark_final(struct symbolic *symbolic, const struct moment *moment, uint32_t chunk,
                        const struct ronde_value *result)
 {
-    if (!moment->final_state)
-        return;
-    const uint8_t now = is_full(symbolic, result) ? RONDE_FINAL_YES : RONDE_FINAL_NO;
-    if (*moment->final_state != RONDE_FINAL_UNKNOWN && *moment->final_state != now)
-        find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk,
-                "is complete for some chunks or positions and not for others");
-    *moment->final_state = now;
+    if (moment->marks && moment->may_finish)
+        mark(symbolic, moment, chunk, &moment->marks->final, is_full(symbolic, result),
+             "is complete for some chunks or positions and not for others");
+}
+
+/** A source has a mark, which scales it; the destination of a reduction has none. */
+static void refuse_raw_destination(struct symbolic *symbolic, const struct moment *moment,
+                                   uint32_t chunk, bool is_raw)
+{
+    if (moment->marks && is_raw)
+        find_at(symbolic, moment, RONDE_FINDING_MARKS, chunk, "reduces into an unmodified input");
 }
 
 /** A step that only touches scratch holds parts that follow from no operand: record them. */
@@ -239,12 +283,15 @@ static void run_item(struct symbolic *symbolic, const struct moment *moment, uin
     struct ronde_value received = {{0, 0}, 0, 0, 0}, local = received;
     if (does.receives)
         received = take_item(symbolic, moment, item);
-    if (does.reads)
-        local = read_cell(symbolic, moment, step->source, chunk, access.source);
+    bool is_raw = false;
+    if (does.reads) {
+        local = read_cell(symbolic, moment, step->source, chunk, &is_raw);
+        mark_raw(symbolic, moment, chunk, is_raw);
+    }
     struct ronde_value result = does.receives ? received : local;
     if (does.reads_destination) {
-        result = read_cell(symbolic, moment, step->destination, access.destination_chunk,
-                           access.destination);
+        result = read_cell(symbolic, moment, step->destination, access.destination_chunk, &is_raw);
+        refuse_raw_destination(symbolic, moment, access.destination_chunk, is_raw);
         combine(symbolic, moment, chunk, &result, &local);
     } else if (does.reduces) {
         result = local;
@@ -267,8 +314,9 @@ static void find_notes(const struct symbolic *symbolic, struct moment *moment)
     const struct ronde_program *program = &schedule->programs[index];
     const bool is_alone =
         schedule->ranks == 1 && ronde_op_is_in(accesses->step->op, RONDE_OPS_THAT_COPY);
-    if (symbolic->traits->reduces && (accesses->does.reduces || is_alone))
-        moment->final_state = &symbolic->final_state[index][moment->step_index];
+    if (symbolic->traits->reduces && !schedule->is_unscaled)
+        moment->marks = &symbolic->marks[index][moment->step_index];
+    moment->may_finish = accesses->does.reduces || is_alone;
     if (program->scratch_part && program->scratch_part[moment->step_index] != RONDE_NONE)
         moment->parts = &program->scratch_parts[program->scratch_part[moment->step_index]];
 }
@@ -367,7 +415,7 @@ static void check_output(struct symbolic *symbolic, const struct ronde_value *va
                        "the output of a rank that receives nothing is written%s", placement);
         return;
     }
-    /* In place too, where memory may hold a rank's own block already: out of place, which was tried first, it is written. */
+    /* In place memory may hold a rank's own block already: then it counts as written. */
     if (value->label == 0)
         ronde_find(symbolic->proof, RONDE_FINDING_WRONG_VALUE, place,
                    "the output is never written%s", placement);
@@ -407,10 +455,10 @@ static void check_outputs(struct symbolic *symbolic)
             continue;
         const struct ronde_value *memory = &symbolic->cells[symbolic->cell_base[row]];
         for (uint32_t chunk = 0; chunk < accesses->cells.chunks[RONDE_OUT]; chunk++) {
-            const struct ronde_value *value =
-                &memory[ronde_accesses_cell(accesses, RONDE_OUT, chunk)];
-            check_output(symbolic, value, chunk);
-            compare_expressions(symbolic, value, chunk);
+            bool is_raw;
+            const struct ronde_value value = held_value(symbolic, memory, RONDE_OUT, chunk, &is_raw);
+            check_output(symbolic, &value, chunk);
+            compare_expressions(symbolic, &value, chunk);
         }
     }
 }
@@ -421,7 +469,7 @@ static uint64_t cells_of_row(const struct symbolic *symbolic, uint32_t row)
 {
     const struct ronde_cells cells =
         ronde_cells_of(symbolic->schedule, ronde_model_view(symbolic->model, row).program, 0, 0);
-    return ronde_cells_written(&cells);
+    return cells.written;
 }
 
 /** Message items of all rows. */
@@ -457,13 +505,29 @@ static void clear_run(struct symbolic *symbolic)
     memset(symbolic->passed, 0, ends * sizeof *symbolic->passed);
 }
 
+/** Outputs say more than the steps that made them wrong, unless data is missing on the way. */
+static bool can_judge_outputs(const struct ronde_proof *proof)
+{
+    for (uint32_t i = 0; i < proof->finding_count && i < RONDE_MAX_FINDINGS; i++)
+        if (proof->findings[i].code == RONDE_FINDING_UNDEFINED ||
+            proof->findings[i].code == RONDE_FINDING_UNMATCHED)
+            return false;
+    return true;
+}
+
+/** Many findings are enough, unless the outputs are still to come. */
+static bool is_worth_following(const struct ronde_proof *proof)
+{
+    return proof->finding_count < RONDE_MAX_FINDINGS || can_judge_outputs(proof);
+}
+
 static void run_once(struct symbolic *symbolic, bool in_place)
 {
     const uint32_t steps = symbolic->model->step_base[symbolic->model->actors];
     symbolic->accesses.in_place = in_place;
-    for (uint32_t i = 0; i < steps && symbolic->proof->finding_count < RONDE_MAX_FINDINGS; i++)
+    for (uint32_t i = 0; i < steps && is_worth_following(symbolic->proof); i++)
         run_event(symbolic, symbolic->model->order[i]);
-    if (symbolic->proof->ok)
+    if (can_judge_outputs(symbolic->proof))
         check_outputs(symbolic);
 }
 
@@ -502,16 +566,17 @@ static bool run_both(struct symbolic *symbolic, struct ronde_arena *arena)
     if (!make_leaves(symbolic, arena) || !make_cells(symbolic, arena) ||
         !ronde_marks_make_parts(symbolic->schedule))
         return false;
-    symbolic->final_state = ronde_marks_create(symbolic->schedule, arena);
-    if (!symbolic->final_state)
+    symbolic->marks = ronde_marks_create(symbolic->schedule, arena);
+    if (!symbolic->marks)
         return false;
-    run_once(symbolic, false);
-    if (proof->ok && symbolic->traits->has_in_place) {
+    for (int in_place = 0; in_place < 2 && proof->ok; in_place++) {
+        if (!ronde_schedule_has_form(symbolic->schedule, in_place != 0))
+            continue;
         clear_run(symbolic);
-        run_once(symbolic, true);
+        run_once(symbolic, in_place != 0);
     }
     if (proof->ok)
-        ronde_marks_keep(symbolic->schedule, symbolic->final_state);
+        ronde_marks_keep(symbolic->schedule, symbolic->marks);
     return true;
 }
 

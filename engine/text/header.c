@@ -146,6 +146,23 @@ static bool read_clobbers(struct text_reader *reader)
     return true;
 }
 
+static bool read_unscaled(struct text_reader *reader)
+{
+    reader->schedule->is_unscaled = true;
+    return true;
+}
+
+/* The default is not written. */
+static bool read_placement(struct text_reader *reader)
+{
+    for (unsigned i = RONDE_FORM_ANY + 1; i < RONDE_FORM_COUNT; i++)
+        if (text_take_word(&reader->lexer, ronde_form_text((enum ronde_form)i))) {
+            reader->schedule->form = (enum ronde_form)i;
+            return true;
+        }
+    return text_fail_expected(&reader->lexer, "'out_of_place' or 'in_place'");
+}
+
 /* One rank of an order; `seen` is stamped with the channel, so that it need not be cleared for the next. */
 static bool take_order_entry(void *self, struct text_lexer *lexer, uint32_t rank)
 {
@@ -218,6 +235,8 @@ static const struct header_word header_words[TEXT_HEADER_COUNT] = {
     {"peers", read_peers, false},
     {"strict", read_strict, false},
     {"clobbers", read_clobbers, false},
+    {"unscaled", read_unscaled, false},
+    {"placement", read_placement, false},
     {"channel", read_channel, true},
 };
 
@@ -322,6 +341,16 @@ static bool check_pairs(struct text_reader *reader)
            text_fail_at(&reader->lexer, line, "%s has no pairs", ronde_collective_text(collective));
 }
 
+/* Only a collective with a form in place can require it. */
+static bool check_placement(struct text_reader *reader)
+{
+    const uint32_t line = reader->header_lines[TEXT_HEADER_PLACEMENT];
+    const enum ronde_collective collective = reader->schedule->collective;
+    return line == 0 || ronde_collective_traits(collective)->has_in_place ||
+           text_fail_at(&reader->lexer, line, "%s has no form in place: leave 'placement' out",
+                        ronde_collective_text(collective));
+}
+
 /* The root is a rank, the collective has one, and it is at position 0 of every channel. */
 static bool check_root(struct text_reader *reader)
 {
@@ -390,6 +419,6 @@ bool text_finish_header(struct text_reader *reader)
             return text_fail(&reader->lexer, "no '%s' line above the programs",
                              header_words[needed[i]].text);
     return check_chunks(reader) && check_shape(reader) && check_symmetry(reader) &&
-           check_pairs(reader) && keep_channels(reader) && check_root(reader) &&
-           make_program_of(reader);
+           check_pairs(reader) && check_placement(reader) && keep_channels(reader) &&
+           check_root(reader) && make_program_of(reader);
 }

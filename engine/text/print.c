@@ -3,44 +3,13 @@
 
 #include "draft.h"
 #include "engine/execute/operation.h"
+#include "out.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-/* Room that one formatted piece never exceeds; the longest is the algorithm's line. */
-#define PIECE_BYTES 128
 
 /* Numbers in a row, at least, that are printed as a run: "3-5" but "3 4". */
 #define RUN_LEAST 3
-
-/* The text so far. A lack of memory is kept until the end. */
-struct text_out {
-    const struct ronde_mem *mem;
-    void *text;
-    size_t capacity;
-    size_t bytes;
-    bool is_short;
-};
-
-static void put(struct text_out *out, const char *format, ...) RONDE_FORMAT(2, 3);
-
-/* Appends a formatted piece of at most PIECE_BYTES. */
-static void put(struct text_out *out, const char *format, ...)
-{
-    if (out->is_short ||
-        !ronde_mem_grow(out->mem, &out->text, &out->capacity, out->bytes + PIECE_BYTES, 1)) {
-        out->is_short = true;
-        return;
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    const int written = vsnprintf((char *)out->text + out->bytes, PIECE_BYTES, format, arguments);
-    va_end(arguments);
-    if (written > 0)
-        out->bytes += (size_t)written;
-}
 
 /* End of the run of numbers, up or down by one, that begins at `first`; one past its last. */
 static uint32_t run_end(const uint32_t *numbers, uint32_t count, uint32_t first)
@@ -62,10 +31,10 @@ static void put_list(struct text_out *out, const uint32_t *numbers, uint32_t cou
     for (uint32_t i = 0; i < count;) {
         const uint32_t end = run_end(numbers, count, i);
         if (end - i < RUN_LEAST) {
-            put(out, " %" PRIu32, numbers[i++]);
+            text_put(out, " %" PRIu32, numbers[i++]);
             continue;
         }
-        put(out, " %" PRIu32 "-%" PRIu32, numbers[i], numbers[end - 1]);
+        text_put(out, " %" PRIu32 "-%" PRIu32, numbers[i], numbers[end - 1]);
         i = end;
     }
 }
@@ -77,12 +46,12 @@ static void put_channels(struct text_out *out, const struct ronde_schedule *sche
     if (schedule->channel_count == 1 && channels[0].weight == 1 && !channels[0].order)
         return;
     for (uint32_t k = 0; k < schedule->channel_count; k++) {
-        put(out, "channel weight %" PRIu32, channels[k].weight);
+        text_put(out, "channel weight %" PRIu32, channels[k].weight);
         if (channels[k].order) {
-            put(out, " order");
+            text_put(out, " order");
             put_list(out, channels[k].order, schedule->ranks);
         }
-        put(out, "\n");
+        text_put(out, "\n");
     }
 }
 
@@ -92,16 +61,16 @@ static void put_symmetry(struct text_out *out, const struct ronde_schedule *sche
     if (schedule->symmetry == RONDE_SYMMETRY_NONE)
         return;
     if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count > 0) {
-        put(out, "shape");
+        text_put(out, "shape");
         for (uint32_t i = 0; i < schedule->shape_count; i++)
-            put(out, " %" PRIu32, schedule->shape[i]);
-        put(out, "\n");
+            text_put(out, " %" PRIu32, schedule->shape[i]);
+        text_put(out, "\n");
     }
-    put(out, schedule->symmetry == RONDE_SYMMETRY_XOR ? "xor" : "rotate");
+    text_put(out, schedule->symmetry == RONDE_SYMMETRY_XOR ? "xor" : "rotate");
     for (uint32_t buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         if (schedule->rotates[buffer])
-            put(out, " %s", text_buffer_words[buffer]);
-    put(out, "\n");
+            text_put(out, " %s", text_buffer_words[buffer]);
+    text_put(out, "\n");
 }
 
 /* In the order of destinations, of which there is one each. */
@@ -109,32 +78,36 @@ static void put_pairs(struct text_out *out, const struct ronde_schedule *schedul
 {
     if (!schedule->source_of)
         return;
-    put(out, "pairs");
+    text_put(out, "pairs");
     for (uint32_t rank = 0; rank < schedule->ranks; rank++)
         if (schedule->source_of[rank] != RONDE_NONE)
-            put(out, " %" PRIu32 " -> %" PRIu32, schedule->source_of[rank], rank);
-    put(out, "\n");
+            text_put(out, " %" PRIu32 " -> %" PRIu32, schedule->source_of[rank], rank);
+    text_put(out, "\n");
 }
 
 /* Everything above the programs, in the order of enum text_header_word. */
 static void put_header(struct text_out *out, const struct ronde_schedule *schedule)
 {
-    put(out, "ronde 1\n");
-    put(out, "collective %s\n", ronde_collective_text(schedule->collective));
-    put(out, "algorithm %s\n", schedule->algorithm);
-    put(out, "ranks %" PRIu32 "\n", schedule->ranks);
+    text_put(out, "ronde 1\n");
+    text_put(out, "collective %s\n", ronde_collective_text(schedule->collective));
+    text_put(out, "algorithm %s\n", schedule->algorithm);
+    text_put(out, "ranks %" PRIu32 "\n", schedule->ranks);
     if (schedule->root != 0)
-        put(out, "root %" PRIu32 "\n", schedule->root);
+        text_put(out, "root %" PRIu32 "\n", schedule->root);
     put_pairs(out, schedule);
     if (schedule->chunks_per_block != 1)
-        put(out, "chunks %" PRIu32 "\n", schedule->chunks_per_block);
+        text_put(out, "chunks %" PRIu32 "\n", schedule->chunks_per_block);
     put_symmetry(out, schedule);
     if (schedule->absolute_peers)
-        put(out, "peers absolute\n");
+        text_put(out, "peers absolute\n");
     if (!schedule->allow_dead_work)
-        put(out, "strict\n");
+        text_put(out, "strict\n");
     if (schedule->clobbers)
-        put(out, "clobbers\n");
+        text_put(out, "clobbers\n");
+    if (schedule->is_unscaled)
+        text_put(out, "unscaled\n");
+    if (schedule->form != RONDE_FORM_ANY)
+        text_put(out, "placement %s\n", ronde_form_text(schedule->form));
     put_channels(out, schedule);
 }
 
@@ -143,17 +116,17 @@ static void put_header(struct text_out *out, const struct ronde_schedule *schedu
  */
 static void put_range(struct text_out *out, const char *buffer, const struct ronde_range *range)
 {
-    put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
-        range->first, range->count, range->run, range->stride);
+    text_put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
+             range->first, range->count, range->run, range->stride);
 }
 
 /* A plain operand. */
 static void put_chunks(struct text_out *out, const char *buffer, uint32_t first, uint32_t count)
 {
     if (count == 1)
-        put(out, " %s[%" PRIu32 "]", buffer, first);
+        text_put(out, " %s[%" PRIu32 "]", buffer, first);
     else
-        put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
+        text_put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
 }
 
 /* Source, then destination; "rs" has neither and prints how much passes through. */
@@ -162,7 +135,7 @@ static void put_operands(struct text_out *out, const struct ronde_program *progr
 {
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     if (ronde_op_is_in(op, RONDE_OPS_THAT_PASS))
-        put(out, " %" PRIu32, step->chunk_count);
+        text_put(out, " %" PRIu32, step->chunk_count);
     if (ronde_step_reads_source(op)) {
         const char *buffer = text_buffer_words[step->source];
         if (step->flags & RONDE_FLAG_SOURCE_RANGE)
@@ -183,9 +156,9 @@ static void put_operands(struct text_out *out, const struct ronde_program *progr
 static void put_offset(struct text_out *out, const char *plus, uint32_t offset, uint32_t radix)
 {
     if (offset <= radix / 2)
-        put(out, "%s%" PRIu32, plus, offset);
+        text_put(out, "%s%" PRIu32, plus, offset);
     else
-        put(out, "-%" PRIu32, radix - offset);
+        text_put(out, "-%" PRIu32, radix - offset);
 }
 
 /* An offset digit by digit, slowest first. */
@@ -196,10 +169,10 @@ static void put_shaped_peer(struct text_out *out, const struct ronde_schedule *s
     for (uint32_t i = 0; i < schedule->shape_count; i++) {
         const uint32_t radix = schedule->shape[i];
         place /= radix;
-        put(out, i == 0 ? "(" : ",");
+        text_put(out, i == 0 ? "(" : ",");
         put_offset(out, "", peer / place % radix, radix);
     }
-    put(out, ")");
+    text_put(out, ")");
 }
 
 /* A peer in the form the header requires. */
@@ -207,10 +180,10 @@ static void put_peer(struct text_out *out, const struct ronde_schedule *schedule
 {
     switch (text_peer_form(schedule)) {
     case TEXT_PEER_ABSOLUTE:
-        put(out, "@%" PRIu32, peer);
+        text_put(out, "@%" PRIu32, peer);
         break;
     case TEXT_PEER_XOR:
-        put(out, "^%" PRIu32, peer);
+        text_put(out, "^%" PRIu32, peer);
         break;
     case TEXT_PEER_SHAPED:
         put_shaped_peer(out, schedule, peer);
@@ -225,10 +198,10 @@ static void put_peer(struct text_out *out, const struct ronde_schedule *schedule
 static void put_connection(struct text_out *out, const struct ronde_schedule *schedule,
                            const char *arrow, const struct ronde_connection *connection)
 {
-    put(out, " %s ", arrow);
+    text_put(out, " %s ", arrow);
     put_peer(out, schedule, connection->peer);
     if (connection->tag != 0)
-        put(out, ":%" PRIu32, connection->tag);
+        text_put(out, ":%" PRIu32, connection->tag);
 }
 
 /* Dependencies as lane and step within the lane, which is how a reader counts. */
@@ -236,11 +209,11 @@ static void put_dependencies(struct text_out *out, const struct ronde_program *p
                              const struct ronde_step *step)
 {
     if (step->dependency_count > 0)
-        put(out, " after");
+        text_put(out, " after");
     for (uint32_t i = 0; i < step->dependency_count; i++) {
         const uint32_t on = program->dependencies[step->first_dependency + i];
         const uint32_t lane = ronde_program_lane(program, on);
-        put(out, " %" PRIu32 ".%" PRIu32, lane, on - program->lane_first[lane]);
+        text_put(out, " %" PRIu32 ".%" PRIu32, lane, on - program->lane_first[lane]);
     }
 }
 
@@ -262,7 +235,7 @@ static void put_step(struct text_out *out, const struct ronde_schedule *schedule
 {
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     const char *word = signal_word(step);
-    put(out, "    %s", word ? word : ronde_step_op_text(op));
+    text_put(out, "    %s", word ? word : ronde_step_op_text(op));
     if (!word)
         put_operands(out, program, step);
     if (ronde_step_receives(op))
@@ -270,7 +243,7 @@ static void put_step(struct text_out *out, const struct ronde_schedule *schedule
     if (ronde_step_sends(op))
         put_connection(out, schedule, "->", &program->connections[step->send]);
     put_dependencies(out, program, step);
-    put(out, "\n");
+    text_put(out, "\n");
 }
 
 /* The steps, lane after lane; a single lane needs no heading. */
@@ -279,7 +252,7 @@ static void put_steps(struct text_out *out, const struct ronde_schedule *schedul
 {
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         if (program->lane_count > 1)
-            put(out, "  lane %" PRIu32 "\n", lane);
+            text_put(out, "  lane %" PRIu32 "\n", lane);
         for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++)
             put_step(out, schedule, program, &program->steps[s]);
     }
@@ -306,32 +279,16 @@ static void put_programs(struct text_out *out, const struct ronde_schedule *sche
 {
     for (uint32_t i = 0; i < schedule->program_count; i++) {
         const struct ronde_program *program = &schedule->programs[i];
-        put(out, "\nprogram %" PRIu32, i);
+        text_put(out, "\nprogram %" PRIu32, i);
         if (program->scratch_chunks > 0)
-            put(out, " scratch %" PRIu32, program->scratch_chunks);
+            text_put(out, " scratch %" PRIu32, program->scratch_chunks);
         if (schedule->program_of) {
-            put(out, " positions");
+            text_put(out, " positions");
             put_list(out, &places[firsts[i]], firsts[i + 1] - firsts[i]);
         }
-        put(out, "\n");
+        text_put(out, "\n");
         put_steps(out, schedule, program);
     }
-}
-
-/*
- * Returns the text in a block of exactly its size, which the caller frees; the header made it
- * non-empty.
- */
-static bool trim(struct text_out *out, char **out_text)
-{
-    if (out->is_short)
-        return false;
-    char *text = ronde_mem_resize(out->mem, out->text, out->capacity, out->bytes + 1);
-    if (!text)
-        return false;
-    out->text = NULL;
-    *out_text = text;
-    return true;
 }
 
 enum ronde_status ronde_schedule_print(const struct ronde_schedule *schedule,
@@ -342,22 +299,14 @@ enum ronde_status ronde_schedule_print(const struct ronde_schedule *schedule,
     const size_t starts = (size_t)schedule->program_count + 2;
     uint32_t *firsts = ronde_mem_new(mem, starts, sizeof *firsts);
     uint32_t *places = ronde_mem_new(mem, schedule->ranks, sizeof *places);
-    enum ronde_status status = RONDE_NO_MEMORY;
-    *out_text = NULL;
-    *out_bytes = 0;
-    if (!firsts || !places)
-        goto out;
-    if (schedule->program_of)
-        sort_positions(schedule, firsts, places);
-    put_header(&printed, schedule);
-    put_programs(&printed, schedule, firsts, places);
-    if (!trim(&printed, out_text))
-        goto out;
-    *out_bytes = printed.bytes;
-    status = RONDE_OK;
-out:
-    ronde_mem_free(mem, printed.text, printed.capacity, 1);
+    printed.is_short = !firsts || !places;
+    if (!printed.is_short) {
+        if (schedule->program_of)
+            sort_positions(schedule, firsts, places);
+        put_header(&printed, schedule);
+        put_programs(&printed, schedule, firsts, places);
+    }
     ronde_mem_free(mem, places, schedule->ranks, sizeof *places);
     ronde_mem_free(mem, firsts, starts, sizeof *firsts);
-    return status == RONDE_OK ? status : ronde_fail(error, status, "no memory to print a schedule");
+    return text_finish(&printed, out_text, out_bytes, error);
 }

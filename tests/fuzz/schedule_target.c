@@ -144,7 +144,7 @@ static bool expect(const struct ronde_schedule *schedule, const struct buffers_s
     return is_made;
 }
 
-/* A schedule that clobbers may leave anything in the rest of shared memory: only outputs count. */
+/* A schedule that clobbers may leave anything in its input, and in the rest of shared memory: only outputs count. */
 static void forget_the_rest(struct buffers *actual, const struct buffers *expected)
 {
     const struct buffers_shape *shape = &actual->shape;
@@ -152,7 +152,7 @@ static void forget_the_rest(struct buffers *actual, const struct buffers *expect
     const size_t block = (size_t)shape->count * ronde_dtype_bytes(shape->dtype);
     const size_t in = ronde_collective_in_blocks(shape->collective, shape->ranks) * block;
     const size_t out = ronde_collective_out_blocks(shape->collective, shape->ranks) * block;
-    const size_t shared = in > out ? in : out;
+    const size_t shared = shape->in_place && out > in ? out : in;
     for (uint32_t rank = 0; rank < shape->ranks; rank++) {
         const size_t start = rank * actual->rank_bytes + actual->in_offset;
         const bool has_output = !traits->out_at_root || rank == shape->root;
@@ -166,7 +166,7 @@ static void forget_the_rest(struct buffers *actual, const struct buffers *expect
 static void compare(struct subject *subject, struct buffers *actual, const struct buffers *expected)
 {
     char text[256];
-    if (actual->shape.in_place && subject->schedule->clobbers)
+    if (subject->schedule->clobbers)
         forget_the_rest(actual, expected);
     if (buffers_differ(actual, expected, text, sizeof text))
         complain(subject, "%s, %s, %s of %llu %s: %s",
@@ -208,11 +208,15 @@ static void settle(const struct ronde_schedule *schedule, struct buffers_shape *
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
     const bool has_data = ronde_collective_in_blocks(shape->collective, shape->ranks) > 0;
-    shape->in_place = shape->in_place && traits->has_in_place;
-    if (!traits->reduces)
+    if (!ronde_schedule_has_form(schedule, shape->in_place))
+        shape->in_place = !shape->in_place;
+    if (!traits->reduces ||
+        (schedule->is_unscaled && (shape->op == RONDE_AVG || shape->op == RONDE_PREMUL_SUM)))
         shape->op = RONDE_SUM;
-    /* Tables know send_recv as the shift only, and what is clobbered in place would have to be told from the gaps. */
-    if (!has_data || schedule->collective == RONDE_SEND_RECV || schedule->clobbers)
+    /* Tables know send_recv as the shift only, are not for schedules in place only, and what is clobbered would have to be
+       told from the gaps. */
+    if (!has_data || schedule->collective == RONDE_SEND_RECV || schedule->clobbers ||
+        !ronde_schedule_has_form(schedule, false))
         shape->blocks = BUFFERS_ADJACENT;
     if (buffers_vary(shape) && schedule->v_form == RONDE_V_NONE)
         shape->blocks = BUFFERS_SEPARATE;

@@ -45,28 +45,32 @@ static const char *const pmix[] = {"pmix.h", NULL};
 /** One row of the table: who may include whom, and which external headers. */
 static const struct layer {
     const char *folder;
-    const char *const folders[12];
+    const char *const folders[13];
     const char *const *const headers[5];
 } layers[] = {
     {"engine", {"engine"}, {c11}},
     {"schedules", {"schedules", "engine"}, {c11}},
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
+    {"formats", {"formats", "topologies", "engine"}, {c11}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
     {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
     {"tune", {"tune", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
-    {"lab", {"lab", "tune", "schedules", "sim", "hw", "topologies", "engine"}, {c11, posix, jansson}},
+    {"lab",
+     {"lab", "tune", "schedules", "sim", "hw", "formats", "topologies", "engine"},
+     {c11, posix, jansson}},
     {"bench",
-     {"bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+     {"bench", "lab", "tune", "schedules", "sim", "hw", "formats", "topologies", "engine"},
      {c11, posix}},
     {"api", {"api", "tune", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
     {"cli",
-     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "formats", "topologies",
+      "engine"},
      {c11, posix}},
 };
 
 /** Folders whose headers are reached without naming them. */
-static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw",
-                                    "tune",   "lab",       "bench",      "api", "cli"};
+static const char *const roots[] = {"engine", "schedules", "topologies", "formats", "sim", "hw",
+                                    "tune",   "lab",       "bench",      "api",     "cli"};
 
 static const struct layer *find_layer(const char *folder)
 {

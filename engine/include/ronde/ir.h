@@ -54,7 +54,7 @@ enum ronde_step_op {
 
 /** A rank's three memories. */
 enum ronde_buffer {
-    RONDE_IN,          /**< the user's input, read only when out of place */
+    RONDE_IN,          /**< the user's input; only a schedule that clobbers writes it */
     RONDE_OUT,         /**< the user's output */
     RONDE_SCRATCH,     /**< private to (rank, channel) */
     RONDE_BUFFER_COUNT /**< number of buffers; also "no operand" in a step */
@@ -153,6 +153,20 @@ enum ronde_v_form {
     RONDE_V_FORM_LIST(RONDE_ENUMERATOR)
 #undef RONDE_ENUMERATOR
         RONDE_V_FORM_COUNT /**< number of kinds */
+};
+
+/** enumerator, text: how the user's buffers may lie. */
+#define RONDE_FORM_LIST(X)                                                                         \
+    X(ANY, "any")                   /* in place too, where the collective has such a form */       \
+    X(OUT_OF_PLACE, "out_of_place") /* input and output never share memory */                      \
+    X(IN_PLACE, "in_place")         /* always in place: what is there already need not be written */
+
+/** Placements of a schedule. */
+enum ronde_form {
+#define RONDE_ENUMERATOR(name, text) RONDE_FORM_##name,
+    RONDE_FORM_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_FORM_COUNT /**< number of placements */
 };
 
 /** Most digits of a mixed-radix rotation (node, local; or the axes of a torus). */
@@ -260,7 +274,9 @@ struct ronde_schedule {
     bool rotates[RONDE_BUFFER_COUNT]; /**< symmetric: the block digits of this buffer shift with the position */
     bool absolute_peers; /**< connections name positions, not offsets (imported files) */
     bool allow_dead_work; /**< user files and imports: dead work is a counted warning, not an error */
-    bool clobbers;        /**< in place, the shared buffer outside the output may be destroyed */
+    bool clobbers;        /**< steps may write the input, which holds anything afterwards */
+    bool is_unscaled; /**< operands carry no marks, so avg and premul_sum are refused (imported files) */
+    enum ronde_form form; /**< how the user's buffers may lie */
     uint32_t channel_count;
     struct ronde_channel *channels;
     uint64_t weight_total; /**< sum of the channels' weights */
@@ -306,6 +322,12 @@ RONDE_API const char *ronde_finding_text(enum ronde_finding_code code);
 RONDE_API uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
                                          const struct ronde_program *program,
                                          enum ronde_buffer buffer);
+
+/** Printed name of a placement; "?" if out of range. */
+RONDE_API const char *ronde_form_text(enum ronde_form form);
+
+/** Whether the schedule can run so: in place, where its collective has such a form and it does not exclude it. */
+RONDE_API bool ronde_schedule_has_form(const struct ronde_schedule *schedule, bool in_place);
 
 /** Lane of a step of a program, by binary search. */
 RONDE_API uint32_t ronde_program_lane(const struct ronde_program *program, uint32_t step);

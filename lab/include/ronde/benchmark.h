@@ -89,7 +89,7 @@ ronde_benchmark_run(struct ronde_benchmark *benchmark, double *out_ns, struct ro
 /** Whether the benchmark runs on host, which is compared with the definition and all others with it. */
 RONDE_API bool ronde_benchmark_is_specification(const struct ronde_benchmark *benchmark);
 
-/** Whether the collective has such a placement: all have out of place, most in place. */
+/** Whether the schedule runs so: ronde_schedule_has_form. */
 RONDE_API bool ronde_benchmark_has_placement(const struct ronde_benchmark *benchmark, bool in_place);
 
 /**
