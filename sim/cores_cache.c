@@ -69,7 +69,7 @@ static double distance(const struct ronde_sim_caches *caches, const struct ronde
 
 /*
  * The share of what a core touched so long ago that its own cache has lost: as much as its own reads have become slower
- * on the way from half of the cache to twice as much.
+ * on the way from half of the cache to twice as much. For files without curves of what other cores have lost.
  */
 static double lost_share(const struct ronde_sim_caches *caches, double bytes)
 {
@@ -78,6 +78,32 @@ static double lost_share(const struct ronde_sim_caches *caches, double bytes)
     const double far = cost_ns(&facts->read, facts->core_bytes * 2.0, 1.0);
     const double here = cost_ns(&facts->read, bytes, 1.0);
     return far > near ? fmin(fmax((here - near) / (far - near), 0.0), 1.0) : 0.0;
+}
+
+/* What crosses, and what is known of it. */
+struct crossing {
+    const struct ronde_curve *cross;  /* over the bytes of a message, through slots used in turns */
+    const struct ronde_curve *remote; /* over what the other core has touched since */
+    double apart;                     /* bytes: what it has touched since here */
+    double measured_apart;            /* the same in the measurement of `cross` */
+    double own_ns;                    /* without another core */
+};
+
+/*
+ * Data that the other core touched longer ago than where crossing was measured lies elsewhere: in a cache that both cores
+ * share, in one of the other's that they do not, in memory. The difference is that of the measured curve.
+ */
+static double crossing_ns(const struct ronde_sim_caches *caches,
+                          const struct ronde_sim_access *access, const struct crossing *crossing)
+{
+    const double ns = cross_ns(crossing->cross, access);
+    if (crossing->remote->count == 0) {
+        const double lost = lost_share(caches, crossing->apart);
+        return lost * crossing->own_ns + (1.0 - lost) * ns;
+    }
+    const double here = cost_ns(crossing->remote, crossing->apart, access->bytes);
+    const double there = cost_ns(crossing->remote, crossing->measured_apart, access->bytes);
+    return fmax(ns + here - there, fmin(ns, here));
 }
 
 double ronde_sim_caches_read(struct ronde_sim_caches *caches, const struct ronde_sim_access *access,
@@ -92,10 +118,14 @@ double ronde_sim_caches_read(struct ronde_sim_caches *caches, const struct ronde
         ns = cost_ns(&facts->read, distance(caches, holder), access->bytes);
     } else {
         const double apart = distance(caches, &segment->owner);
-        const double lost = lost_share(caches, apart);
-        const struct ronde_curve *cross = combines ? &facts->cross_combine : &facts->cross_copy;
-        ns = lost * cost_ns(&facts->read, apart, access->bytes) +
-             (1.0 - lost) * cross_ns(cross, access);
+        const struct crossing crossing = {.cross =
+                                              combines ? &facts->cross_combine : &facts->cross_copy,
+                                          .remote = &facts->remote_read,
+                                          .apart = apart,
+                                          .measured_apart = access->message_bytes,
+                                          .own_ns = cost_ns(&facts->read, apart, access->bytes)};
+        ns = segment->owner.core == RONDE_SIM_NO_CORE ? crossing.own_ns
+                                                      : crossing_ns(caches, access, &crossing);
     }
     note(caches, holder, access);
     return ns;
@@ -111,8 +141,13 @@ double ronde_sim_caches_write(struct ronde_sim_caches *caches, const struct rond
     const double near = own->core == access->core ? distance(caches, own) : INFINITY;
     double ns = cost_ns(&facts->write, fmin(near, distance(caches, other)), access->bytes);
     if (other->core != RONDE_SIM_NO_CORE) {
-        const double lost = lost_share(caches, distance(caches, other));
-        ns = lost * ns + (1.0 - lost) * cross_ns(&facts->cross_write, access);
+        const struct crossing crossing = {.cross = &facts->cross_write,
+                                          .remote = &facts->remote_write,
+                                          .apart = distance(caches, other),
+                                          .measured_apart =
+                                              RONDE_CROSSING_SLOTS * access->message_bytes,
+                                          .own_ns = ns};
+        ns = crossing_ns(caches, access, &crossing);
     }
     forget(caches, &segment->reader);
     note(caches, &segment->owner, access);

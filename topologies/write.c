@@ -78,7 +78,7 @@ struct named_curve {
     const struct ronde_curve *curve;
 };
 
-#define CURVES 7
+#define CURVES 9
 
 static void list_curves(const struct ronde_calibration *calibration, struct named_curve *curves)
 {
@@ -91,6 +91,8 @@ static void list_curves(const struct ronde_calibration *calibration, struct name
         {"cross_copy_curve", &caches->cross_copy},
         {"cross_combine_curve", &caches->cross_combine},
         {"cross_write_curve", &caches->cross_write},
+        {"remote_read_curve", &caches->remote_read},
+        {"remote_write_curve", &caches->remote_write},
     };
     memcpy(curves, list, sizeof list);
 }

@@ -6,6 +6,9 @@
  *  - A core copies a message into one of a connection's slots, which another core has read before; that one sees a
  *    counter change, and copies the message out or adds to it. The writer's part is what the message takes to be seen
  *    beyond the shortest message: stores wait in a buffer until their line is there, and a few are over before that.
+ *    The same with a ring of more slots, of which the reader stays half behind: then each has touched as many other
+ *    bytes since as half of the ring is long, and the data may have left its cache. Where to is not computed: into a cache
+ *    that both cores share it is as near as their own, into one that they do not share it is as far as it was.
  *
  * The kernels are those of the executor: memcpy, and the sum that this processor runs.
  */
@@ -31,10 +34,19 @@ static const uint64_t walk_bytes[RONDE_MAX_CURVE] = {16u << 10,  32u << 10, 48u 
                                                      3u << 20,   4u << 20,  8u << 20,  16u << 20,
                                                      32u << 20,  64u << 20, 96u << 20, 128u << 20};
 
-/* Messages: from a line to a slot, and the slots of a connection. */
+/* Messages: from a line to a slot. */
 #define MESSAGES 13u
 #define LINE_BYTES 64u
-#define SLOTS 8u
+
+/* Messages of long rings, and how far the reader of one stays behind, bytes: half of all slots. */
+#define LAGGING_BYTES ((uint64_t)64 << 10)
+#define LEAST_LAG_BYTES ((uint64_t)128 << 10)
+#define LAGS 9u
+#define RING_BYTES ((uint64_t)64 << 20)
+_Static_assert(2 * (LEAST_LAG_BYTES << (LAGS - 1)) == RING_BYTES, "the longest ring fits");
+
+/* Messages that count, of all that a ring passes. */
+#define COUNTED 300u
 
 /* Times of one point, and how long it may take beyond the least of them. */
 #define MOST_SAMPLES 2000u
@@ -86,8 +98,9 @@ struct caches {
     uint32_t workers;
     bool is_crossing; /* else the workers walk */
     enum kind kind;
-    uint64_t bytes;     /* of the walk, or of a message */
-    uint32_t exchanges; /* messages */
+    uint64_t bytes; /* of the walk, or of a message */
+    uint32_t slots; /* of the ring that messages go through */
+    uint32_t lag;   /* messages that have been seen, but not taken out */
     struct counter posted;
     struct counter freed;
 };
@@ -98,12 +111,11 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The median of a worker's samples but for the first ones. */
-static double median_of(struct bench *bench, uint32_t skipped)
+/* The median of a worker's samples. */
+static double median_of(struct bench *bench)
 {
-    const uint32_t count = bench->count - skipped;
-    qsort(bench->samples + skipped, count, sizeof bench->samples[0], by_value);
-    return bench->samples[skipped + count / 2];
+    qsort(bench->samples, bench->count, sizeof bench->samples[0], by_value);
+    return bench->samples[bench->count / 2];
 }
 
 /* One round through a worker's block. */
@@ -131,7 +143,7 @@ static void walk_on(const struct caches *caches, struct bench *bench)
     const uint64_t rounds = caches->bytes < TIMED_BYTES ? TIMED_BYTES / caches->bytes : 1;
     const double end_ns = ronde_clock_ns() + WINDOW_NS;
     walk(caches, bench);
-    for (bench->count = 0; bench->count < MOST_SAMPLES; bench->count++) {
+    for (; bench->count < MOST_SAMPLES; bench->count++) {
         const double start_ns = ronde_clock_ns();
         if (start_ns > end_ns && bench->count >= LEAST_SAMPLES)
             break;
@@ -153,39 +165,56 @@ static void advance(struct counter *counter, uint64_t value)
     __atomic_store_n(&counter->value, value, __ATOMIC_RELEASE);
 }
 
+/* Messages until every slot has been written and read twice. */
+static uint32_t uncounted(const struct caches *caches)
+{
+    return 2 * caches->slots + caches->lag;
+}
+
+/* Keeps a sample of a message, unless it is one of the first. */
+static void keep_sample(const struct caches *caches, struct bench *bench, uint32_t message,
+                        double ns)
+{
+    if (message >= uncounted(caches))
+        bench->samples[bench->count++] = ns;
+}
+
+static unsigned char *slot_of(const struct caches *caches, uint32_t message)
+{
+    return caches->benches[0].far.page + message % caches->slots * caches->bytes;
+}
+
 /* Sends messages through the slots; a sample lasts until the other side has seen the message. */
 static void send_all(struct caches *caches, struct bench *bench)
 {
     const uint64_t first = caches->freed.value;
-    for (uint32_t k = 0; k < caches->exchanges; k++) {
+    for (uint32_t k = 0; k < uncounted(caches) + COUNTED; k++) {
         const double start_ns = ronde_clock_ns();
-        memcpy(bench->far.page + k % SLOTS * caches->bytes, bench->near[0].page, caches->bytes);
+        memcpy(slot_of(caches, k), bench->near[0].page, caches->bytes);
         advance(&caches->posted, first + k + 1);
         await(&caches->freed, first + k + 1);
-        bench->samples[k] = caches->freed.at_ns - start_ns;
+        keep_sample(caches, bench, k, caches->freed.at_ns - start_ns);
     }
-    bench->count = caches->exchanges;
 }
 
-/* Takes them out; a sample lasts from when the message was seen until it is there. */
+/* Takes them out, or those of before; a sample lasts from when a message was seen until one is there. */
 static void take_all(struct caches *caches, struct bench *bench)
 {
-    unsigned char *const slots = caches->benches[0].far.page;
     const uint64_t first = caches->freed.value;
-    for (uint32_t k = 0; k < caches->exchanges; k++) {
-        const unsigned char *slot = slots + k % SLOTS * caches->bytes;
+    for (uint32_t k = 0; k < uncounted(caches) + COUNTED; k++) {
         await(&caches->posted, first + k + 1);
         const double seen_ns = ronde_clock_ns();
-        if (caches->kind == COMBINING)
-            caches->add(bench->near[1].page, slot, bench->near[0].page,
+        if (k < caches->lag)
+            ; /* nothing is old enough yet */
+        else if (caches->kind == COMBINING)
+            caches->add(bench->near[1].page, slot_of(caches, k - caches->lag), bench->near[0].page,
                         caches->bytes / sizeof(float));
         else
-            memcpy(bench->near[0].page, slot, caches->bytes);
-        bench->samples[k] = ronde_clock_ns() - seen_ns;
+            memcpy(bench->near[0].page, slot_of(caches, k - caches->lag), caches->bytes);
+        keep_sample(caches, bench, k, ronde_clock_ns() - seen_ns);
         caches->freed.at_ns = seen_ns;
         advance(&caches->freed, first + k + 1);
     }
-    bench->count = caches->exchanges;
 }
 
 /* A worker's part. */
@@ -193,6 +222,7 @@ static void work(void *self, uint32_t worker)
 {
     struct caches *caches = self;
     struct bench *bench = &caches->benches[worker];
+    bench->count = 0;
     if (!caches->is_crossing)
         walk_on(caches, bench);
     else if (worker == 0)
@@ -230,7 +260,7 @@ static double walk_cost(struct caches *caches, enum kind kind, uint64_t bytes)
     caches->bytes = bytes;
     run(caches);
     for (uint32_t w = 0; w < caches->workers; w++)
-        sum += median_of(&caches->benches[w], 0);
+        sum += median_of(&caches->benches[w]);
     return sum / caches->workers;
 }
 
@@ -265,28 +295,37 @@ static double near_cost(struct caches *caches, enum kind kind)
     return middle_of(costs);
 }
 
-/* ns of a message: until it is seen, and until it has been taken out. */
-static void message_cost(struct caches *caches, enum kind kind, uint64_t bytes, double out_ns[2])
+/* Messages, and the ring that they go through. */
+struct ring {
+    uint64_t bytes; /* of a message */
+    uint32_t slots;
+    uint32_t lag;
+};
+
+/* ns of a message: until it is seen, and until it, or one of before, has been taken out. */
+static void message_cost(struct caches *caches, enum kind kind, struct ring ring, double out_ns[2])
 {
     double costs[2][ROUNDS];
     caches->is_crossing = true;
     caches->kind = kind;
-    caches->bytes = bytes;
+    caches->bytes = ring.bytes;
+    caches->slots = ring.slots;
+    caches->lag = ring.lag;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         run(caches);
         for (uint32_t w = 0; w < 2; w++)
-            costs[w][round] = median_of(&caches->benches[w], 2 * SLOTS);
+            costs[w][round] = median_of(&caches->benches[w]);
     }
     for (uint32_t w = 0; w < 2; w++)
         out_ns[w] = middle_of(costs[w]);
 }
 
 /* A point: the part of a message's cost that crossing has, beyond what its other operands cost. */
-static void put_cross(struct ronde_curve *curve, uint64_t bytes, double ns, double others)
+static void put_cross(struct ronde_curve *curve, double at, double cost, double others)
 {
     const double least = 1e-3;
-    curve->bytes[curve->count] = (double)bytes;
-    curve->GBps[curve->count++] = 1.0 / fmax(ns / (double)bytes - others, least);
+    curve->bytes[curve->count] = at;
+    curve->GBps[curve->count++] = 1.0 / fmax(cost - others, least);
 }
 
 /* ns a byte at a point of a curve. */
@@ -296,23 +335,41 @@ static double cost_at(const struct ronde_curve *curve, double bytes)
 }
 
 /* What else a message's end touches is as long as it, so it lies as far away as all of that is long. */
-static void measure_messages(struct caches *caches, struct ronde_cache_facts *facts)
+static double measure_messages(struct caches *caches, double clock, struct ronde_cache_facts *facts)
 {
-    const double clock = clock_ns();
     double shortest_ns = 0;
     for (uint32_t k = 0; k < MESSAGES; k++) {
-        const uint64_t bytes = (uint64_t)LINE_BYTES << k;
-        const double length = (double)bytes;
+        const struct ring ring = {(uint64_t)LINE_BYTES << k, RONDE_CROSSING_SLOTS, 0};
+        const double length = (double)ring.bytes;
         double copied[2], combined[2];
-        message_cost(caches, READING, bytes, copied);
-        message_cost(caches, COMBINING, bytes, combined);
+        message_cost(caches, READING, ring, copied);
+        message_cost(caches, COMBINING, ring, combined);
         if (k == 0)
             shortest_ns = copied[0];
-        put_cross(&facts->cross_write, bytes, copied[0] - shortest_ns,
+        put_cross(&facts->cross_write, length, (copied[0] - shortest_ns) / length,
                   cost_at(&facts->read, 2 * length));
-        put_cross(&facts->cross_copy, bytes, copied[1] - clock, cost_at(&facts->write, 2 * length));
-        put_cross(&facts->cross_combine, bytes, combined[1] - clock,
+        put_cross(&facts->cross_copy, length, (copied[1] - clock) / length,
+                  cost_at(&facts->write, 2 * length));
+        put_cross(&facts->cross_combine, length, (combined[1] - clock) / length,
                   cost_at(&facts->read, 3 * length) + cost_at(&facts->write, 3 * length));
+    }
+    return shortest_ns;
+}
+
+/* The same over what the other core has touched since. */
+static void measure_lags(struct caches *caches, double clock, double shortest_ns,
+                         struct ronde_cache_facts *facts)
+{
+    const double length = (double)LAGGING_BYTES;
+    for (uint32_t k = 0; k < LAGS; k++) {
+        const uint32_t lag = (uint32_t)((LEAST_LAG_BYTES << k) / LAGGING_BYTES);
+        const struct ring ring = {LAGGING_BYTES, 2 * lag, lag};
+        double copied[2];
+        message_cost(caches, READING, ring, copied);
+        put_cross(&facts->remote_write, lag * length, (copied[0] - shortest_ns) / length,
+                  cost_at(&facts->read, 2 * length));
+        put_cross(&facts->remote_read, lag * length, (copied[1] - clock) / length,
+                  cost_at(&facts->write, 2 * length));
     }
 }
 
@@ -336,7 +393,8 @@ static enum ronde_status prepare(struct caches *caches, struct ronde_error *erro
         struct bench *bench = &caches->benches[w];
         const uint64_t longest = (uint64_t)LINE_BYTES << (MESSAGES - 1);
         const uint64_t most = ALL_BYTES / caches->workers;
-        fits = make_block(caches->mem, most > SLOTS * longest ? most : SLOTS * longest, &bench->far);
+        const uint64_t ring = w == 0 ? RING_BYTES : 0;
+        fits = make_block(caches->mem, most > ring ? most : ring, &bench->far);
         for (uint32_t k = 0; fits && k < 2; k++) {
             fits = make_block(caches->mem, longest, &bench->near[k]);
             if (fits)
@@ -373,8 +431,7 @@ enum ronde_status ronde_caches_measure(const struct ronde_mem *mem,
         .mem = mem,
         .bind = {.mem = mem},
         .add = ronde_kernels_find(ronde_level_widest(), RONDE_FLOAT32, RONDE_SUM).combine,
-        .workers = ronde_usable_cores(),
-        .exchanges = 300};
+        .workers = ronde_usable_cores()};
     struct ronde_cache_facts facts = {.core_bytes = (double)ronde_core_cache_bytes()};
     *out_facts = (struct ronde_cache_facts){.poll_ns = 0};
     if (caches.workers < 2)
@@ -386,7 +443,9 @@ enum ronde_status ronde_caches_measure(const struct ronde_mem *mem,
         measure_walks(&caches, WRITING, half, &facts.write);
         measure_walks(&caches, READING, half, &facts.read);
         facts.combine_GBps = 1.0 / near_cost(&caches, COMBINING);
-        measure_messages(&caches, &facts);
+        const double clock = clock_ns();
+        const double shortest_ns = measure_messages(&caches, clock, &facts);
+        measure_lags(&caches, clock, shortest_ns, &facts);
         *out_facts = facts;
     }
     release(&caches);

@@ -29,6 +29,9 @@
 #define FEW_MESSAGES 32u
 #define MANY_MESSAGES 1056u
 
+/* Ranks that wait beside a ping-pong within a core. */
+#define WAITING_RANKS 8u
+
 /* Sizes of streams, bytes: from within the private caches to beyond any. */
 static const uint64_t sizes_of_core[] = {64u << 10, 256u << 10, 1u << 20,
                                          4u << 20,  16u << 20,  64u << 20};
@@ -56,7 +59,7 @@ struct setup {
     uint32_t cores_each; /* 0 = all */
     uint32_t members;
     bool in_place;
-    uint32_t pairs; /* of RONDE_PROBE_PAIRS */
+    uint32_t ranks; /* of RONDE_PROBE_PAIRS and RONDE_PROBE_WAITING */
 };
 
 /* Raw measurements, ns unless said otherwise. */
@@ -66,11 +69,23 @@ struct raw {
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
     struct ronde_stats few_near_hops, many_near_hops;
+    struct ronde_stats few_waiting, many_waiting;   /* the same beside ranks that wait */
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats all_cores[STREAMS];          /* stream, every core */
     struct ronde_stats reduce[STREAMS];             /* reduce, one core */
 };
+
+/* Compiles a probe. */
+static enum ronde_status make_probe(const struct setup *setup, uint32_t channels,
+                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    if (setup->probe == RONDE_PROBE_PAIRS)
+        return ronde_probe_make_pairs(setup->ranks, setup->length, out_schedule, error);
+    if (setup->probe == RONDE_PROBE_WAITING)
+        return ronde_probe_make_waiting(setup->ranks, setup->length, out_schedule, error);
+    return ronde_probe_make(setup->probe, setup->length, channels, out_schedule, error);
+}
 
 /*
  * One probe on one set of cores. The schedule lives as long as the measurement. Members on a device are channels of one
@@ -83,9 +98,7 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
     static const struct ronde_effort effort = {3, 5, RONDE_MAX_SAMPLES, 6e7};
     const uint32_t channels = bench->is_device ? setup->members : 1;
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status =
-        setup->pairs > 0 ? ronde_probe_make_pairs(2 * setup->pairs, setup->length, &schedule, error)
-                         : ronde_probe_make(setup->probe, setup->length, channels, &schedule, error);
+    enum ronde_status status = make_probe(setup, channels, &schedule, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_parallel_probe parallel = {.backend = bench->options->backend,
@@ -136,12 +149,23 @@ static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *erro
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t k = 0; status == RONDE_OK && k < 2; k++) {
-        struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 2, 1, false, 2 * (k + 1)};
+        struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 2, 1, false, 4 * (k + 1)};
         status = measure(raw->bench, &setup, &raw->few_pairs[k], error);
         setup.length = MANY_HOPS;
         if (status == RONDE_OK)
             status = measure(raw->bench, &setup, &raw->many_pairs[k], error);
     }
+    return status;
+}
+
+/* Ranks that wait, all on one core: each is polled again and again. */
+static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *error)
+{
+    struct setup setup = {RONDE_PROBE_WAITING, FEW_HOPS, 16, 1, 1, true, 2 + WAITING_RANKS};
+    enum ronde_status status = measure(raw->bench, &setup, &raw->few_waiting, error);
+    setup.length = MANY_HOPS;
+    if (status == RONDE_OK)
+        status = measure(raw->bench, &setup, &raw->many_waiting, error);
     return status;
 }
 
@@ -295,20 +319,33 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     ronde_reporter_say(reporter, "calibrate: caches");
     enum ronde_status status = measure_pairs(raw, error);
     if (status == RONDE_OK)
+        status = measure_waiting(raw, error);
+    if (status == RONDE_OK)
         status = ronde_caches_measure(ronde_mem_default(), &report->calibration.caches, error);
     ronde_reporter_end(reporter);
     return status;
 }
 
-/* A hop within a core is a step, and a look at the lane that has just passed the message on. */
+/*
+ * Polling a lane that cannot go on: how much longer a hop within a core takes beside ranks that wait, each of which is
+ * polled once while both sides have a step. What is left of a hop alone is no measure of it: a step of a message that goes
+ * to and fro takes less than one of many messages in a row, which core_step_ns is.
+ */
+static double find_poll_ns(const struct raw *raw)
+{
+    const uint32_t hops = MANY_HOPS - FEW_HOPS;
+    const double alone_ns = slope(&raw->few_near_hops, &raw->many_near_hops, hops);
+    const double beside_ns = slope(&raw->few_waiting, &raw->many_waiting, hops);
+    return fmax(beside_ns - alone_ns, 0.0) / (WAITING_RANKS / 2.0);
+}
+
 static void fit_caches(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
     struct ronde_cache_facts *caches = &fit->caches;
     if (caches->read.count == 0)
         return;
-    const double hop_ns = slope(&raw->few_near_hops, &raw->many_near_hops, MANY_HOPS - FEW_HOPS);
-    caches->poll_ns = fmax(hop_ns - fit->shared.core_step_ns, 0.0);
+    caches->poll_ns = find_poll_ns(raw);
     double rest_ns[2];
     for (uint32_t k = 0; k < 2; k++)
         rest_ns[k] = raw->few_pairs[k].median -
@@ -317,8 +354,8 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
     const uint32_t last = caches->cross_copy.count - 1;
     report->constants[report->constant_count++] =
         (struct ronde_constant){"poll_ns", "ns", caches->poll_ns,
-                                ronde_stats_spread(&raw->many_near_hops),
-                                "ping-pong on one core, per hop, without the step"};
+                                ronde_stats_spread(&raw->many_waiting),
+                                "ping-pong on one core beside 8 waiting ranks and alone, per rank"};
     report->constants[report->constant_count++] =
         (struct ronde_constant){"start_ns", "ns", caches->start_ns,
                                 ronde_stats_spread(&raw->few_pairs[1]),

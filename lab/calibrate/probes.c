@@ -1,13 +1,13 @@
 /* Point-to-point schedules, as small broadcasts and reductions between two ranks. */
 #include "probes.h"
 
-/* A chunk goes from one rank's buffer into the other's output. */
-static void send(struct ronde_builder *builder, uint32_t from, enum ronde_buffer source,
-                 uint32_t chunk)
+/* A chunk goes from one rank's buffer into another's output. */
+static void send(struct ronde_builder *builder, uint32_t from, uint32_t to,
+                 enum ronde_buffer source, uint32_t chunk)
 {
     const struct ronde_transfer transfer = {
         .from = from,
-        .to = 1 - from,
+        .to = to,
         .source = ronde_chunks(source, chunk, 1),
         .target = ronde_chunks(RONDE_OUT, chunk, 1),
     };
@@ -21,14 +21,22 @@ static void send(struct ronde_builder *builder, uint32_t from, enum ronde_buffer
 static void build_ping_pong(struct ronde_builder *builder, uint32_t length)
 {
     for (uint32_t hop = 0; hop < length; hop++)
-        send(builder, hop % 2, hop == 0 ? RONDE_IN : RONDE_OUT, 0);
+        send(builder, hop % 2, 1 - hop % 2, hop == 0 ? RONDE_IN : RONDE_OUT, 0);
+}
+
+/* Rank 1 has the message at the end, and tells those that wait. */
+static void build_waiting(struct ronde_builder *builder, uint32_t ranks, uint32_t length)
+{
+    build_ping_pong(builder, length);
+    for (uint32_t rank = 2; rank < ranks; rank++)
+        send(builder, 1, rank, RONDE_OUT, 0);
 }
 
 static void build_messages(struct ronde_builder *builder, uint32_t length)
 {
     ronde_builder_chunks(builder, length);
     for (uint32_t chunk = 0; chunk < length; chunk++)
-        send(builder, 0, RONDE_IN, chunk);
+        send(builder, 0, 1, RONDE_IN, chunk);
     /* The root's own output. In place it costs one step and moves nothing. */
     ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, length),
                        ronde_chunks(RONDE_OUT, 0, length));
@@ -106,6 +114,7 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
         build_exchange(builder);
         break;
     case RONDE_PROBE_PAIRS:
+    case RONDE_PROBE_WAITING:
         break;
     }
 }
@@ -114,7 +123,7 @@ enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint
                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     static const char *const names[] = {"launch", "ping_pong", "messages", "stream",
-                                        "reduce", "exchange",  "pairs"};
+                                        "reduce", "exchange",  "pairs",    "waiting"};
     const struct ronde_compile_request request = {
         .collective = probe == RONDE_PROBE_REDUCE     ? RONDE_REDUCE
                       : probe == RONDE_PROBE_EXCHANGE ? RONDE_ALL_GATHER
@@ -125,6 +134,8 @@ enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint
     };
     if (probe == RONDE_PROBE_PAIRS)
         return ronde_probe_make_pairs(2, length, out_schedule, error);
+    if (probe == RONDE_PROBE_WAITING)
+        return ronde_probe_make_waiting(3, length, out_schedule, error);
     struct ronde_builder *builder = NULL;
     const enum ronde_status status =
         ronde_builder_create(&request, ronde_mem_default(), &builder, error);
@@ -154,5 +165,27 @@ enum ronde_status ronde_probe_make_pairs(uint32_t ranks, uint32_t length,
     if (status != RONDE_OK)
         return status;
     build_pairs(builder, ranks, length);
+    return ronde_schedule_finish(builder, NULL, out_schedule, error);
+}
+
+enum ronde_status ronde_probe_make_waiting(uint32_t ranks, uint32_t length,
+                                           struct ronde_schedule **out_schedule,
+                                           struct ronde_error *error)
+{
+    struct ronde_builder *builder = NULL;
+    const struct ronde_compile_request request = {.collective = RONDE_BROADCAST,
+                                                  .algorithm = "waiting",
+                                                  .ranks = ranks,
+                                                  .channels = 1};
+    if (ranks < 3 || ranks > RONDE_PROBE_RANKS || length % 2 == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%u ranks, some of them waiting for %u hops; 3 to %u ranks and an odd "
+                          "number of hops",
+                          ranks, length, RONDE_PROBE_RANKS);
+    const enum ronde_status status =
+        ronde_builder_create(&request, ronde_mem_default(), &builder, error);
+    if (status != RONDE_OK)
+        return status;
+    build_waiting(builder, ranks, length);
     return ronde_schedule_finish(builder, NULL, out_schedule, error);
 }

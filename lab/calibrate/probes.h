@@ -8,7 +8,7 @@
 
 #include "ronde/builder.h"
 
-/** Most ranks of a probe of pairs. */
+/** Most ranks of a probe of pairs, or with ranks that wait. */
 #define RONDE_PROBE_RANKS 16u
 
 /** Kind of a probe. */
@@ -19,13 +19,19 @@ enum ronde_probe {
     RONDE_PROBE_STREAM,   /**< the whole block one way, piece after piece */
     RONDE_PROBE_REDUCE,   /**< the same, combined with the receiver's input on arrival */
     RONDE_PROBE_EXCHANGE, /**< the whole block both ways at once */
-    RONDE_PROBE_PAIRS /**< ping-pong both ways at once, `length` times, between ranks 0 and 1, 2 and 3, and so on */
+    RONDE_PROBE_PAIRS, /**< ping-pong both ways at once, `length` times, between ranks 0 and 1, 2 and 3, and so on */
+    RONDE_PROBE_WAITING /**< ping-pong between ranks 0 and 1, while all others wait for what comes of it */
 };
 
 /** RONDE_PROBE_PAIRS for an even number of ranks. Owner and errors: as ronde_probe_make. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_probe_make_pairs(uint32_t ranks, uint32_t length, struct ronde_schedule **out_schedule,
                        struct ronde_error *error);
+
+/** RONDE_PROBE_WAITING for 3 ranks or more and an odd length. Owner and errors: as ronde_probe_make. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_probe_make_waiting(uint32_t ranks, uint32_t length, struct ronde_schedule **out_schedule,
+                         struct ronde_error *error);
 
 /**
  * Makes a probe for two ranks (LAUNCH: one), in equal channels that each do it with a share of the block. `length` is odd

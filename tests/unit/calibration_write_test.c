@@ -105,6 +105,8 @@ static void curves_ascend_and_have_rates(void)
         {&calibration.caches.cross_copy, "cross_copy_curve"},
         {&calibration.caches.cross_combine, "cross_combine_curve"},
         {&calibration.caches.cross_write, "cross_write_curve"},
+        {&calibration.caches.remote_read, "remote_read_curve"},
+        {&calibration.caches.remote_write, "remote_write_curve"},
     };
     const struct ronde_curve bad[] = {
         {.count = 1, .bytes = {0}, .GBps = {1}},

@@ -90,6 +90,23 @@ static void what_another_core_has_lost_does_not_cross(void)
     expect(BEGIN FAR PROP("cores", "2") END, 640000, bytes + 20 + 52 + 52 + 2000);
 }
 
+/*
+ * The same where a machine says what it is that the other core has lost: here two caches that nothing is shared between,
+ * so that it is as far as ever; and one further away. The slot was read 8 of its messages ago where crossing was measured.
+ */
+static void what_another_core_has_lost_costs_what_was_measured(void)
+{
+    const double both = 640000 * ((0.2 + 0.25) + (1.0 + 0.2 + 0.2 + 0.1 + 0.25) + (0.5 + 0.2));
+    expect(BEGIN FAR PROP("cores", "2") PROP("remote_read_curve", "1:2")
+               PROP("remote_write_curve", "1:4") END,
+           640000, both + 20 + 52 + 52 + 2000);
+    /* Nothing was read as long ago as 8 messages: slots and buffers are 10 of them. */
+    const double lost = 640000 * ((0.2 + 0.05) + (1.0 + 0.2 + 0.2 + 0.1 + 0.05) + (0.5 + 0.2));
+    expect(BEGIN FAR PROP("cores", "2") PROP("remote_read_curve", "1:2")
+               PROP("remote_write_curve", "5200000:4 5200001:20") END,
+           640000, lost + 20 + 52 + 52 + 2000);
+}
+
 /* A line is the least that crosses: 16 bytes are read for the price of 64, and written likewise. */
 static void a_line_is_the_least_that_crosses(void)
 {
@@ -158,6 +175,8 @@ int main(void)
         {"within_a_core_nothing_crosses", within_a_core_nothing_crosses},
         {"what_was_touched_long_ago_is_far", what_was_touched_long_ago_is_far},
         {"what_another_core_has_lost_does_not_cross", what_another_core_has_lost_does_not_cross},
+        {"what_another_core_has_lost_costs_what_was_measured",
+         what_another_core_has_lost_costs_what_was_measured},
         {"a_line_is_the_least_that_crosses", a_line_is_the_least_that_crosses},
         {"another_core_begins_late", another_core_begins_late},
         {"sums_may_take_longer_than_their_data", sums_may_take_longer_than_their_data},

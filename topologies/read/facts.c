@@ -38,6 +38,8 @@ static const struct {
     {"cross_copy_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_copy)},
     {"cross_combine_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_combine)},
     {"cross_write_curve", CURVE, offsetof(struct ronde_platform_facts, caches.cross_write)},
+    {"remote_read_curve", CURVE, offsetof(struct ronde_platform_facts, caches.remote_read)},
+    {"remote_write_curve", CURVE, offsetof(struct ronde_platform_facts, caches.remote_write)},
     {"cores", INTEGER32, offsetof(struct ronde_platform_facts, shared.cores)},
     {"processors", INTEGER32, offsetof(struct ronde_platform_facts, packets.processors)},
     {"node_hosts", INTEGER32, offsetof(struct ronde_platform_facts, node_hosts)},

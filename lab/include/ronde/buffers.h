@@ -15,9 +15,12 @@ extern "C" {
 
 struct ronde_comm;
 
+/** Where buffers begin that do not come from the caller's allocator: at pages, as those of devices and of MPI's benchmarks. */
+#define RONDE_BUFFER_ALIGNMENT 4096u
+
 /** Buffers of all ranks. */
 struct ronde_memory {
-    const struct ronde_mem *mem; /**< where they come from */
+    const struct ronde_mem *mem; /**< where everything but inputs and outputs comes from */
     uint32_t ranks;              /**< N */
     size_t in_bytes;             /**< of one rank's input buffer */
     size_t out_bytes;            /**< of one rank's output buffer */

@@ -37,6 +37,9 @@ struct ronde_curve {
     double GBps[RONDE_MAX_CURVE];  /**< rate there, > 0 */
 };
 
+/** Slots that messages of the crossing curves go through in turns; a slot that is written was read so many messages ago. */
+#define RONDE_CROSSING_SLOTS 8u
+
 /**
  * What its data costs a core, beyond a step's own time; zeroes where not measured. Costs of reading and of writing add
  * up, and half of what the nearest cache takes belongs to each.
@@ -54,6 +57,13 @@ struct ronde_cache_facts {
                                          it; over the bytes of the message */
     struct ronde_curve cross_combine; /**< ronde.cross_combine_curve: the same, to combine it */
     struct ronde_curve cross_write; /**< ronde.cross_write_curve: writing what another core has just read */
+    /**
+     * ronde.remote_read_curve: reading what another core has written, over the bytes that core has touched since. Empty, as
+     * in older files: what that core's own cache has lost costs what the reader's own does.
+     */
+    struct ronde_curve remote_read;
+    struct ronde_curve
+        remote_write; /**< ronde.remote_write_curve: writing what another core has read, likewise */
 };
 
 /** Facts of the network that a replay with packets uses beyond its links; zeroes: one packet a message, no burst. */
