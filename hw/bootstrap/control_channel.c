@@ -46,7 +46,7 @@ enum ronde_status ronde_frame_read_alarm(int fd, uint32_t bytes, struct ronde_er
 {
     struct ronde_alarm alarm;
     if (bytes != sizeof alarm || ronde_frame_read(fd, &alarm, sizeof alarm) != RONDE_OK ||
-        alarm.status == RONDE_OK || alarm.status > RONDE_TIMEOUT)
+        alarm.status == RONDE_OK || alarm.status > RONDE_CANCELLED)
         return ronde_fail(error, RONDE_IO, "an alarm has come that is no message of ronde");
     alarm.text[sizeof alarm.text - 1] = '\0';
     return ronde_fail(error, (enum ronde_status)alarm.status, "%s", alarm.text);

@@ -44,7 +44,7 @@ static const struct ronde_timeout_notice wrong_notice = {1,
                                                          {.activity = UINT32_MAX,
                                                           .waits_for = RONDE_NONE}};
 static const struct ronde_alarm no_failure = {.status = RONDE_OK, .text = "all is well"};
-static const struct ronde_alarm no_status = {.status = RONDE_TIMEOUT + 1, .text = "?"};
+static const struct ronde_alarm no_status = {.status = RONDE_CANCELLED + 1, .text = "?"};
 static const unsigned char bytes_of_a_part[4] = {1, 2, 3, 4};
 
 #define REFUSED RONDE_IO, "rank 1 sends what is no message of ronde", true

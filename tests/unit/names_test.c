@@ -206,6 +206,7 @@ static void finding_and_status_names(void)
     CU_ASSERT_STRING_EQUAL(ronde_finding_text(RONDE_FINDING_DEAD_WORK), "dead_work");
     CU_ASSERT_STRING_EQUAL(ronde_status_text(RONDE_OK), "ok");
     CU_ASSERT_STRING_EQUAL(ronde_status_text(RONDE_TIMEOUT), "timeout");
+    CU_ASSERT_STRING_EQUAL(ronde_status_text(RONDE_CANCELLED), "cancelled");
 }
 
 /* Every value below `count` has a word of its own, all others have none. */
@@ -223,7 +224,7 @@ static void finding_and_status_names(void)
 static void words_are_distinct_and_end(void)
 {
     EXPECT_WORDS(ronde_finding_text, enum ronde_finding_code, RONDE_FINDING_COUNT);
-    EXPECT_WORDS(ronde_status_text, enum ronde_status, RONDE_TIMEOUT + 1);
+    EXPECT_WORDS(ronde_status_text, enum ronde_status, RONDE_CANCELLED + 1);
     EXPECT_WORDS(ronde_v_form_text, enum ronde_v_form, RONDE_V_FORM_COUNT);
     EXPECT_WORDS(ronde_protocol_text, enum ronde_protocol, RONDE_PROTOCOL_COUNT);
     EXPECT_WORDS(ronde_level_text, enum ronde_level, RONDE_LEVEL_COUNT);

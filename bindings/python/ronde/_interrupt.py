@@ -17,21 +17,23 @@ def interruptible(work: Callable[[Any], Result]) -> Result:
     cancel = ffi.new("struct ronde_cancel *")
     results: list[Result] = []
     failures: list[BaseException] = []
+    # Not Thread.join: where Ctrl-C interrupts one, CPython before 3.13 takes the thread for ended.
+    is_over = threading.Event()
 
     def run() -> None:
         try:
             results.append(work(cancel))
         except BaseException as reason:  # noqa: B036 - raised again below
             failures.append(reason)
+        finally:
+            is_over.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    threading.Thread(target=run, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(0.2)
+        is_over.wait()
     except BaseException:
         lib.ronde_cancel_request(cancel)
-        thread.join(0.5)
+        is_over.wait(0.5)
         raise
     if failures:
         raise failures[0]
