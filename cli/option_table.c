@@ -36,7 +36,7 @@ static const struct argp_option all_options[] = {
     {"world-size", KEY_WORLD_SIZE, "N", 0, "number of ranks shown (default 4)", 1},
     {"channels", KEY_CHANNELS, "COUNT", 0, "equal channels (default: the algorithm's)", 2},
     {"trees", KEY_TREES, "COUNT", 0,
-     "trees of each root (default: as few as come within 0.7 % of the bound, up to 16)", 2},
+     "trees of each root (default: as few as come near the best of 16)", 2},
     {"connections", KEY_CONNECTIONS, "COUNT", 0,
      "connections that a rank may receive by (default: one for each edge of a tree)", 2},
     {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},

@@ -1,12 +1,24 @@
 /** Pieces of pipelined schedules. See pieces.h. */
 #include "ronde/pieces.h"
 
+#include "ronde/synthesize.h"
+
+#include <string.h>
+
 /** NCCL's step of Simple, and the least chunk it shrinks to. */
 #define STEP_BYTES (UINT64_C(512) << 10)
 #define LEAST_BYTES (UINT64_C(32) << 10)
 
 /** Pieces for each level of a tree. */
 #define PIECES_PER_LEVEL 4u
+/* Pieces of a chunk of packed trees: some 8 levels up, and as many down, fill in an eighth of the time at most. */
+#define PIECES_OF_FOREST 64u
+
+/* Trees that were packed for a machine cut every block into chunks of their own. */
+static bool is_forest(const struct ronde_schedule *schedule)
+{
+    return strcmp(schedule->algorithm, RONDE_SYNTHESIZED) == 0;
+}
 
 /* Counts the sends of a program, and those that pass on what was just received. */
 static uint32_t count_sends(const struct ronde_program *program, uint32_t *passed_on)
@@ -31,6 +43,8 @@ static uint32_t count_send_ends(const struct ronde_program *program)
 bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule)
 {
     uint32_t passed_on = 0;
+    if (is_forest(schedule))
+        return true;
     if (schedule->chunks_per_block != 1)
         return false;
     for (uint32_t p = 0; p < schedule->program_count; p++)
@@ -56,8 +70,10 @@ uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t blo
         if (schedule->channels[c].weight > widest)
             widest = schedule->channels[c].weight;
     const double share = (double)widest / (double)schedule->weight_total;
-    const uint64_t chunk_bytes = (uint64_t)((double)block_bytes * share);
-    const uint64_t wanted = PIECES_PER_LEVEL * levels_of(schedule->ranks);
+    const uint64_t chunk_bytes =
+        (uint64_t)((double)block_bytes * share / schedule->chunks_per_block);
+    const uint64_t wanted =
+        is_forest(schedule) ? PIECES_OF_FOREST : PIECES_PER_LEVEL * levels_of(schedule->ranks);
     while (slot_bytes > LEAST_BYTES && chunk_bytes / slot_bytes < wanted)
         slot_bytes /= 2;
     while (chunk_bytes / slot_bytes > RONDE_MOST_DEFAULT_PIECES)

@@ -25,6 +25,8 @@ struct building {
     uint32_t *kept;           /* per rank: scratch chunks so far */
     struct message *messages; /* of one forest */
     uint32_t *room;           /* per rank */
+    bool *is_used;            /* per pair, up and down: a connection there is */
+    bool shares_lanes;        /* of a pair of ranks */
     uint32_t height;
 };
 
@@ -111,12 +113,28 @@ static uint32_t list_messages(struct building *building, const struct ronde_fore
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
-/* A message gets a lane at either end, and with them a connection. */
-static void open_lanes(struct building *building, const struct message *message,
+/*
+ * Down: a lane for each end of each message, so that no child waits for another. Up: one for each tree, in which a rank
+ * adds and passes on: leaves then cannot run ahead of the ranks above them, who would be left with idle links.
+ *
+ * With a limit to connections, messages between two ranks share a lane at either end. Lanes are in the order of
+ * messages, level by level, so that no two wait for each other.
+ */
+static void open_lanes(struct building *building, const struct message *message, bool is_up,
                        struct ronde_transfer *transfer)
 {
-    transfer->from_lane = building->lanes[message->from]++;
-    transfer->to_lane = building->lanes[message->to]++;
+    const uint32_t n = building->emission->ranks;
+    if (building->shares_lanes) {
+        const uint32_t ways = is_up ? 0 : n;
+        bool *is_used = &building->is_used[((size_t)message->from * n + message->to) * 2 + !is_up];
+        transfer->from_lane = 2 * (ways + message->to);
+        transfer->to_lane = 2 * (ways + message->from) + 1;
+        building->received[message->to] += !*is_used;
+        *is_used = true;
+        return;
+    }
+    transfer->from_lane = is_up ? message->tree : building->lanes[message->from]++;
+    transfer->to_lane = is_up ? message->tree : building->lanes[message->to]++;
     building->received[message->to]++;
 }
 
@@ -141,7 +159,7 @@ static void state_down(struct building *building)
             .to = message->to,
             .source = held(building, message->tree, message->from == forest->root[message->tree]),
             .target = ronde_chunks(RONDE_OUT, whole_chunk(message->tree), 1)};
-        open_lanes(building, message, &transfer);
+        open_lanes(building, message, false, &transfer);
         ronde_builder_transfer(building->builder, &transfer);
     }
 }
@@ -200,7 +218,7 @@ static void state_up(struct building *building, const struct message *messages, 
                                           .target = sum,
                                           .reduces = true};
         *receiver = true;
-        open_lanes(building, message, &transfer);
+        open_lanes(building, message, true, &transfer);
         ronde_builder_transfer(building->builder, &transfer);
     }
 }
@@ -228,16 +246,47 @@ static bool make_room(struct building *building)
     building->received = ronde_pool_new(building->pool, n, sizeof *building->received);
     building->kept = ronde_pool_new(building->pool, n, sizeof *building->kept);
     building->room = ronde_pool_new(building->pool, n, sizeof *building->room);
+    building->is_used = ronde_pool_new(building->pool, 2 * n * n, sizeof *building->is_used);
     building->keeps = ronde_pool_new(building->pool, edges, sizeof *building->keeps);
     building->messages = ronde_pool_new(building->pool, edges, sizeof *building->messages);
     return building->lanes && building->received && building->kept && building->room &&
-           building->keeps && building->messages;
+           building->is_used && building->keeps && building->messages;
 }
 
 static uint32_t chunks_of(const struct ronde_emission *emission)
 {
     return emission->collective == RONDE_ALL_REDUCE ? emission->ranks * emission->trees
                                                     : emission->trees;
+}
+
+/* What ranks would receive by, were every message to have a connection of its own. */
+static uint32_t count_edges(struct building *building, const struct ronde_forest *forest, bool is_up)
+{
+    const uint32_t n = building->emission->ranks;
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < n; r++)
+        building->room[r] = 0;
+    for (uint32_t edge = 0; forest && edge < forest->tree_count * n; edge++)
+        if (forest->parent[edge] != RONDE_NONE)
+            building->room[is_up ? forest->parent[edge] : edge % n]++;
+    for (uint32_t r = 0; r < n; r++)
+        if (building->room[r] > most)
+            most = building->room[r];
+    return most;
+}
+
+/* Lanes that a tree or a pair of ranks has, before those that are opened one by one. */
+static void reserve_lanes(struct building *building)
+{
+    const struct ronde_emission *emission = building->emission;
+    const uint32_t edges =
+        count_edges(building, emission->up, true) + count_edges(building, emission->down, false);
+    building->shares_lanes = emission->connections > 0 && edges > emission->connections;
+    const uint32_t reserved = building->shares_lanes ? 4 * emission->ranks
+                              : emission->up         ? emission->up->tree_count
+                                                     : 0;
+    for (uint32_t r = 0; r < emission->ranks; r++)
+        building->lanes[r] = reserved;
 }
 
 static enum ronde_status build(struct building *building, struct ronde_error *error)
@@ -248,6 +297,7 @@ static enum ronde_status build(struct building *building, struct ronde_error *er
     if (!has_sum)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
                           emission->ranks);
+    reserve_lanes(building);
     ronde_builder_chunks(building->builder, chunks_of(emission));
     if (emission->up) {
         const uint32_t count = list_messages(building, emission->up, true);
@@ -258,6 +308,23 @@ static enum ronde_status build(struct building *building, struct ronde_error *er
     }
     if (emission->down)
         state_down(building);
+    return RONDE_OK;
+}
+
+/* The most that a rank receives by. Errors: UNSUPPORTED where it is more than asked for. */
+static enum ronde_status count_connections(const struct building *building, uint32_t *out_most,
+                                           struct ronde_error *error)
+{
+    const struct ronde_emission *emission = building->emission;
+    *out_most = 0;
+    for (uint32_t r = 0; r < emission->ranks; r++)
+        if (building->received[r] > *out_most)
+            *out_most = building->received[r];
+    if (emission->connections > 0 && *out_most > emission->connections)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%u connections into a rank: these trees need %u, one from each "
+                          "neighbour; fewer --trees may need fewer",
+                          emission->connections, *out_most);
     return RONDE_OK;
 }
 
@@ -276,14 +343,12 @@ enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde
     enum ronde_status status = ronde_builder_create(&request, pool->mem, &building.builder, error);
     if (status == RONDE_OK)
         status = build(&building, error);
+    if (status == RONDE_OK)
+        status = count_connections(&building, &out_emitted->connections, error);
     if (status != RONDE_OK) {
         ronde_builder_destroy(building.builder);
         return status;
     }
     out_emitted->height = building.height;
-    out_emitted->connections = 0;
-    for (uint32_t r = 0; r < emission->ranks; r++)
-        if (building.received[r] > out_emitted->connections)
-            out_emitted->connections = building.received[r];
     return ronde_schedule_finish(building.builder, NULL, out_schedule, error);
 }

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A share of the bound that is worth no more trees. */
-#define ENOUGH 0.993
+/* A share of the bound that more trees are not worth. */
+#define NEARLY 0.003
 /* What a packing may miss of what so few trees allow, level by level. */
 static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
                                 0.16, 0.32,  0.64,  1.28, 3,    8};
@@ -136,22 +136,25 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     return RONDE_OK;
 }
 
-/* The number of trees that promises most among those not tried, a smaller one rather than a slightly better one. */
+/* The share of the bound that so many trees allow, and 0 for a number that was tried. */
+static double promise(struct packing *packing, uint32_t trees, const bool *is_tried)
+{
+    if (is_tried[trees])
+        return 0;
+    return trees / packing->task->rate_GBps / bound_of(packing->task, trees, packing->entering);
+}
+
+/* The least number of trees, among those not tried, that allows nearly as much as the best of them; 0 without any. */
 static uint32_t most_promising(struct packing *packing, const bool *is_tried)
 {
-    const struct ronde_pack_task *task = packing->task;
-    uint32_t best = 0;
-    double best_share = 0;
-    for (uint32_t k = 1; k <= task->most_trees; k++) {
-        const double share = k / task->rate_GBps / bound_of(task, k, packing->entering);
-        if (is_tried[k] || share <= best_share * (1 + 1e-3))
-            continue;
-        best = k;
-        best_share = share;
-        if (share >= ENOUGH)
-            break;
-    }
-    return best;
+    const uint32_t most = packing->task->most_trees;
+    double best = 0;
+    for (uint32_t k = 1; k <= most; k++)
+        best = fmax(best, promise(packing, k, is_tried));
+    for (uint32_t k = 1; best > 0 && k <= most; k++)
+        if (promise(packing, k, is_tried) >= best - NEARLY)
+            return k;
+    return 0;
 }
 
 enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_pool *pool,
@@ -175,7 +178,8 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_po
                 break;
             is_tried[trees] = true;
             status = pack_trees(&packing, trees, error);
-            if (status == RONDE_OK && share_of(&packing, &packing.best) >= ENOUGH)
+            if (status == RONDE_OK && packing.best.trees == trees &&
+                packing.best.time <= packing.best.bound_time * (1 + NEARLY))
                 break;
         }
     *out_packing = packing.best;

@@ -32,9 +32,6 @@ static uint32_t most_trees(const struct ronde_synthesis_request *request)
     uint64_t most = MOST_TREES;
     while (most > 1 && most * roots * n > MOST_EDGES)
         most--;
-    if (request->connections > 0)
-        while (most > 1 && most * roots > request->connections)
-            most--;
     return (uint32_t)most;
 }
 
