@@ -80,7 +80,7 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
         view.is_faulty = faulty;
         status = ronde_doctor(&request, &session->diagnosis, error);
         /* What is wrong with a log already needs no numbers. */
-        if (status == RONDE_UNSUPPORTED && session->is_wrong)
+        if (status != RONDE_OK && status != RONDE_NO_MEMORY && session->is_wrong)
             return RONDE_OK;
         if (status == RONDE_OK)
             status = ronde_doctor_print(&view, &session->diagnosis, error);

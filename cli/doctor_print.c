@@ -141,6 +141,15 @@ static enum ronde_status print_range(const struct ronde_doctor_view *view,
     return ronde_sink_row(view->sink, &row, error);
 }
 
+/* A share for people: what rests on a model is never sure. */
+static struct ronde_cell share(double probability)
+{
+    struct ronde_cell cell;
+    snprintf(cell.text, sizeof cell.text, probability > .99 ? "over 99%%" : "%.0f%%",
+             100 * probability);
+    return cell;
+}
+
 static enum ronde_status print_cause(const struct ronde_doctor_view *view,
                                      const struct ronde_doctor_cause *cause,
                                      struct ronde_error *error)
@@ -149,12 +158,12 @@ static enum ronde_status print_cause(const struct ronde_doctor_view *view,
     if (ronde_sink_is_table(view->sink)) {
         if (cause->probability < least_probability)
             return RONDE_OK;
-        fprintf(view->sink->file, "#   %3.0f%%  %s\n", 100 * cause->probability,
+        fprintf(view->sink->file, "#   %8s  %s\n", share(cause->probability).text,
                 variant ? variant->says : "something else, which none of these faults explains");
         if (cause->said[0])
-            fprintf(view->sink->file, "#         the log itself: %s\n", cause->said);
+            fprintf(view->sink->file, "#             the log itself: %s\n", cause->said);
         if (variant && variant->strengths > 0 && strcmp(variant->check, "nothing") != 0)
-            fprintf(view->sink->file, "#         to make sure: %s\n", variant->check);
+            fprintf(view->sink->file, "#             to make sure: %s\n", variant->check);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {
@@ -188,7 +197,7 @@ static void print_model(const struct ronde_doctor_view *view,
 {
     FILE *file = view->sink->file;
     uint64_t from = RONDE_PUBLISHED_LEAST_BYTES;
-    fputs("# the model is off by itself, judged by systems that it was not fitted to:\n", file);
+    fputs("# how far the model is off by itself, on systems that it was not fitted to:\n", file);
     for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
         const uint64_t to = view->spread->most_bytes[c];
         if (diagnosis->rows[c] > 0) {
@@ -220,9 +229,9 @@ static void print_verdict(const struct ronde_doctor_view *view,
     fputs("#\n", file);
     if (!diagnosis->is_wrong)
         fprintf(file,
-                "# %s: this is what the machine should give, as far as the model can tell (%.0f%% "
+                "# %s: this is what the machine should give, as far as the model can tell (%s "
                 "sure)%s\n",
-                is_sure(diagnosis) ? "FINE" : "PROBABLY FINE", 100 * diagnosis->healthy,
+                is_sure(diagnosis) ? "FINE" : "PROBABLY FINE", share(diagnosis->healthy).text,
                 is_short ? "; where it is slow, no fault explains that better than the model's own "
                            "error"
                          : "");
@@ -232,11 +241,12 @@ static void print_verdict(const struct ronde_doctor_view *view,
                 "two states of the machine, or other load\n",
                 100 * diagnosis->jumps);
     else
-        fprintf(file, "# WRONG: this is not what the machine should give (%.0f%% sure)%s\n",
-                100 * (1 - diagnosis->healthy),
-                diagnosis->jumps > RONDE_DOCTOR_MOST_JUMPS ? "; and the rate jumps between sizes: two states of the "
-                                        "machine, or other load"
-                                      : "");
+        fprintf(file, "# WRONG: this is not what the machine should give (%s sure)%s\n",
+                share(1 - diagnosis->healthy).text,
+                diagnosis->jumps > RONDE_DOCTOR_MOST_JUMPS
+                    ? "; and the rate jumps between sizes: two states of the "
+                      "machine, or other load"
+                    : "");
 }
 
 enum ronde_status ronde_doctor_print(const struct ronde_doctor_view *view,

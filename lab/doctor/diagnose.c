@@ -4,7 +4,7 @@
  * x of a class is the mean of log(measured / predicted) of its rows, s how far the model is off by itself there; likely
  * is a variant as the product over classes of Student's t with 3 degrees of freedom at x / s, over s. Its tails leave room
  * for a class that the model has wrong altogether. Several strengths of a variant share its prior. Half of the prior is
- * the healthy machine's, a twentieth that of something else, whose x lie anywhere between 0 and log(30).
+ * the healthy machine's, a twentieth that of something else, whose x lie anywhere between 0 and log(1000).
  */
 #include "inside.h"
 
@@ -18,7 +18,7 @@ static const double healthy_prior = .5, other_prior = .05;
 static const double said_weight = 200;
 
 /** Times of a fault that is none of the variants may be up to so many times those of the healthy machine. */
-static const double most_factor = 30;
+static const double most_factor = 1000;
 
 bool doctor_takes(const struct ronde_doctor_request *request, const struct ronde_published_row *row)
 {
@@ -188,11 +188,16 @@ static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
 {
     const struct ronde_published *published = request->published;
     const struct ronde_nccl_machine *machine = &published->systems[request->system].machine;
-    for (size_t r = 0; r < published->count; r++)
-        if (published->rows[r].system == request->system &&
-            published->rows[r].call.bytes >= RONDE_PUBLISHED_LEAST_BYTES &&
-            ronde_nccl_call_check(machine, &published->rows[r].call, error) != RONDE_OK)
+    for (size_t r = 0; r < published->count; r++) {
+        const struct ronde_published_row *row = &published->rows[r];
+        if (row->system != request->system || row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES)
+            continue;
+        if (!ronde_nccl_models(row->call.collective))
+            return ronde_fail(error, RONDE_UNSUPPORTED, "%s is not modelled",
+                              ronde_collective_text(row->call.collective));
+        if (ronde_nccl_call_check(machine, &row->call, error) != RONDE_OK)
             return error->status;
+    }
     return ronde_fail(error, RONDE_UNSUPPORTED,
                       "no row of at least 1 KiB that the model has: algorithms of NCCL for "
                       "all_reduce, all_gather, reduce_scatter, broadcast and reduce");

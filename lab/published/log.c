@@ -207,7 +207,8 @@ enum ronde_status published_read_log(const struct ronde_published_request *reque
     if (status == RONDE_OK)
         status = read_lines(reader, error);
     ronde_mem_free(out->mem, reader, 1, sizeof *reader);
-    if (status == RONDE_OK && out->count == 0 && out->log.failure_line == 0)
+    if (status == RONDE_OK && out->count == 0 && out->log.failure_line == 0 &&
+        out->log.unfinished_line == 0)
         return ronde_fail(error, RONDE_BAD_INPUT,
                           "%s: no row: neither a table with a column system, nor a log of "
                           "nccl-tests with its lines \"size count type ... time algbw busbw\"",

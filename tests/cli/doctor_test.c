@@ -1,0 +1,143 @@
+/**
+ * The command doctor: exit code 0 for what a machine should give, 1 for what it should not, 2 for what cannot be read, is
+ * missing or is of other GPUs; what it prints for people and for programs.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/field.h"
+#include "ronde/topologies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOGS RONDE_SOURCE_DIR "/tests/data/nccl-logs"
+#define LOG RONDE_SCRATCH_DIR "/doctor_test.log"
+#define MACHINE RONDE_SCRATCH_DIR "/doctor_test.txt"
+
+/** 8 H100: NVLS at 450 GB/s less what NCCL takes of it; here four sizes of what the model says. */
+#define ABOVE                                                                                      \
+    "# nThread 1 nGpus 8 minBytes 1024\n"                                                          \
+    "# Collective test starting: all_reduce_perf\n"                                                \
+    "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+
+static void write_text(const char *path, const char *text)
+{
+    CU_ASSERT_FATAL(files_write(path, text));
+}
+
+/** 1 GiB and 4 GiB at a bus bandwidth on 8 ranks. */
+static void write_log(const char *above, double busbw_GBps)
+{
+    FILE *file = fopen(LOG, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fputs(above, file);
+    for (int k = 28; k <= 32; k++) {
+        const double bytes = (double)(1ull << k), rate_GBps = busbw_GBps / 1.75;
+        fprintf(file, "%.0f %.0f float sum -1 %.1f %.2f %.2f 0\n", bytes, bytes / 4,
+                bytes / rate_GBps / 1e3, rate_GBps, busbw_GBps);
+    }
+    fclose(file);
+}
+
+static void check_says(const char *arguments, int code, const char *expected)
+{
+    char command[4096], *said = NULL;
+    snprintf(command, sizeof command, "'%s' doctor %s 2>&1", suite_ronde(), arguments);
+    const int status = files_command(command, &said);
+    CU_ASSERT_EQUAL(status, code);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    CU_ASSERT(strstr(said, expected) != NULL);
+    if (status != code || !strstr(said, expected))
+        suite_note("ronde doctor %s: exit %d: %.600s", arguments, status, said);
+    free(said);
+}
+
+static void fine_is_0_and_wrong_is_1(void)
+{
+    write_log(ABOVE, 470);
+    check_says(LOG " --topo H100-cluster01 -N 8", 0, "FINE: this is what the machine should give");
+    write_log(ABOVE, 190);
+    check_says(LOG " --topo H100-cluster01 -N 8", 1, "WRONG: this is not what");
+    check_says(LOG " --topo H100-cluster01", 1, "half of the NVLinks are missing");
+    check_says(LOG " --topo H100-cluster01", 1, "  slow\n");
+    check_says(LOG " --topo H100-cluster01", 1, "to make sure: nvidia-smi nvlink");
+    check_says(LOG " --system H100-cluster01", 1, "WRONG");
+    check_says(LOG " --topo H100-cluster01 --csv", 1, "range,false,all_reduce,8,1,auto,auto");
+}
+
+static void programs_read_objects(void)
+{
+    const char *reason;
+    if (!ronde_json_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    write_log(ABOVE, 190);
+    check_says(LOG " --topo H100-cluster01 --json", 1, "\"kind\": \"range\"");
+    check_says(LOG " --topo H100-cluster01 --json", 1, "\"cause\": \"nvlink_half\"");
+    check_says(LOG " --topo H100-cluster01 --json", 1, "\"is_wrong\": true, \"healthy\": ");
+    check_says(LOGS "/two-nodes.json --topo H100-cluster01 --json", 1, "\"kind\": \"verdict\"");
+}
+
+/* Platform files are machines, too. */
+static void platforms_are_machines(void)
+{
+    const char *reason;
+    if (!ronde_topologies_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    write_log(ABOVE, 470);
+    check_says(LOG " --topo dgx-h100", 0, "(hopper)");
+    check_says(LOG " --topo crossbar-64", 2, "ronde.node_hosts");
+}
+
+/* What a log says is wrong by itself needs no numbers. */
+static void troubles_of_the_log_are_wrong(void)
+{
+    write_text(LOG, ABOVE "1073741824 268435456 float sum -1 3998.0 268.57 469.99 7\n");
+    check_says(LOG " --topo H100-cluster01", 1, LOG ":4: wrong results");
+    write_text(LOG, ABOVE "host: Test NCCL failure common.cu:958 'unhandled system error'\n");
+    check_says(LOG " --topo H100-cluster01", 1, ":4: host: Test NCCL failure");
+#define LONE                                                                                       \
+    "# nThread 1 nGpus 1 minBytes 8\n# Using devices\n#  Rank  0 Pid  7 on  a device  0 [0x1] G\n"
+    write_text(LOG, LONE LONE "# size count type redop root time algbw busbw #wrong\n"
+                              "1048576 262144 float sum -1 5.00 209.7 0.00 0\n");
+    check_says(LOG " --topo H100-cluster01", 1, "MPI=1");
+}
+
+static void what_cannot_be_diagnosed_is_2(void)
+{
+    check_says("", 2, "which log is missing");
+    check_says(RONDE_SCRATCH_DIR "/none.log --topo H100-cluster01", 2, "none.log");
+    write_log(ABOVE, 470);
+    check_says(LOG, 2, "the machine is missing");
+    check_says(LOG " --topo H100-cluster02", 2, "H100-cluster02");
+    check_says(LOG " all_reduction --topo H100-cluster01", 2, "all_reduce");
+    check_says(LOG " --topo A6000-NV-4", 2, "A6000-NV-4 is described without NICs");
+    write_text(LOG, ABOVE "1073741824 268435456 float sum\n");
+    check_says(LOG " --topo H100-cluster01", 1, "a row without times");
+    write_text(LOG, ABOVE "1073741824 268435456 float sum -1 3998.0 268.57\n");
+    check_says(LOG " --topo H100-cluster01", 2, LOG ":4: 3 cells");
+    check_says(LOGS "/one-process.log --topo H100-cluster01", 2, "\"Tesla V100-SXM2-32GB\" (volta)");
+    check_says(LOGS "/table.csv --topo H100-cluster01", 2, "--system names one");
+    write_text(LOG, "# nThread 1 nGpus 8\n# Collective test starting: alltoall_perf\n"
+                    "# size count type redop root time algbw busbw #wrong\n"
+                    "1073741824 33554432 float none -1 3998.0 268.57 235.00 0\n");
+    check_says(LOG " --topo H100-cluster01", 2, "not modelled");
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"fine_is_0_and_wrong_is_1", fine_is_0_and_wrong_is_1},
+        {"programs_read_objects", programs_read_objects},
+        {"platforms_are_machines", platforms_are_machines},
+        {"troubles_of_the_log_are_wrong", troubles_of_the_log_are_wrong},
+        {"what_cannot_be_diagnosed_is_2", what_cannot_be_diagnosed_is_2},
+    };
+    return suite_run("doctor", cases, sizeof cases / sizeof cases[0]);
+}
