@@ -27,6 +27,7 @@ static const struct part {
     {"B200", RONDE_NCCL_BLACKWELL, 900, 63},
     {"B100", RONDE_NCCL_BLACKWELL, 900, 63},
     {"5090", RONDE_NCCL_BLACKWELL, 0, 63},
+    {"PRO 6000", RONDE_NCCL_BLACKWELL, 0, 63},
     {"GH200", RONDE_NCCL_HOPPER, 450, 63},
     {"H200", RONDE_NCCL_HOPPER, 450, 63},
     {"H100", RONDE_NCCL_HOPPER, 450, 63},
@@ -46,6 +47,11 @@ static const struct part {
     {"3090", RONDE_NCCL_AMPERE_RTX, 56, 31.5},
     {"V100", RONDE_NCCL_VOLTA, 150, 15.75},
     {"P100", RONDE_NCCL_PASCAL, 80, 15.75},
+    /* Turing is Volta in NCCL's tables (tuning.cc). */
+    {"T4", RONDE_NCCL_VOLTA, 0, 15.75},
+    {"2080", RONDE_NCCL_VOLTA, 50, 15.75},
+    {"RTX 8000", RONDE_NCCL_VOLTA, 50, 15.75},
+    {"RTX 6000", RONDE_NCCL_VOLTA, 50, 15.75},
 };
 
 /** Fabrics by a word, and the rate of a NIC that the word stands for, GB/s; 0 = a number says it. */
