@@ -9,21 +9,6 @@
 
 #include <string.h>
 
-/* The canonical text; reading it back gives the same schedule. */
-static enum ronde_status print_schedule(const struct ronde_schedule *schedule, FILE *file,
-                                        struct ronde_error *error)
-{
-    const struct ronde_mem *mem = ronde_mem_default();
-    char *text = NULL;
-    size_t bytes = 0;
-    const enum ronde_status status = ronde_schedule_print(schedule, mem, &text, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    const bool is_short = fwrite(text, 1, bytes, file) != bytes;
-    ronde_mem_free(mem, text, bytes + 1, 1);
-    return is_short ? ronde_fail(error, RONDE_DEVICE, "schedule could not be written") : RONDE_OK;
-}
-
 /* The algorithm that is fastest for the size of -b, on the machine or the backend of the options. */
 static enum ronde_status choose(const struct ronde_options *options,
                                 struct ronde_schedule **out_schedule, struct ronde_error *error)
@@ -57,19 +42,17 @@ int ronde_cmd_compile(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_schedule *schedule = NULL;
-    struct ronde_sink sink = {0};
+    char *text = NULL;
+    size_t bytes = 0;
     /* Without -a it is the registry's first: a text that did not change with a table's numbers is what files are kept for. */
     const bool is_auto =
         options->algorithm_count == 1 && strcmp(options->algorithms[0], "auto") == 0;
     enum ronde_status status = is_auto ? choose(options, &schedule, &error)
                                        : ronde_schedule_file_or_compiled(options, &schedule, &error);
-    /* Opened last, so that a refused request leaves an existing file alone. */
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)
-        status = print_schedule(schedule, sink.file, &error);
-    if (status == RONDE_OK)
-        status = ronde_sink_close(&sink, &error);
+        status = ronde_schedule_text_write(options, text, bytes, &error);
     ronde_schedule_destroy(schedule);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

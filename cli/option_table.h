@@ -73,7 +73,9 @@ enum key {
     KEY_PUBLISHED,
     KEY_SYSTEM,
     KEY_FIT,
-    KEY_STYLE
+    KEY_STYLE,
+    KEY_TO,
+    KEY_DIALECT
 };
 
 /** Room for the options of any command, the entry that ends them included. */
