@@ -28,7 +28,7 @@ static void print_msccl(FILE *file, const struct ronde_account *account)
     if (account->ok && facts->unfit[0] != '\0')
         fprintf(file, "  runtime        NOT there: %s\n", facts->unfit);
     else if (account->ok)
-        fprintf(file, "  runtime        runs there: a %s connection holds %u messages\n",
+        fprintf(file, "  runtime        runs there: a connection of protocol %s holds %u messages\n",
                 facts->protocol, facts->runtime_depth);
 }
 

@@ -44,19 +44,17 @@ int ronde_cmd_compile(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_schedule *schedule = NULL;
-    struct ronde_sink sink = {0};
+    char *text = NULL;
+    size_t bytes = 0;
     /* Without -a it is the registry's first: a text that did not change with a table's numbers is what files are kept for. */
     const bool is_auto =
         options->algorithm_count == 1 && strcmp(options->algorithms[0], "auto") == 0;
     enum ronde_status status = is_auto ? choose(options, &schedule, &error)
                                        : ronde_schedule_file_or_compiled(options, &schedule, &error);
-    /* Opened last, so that a refused request leaves an existing file alone. */
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)
-        status = ronde_schedule_text_print(schedule, sink.file, &error);
-    if (status == RONDE_OK)
-        status = ronde_sink_close(&sink, &error);
+        status = ronde_schedule_text_write(options, text, bytes, &error);
     ronde_schedule_destroy(schedule);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

@@ -12,6 +12,7 @@
 #include "ronde/gpus.h"
 #include "ronde/hw.h"
 #include "ronde/measured.h"
+#include "ronde/msccl.h"
 #include "ronde/sim.h"
 
 #include <dirent.h>
@@ -317,6 +318,24 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
     return status;
 }
 
+/* Files that stand where a collective could, and what writes them. */
+static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_error *error)
+{
+    char text[160];
+    const char *library = NULL;
+    const bool is_here = ronde_msccl_available(&library);
+    (void)snprintf(text, sizeof text,
+                   is_here ? "MSCCL algorithms: read (%s), written by ronde convert"
+                           : "MSCCL algorithms are only written: %s",
+                   library);
+    const struct entry ronde = {
+        "format", NULL, "ronde", true, "schedules as text: read and written", NULL};
+    const struct entry msccl = {"format", NULL, "msccl", is_here, text, NULL};
+    print_heading(sink, "formats of schedules");
+    const enum ronde_status status = print_entry(sink, &ronde, error);
+    return status == RONDE_OK ? print_entry(sink, &msccl, error) : status;
+}
+
 int ronde_cmd_list(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -336,6 +355,8 @@ int ronde_cmd_list(const struct ronde_options *options)
         status = list_executors(&sink, true, &error);
     if (status == RONDE_OK)
         status = list_tables(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_formats(&sink, &error);
     if (status == RONDE_OK)
         status = list_components(&sink, &error);
     if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)

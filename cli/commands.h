@@ -10,6 +10,8 @@
 int ronde_cmd_list(const struct ronde_options *options);
 /** Prints or stores a schedule's text. */
 int ronde_cmd_compile(const struct ronde_options *options);
+/** Writes a schedule in another format. */
+int ronde_cmd_convert(const struct ronde_options *options);
 /** Proves a schedule; accounting and minimum depth. */
 int ronde_cmd_check(const struct ronde_options *options);
 /** Executes, measures and checks. */

@@ -31,6 +31,11 @@ static const struct ronde_command commands[] = {
      "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n"
      "  ronde compile all_reduce -a auto -b 64M -N 8 --topo dgx-h100\n",
      WHAT "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
+    {"convert", "FILE|COLLECTIVE [FILE]", "a schedule from one format into another",
+     "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
+     "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
+     "  ronde convert msccl.xml --to ronde\n",
+     WHAT "to dialect output ", 2, false, ronde_cmd_convert},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",

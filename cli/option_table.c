@@ -103,6 +103,12 @@ static const struct argp_option all_options[] = {
     {"local", KEY_LOCAL, NULL, 0, "topo show: this machine's GPUs, and how they reach each other", 2},
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
+    {"to", KEY_TO, "FORMAT", 0, "ronde or msccl (default: by the name of the output: .ronde, .xml)",
+     3},
+    {"dialect", KEY_DIALECT, "NAME", 0,
+     "of an MSCCL file: msccl (default; reduce_scatter) or rccl (reducescatter, gather, scatter; "
+     "Azure's too)",
+     3},
     {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
     {"verbose", KEY_VERBOSE, NULL, 0, "say more; with --all: also what is left out and why", 3},
     {"why", KEY_WHY, NULL, 0, "bottleneck, busiest links and what the critical path is made of", 3},

@@ -76,7 +76,9 @@ enum key {
     KEY_FIT,
     KEY_STYLE,
     KEY_TREES,
-    KEY_CONNECTIONS
+    KEY_CONNECTIONS,
+    KEY_TO,
+    KEY_DIALECT
 };
 
 /** Room for the options of any command, the entry that ends them included. */

@@ -206,6 +206,8 @@ static const struct plain plains[] = {
     TEXT(KEY_PUBLISHED, published),
     TEXT(KEY_SYSTEM, system),
     TEXT(KEY_FIT, fit),
+    TEXT(KEY_TO, to),
+    TEXT(KEY_DIALECT, dialect),
     TEXT(KEY_OPERATION, operation),
     TEXT(KEY_FABRIC, fabric),
     TEXT(KEY_PLACEMENT, placement),

@@ -78,6 +78,8 @@ struct ronde_options {
     const char *published;                  /**< --published; NULL = measure */
     const char *system;                     /**< --system, of a published table; NULL = all */
     const char *fit;                        /**< --fit; NULL = nominal */
+    const char *to;                         /**< --to; NULL = as the output's name says */
+    const char *dialect;                    /**< --dialect; NULL = msccl */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */
     bool all;                               /**< --all */

@@ -49,3 +49,15 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
     const enum ronde_status status = ronde_single_request(options, &request, error);
     return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
 }
+
+enum ronde_status ronde_schedule_text_write(const struct ronde_options *options, char *text,
+                                            size_t bytes, struct ronde_error *error)
+{
+    struct ronde_sink sink = {0};
+    enum ronde_status status = ronde_sink_open(options, &sink, error);
+    if (status == RONDE_OK && fwrite(text, 1, bytes, sink.file) != bytes)
+        status = ronde_fail(error, RONDE_DEVICE, "schedule could not be written");
+    ronde_mem_free(ronde_mem_default(), text, bytes + 1, 1);
+    const enum ronde_status closed = ronde_sink_close(&sink, status == RONDE_OK ? error : NULL);
+    return status == RONDE_OK ? closed : status;
+}

@@ -30,4 +30,12 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_schedule_file_or_compiled(const struct ronde_options *options,
                                 struct ronde_schedule **out_schedule, struct ronde_error *error);
 
+/**
+ * Writes a printed schedule where --output says, and frees it. Called last, so that a refused request leaves an existing file
+ * alone. Errors: IO; DEVICE.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_schedule_text_write(const struct ronde_options *options,
+                                                             char *text, size_t bytes,
+                                                             struct ronde_error *error);
+
 #endif

@@ -154,6 +154,10 @@ struct msccl_reading {
 enum ronde_status msccl_to_text(const struct msccl_algo *algo, const struct msccl_reading *reading,
                                 char **out_text, size_t *out_bytes, struct ronde_error *error);
 
+/** Makes a file of a schedule. (export.c) Errors: NO_MEMORY; UNSUPPORTED for what the format lacks. */
+enum ronde_status msccl_export(const struct ronde_schedule *schedule, struct msccl_algo *algo,
+                               struct ronde_error *error);
+
 /** Proves a judged file: tries roots and marks until one holds. (prove.c) */
 enum ronde_status msccl_prove(const struct msccl_algo *algo, struct ronde_proof *out_proof,
                               struct ronde_schedule **out_schedule, struct ronde_error *error);

@@ -263,8 +263,9 @@ void msccl_find_unfit(const struct msccl_algo *algo, uint32_t min_depth, char *t
     text[0] = '\0';
     if (min_depth > protocol->depth)
         (void)snprintf(text, bytes,
-                       "it blocks with fewer than %" PRIu32 " messages in flight, and a %s "
-                       "connection holds %" PRIu32,
+                       "it blocks with fewer than %" PRIu32
+                       " messages in flight, and a connection of "
+                       "protocol %s holds %" PRIu32,
                        min_depth, protocol->text, protocol->depth);
     if (algo->is_compact && text[0] == '\0')
         (void)snprintf(text, bytes, "no runtime reads the compact form (op elements)");

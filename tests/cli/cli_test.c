@@ -3,8 +3,11 @@
 
 #include "support/built_with.h"
 
+#include "ronde/backend.h"
 #include "ronde/collective.h"
 #include "ronde/executors.h"
+#include "ronde/hw.h"
+#include "ronde/msccl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -481,6 +484,72 @@ static void outputs_that_cannot_be_written_are_refused(void)
     expect_refusal("list --output /no/such/dir/x", 2, "cannot be written");
 }
 
+/* MSCCL files stand where schedules do, and convert writes them. */
+#define PAIRS "\"" RONDE_SOURCE_DIR "/tests/data/msccl/pairs-all_reduce.xml\""
+#define CHAIN "\"" RONDE_SOURCE_DIR "/tests/data/msccl/chain-broadcast.xml\""
+
+static void schedules_of_others_are_taken(void)
+{
+    const char *reason;
+    if (!ronde_msccl_available(&reason)) {
+        suite_skip("no MSCCL file can be read: %s", reason);
+        expect_refusal("check " PAIRS, 3, "install libxml2-dev");
+        return;
+    }
+    expect("check " PAIRS, 0, "all_reduce pairs on 3 ranks: proved");
+    expect("check " PAIRS, 0, "protocol LL, 9 threadblocks, 27 steps, 9 of them nops");
+    expect("compile " PAIRS, 0, "placement in_place\n");
+    expect("run " PAIRS " --backend host -b 64 -e 4K -n 1 -w 0", 0, "# Out of bounds values : 0 OK");
+    expect("run " CHAIN " --backend host -b 64 -e 4K -n 1 -w 0", 0, "# Out of bounds values : 0 OK");
+    expect_refusal("check " PAIRS " -N 4", 2, "pairs-all_reduce.xml is for 3 ranks: leave out -N");
+    expect_refusal("run " PAIRS " --backend host -b 64 -e 64 -n 1 -w 0 -o avg", 2,
+                   "does not say which operands are to be scaled");
+}
+
+/* The same bits as host's, in threads and in processes. */
+static void schedules_of_others_run_everywhere(void)
+{
+    const char *reason;
+    struct ronde_machine machine;
+    struct ronde_error why = {0};
+    if (!ronde_msccl_available(&reason)) {
+        suite_skip("no MSCCL file can be read: %s", reason);
+        return;
+    }
+    if (ronde_backend_cpu.probe(&machine, &why) != RONDE_OK) {
+        suite_skip("%s", why.message);
+        return;
+    }
+    expect("run " PAIRS " --backend cpu -b 64 -e 16K -n 1 -w 0", 0, "# Out of bounds values : 0 OK");
+    expect("run " PAIRS " --backend proc -b 64 -e 16K -n 1 -w 0", 0,
+           "# Out of bounds values : 0 OK");
+    expect("run " CHAIN " --backend proc -b 64 -e 16K -n 1 -w 0", 0,
+           "# Out of bounds values : 0 OK");
+}
+
+static void schedules_are_converted(void)
+{
+    char arguments[512];
+    const char *reason;
+    const bool is_read = ronde_msccl_available(&reason);
+    snprintf(arguments, sizeof arguments, "convert all_reduce -a ring -N 4 \"%s/ring.xml\"",
+             RONDE_SCRATCH_DIR);
+    expect(arguments, 0, "");
+    if (is_read) {
+        snprintf(arguments, sizeof arguments, "check \"%s/ring.xml\"", RONDE_SCRATCH_DIR);
+        expect(arguments, 0, "all_reduce ring on 4 ranks: proved");
+        expect("convert " PAIRS " --to ronde", 0, "ronde 1\ncollective all_reduce\n");
+    }
+    expect("convert reduce_scatter -a ring -N 3 --to msccl --dialect rccl", 0,
+           "coll=\"reducescatter\"");
+    expect_refusal("convert all_reduce -a ring -N 4", 2, "convert into which format?");
+    expect_refusal("convert all_reduce -a ring -N 4 --to goal", 2, "unknown format \"goal\"");
+    expect_refusal("convert all_reduce -N 4 --to msccl --dialect nccl", 2, "unknown dialect");
+    expect_refusal("convert all_reduce -N 4 --to ronde --dialect rccl", 2, "is for MSCCL files");
+    expect_refusal("convert all_reduce -N 4 a.xml -o b.xml", 2, "two outputs");
+    expect_refusal("convert barrier -N 4 --to msccl", 2, "the format has no such collective");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -513,6 +582,9 @@ int main(void)
         {"validate_draws_an_earlier_run_again", validate_draws_an_earlier_run_again},
         {"validate_sums_up_what_it_measured", validate_sums_up_what_it_measured},
         {"outputs_that_cannot_be_written_are_refused", outputs_that_cannot_be_written_are_refused},
+        {"schedules_of_others_are_taken", schedules_of_others_are_taken},
+        {"schedules_of_others_run_everywhere", schedules_of_others_run_everywhere},
+        {"schedules_are_converted", schedules_are_converted},
     };
     return suite_run("cli", cases, sizeof cases / sizeof cases[0]);
 }

@@ -8,6 +8,7 @@
 #include "support/files.h"
 #include "support/suite.h"
 
+#include "ronde/msccl.h"
 #include "ronde/topologies.h"
 
 #include <stdio.h>
@@ -171,6 +172,18 @@ static void machines_of_the_vectors_too(void)
     report(&replay);
 }
 
+static void accepted_msccl_files_do_what_they_claim(void)
+{
+    struct replay replay = {.target = fuzz_msccl};
+    const char *reason;
+    if (!ronde_msccl_available(&reason)) {
+        suite_skip("no MSCCL file can be read: %s", reason);
+        return;
+    }
+    CU_ASSERT(files_walk("tests/data/msccl", ".xml", replay_file, &replay) > 0);
+    report(&replay);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -179,6 +192,7 @@ int main(void)
         {"accepted_machines_become_usable_platforms", accepted_machines_become_usable_platforms},
         {"accepted_measurements_can_be_predicted", accepted_measurements_can_be_predicted},
         {"machines_of_the_vectors_too", machines_of_the_vectors_too},
+        {"accepted_msccl_files_do_what_they_claim", accepted_msccl_files_do_what_they_claim},
     };
     return suite_run("fuzz", cases, sizeof cases / sizeof cases[0]);
 }

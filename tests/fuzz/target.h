@@ -43,6 +43,12 @@ void fuzz_import(const unsigned char *data, size_t bytes, struct fuzz_verdict *o
 void fuzz_measured(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
+ * Reads bytes as an MSCCL file. A refusal must carry a reason, a rejection a finding; the text of what is accepted must pass
+ * fuzz_schedule, and what can be written of it must read back and be written as the same bytes. Nothing may leak.
+ */
+void fuzz_msccl(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
  * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by
  * a little, words exchanged, bytes changed. Returns the new length, at most `capacity`. The same seed does the same.
  */

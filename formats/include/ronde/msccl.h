@@ -70,8 +70,8 @@ RONDE_API bool ronde_msccl_available(const char **out_reason);
 
 /** How a file is written. */
 struct ronde_msccl_style {
-    enum ronde_msccl_dialect dialect;   /**< whose spelling */
-    enum ronde_msccl_protocol protocol; /**< attribute `proto` */
+    enum ronde_msccl_dialect dialect; /**< whose spelling */
+    enum ronde_msccl_protocol protocol; /**< attribute `proto`; COUNT: Simple where it will do, else LL */
 };
 
 /**

@@ -1,0 +1,102 @@
+/* ronde convert: a schedule from one format into another. */
+#include "commands.h"
+#include "report.h"
+#include "schedule_file.h"
+
+#include "ronde/text.h"
+
+#include <string.h>
+
+/* Formats that are written, and how their files are called. */
+enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_COUNT };
+
+static const struct {
+    const char *name, *suffix;
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}};
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name);
+    return length >= strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
+}
+
+/* --to first, else the output's name. */
+static enum ronde_status find_format(const struct ronde_options *options, enum format *out_format,
+                                     struct ronde_error *error)
+{
+    for (unsigned i = 0; i < FORMAT_COUNT; i++)
+        if (options->to ? strcmp(options->to, formats[i].name) == 0
+                        : options->output && ends_in(options->output, formats[i].suffix)) {
+            *out_format = (enum format)i;
+            return RONDE_OK;
+        }
+    if (options->to)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "unknown format \"%s\"; there are ronde, msccl", options->to);
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "convert into which format? name a file that ends in .ronde or .xml, or say "
+                      "--to ronde or --to msccl");
+}
+
+static enum ronde_status find_style(const struct ronde_options *options, enum format format,
+                                    struct ronde_msccl_style *out_style, struct ronde_error *error)
+{
+    *out_style = (struct ronde_msccl_style){RONDE_MSCCL_OF_MSCCL, RONDE_MSCCL_PROTOCOL_COUNT};
+    if (!options->dialect)
+        return RONDE_OK;
+    if (format != FORMAT_MSCCL)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--dialect is for MSCCL files");
+    if (strcmp(options->dialect, "rccl") == 0)
+        out_style->dialect = RONDE_MSCCL_OF_RCCL;
+    else if (strcmp(options->dialect, "msccl") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "unknown dialect \"%s\"; there are msccl, rccl", options->dialect);
+    return RONDE_OK;
+}
+
+/* The second word is the output, as -o is. */
+static enum ronde_status name_output(struct ronde_options *options, struct ronde_error *error)
+{
+    if (options->argument_count < 2)
+        return RONDE_OK;
+    if (options->output)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "two outputs: %s and --output %s",
+                          options->arguments[1], options->output);
+    options->output = options->arguments[1];
+    return RONDE_OK;
+}
+
+static enum ronde_status print_as(const struct ronde_options *options, enum format format,
+                                  const struct ronde_msccl_style *style, char **out_text,
+                                  size_t *out_bytes, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
+    if (status == RONDE_OK)
+        status = format == FORMAT_MSCCL
+                     ? ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error)
+                     : ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+int ronde_cmd_convert(const struct ronde_options *options)
+{
+    struct ronde_options own = *options;
+    struct ronde_error error = {0};
+    struct ronde_msccl_style style;
+    enum format format = FORMAT_RONDE;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum ronde_status status = name_output(&own, &error);
+    if (status == RONDE_OK)
+        status = find_format(&own, &format, &error);
+    if (status == RONDE_OK)
+        status = find_style(&own, format, &style, &error);
+    if (status == RONDE_OK)
+        status = print_as(&own, format, &style, &text, &bytes, &error);
+    if (status == RONDE_OK)
+        status = ronde_schedule_text_write(&own, text, bytes, &error);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
