@@ -91,6 +91,7 @@ struct counter {
 /* All of it. */
 struct caches {
     const struct ronde_mem *mem;
+    struct ronde_distance *distance; /* or NULL */
     struct ronde_bind bind;
     ronde_combine_kernel add; /* of float32 */
     struct ronde_thread_pool *pool;
@@ -231,13 +232,16 @@ static void work(void *self, uint32_t worker)
         take_all(caches, bench);
 }
 
-/* A round of all workers. */
+/* A round of all workers, as far from each other as they have to be. */
 static void run(struct caches *caches)
 {
-    ronde_thread_pool_start(caches->pool);
-    work(caches, 0);
-    for (uint32_t idle = 1; !ronde_thread_pool_is_done(caches->pool); idle++)
-        ronde_thread_pool_relax(idle);
+    do {
+        ronde_distance_await(caches->distance);
+        ronde_thread_pool_start(caches->pool);
+        work(caches, 0);
+        for (uint32_t idle = 1; !ronde_thread_pool_is_done(caches->pool); idle++)
+            ronde_thread_pool_relax(idle);
+    } while (!ronde_distance_held(caches->distance));
 }
 
 /* What a clock reading takes: it is in every sample of a message. */
@@ -423,12 +427,13 @@ static void release(struct caches *caches)
     ronde_mem_free(caches->mem, caches->benches, caches->workers, sizeof *caches->benches);
 }
 
-enum ronde_status ronde_caches_measure(const struct ronde_mem *mem,
+enum ronde_status ronde_caches_measure(const struct ronde_mem *mem, struct ronde_distance *distance,
                                        struct ronde_cache_facts *out_facts,
                                        struct ronde_error *error)
 {
     struct caches caches = {
         .mem = mem,
+        .distance = distance,
         .bind = {.mem = mem},
         .add = ronde_kernels_find(ronde_level_widest(), RONDE_FLOAT32, RONDE_SUM).combine,
         .workers = ronde_usable_cores()};
