@@ -4,11 +4,11 @@
  *  - A core walks round and round through so many bytes, piece by piece, and copies each piece into a small buffer, or a
  *    small buffer onto each. All cores do so at once, since in a collective they do.
  *  - A core copies a message into one of a connection's slots, which another core has read before; that one sees a
- *    counter change, and copies the message out or adds to it. The writer's part is what the message takes to be seen
- *    beyond the shortest message: stores wait in a buffer until their line is there, and a few are over before that.
- *    The same with a ring of more slots, of which the reader stays half behind: then each has touched as many other
- *    bytes since as half of the ring is long, and the data may have left its cache. Where to is not computed: into a cache
- *    that both cores share it is as near as their own, into one that they do not share it is as far as it was.
+ *    counter change, and copies the message out or adds to it.
+ *  - The same with a ring of more slots, of which the reader stays half behind: then each has touched as many other bytes
+ *    since as half of the ring is long, and the data may have left its cache. Where to is not computed: into a cache that
+ *    both cores share it is as near as their own, into one that they do not share it is as far as it was. The writer's part
+ *    is what a message takes to be seen beyond the shortest message.
  *
  * The kernels are those of the executor: memcpy, and the sum that this processor runs.
  */
@@ -350,8 +350,6 @@ static double measure_messages(struct caches *caches, double clock, struct ronde
         message_cost(caches, COMBINING, ring, combined);
         if (k == 0)
             shortest_ns = copied[0];
-        put_cross(&facts->cross_write, length, (copied[0] - shortest_ns) / length,
-                  cost_at(&facts->read, 2 * length));
         put_cross(&facts->cross_copy, length, (copied[1] - clock) / length,
                   cost_at(&facts->write, 2 * length));
         put_cross(&facts->cross_combine, length, (combined[1] - clock) / length,

@@ -11,6 +11,7 @@
 
 #include "ronde/calibrate.h"
 
+#include "crossing.h"
 #include "parallel_probe.h"
 #include "probes.h"
 
@@ -29,6 +30,12 @@
 #define MANY_HOPS 403u
 #define FEW_MESSAGES 32u
 #define MANY_MESSAGES 1056u
+
+/* Hops of messages of 64 B to 32 KiB; longer ones, to 256 KiB, cost what remote_write_curve says. */
+#define LONG_HOPS 43u
+#define HOPPING 10u
+#define MESSAGES 13u
+#define SHORTEST_BYTES 64u
 
 /* Ranks that wait beside a ping-pong within a core. */
 #define WAITING_RANKS 8u
@@ -75,7 +82,8 @@ struct raw {
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
     struct ronde_stats few_near_hops, many_near_hops;
-    struct ronde_stats few_waiting, many_waiting;   /* the same beside ranks that wait */
+    struct ronde_stats few_waiting, many_waiting;             /* the same beside ranks that wait */
+    struct ronde_stats few_long[HOPPING], many_long[HOPPING]; /* hops between two cores */
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats all_cores[STREAMS];          /* stream, every core */
@@ -175,6 +183,21 @@ static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *er
     setup.length = MANY_HOPS;
     if (status == RONDE_OK)
         status = measure(raw->bench, &setup, &raw->many_waiting, error);
+    return status;
+}
+
+/* Messages of all lengths, to and fro between two cores. */
+static enum ronde_status measure_hops(struct raw *raw, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; status == RONDE_OK && k < HOPPING; k++) {
+        struct setup setup = {
+            RONDE_PROBE_PING_PONG, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, true, 0};
+        status = measure(raw->bench, &setup, &raw->few_long[k], error);
+        setup.length = LONG_HOPS;
+        if (status == RONDE_OK)
+            status = measure(raw->bench, &setup, &raw->many_long[k], error);
+    }
     return status;
 }
 
@@ -330,6 +353,8 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     if (status == RONDE_OK)
         status = measure_waiting(raw, error);
     if (status == RONDE_OK)
+        status = measure_hops(raw, error);
+    if (status == RONDE_OK)
         status = ronde_caches_measure(ronde_mem_default(), bench->distance,
                                       &report->calibration.caches, error);
     return status;
@@ -348,6 +373,24 @@ static double find_poll_ns(const struct raw *raw)
     return fmax(beside_ns - alone_ns, 0.0) / (WAITING_RANKS / 2.0);
 }
 
+/* Writing what crosses: what makes a replayed hop of each length take as long as it took. */
+static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches)
+{
+    const double shortest_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
+    struct ronde_curve *curve = &caches->cross_write;
+    for (uint32_t k = 0; k < MESSAGES; k++) {
+        const double bytes = (double)((uint64_t)SHORTEST_BYTES << k);
+        curve->bytes[k] = bytes;
+        curve->GBps[k] =
+            ronde_curve_GBps(&caches->remote_write, RONDE_CROSSING_SLOTS * bytes, INFINITY);
+        if (k >= HOPPING)
+            continue;
+        const double hop_ns = slope(&raw->few_long[k], &raw->many_long[k], LONG_HOPS - FEW_HOPS);
+        curve->GBps[k] = bytes / ronde_crossing_write_ns(caches, bytes, hop_ns - shortest_ns);
+    }
+    curve->count = MESSAGES;
+}
+
 static void fit_caches(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
@@ -355,6 +398,7 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
     if (caches->read.count == 0)
         return;
     caches->line_ns = raw->bench->line_ns;
+    fit_crossing(raw, caches);
     caches->poll_ns = find_poll_ns(raw);
     double rest_ns[2];
     for (uint32_t k = 0; k < 2; k++)

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /**
- * Measures everything of ronde_cache_facts but poll_ns, start_ns and line_ns, on all processors of this process at once where they do not
+ * Measures everything of ronde_cache_facts but poll_ns, start_ns, line_ns and cross_write, on all processors of this process at once where they do not
  * communicate, and between two where they do; at the distance that `distance` keeps, or at
  * any where it is NULL. Takes some seconds. Errors: UNAVAILABLE on fewer than two
  * processors or in a build without threads; NO_MEMORY; DEVICE when the system refuses a thread.
