@@ -52,6 +52,10 @@ void ronde_calibration_warn(const struct ronde_calibration_report *report)
         if (report->constants[i].spread > RONDE_ABSURD_SPREAD)
             ronde_note("ronde: note: %s varies by %.0f%%; is this machine busy?",
                        report->constants[i].name, 100.0 * report->constants[i].spread);
+    if (report->moved > 0)
+        ronde_note("ronde: note: %u probes ran while a cache line took another time between "
+                   "processors than the usual %.0f ns; does the host of this machine move them?",
+                   report->moved, report->calibration.caches.line_ns);
 }
 
 /* The table goes to stdout; --output is the platform file. */

@@ -77,6 +77,15 @@ static struct ronde_table table_of(const struct ronde_validation *grid,
     return (struct ronde_table){columns, list_narrow(grid, columns), 1};
 }
 
+/* Of a measurement: whether ranks took turns, and whether processors were as far apart as the constants say. */
+static const char *labels_text(const struct ronde_grid_point *point,
+                               const struct ronde_record *record)
+{
+    if (ronde_record_has_label(record, "moved"))
+        return point->is_oversubscribed ? "oversubscribed, moved" : "moved";
+    return point->is_oversubscribed ? "oversubscribed" : "";
+}
+
 /* Signed: negative is predicted too fast. */
 static struct ronde_cell error_cell(const struct ronde_grid_point *point, enum ronde_source source)
 {
@@ -104,7 +113,7 @@ static void print_row(const struct ronde_sink *sink, const struct ronde_validati
         cells[count++] = ronde_cell_us(point->time_ns[s]);
         cells[count++] = error_cell(point, (enum ronde_source)s);
     }
-    cells[count++] = ronde_cell_text(point->is_oversubscribed ? "oversubscribed" : "");
+    cells[count++] = ronde_cell_text(labels_text(point, record));
     ronde_table_row(sink->file, &table, cells);
 }
 

@@ -184,12 +184,12 @@ static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *
 static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_compare_options *options = &lineup->comparison->options;
-    struct ronde_measurer_job job = {.schedules =
-                                         (const struct ronde_schedule *const *)lineup->schedules,
-                                     .count = options->algorithm_count,
-                                     .max_count =
-                                         count_of(lineup, options->sizes[options->size_count - 1]),
-                                     .options = options->benchmark};
+    struct ronde_measurer_job job = {
+        .schedules = (const struct ronde_schedule *const *)lineup->schedules,
+        .count = options->algorithm_count,
+        .max_count = count_of(lineup, options->sizes[options->size_count - 1]),
+        .options = options->benchmark,
+        .line_ns = ronde_platform_facts(options->forecast.platform)->caches.line_ns};
     /* Measured with the pieces that the constants were measured with, unless told otherwise. */
     job.options.slot_bytes = options->forecast.load.slot_bytes;
     /* The time model stages every message; what it predicts is what is measured. */

@@ -4,6 +4,7 @@
 #ifndef RONDE_LAB_LOCAL_MEASURER_H
 #define RONDE_LAB_LOCAL_MEASURER_H
 
+#include "ronde/distance.h"
 #include "ronde/measurer.h"
 
 /** A backend and what is loaded on it. */
@@ -13,6 +14,8 @@ struct ronde_local_measurer {
     struct ronde_benchmark benchmarks[RONDE_MEASURED_SCHEDULES]; /**< of the job */
     uint32_t count;                                              /**< how many */
     struct ronde_memory memory;                                  /**< shared by them */
+    struct ronde_distance *distance; /**< between processors; NULL where none is known */
+    bool has_moved; /**< the last point was measured at another distance than the constants */
 };
 
 /** The functions; *local outlives them, starts with its backend's name and zeroes, and is not moved. */

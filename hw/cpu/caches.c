@@ -4,11 +4,11 @@
  *  - A core walks round and round through so many bytes, piece by piece, and copies each piece into a small buffer, or a
  *    small buffer onto each. All cores do so at once, since in a collective they do.
  *  - A core copies a message into one of a connection's slots, which another core has read before; that one sees a
- *    counter change, and copies the message out or adds to it. The writer's part is what the message takes to be seen
- *    beyond the shortest message: stores wait in a buffer until their line is there, and a few are over before that.
- *    The same with a ring of more slots, of which the reader stays half behind: then each has touched as many other
- *    bytes since as half of the ring is long, and the data may have left its cache. Where to is not computed: into a cache
- *    that both cores share it is as near as their own, into one that they do not share it is as far as it was.
+ *    counter change, and copies the message out or adds to it.
+ *  - The same with a ring of more slots, of which the reader stays half behind: then each has touched as many other bytes
+ *    since as half of the ring is long, and the data may have left its cache. Where to is not computed: into a cache that
+ *    both cores share it is as near as their own, into one that they do not share it is as far as it was. The writer's part
+ *    is what a message takes to be seen beyond the shortest message.
  *
  * The kernels are those of the executor: memcpy, and the sum that this processor runs.
  */
@@ -91,6 +91,7 @@ struct counter {
 /* All of it. */
 struct caches {
     const struct ronde_mem *mem;
+    struct ronde_distance *distance; /* or NULL */
     struct ronde_bind bind;
     ronde_combine_kernel add; /* of float32 */
     struct ronde_thread_pool *pool;
@@ -231,13 +232,16 @@ static void work(void *self, uint32_t worker)
         take_all(caches, bench);
 }
 
-/* A round of all workers. */
+/* A round of all workers, as far from each other as they have to be. */
 static void run(struct caches *caches)
 {
-    ronde_thread_pool_start(caches->pool);
-    work(caches, 0);
-    for (uint32_t idle = 1; !ronde_thread_pool_is_done(caches->pool); idle++)
-        ronde_thread_pool_relax(idle);
+    do {
+        ronde_distance_await(caches->distance);
+        ronde_thread_pool_start(caches->pool);
+        work(caches, 0);
+        for (uint32_t idle = 1; !ronde_thread_pool_is_done(caches->pool); idle++)
+            ronde_thread_pool_relax(idle);
+    } while (!ronde_distance_held(caches->distance));
 }
 
 /* What a clock reading takes: it is in every sample of a message. */
@@ -346,8 +350,6 @@ static double measure_messages(struct caches *caches, double clock, struct ronde
         message_cost(caches, COMBINING, ring, combined);
         if (k == 0)
             shortest_ns = copied[0];
-        put_cross(&facts->cross_write, length, (copied[0] - shortest_ns) / length,
-                  cost_at(&facts->read, 2 * length));
         put_cross(&facts->cross_copy, length, (copied[1] - clock) / length,
                   cost_at(&facts->write, 2 * length));
         put_cross(&facts->cross_combine, length, (combined[1] - clock) / length,
@@ -423,12 +425,13 @@ static void release(struct caches *caches)
     ronde_mem_free(caches->mem, caches->benches, caches->workers, sizeof *caches->benches);
 }
 
-enum ronde_status ronde_caches_measure(const struct ronde_mem *mem,
+enum ronde_status ronde_caches_measure(const struct ronde_mem *mem, struct ronde_distance *distance,
                                        struct ronde_cache_facts *out_facts,
                                        struct ronde_error *error)
 {
     struct caches caches = {
         .mem = mem,
+        .distance = distance,
         .bind = {.mem = mem},
         .add = ronde_kernels_find(ronde_level_widest(), RONDE_FLOAT32, RONDE_SUM).combine,
         .workers = ronde_usable_cores()};

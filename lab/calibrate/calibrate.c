@@ -11,10 +11,12 @@
 
 #include "ronde/calibrate.h"
 
+#include "crossing.h"
 #include "parallel_probe.h"
 #include "probes.h"
 
 #include "ronde/caches.h"
+#include "ronde/distance.h"
 #include "ronde/hw.h"
 
 #include <math.h>
@@ -29,6 +31,12 @@
 #define FEW_MESSAGES 32u
 #define MANY_MESSAGES 1056u
 
+/* Hops of messages of 64 B to 32 KiB; longer ones, to 256 KiB, cost what remote_write_curve says. */
+#define LONG_HOPS 43u
+#define HOPPING 10u
+#define MESSAGES 13u
+#define SHORTEST_BYTES 64u
+
 /* Ranks that wait beside a ping-pong within a core. */
 #define WAITING_RANKS 8u
 
@@ -41,6 +49,9 @@ static const uint64_t sizes_of_core[] = {64u << 10, 256u << 10, 1u << 20,
 static const uint64_t sizes_of_block[STREAMS] = {4u << 10,   16u << 10, 64u << 10,
                                                  256u << 10, 1u << 20,  2u << 20};
 
+/* How long calibration waits, in all, for processors to be as far from each other as they usually are. */
+#define PATIENCE_NS 3e10
+
 /* What is calibrated, and what with. */
 struct bench {
     const struct ronde_calibrate_options *options;
@@ -48,7 +59,9 @@ struct bench {
     bool is_device; /* ranks are blocks of GPUs: a run has them all at once, as channels */
     struct ronde_benchmark_options how; /* with the slot in use */
     uint64_t slot_bytes;
-    const uint64_t *stream_bytes; /* STREAMS sizes */
+    const uint64_t *stream_bytes;    /* STREAMS sizes */
+    struct ronde_distance *distance; /* between processors; NULL where there is none */
+    double line_ns;                  /* the distance that is kept */
 };
 
 /* A probe in its surroundings. */
@@ -69,7 +82,8 @@ struct raw {
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
     struct ronde_stats few_near_hops, many_near_hops;
-    struct ronde_stats few_waiting, many_waiting;   /* the same beside ranks that wait */
+    struct ronde_stats few_waiting, many_waiting;             /* the same beside ranks that wait */
+    struct ronde_stats few_long[HOPPING], many_long[HOPPING]; /* hops between two cores */
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats all_cores[STREAMS];          /* stream, every core */
@@ -109,7 +123,10 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
                                                   .cores_each =
                                                       bench->is_device ? 0 : setup->cores_each,
                                                   .members = setup->members / channels};
-    status = ronde_parallel_probe_measure(&parallel, &effort, out_stats, error);
+    do {
+        ronde_distance_await(bench->distance);
+        status = ronde_parallel_probe_measure(&parallel, &effort, out_stats, error);
+    } while (status == RONDE_OK && !ronde_distance_held(bench->distance));
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -166,6 +183,21 @@ static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *er
     setup.length = MANY_HOPS;
     if (status == RONDE_OK)
         status = measure(raw->bench, &setup, &raw->many_waiting, error);
+    return status;
+}
+
+/* Messages of all lengths, to and fro between two cores. */
+static enum ronde_status measure_hops(struct raw *raw, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; status == RONDE_OK && k < HOPPING; k++) {
+        struct setup setup = {
+            RONDE_PROBE_PING_PONG, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, true, 0};
+        status = measure(raw->bench, &setup, &raw->few_long[k], error);
+        setup.length = LONG_HOPS;
+        if (status == RONDE_OK)
+            status = measure(raw->bench, &setup, &raw->many_long[k], error);
+    }
     return status;
 }
 
@@ -321,8 +353,10 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     if (status == RONDE_OK)
         status = measure_waiting(raw, error);
     if (status == RONDE_OK)
-        status = ronde_caches_measure(ronde_mem_default(), &report->calibration.caches, error);
-    ronde_reporter_end(reporter);
+        status = measure_hops(raw, error);
+    if (status == RONDE_OK)
+        status = ronde_caches_measure(ronde_mem_default(), bench->distance,
+                                      &report->calibration.caches, error);
     return status;
 }
 
@@ -339,12 +373,32 @@ static double find_poll_ns(const struct raw *raw)
     return fmax(beside_ns - alone_ns, 0.0) / (WAITING_RANKS / 2.0);
 }
 
+/* Writing what crosses: what makes a replayed hop of each length take as long as it took. */
+static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches)
+{
+    const double shortest_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
+    struct ronde_curve *curve = &caches->cross_write;
+    for (uint32_t k = 0; k < MESSAGES; k++) {
+        const double bytes = (double)((uint64_t)SHORTEST_BYTES << k);
+        curve->bytes[k] = bytes;
+        curve->GBps[k] =
+            ronde_curve_GBps(&caches->remote_write, RONDE_CROSSING_SLOTS * bytes, INFINITY);
+        if (k >= HOPPING)
+            continue;
+        const double hop_ns = slope(&raw->few_long[k], &raw->many_long[k], LONG_HOPS - FEW_HOPS);
+        curve->GBps[k] = bytes / ronde_crossing_write_ns(caches, bytes, hop_ns - shortest_ns);
+    }
+    curve->count = MESSAGES;
+}
+
 static void fit_caches(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
     struct ronde_cache_facts *caches = &fit->caches;
     if (caches->read.count == 0)
         return;
+    caches->line_ns = raw->bench->line_ns;
+    fit_crossing(raw, caches);
     caches->poll_ns = find_poll_ns(raw);
     double rest_ns[2];
     for (uint32_t k = 0; k < 2; k++)
@@ -352,6 +406,9 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
                      FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
     caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
     const uint32_t last = caches->cross_copy.count - 1;
+    report->constants[report->constant_count++] = (struct ronde_constant){
+        "line_ns", "ns", caches->line_ns, 0.0,
+        "a cache line from a processor to the next, the same in all of this"};
     report->constants[report->constant_count++] =
         (struct ronde_constant){"poll_ns", "ns", caches->poll_ns,
                                 ronde_stats_spread(&raw->many_waiting),
@@ -407,34 +464,62 @@ static enum ronde_status open_bench(const struct ronde_calibrate_options *option
     return RONDE_OK;
 }
 
+/* All is measured at the distance that processors have at most times; where they have none, so be it. */
+static enum ronde_status watch_processors(struct bench *bench, struct ronde_error *error)
+{
+    struct ronde_error none = {0};
+    if (bench->is_device)
+        return RONDE_OK;
+    const enum ronde_status status =
+        ronde_distance_open(ronde_mem_default(), &bench->distance, &none);
+    if (status == RONDE_UNAVAILABLE)
+        return RONDE_OK;
+    if (status != RONDE_OK)
+        return ronde_fail(error, status, "%s", none.message);
+    bench->line_ns = ronde_distance_usual_ns(bench->distance);
+    ronde_distance_keep(bench->distance, bench->line_ns, PATIENCE_NS);
+    return RONDE_OK;
+}
+
+/* Everything, in turns. */
+static enum ronde_status measure_all(struct raw *raw, struct ronde_calibration_report *report,
+                                     struct ronde_error *error)
+{
+    enum ronde_status status = measure_small(raw, error);
+    if (status == RONDE_OK)
+        status = measure_streams(raw, error);
+    if (status == RONDE_OK)
+        status = measure_caches(raw, report, error);
+    ronde_reporter_end(&raw->bench->options->reporter);
+    return status;
+}
+
 enum ronde_status ronde_calibrate(const struct ronde_calibrate_options *options, uint32_t max_ranks,
                                   struct ronde_calibration_report *out_report,
                                   struct ronde_error *error)
 {
     struct bench bench = {.options = options, .how = options->benchmark};
     struct raw raw = {.bench = &bench};
+    struct ronde_calibration_report report = {.calibration = {.max_ranks = max_ranks}};
     enum ronde_status status = open_bench(options, &bench, error);
     bench.how.slot_bytes = bench.slot_bytes;
     bench.how.dtype = RONDE_FLOAT32;
     bench.how.op = RONDE_SUM;
     if (status == RONDE_OK)
-        status = measure_small(&raw, error);
+        status = watch_processors(&bench, error);
     if (status == RONDE_OK)
-        status = measure_streams(&raw, error);
-    ronde_reporter_end(&options->reporter);
+        status = measure_all(&raw, &report, error);
+    report.moved = ronde_distance_missed(bench.distance);
+    ronde_distance_close(bench.distance);
     if (status != RONDE_OK)
         return status;
-    *out_report = (struct ronde_calibration_report){0};
+    *out_report = report;
     out_report->calibration.slot_bytes = bench.slot_bytes;
-    out_report->calibration.max_ranks = max_ranks;
     fit_small(&raw, out_report);
     fit_copy(&raw, out_report);
     fit_gamma(&raw, out_report);
     fit_memory(&raw, out_report);
     out_report->constant_count = 9;
-    status = measure_caches(&raw, out_report, error);
-    if (status != RONDE_OK)
-        return status;
     fit_caches(&raw, out_report);
     char backend[48];
     snprintf(backend, sizeof backend, "backend %s", options->backend);

@@ -34,12 +34,13 @@ struct ronde_constant {
 };
 
 /** Constants of a calibration, at most. */
-#define RONDE_CONSTANTS 14u
+#define RONDE_CONSTANTS 15u
 
 /** What calibration found. */
 struct ronde_calibration_report {
     struct ronde_constant constants[RONDE_CONSTANTS]; /**< for people */
     uint32_t constant_count;                          /**< how many */
+    uint32_t moved; /**< probes that ran while processors were further apart, or nearer, than usual */
     struct ronde_calibration calibration; /**< for the platform file; texts point into this struct */
     char machine[160];                    /**< processor and cores */
     char measured_by[128];                /**< command and version */

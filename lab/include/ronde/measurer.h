@@ -20,6 +20,7 @@ struct ronde_measurer_job {
     uint32_t count;                         /**< how many, at most RONDE_MEASURED_SCHEDULES */
     uint64_t max_count;                     /**< elements of a block, at most */
     struct ronde_benchmark_options options; /**< how runs are launched */
+    double line_ns; /**< how far processors were from each other when predictions' constants were measured; 0 = not known */
 };
 
 /** The functions of a measurer. One job is open at a time. */
