@@ -106,6 +106,11 @@ static void backend_of_torch(void)
     run_module("test_torch", "torch");
 }
 
+static void groups_by_the_hundred_and_on_two_hosts(void)
+{
+    run_module("test_torch_groups", "torch");
+}
+
 static void scripts_that_know_nothing_of_ronde(void)
 {
     run_module("test_scripts", "torch");
@@ -118,6 +123,7 @@ int main(void)
         {"communicators_and_arrays", communicators_and_arrays},
         {"machines_schedules_and_predictions", machines_schedules_and_predictions},
         {"backend_of_torch", backend_of_torch},
+        {"groups_by_the_hundred_and_on_two_hosts", groups_by_the_hundred_and_on_two_hosts},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
     };
     return suite_run("python", cases, sizeof cases / sizeof cases[0]);
