@@ -243,6 +243,22 @@ class Communicator:
         errors.check(self._guarded(lib.ronde_start, call, out, error), error, what)
         return self._kept(Operation(out[0], (keep, in_blocks, out_blocks), self, what))
 
+    def start_plain(self, what: str, collective: int, dtype: int, op: int, root: int, in_: int, out: int, count: int,
+                    timeout_ns: int, stream: int, wait: bool, keep: Any) -> Optional[Operation]:
+        """The same of a call that needs no tables and no factor, by numbers alone: twice as fast."""
+        error = errors.record()
+        request = ffi.NULL if wait else ffi.new(_REQUEST)
+        me = threading.get_ident()
+        self._inside.add(me)
+        try:
+            status = lib.ronde_python_start(self._handle or self._alive(), collective, dtype, op, root, in_, out, count,
+                                            timeout_ns, stream, request, error)
+        finally:
+            self._inside.discard(me)
+        if status:
+            errors.check(status, error, what)
+        return None if wait else self._kept(Operation(request[0], keep, self, what))
+
     def send(self, address: int, count: int, dtype: int, peer: int, tag: int, keep: Any) -> Operation:
         """Starts sending elements to a rank."""
         error = errors.record()

@@ -4,6 +4,7 @@ the CPU, where torch's C++ looks for one. Either alone lacks something (coalesci
 """
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from typing import Any, Optional, Sequence
 
@@ -16,6 +17,12 @@ from .store import allgather
 
 _CBackend = getattr(torch._C._distributed_c10d, "Backend", None)
 NAME = "ronde"
+VARIABLE = "RONDE_TORCH_AS"
+
+
+def standins() -> list[str]:
+    """Names of backends that are ronde: its own, and those whose place it takes."""
+    return [NAME, *(name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",") if name.strip())]
 
 
 class _Names:
@@ -95,8 +102,19 @@ class RondeGroup(_Names, Collectives, dist.ProcessGroup):
         # C++ does not keep the Python half of a backend alive.
         self._backend = RondeBackend(state)
         custom = dist.ProcessGroup.BackendType.CUSTOM
-        self._register_backend(torch.device("cpu"), custom, self._backend)
+        for device in ("cpu", "cuda"):
+            self._register_backend(torch.device(device), custom, self._backend)
+        state.cuda_backend = self._cuda_backend
         self._set_default_backend(custom)
+
+    def _cuda_backend(self) -> str:
+        """Which backend `init_process_group` or `new_group` was to have for CUDA tensors: "ronde" also where it stands in."""
+        known = dist.distributed_c10d._world.pg_backend_config.get(self, "")
+        for part in str(known).split(","):
+            device, _, name = part.partition(":")
+            if device == "cuda" and name not in standins():
+                return name
+        return NAME
 
     # Without these destroying a group finds that it has no name.
     def setGroupName(self, name: str) -> None:

@@ -1,14 +1,14 @@
 """What the library needs to know of tensors: element types, operators, addresses."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 import torch
 import torch.distributed as dist
 
 from .. import names
 from .._native import ffi, lib
-from ..communicator import Blocks, pointer
+from ..communicator import Blocks
 
 # The library's names that are not torch's.
 _TORCH_NAMES = {"float8_e4m3": "float8_e4m3fn"}
@@ -32,12 +32,12 @@ _LINEAR = {names.OPS["sum"], names.OPS["avg"], names.OPS["premul_sum"]}
 
 def check(tensor: torch.Tensor, what: str) -> None:
     """Refuses what gloo refuses: the library sees an address and a number of elements."""
-    if tensor.is_cpu and tensor.layout is _STRIDED and tensor.is_contiguous():
+    if (tensor.is_cpu or tensor.is_cuda) and tensor.layout is _STRIDED and tensor.is_contiguous():
         return
     if tensor.layout is not _STRIDED:
         raise ValueError(f"{what}: tensors must be dense, not {tensor.layout}")
-    if not tensor.is_cpu:
-        raise ValueError(f"{what}: tensors must be on the CPU, not on {tensor.device}: ronde takes no device memory here yet")
+    if not tensor.is_cpu and not tensor.is_cuda:
+        raise ValueError(f"{what}: tensors must be on the CPU or on a CUDA device, not on {tensor.device}")
     raise ValueError(f"{what}: tensors must be contiguous")
 
 
@@ -54,6 +54,8 @@ def alike(tensors: Sequence[torch.Tensor], like: torch.Tensor, what: str) -> Non
         check(tensor, what)
         if tensor.dtype != like.dtype:
             raise ValueError(f"{what}: tensors have types {tensor.dtype} and {like.dtype}: must be the same")
+        if not (tensor.is_cpu and like.is_cpu) and tensor.device != like.device:
+            raise ValueError(f"{what}: tensors are on {tensor.device} and {like.device}: must be the same")
 
 
 def moved(tensor: torch.Tensor) -> tuple[int, int]:
@@ -116,7 +118,3 @@ def rows(tensor: torch.Tensor, splits: Sequence[int], ranks: int, width: int, wh
     for rank in range(1, ranks):
         offsets[rank] = offsets[rank - 1] + counts[rank - 1]
     return counts, offsets
-
-
-def address(tensor: Optional[torch.Tensor]) -> Any:
-    return ffi.NULL if tensor is None else pointer(tensor.data_ptr())
