@@ -80,7 +80,10 @@ class Collectives:
         return _says_when_it_waits and not opts.asyncOp and self._state.coalesced is None
 
     def _work(self, operations: Sequence[Pending], outputs: list[torch.Tensor],
-              finish: Optional[Callable[[], None]] = None) -> RondeWork:
+              finish: Optional[Callable[[], None]] = None) -> Optional[RondeWork]:
+        # The front end takes None as over, from operations that it would wait for at once.
+        if len(operations) == 1 and operations[0] is None and finish is None:
+            return None
         work = RondeWork([operation for operation in operations if operation is not None], outputs, finish)
         if self._state.coalesced is not None:
             self._state.coalesced.append(work)
@@ -118,7 +121,7 @@ class Collectives:
 
     # -- one tensor to or from all --------------------------------------------------------------------------------------
 
-    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, root: Optional[int] = None) -> RondeWork:
+    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.BroadcastOptions, opts, timeout, "rootRank", rootRank=root)
         tensor = T.only(O.listed(tensors), "broadcast")
         dtype, width = T.moved(tensor)
@@ -131,7 +134,7 @@ class Collectives:
         return self._start(lib.RONDE_ALL_REDUCE, "all_reduce: ", opts, tensor, tensor, tensor,
                            tensor.numel() * width, dtype, op=op, factor=factor)
 
-    def allreduce(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, op: Any = None) -> RondeWork:
+    def allreduce(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, op: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllreduceOptions, opts, timeout, "reduceOp", reduceOp=op)
         tensors = O.listed(tensors)
         if len(tensors) == 1 and tensors[0].is_sparse:
@@ -139,7 +142,7 @@ class Collectives:
         tensor = T.only(tensors, "all_reduce")
         return self._work([self._all_reduce(tensor, opts)], [tensor])
 
-    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> RondeWork:
+    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllreduceCoalescedOptions, opts)
         if not tensors:
             raise ValueError("all_reduce_coalesced: requires at least one tensor")
@@ -152,7 +155,7 @@ class Collectives:
         return self._work([], list(tensors))
 
     def reduce(self, tensors: Tensors, opts: Any = None, op: Any = None, timeout: Limit = None, *,
-               root: Optional[int] = None) -> RondeWork:
+               root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceOptions, opts, timeout, "rootRank", rootRank=root, reduceOp=op)
         tensor = T.only(O.listed(tensors), "reduce")
         dtype, width, op, factor = self._reduction("reduce", tensor, opts)
@@ -173,7 +176,7 @@ class Collectives:
                              f"{lists[self._state.rank].numel()}")
         return any(tensor.numel() != single.numel() for tensor in lists)
 
-    def allgather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> RondeWork:
+    def allgather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllgatherOptions, opts)
         outputs = O.nested(outputs)
         tensor = T.only(O.listed(inputs), "all_gather")
@@ -213,11 +216,11 @@ class Collectives:
         return self._start(lib.RONDE_ALL_GATHER, "all_gather: ", opts, (tensor, output), tensor, output,
                            tensor.numel() * width, dtype)
 
-    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllgatherOptions, opts)
         return self._work([self._all_gather_flat(output, tensor, opts)], [output])
 
-    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllgatherOptions, opts)
         operations = [self._all_gather_flat(output, tensor, opts) for output, tensor in zip(outputs, inputs)]
         return self._work(operations, list(outputs))
@@ -231,17 +234,17 @@ class Collectives:
         return self._start(lib.RONDE_REDUCE_SCATTER, "reduce_scatter: ", opts, (keep, output), keep, output,
                            output.numel() * width, dtype, op=op, factor=factor)
 
-    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceScatterOptions, opts)
         return self._work([self._reduce_scatter_flat(output, tensor, opts)], [output])
 
-    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceScatterOptions, opts)
         operations = [self._reduce_scatter_flat(output, tensor, opts) for output, tensor in zip(outputs, inputs)]
         return self._work(operations, list(outputs))
 
     def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any = None, timeout: Limit = None, *,
-                       op: Any = None) -> RondeWork:
+                       op: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceScatterOptions, opts, timeout, "reduceOp", reduceOp=op)
         inputs = O.nested(inputs)
         output = T.only(O.listed(outputs), "reduce_scatter")
@@ -272,7 +275,7 @@ class Collectives:
         return given, T.blocks(given, width, False)
 
     def gather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None, timeout: Limit = None, *,
-               root: Optional[int] = None) -> RondeWork:
+               root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.GatherOptions, opts, timeout, "rootRank", rootRank=root)
         outputs = O.nested(outputs)
         tensor = T.only(O.listed(inputs), "gather")
@@ -282,7 +285,7 @@ class Collectives:
                                 tensor.numel() * width, dtype, None, table, root=opts.rootRank)
         return self._work([operation], given)
 
-    def gather_single(self, output: Optional[torch.Tensor], tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+    def gather_single(self, output: Optional[torch.Tensor], tensor: torch.Tensor, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.GatherOptions, opts)
         is_root = self._state.rank == opts.rootRank
         if is_root:
@@ -295,7 +298,7 @@ class Collectives:
         return self._work([operation], [] if out is None else [out])
 
     def scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any = None, timeout: Limit = None, *,
-                root: Optional[int] = None) -> RondeWork:
+                root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.ScatterOptions, opts, timeout, "rootRank", rootRank=root)
         inputs = O.nested(inputs)
         output = T.only(O.listed(outputs), "scatter")
@@ -306,7 +309,7 @@ class Collectives:
         return self._work([operation], [output])
 
     def all_to_all_single(self, output: torch.Tensor, tensor: torch.Tensor, output_splits: Sequence[int],
-                          input_splits: Sequence[int], opts: Any = None) -> RondeWork:
+                          input_splits: Sequence[int], opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllToAllOptions, opts)
         name = "all_to_all_single"
         T.check(tensor, name)
@@ -325,7 +328,7 @@ class Collectives:
                                     in_counts[0], dtype)
         return self._work([operation], [output])
 
-    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllToAllOptions, opts)
         name = "all_to_all"
         if len(outputs) != self._state.size or len(inputs) != self._state.size:
@@ -358,7 +361,7 @@ class Collectives:
 
     # -- barriers -----------------------------------------------------------------------------------------------------
 
-    def barrier(self, opts: Any = None) -> RondeWork:
+    def barrier(self, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.BarrierOptions, opts)
         if self._state.device is not None:
             torch.cuda.current_stream(self._state.device.device).synchronize()

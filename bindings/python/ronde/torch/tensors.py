@@ -25,7 +25,7 @@ _OP_NAMES = {"SUM": "sum", "AVG": "avg", "PRODUCT": "prod", "MIN": "min", "MAX":
              "BXOR": "bxor", "PREMUL_SUM": "premul_sum"}
 _STRIDED = torch.strided
 _ReduceOp = dist.ReduceOp
-_OPS: dict[Any, int] = {getattr(_ReduceOp, name): names.OPS[ours] for name, ours in _OP_NAMES.items()
+_OPS: dict[int, int] = {getattr(_ReduceOp, name).value: names.OPS[ours] for name, ours in _OP_NAMES.items()
                         if hasattr(_ReduceOp, name)}
 _LINEAR = {names.OPS["sum"], names.OPS["avg"], names.OPS["premul_sum"]}
 
@@ -78,8 +78,8 @@ def reduced(tensor: torch.Tensor, op: int, what: str) -> tuple[int, int]:
 
 
 def operator(reduce_op: Any) -> int:
-    """The library's operator. 1.13 has an enumeration, later versions wrap it in an object, which is slow to look up."""
-    value = _OPS.get(getattr(reduce_op, "op", reduce_op))
+    """The library's operator. 1.13 has an enumeration, later versions wrap it in an object."""
+    value = _OPS.get(getattr(reduce_op, "op", reduce_op).value)
     if value is None:
         raise ValueError(f"ronde has no operator {reduce_op}")
     return value
