@@ -106,11 +106,11 @@ def leftovers(name: str, lines: Counter[str]) -> Counter[str]:
 
 
 class SeedsTest(unittest.TestCase):
-    def compare(self, name: str) -> None:
+    def compare(self, name: str, python: object = sys.executable) -> None:
         words = DRIVEN.get(name, (f"{name}.py",))
         stored = SEEDS / "printed-2.15" / f"{name}.out"
         gloos = lines_of(stored.read_text() if stored.exists() else said(sys.executable, *words, folder=SEEDS))
-        ours = lines_of(said(sys.executable, "-m", "ronde.torch", "--as", "gloo", *words, folder=SEEDS))
+        ours = lines_of(said(python, "-m", "ronde.torch", "--as", "gloo", *words, folder=SEEDS))
         self.assertGreater(len(gloos), 0)
         undefined = leftovers(name, gloos), leftovers(name, ours)
         self.assertEqual(undefined[0].total(), undefined[1].total())
@@ -123,6 +123,14 @@ class SeedsTest(unittest.TestCase):
         for name in QUICK:
             with self.subTest(name):
                 self.compare(name)
+
+    @unittest.skipUnless(OLD.exists(), "no torch 1.13 here: ./dev python old installs it")
+    @unittest.skipUnless(SEEDS.is_dir(), f"the seeds' scripts are not here: {SEEDS}")
+    def test_the_same_with_torch_1_13_whose_gloo_cannot_reduce_scatter(self) -> None:
+        every = os.environ.get("RONDE_TEST_SEEDS") == "all"
+        for name in (QUICK + SLOW if every else QUICK[:1]):
+            with self.subTest(name):
+                self.compare(name, OLD)
 
     @unittest.skipUnless(os.environ.get("RONDE_TEST_SEEDS") == "all", "RONDE_TEST_SEEDS=all runs the seeds' other scripts")
     @unittest.skipUnless(SEEDS.is_dir(), f"the seeds' scripts are not here: {SEEDS}")

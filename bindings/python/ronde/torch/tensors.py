@@ -25,8 +25,9 @@ _OP_NAMES = {"SUM": "sum", "AVG": "avg", "PRODUCT": "prod", "MIN": "min", "MAX":
              "BXOR": "bxor", "PREMUL_SUM": "premul_sum"}
 _STRIDED = torch.strided
 _ReduceOp = dist.ReduceOp
-_OPS: dict[int, int] = {getattr(_ReduceOp, name).value: names.OPS[ours] for name, ours in _OP_NAMES.items()
-                        if hasattr(_ReduceOp, name)}
+_numbers = {name: getattr(_ReduceOp, name) for name in _OP_NAMES if hasattr(_ReduceOp, name)}
+# By the number in an enumeration, which some versions of torch wrap in an object.
+_OPS: dict[int, int] = {getattr(value, "op", value).value: names.OPS[_OP_NAMES[name]] for name, value in _numbers.items()}
 _LINEAR = {names.OPS["sum"], names.OPS["avg"], names.OPS["premul_sum"]}
 
 
@@ -78,7 +79,7 @@ def reduced(tensor: torch.Tensor, op: int, what: str) -> tuple[int, int]:
 
 
 def operator(reduce_op: Any) -> int:
-    """The library's operator. 1.13 has an enumeration, later versions wrap it in an object."""
+    """The library's operator."""
     value = _OPS.get(getattr(reduce_op, "op", reduce_op).value)
     if value is None:
         raise ValueError(f"ronde has no operator {reduce_op}")
