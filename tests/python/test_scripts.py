@@ -109,7 +109,7 @@ class SeedsTest(unittest.TestCase):
     def compare(self, name: str, python: object = sys.executable) -> None:
         words = DRIVEN.get(name, (f"{name}.py",))
         stored = SEEDS / "printed-2.15" / f"{name}.out"
-        gloos = lines_of(stored.read_text() if stored.exists() else said(sys.executable, *words, folder=SEEDS))
+        gloos = lines_of(stored.read_text() if stored.exists() else said(python, *words, folder=SEEDS))
         ours = lines_of(said(python, "-m", "ronde.torch", "--as", "gloo", *words, folder=SEEDS))
         self.assertGreater(len(gloos), 0)
         undefined = leftovers(name, gloos), leftovers(name, ours)

@@ -94,7 +94,8 @@ class Communicator:
         self.rank: int = lib.ronde_comm_rank(handle)
         self.size: int = lib.ronde_comm_ranks(handle)
         self._pending: set[Operation] = set()
-        self._inside: set[int] = set()
+        # Threads in a call of the library; one that calls again, from a callback, is there twice.
+        self._inside: list[int] = []
         self._sweep_at = _SWEEP
         self._owner = os.getpid()
         _open.add(self)
@@ -170,18 +171,18 @@ class Communicator:
     def _expel(self, handle: Any) -> None:
         """Waits until no other thread is in a call: daemon threads are when an interpreter ends."""
         me = threading.get_ident()
-        while self._inside - {me}:
+        while any(thread != me for thread in tuple(self._inside)):
             lib.ronde_comm_abort(handle)
             time.sleep(1e-3)
 
     def _guarded(self, function: Any, *arguments: Any) -> int:
         """Calls the library with the communicator, which is not destroyed meanwhile."""
         me = threading.get_ident()
-        self._inside.add(me)
+        self._inside.append(me)
         try:
             return int(function(self._alive(), *arguments))
         finally:
-            self._inside.discard(me)
+            self._inside.remove(me)
 
     def __enter__(self) -> Communicator:
         return self
@@ -249,12 +250,12 @@ class Communicator:
         error = errors.record()
         request = ffi.NULL if wait else ffi.new(_REQUEST)
         me = threading.get_ident()
-        self._inside.add(me)
+        self._inside.append(me)
         try:
             status = lib.ronde_python_start(self._handle or self._alive(), collective, dtype, op, root, in_, out, count,
                                             timeout_ns, stream, request, error)
         finally:
-            self._inside.discard(me)
+            self._inside.remove(me)
         if status:
             errors.check(status, error, what)
         return None if wait else self._kept(Operation(request[0], keep, self, what))

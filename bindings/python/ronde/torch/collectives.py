@@ -48,12 +48,12 @@ class State:
         if self.device is None:
             other = self.cuda_backend()
             if other != "ronde":
-                raise ValueError(f"{what}a tensor is on {tensor.device}, and torch was asked for {other} there: a group of ronde's "
-                                 f"is always the whole group. Use dist.new_group(backend=\"{other}\") for such tensors")
+                raise ValueError(f"{what}a tensor is on {tensor.device}, and torch was asked for {other} there: a group of "
+                                 f"ronde's is always the whole group. Use dist.new_group(backend=\"{other}\") for such tensors")
             self.device = Device(self.alive(), tensor.device, what)
         if self.device.device != tensor.device:
-            raise ValueError(f"{what}a tensor is on {tensor.device}, earlier ones of this group on {self.device.device}: a rank "
-                             "has one GPU")
+            raise ValueError(f"{what}a tensor is on {tensor.device}, earlier ones of this group on {self.device.device}: "
+                             "a rank has one GPU")
         return self.device
 
     def alive(self) -> Communicator:
@@ -121,7 +121,8 @@ class Collectives:
 
     # -- one tensor to or from all --------------------------------------------------------------------------------------
 
-    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, root: Optional[int] = None) -> Optional[RondeWork]:
+    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *,
+                  root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.BroadcastOptions, opts, timeout, "rootRank", rootRank=root)
         tensor = T.only(O.listed(tensors), "broadcast")
         dtype, width = T.moved(tensor)

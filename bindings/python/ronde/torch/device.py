@@ -20,8 +20,8 @@ class Device:
     def __init__(self, communicator: Communicator, device: torch.device, what: str) -> None:
         error = errors.record()
         status = communicator._guarded(lib.ronde_comm_use_device, device.index, error)
-        errors.check(status, error, f"{what}tensors are on {device}; move them to the CPU, use dist.new_group(backend=\"nccl\"), "
-                     "or install ronde where the CUDA toolkit is (-C cmake.define.RONDE_CUDA=ON): ")
+        errors.check(status, error, f"{what}tensors are on {device}; move them to the CPU, use dist.new_group(backend=\"nccl\"),"
+                     " or install ronde where the CUDA toolkit is (-C cmake.define.RONDE_CUDA=ON): ")
         self.device = device
         self._side: Any = None
 

@@ -5,6 +5,7 @@ the CPU, where torch's C++ looks for one. Either alone lacks something (coalesci
 from __future__ import annotations
 
 import os
+import weakref
 from datetime import timedelta
 from typing import Any, Optional, Sequence
 
@@ -90,6 +91,16 @@ if _CBackend is not None:
             """Ranks are connected when the group is made."""
 
 
+def _cuda_backend(group: Any) -> str:
+    """Which backend `init_process_group` or `new_group` was to have for CUDA tensors: "ronde" also where it stands in."""
+    known = dist.distributed_c10d._world.pg_backend_config.get(group, "")
+    for part in str(known).split(","):
+        device, _, name = part.partition(":")
+        if device == "cuda" and name not in standins():
+            return name
+    return NAME
+
+
 class RondeGroup(_Names, Collectives, dist.ProcessGroup):
     """What `dist.init_process_group` and `dist.new_group` return."""
 
@@ -104,17 +115,10 @@ class RondeGroup(_Names, Collectives, dist.ProcessGroup):
         custom = dist.ProcessGroup.BackendType.CUSTOM
         for device in ("cpu", "cuda"):
             self._register_backend(torch.device(device), custom, self._backend)
-        state.cuda_backend = self._cuda_backend
+        # Not the group itself: it would keep itself alive.
+        group = weakref.ref(self)
+        state.cuda_backend = lambda: _cuda_backend(group())
         self._set_default_backend(custom)
-
-    def _cuda_backend(self) -> str:
-        """Which backend `init_process_group` or `new_group` was to have for CUDA tensors: "ronde" also where it stands in."""
-        known = dist.distributed_c10d._world.pg_backend_config.get(self, "")
-        for part in str(known).split(","):
-            device, _, name = part.partition(":")
-            if device == "cuda" and name not in standins():
-                return name
-        return NAME
 
     # Without these destroying a group finds that it has no name.
     def setGroupName(self, name: str) -> None:
