@@ -30,7 +30,8 @@ def collectives(records: list[Record]) -> Iterator[str]:
     missed = [record for record in records if ratio(record) < least(record)]
     yield f"\n## Collectives\n\n{len(records) - len(missed)} of {len(records)} points reach their target: 2 times gloo's speed, " \
           "5 times for all_reduce of 64 KiB to 1 MiB; what does not is marked `*`. Times are medians in us, gloo / ronde; \"cold\": " \
-          "1 ms of computing on other memory before each call."
+          "1 ms of computing on other memory before each call. With more ranks than processors they compute in turns: the first " \
+          "waits some 1,000 us for the last, whatever it calls."
     cases = list(dict.fromkeys((r["ranks"], r["pinned"], r["cold"]) for r in records))
     names = list(dict.fromkeys(r["collective"] for r in records))
     for ranks, pinned, cold in cases:
