@@ -126,6 +126,16 @@ static void backend_of_torch(void)
     run_module("test_torch", "torch");
 }
 
+static void groups_by_the_hundred_and_on_two_hosts(void)
+{
+    run_module("test_torch_groups", "torch");
+}
+
+static void tensors_of_gpus_where_there_is_none(void)
+{
+    run_module("test_torch_cuda", "torch");
+}
+
 static void scripts_that_know_nothing_of_ronde(void)
 {
     run_module("test_scripts", "torch");
@@ -142,6 +152,8 @@ int main(void)
         {"long_replays_are_interrupted", long_replays_are_interrupted},
         {"notebooks", notebooks},
         {"backend_of_torch", backend_of_torch},
+        {"groups_by_the_hundred_and_on_two_hosts", groups_by_the_hundred_and_on_two_hosts},
+        {"tensors_of_gpus_where_there_is_none", tensors_of_gpus_where_there_is_none},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
     };
     return suite_run("python", cases, sizeof cases / sizeof cases[0]);

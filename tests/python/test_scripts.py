@@ -20,17 +20,21 @@ QUIET = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "
 PRINTED = ["sum 3.0 gathered [0.0, 1.0] gloo", "is RondeGroup"]
 
 
+# Of scripts/exits.py.
+WAYS = ("leaves", "leaves_groups", "leaves_pending", "leaves_a_model", "leaves_a_thread", "leaves_by_exit")
+
+
 def a_port() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return str(probe.getsockname()[1])
 
 
-def said(*command: object, folder: pathlib.Path = HERE, **environment: str) -> str:
+def said(*command: object, folder: pathlib.Path = HERE, limit_s: int = 180, **environment: str) -> str:
     """What a command prints on its standard output; it must end well and complain of nothing."""
     with tempfile.TemporaryFile("w+") as errors:
         done = subprocess.run([str(word) for word in command], cwd=folder, env={**os.environ, **QUIET, **environment},
-                              stdout=subprocess.PIPE, stderr=errors, text=True, timeout=180, check=False)
+                              stdout=subprocess.PIPE, stderr=errors, text=True, timeout=limit_s, check=False)
         errors.seek(0)
         assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}\n{errors.read()}"
         return done.stdout
@@ -54,9 +58,13 @@ class ScriptsTest(unittest.TestCase):
         self.assertEqual(lines, PRINTED)
 
     def test_a_script_that_never_destroys_its_group_ends(self) -> None:
-        # An exit beside a running thread goes wrong once in many times, if it does: RONDE_TEST_EXITS asks for more.
-        for _ in range(int(os.environ.get("RONDE_TEST_EXITS", "1"))):
-            self.assertEqual(spawned("leaves", RONDE_TORCH_AS="gloo,nccl"), PRINTED)
+        self.assertEqual(spawned("leaves", RONDE_TORCH_AS="gloo,nccl"), PRINTED)
+
+    def test_interpreters_end_whatever_is_left_of_their_groups(self) -> None:
+        # An exit beside running threads goes wrong once in many times, if it does: RONDE_TEST_EXITS asks for more.
+        turns = int(os.environ.get("RONDE_TEST_EXITS", "1"))
+        printed = said(sys.executable, HERE / "scripts" / "exits.py", ",".join(WAYS), 2, turns, limit_s=180 + 60 * turns)
+        self.assertEqual(printed, f"0 of {len(WAYS) * turns * 2} ended badly\n")
 
     def test_torchrun_starts_ranks_by_the_name_ronde(self) -> None:
         run = ("-m", "torch.distributed.run", "--nproc-per-node", 4, "--master-port", a_port())
@@ -98,11 +106,11 @@ def leftovers(name: str, lines: Counter[str]) -> Counter[str]:
 
 
 class SeedsTest(unittest.TestCase):
-    def compare(self, name: str) -> None:
+    def compare(self, name: str, python: object = sys.executable) -> None:
         words = DRIVEN.get(name, (f"{name}.py",))
         stored = SEEDS / "printed-2.15" / f"{name}.out"
-        gloos = lines_of(stored.read_text() if stored.exists() else said(sys.executable, *words, folder=SEEDS))
-        ours = lines_of(said(sys.executable, "-m", "ronde.torch", "--as", "gloo", *words, folder=SEEDS))
+        gloos = lines_of(stored.read_text() if stored.exists() else said(python, *words, folder=SEEDS))
+        ours = lines_of(said(python, "-m", "ronde.torch", "--as", "gloo", *words, folder=SEEDS))
         self.assertGreater(len(gloos), 0)
         undefined = leftovers(name, gloos), leftovers(name, ours)
         self.assertEqual(undefined[0].total(), undefined[1].total())
@@ -116,12 +124,46 @@ class SeedsTest(unittest.TestCase):
             with self.subTest(name):
                 self.compare(name)
 
+    @unittest.skipUnless(OLD.exists(), "no torch 1.13 here: ./dev python old installs it")
+    @unittest.skipUnless(SEEDS.is_dir(), f"the seeds' scripts are not here: {SEEDS}")
+    def test_the_same_with_torch_1_13_whose_gloo_cannot_reduce_scatter(self) -> None:
+        every = os.environ.get("RONDE_TEST_SEEDS") == "all"
+        for name in (QUICK + SLOW if every else QUICK[:1]):
+            with self.subTest(name):
+                self.compare(name, OLD)
+
     @unittest.skipUnless(os.environ.get("RONDE_TEST_SEEDS") == "all", "RONDE_TEST_SEEDS=all runs the seeds' other scripts")
     @unittest.skipUnless(SEEDS.is_dir(), f"the seeds' scripts are not here: {SEEDS}")
     def test_all_others_print_what_they_print_on_gloo(self) -> None:
         for name in SLOW:
             with self.subTest(name):
                 self.compare(name)
+
+
+WAVE2 = SEEDS.parent / "wave2.py"
+
+
+class Wave2Test(unittest.TestCase):
+    @unittest.skipUnless(WAVE2.is_file(), f"the second wave's script is not here: {WAVE2}")
+    def test_ddp_fsdp2_dtensor_and_functional_collectives_give_what_they_give_on_gloo(self) -> None:
+        printed = {}
+        for plugin, backend in (("", "gloo"), ("ronde.torch", "ronde")):
+            lines = said(sys.executable, WAVE2, plugin, backend).splitlines()
+            printed[backend] = {line.split()[1]: line.split(maxsplit=2)[2].strip() for line in lines}
+        self.assertEqual(set(printed["ronde"]), set(printed["gloo"]))
+        for name, ours in printed["ronde"].items():
+            with self.subTest(name):
+                self.assertTrue(ours.startswith("ok "), ours)
+                # gloo has no coalescing, and exits of it may go wrong.
+                if printed["gloo"][name].startswith("ok "):
+                    self.same(ours, printed["gloo"][name])
+
+    def same(self, ours: str, gloos: str) -> None:
+        """Numbers within rounding, all else as it is."""
+        try:
+            self.assertAlmostEqual(float(ours[3:]), float(gloos[3:]), places=4)
+        except ValueError:
+            self.assertEqual(ours, gloos)
 
 
 if __name__ == "__main__":

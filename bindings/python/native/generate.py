@@ -1,7 +1,7 @@
 """Reads ronde's public headers and writes the C source of the cffi module `ronde._native`.
 
 The preprocessor expands the lists of names (X-macros); pycparser reads what is left; cffi gets the declarations. Nothing
-is declared by hand but the callbacks (callbacks.h). The C compiler then checks every declaration against the headers.
+is declared by hand but the callbacks (callbacks.h); calls.h has functions for Python alone. The C compiler then checks every declaration against the headers.
 """
 from __future__ import annotations
 
@@ -60,6 +60,11 @@ def constants(macros: str) -> str:
     return "".join(sorted(found))
 
 
+def prototypes(source: str) -> str:
+    """Declarations of the functions that a source defines."""
+    return "".join(f"{head};\n" for head in re.findall(r"^static (.*?\))\n\{", source, re.MULTILINE | re.DOTALL))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", required=True)
@@ -72,7 +77,9 @@ def main() -> None:
     builder.cdef(declarations(preprocess(options.compiler, options.include, headers)))
     builder.cdef(constants(preprocess(options.compiler, options.include, headers, "-dM")))
     builder.cdef(pathlib.Path(__file__).with_name("callbacks.h").read_text())
-    builder.set_source("ronde._native", "".join(f'#include "{header}"\n' for header in headers))
+    calls = pathlib.Path(__file__).with_name("calls.h").read_text()
+    builder.cdef(prototypes(calls))
+    builder.set_source("ronde._native", "".join(f'#include "{header}"\n' for header in headers) + calls)
     builder.emit_c_code(options.output)
 
 

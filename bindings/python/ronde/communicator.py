@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
+import time
 import weakref
 from typing import Any, Callable, Optional, Sequence
 
@@ -92,6 +94,8 @@ class Communicator:
         self.rank: int = lib.ronde_comm_rank(handle)
         self.size: int = lib.ronde_comm_ranks(handle)
         self._pending: set[Operation] = set()
+        # Threads in a call of the library; one that calls again, from a callback, is there twice.
+        self._inside: list[int] = []
         self._sweep_at = _SWEEP
         self._owner = os.getpid()
         _open.add(self)
@@ -160,8 +164,25 @@ class Communicator:
         """Ends it on this rank; pending operations fail. May be called twice."""
         handle, self._handle = self._handle, None
         if handle and self._owner == os.getpid():
+            self._expel(handle)
             lib.ronde_comm_destroy(handle)
         self._pending.clear()
+
+    def _expel(self, handle: Any) -> None:
+        """Waits until no other thread is in a call: daemon threads are when an interpreter ends."""
+        me = threading.get_ident()
+        while any(thread != me for thread in tuple(self._inside)):
+            lib.ronde_comm_abort(handle)
+            time.sleep(1e-3)
+
+    def _guarded(self, function: Any, *arguments: Any) -> int:
+        """Calls the library with the communicator, which is not destroyed meanwhile."""
+        me = threading.get_ident()
+        self._inside.append(me)
+        try:
+            return int(function(self._alive(), *arguments))
+        finally:
+            self._inside.remove(me)
 
     def __enter__(self) -> Communicator:
         return self
@@ -217,17 +238,34 @@ class Communicator:
             call.out_blocks = out_blocks.table
         error = errors.record()
         if wait:
-            errors.check(lib.ronde_start(self._alive(), call, ffi.NULL, error), error, what)
+            errors.check(self._guarded(lib.ronde_start, call, ffi.NULL, error), error, what)
             return None
         out = ffi.new(_REQUEST)
-        errors.check(lib.ronde_start(self._alive(), call, out, error), error, what)
+        errors.check(self._guarded(lib.ronde_start, call, out, error), error, what)
         return self._kept(Operation(out[0], (keep, in_blocks, out_blocks), self, what))
+
+    def start_plain(self, what: str, collective: int, dtype: int, op: int, root: int, in_: int, out: int, count: int,
+                    timeout_ns: int, stream: int, wait: bool, keep: Any) -> Optional[Operation]:
+        """The same of a call that needs no tables and no factor, by numbers alone: twice as fast."""
+        error = errors.record()
+        request = ffi.NULL if wait else ffi.new(_REQUEST)
+        me = threading.get_ident()
+        self._inside.append(me)
+        try:
+            status = lib.ronde_python_start(self._handle or self._alive(), collective, dtype, op, root, in_, out, count,
+                                            timeout_ns, stream, request, error)
+        finally:
+            self._inside.remove(me)
+        if status:
+            errors.check(status, error, what)
+        return None if wait else self._kept(Operation(request[0], keep, self, what))
 
     def send(self, address: int, count: int, dtype: int, peer: int, tag: int, keep: Any) -> Operation:
         """Starts sending elements to a rank."""
         error = errors.record()
         out = ffi.new(_REQUEST)
-        errors.check(lib.ronde_send(self._alive(), pointer(address), count, dtype, peer, tag, out, error), error, "send: ")
+        status = self._guarded(lib.ronde_send, pointer(address), count, dtype, peer, tag, out, error)
+        errors.check(status, error, "send: ")
         return self._kept(Operation(out[0], keep, self, "send: "))
 
     def recv(self, address: int, count: int, dtype: int, peer: Optional[int], tag: int, keep: Any) -> Operation:
@@ -235,9 +273,9 @@ class Communicator:
         error = errors.record()
         out = ffi.new(_REQUEST)
         if peer is None:
-            status = lib.ronde_recv_any(self._alive(), pointer(address), count, dtype, tag, ffi.NULL, out, error)
+            status = self._guarded(lib.ronde_recv_any, pointer(address), count, dtype, tag, ffi.NULL, out, error)
         else:
-            status = lib.ronde_recv(self._alive(), pointer(address), count, dtype, peer, tag, out, error)
+            status = self._guarded(lib.ronde_recv, pointer(address), count, dtype, peer, tag, out, error)
         errors.check(status, error, "recv: ")
         return self._kept(Operation(out[0], keep, self, "recv: "))
 

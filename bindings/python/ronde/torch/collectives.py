@@ -5,21 +5,23 @@ since. Each takes torch's lists and option structs apart and starts one call of 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, Union
 
 import torch
 
-from .._native import ffi, lib
-from ..communicator import Blocks, Communicator
+from .._native import lib
+from ..communicator import Blocks, Communicator, pointer
 from ..operation import Operation, nanoseconds
 from . import options as O
 from . import tensors as T
+from .device import Device, StreamOperation
 from .monitored_barrier import monitored_barrier
 from .sparse import all_reduce_sparse
 from .work import RondeWork
 
 Tensors = Sequence[torch.Tensor]
 Limit = Optional[timedelta]
+Pending = Union[Operation, StreamOperation, None]
 
 
 _says_when_it_waits = hasattr(O.AllreduceOptions, "asyncOp")
@@ -37,6 +39,22 @@ class State:
         self.timeout = timeout
         self.barriers = 0
         self.coalesced: Optional[list[RondeWork]] = None
+        self.device: Optional[Device] = None
+        # The name of the backend that torch was asked for CUDA tensors; a group of ronde's is always the whole group.
+        self.cuda_backend: Callable[[], str] = lambda: "ronde"
+
+    def device_of(self, tensor: torch.Tensor, what: str) -> Device:
+        """The GPU of this rank; its first tensor decides which."""
+        if self.device is None:
+            other = self.cuda_backend()
+            if other != "ronde":
+                raise ValueError(f"{what}a tensor is on {tensor.device}, and torch was asked for {other} there: a group of "
+                                 f"ronde's is always the whole group. Use dist.new_group(backend=\"{other}\") for such tensors")
+            self.device = Device(self.alive(), tensor.device, what)
+        if self.device.device != tensor.device:
+            raise ValueError(f"{what}a tensor is on {tensor.device}, earlier ones of this group on {self.device.device}: "
+                             "a rank has one GPU")
+        return self.device
 
     def alive(self) -> Communicator:
         if self.communicator is None:
@@ -50,12 +68,6 @@ class State:
             communicator.close()
 
 
-def _timeout_ns(opts: Any) -> int:
-    """The limit of this call; torch's "not set" is negative."""
-    timeout = opts.timeout
-    return nanoseconds(timeout.total_seconds()) if timeout > _NEVER else 0
-
-
 class Collectives:
     """Mixed into the group and into its backend object."""
 
@@ -67,8 +79,11 @@ class Collectives:
         """Whether the front end waits for the operation at once anyway (torch since 2.6 says so)."""
         return _says_when_it_waits and not opts.asyncOp and self._state.coalesced is None
 
-    def _work(self, operations: Sequence[Optional[Operation]], outputs: list[torch.Tensor],
-              finish: Optional[Callable[[], None]] = None) -> RondeWork:
+    def _work(self, operations: Sequence[Pending], outputs: list[torch.Tensor],
+              finish: Optional[Callable[[], None]] = None) -> Optional[RondeWork]:
+        # The front end takes None as over, from operations that it would wait for at once.
+        if len(operations) == 1 and operations[0] is None and finish is None:
+            return None
         work = RondeWork([operation for operation in operations if operation is not None], outputs, finish)
         if self._state.coalesced is not None:
             self._state.coalesced.append(work)
@@ -76,24 +91,38 @@ class Collectives:
 
     def _start(self, what: int, name: str, opts: Any, keep: Any, in_: Optional[torch.Tensor],
                out: Optional[torch.Tensor], count: int, dtype: int, in_blocks: Optional[Blocks] = None,
-               out_blocks: Optional[Blocks] = None, **more: Any) -> Optional[Operation]:
-        fields = {"collective": what, "dtype": dtype, "count": count, "in": T.address(in_), "out": T.address(out),
-                  "timeout_ns": _timeout_ns(opts), **more}
-        return self._state.alive().start(name, fields, self._wait(opts), keep, in_blocks, out_blocks)
+               out_blocks: Optional[Blocks] = None, op: int = 0, root: int = 0, factor: Any = None,
+               is_v: bool = False) -> Pending:
+        state = self._state
+        sample = in_ if in_ is not None else out
+        device = None if sample is None or sample.is_cpu else state.device_of(sample, name)
+        stream = device.stream() if device else None
+        wait = stream is None and self._wait(opts)
+        timeout = opts.timeout
+        limit_ns = nanoseconds(timeout.total_seconds()) if timeout > _NEVER else 0
+        places = in_.data_ptr() if in_ is not None else 0, out.data_ptr() if out is not None else 0
+        handle = stream.cuda_stream if stream else 0
+        if in_blocks is None and out_blocks is None and factor is None:
+            operation = state.alive().start_plain(name, what, dtype, op, root, *places, count, limit_ns, handle, wait, keep)
+        else:
+            fields = {"collective": what, "dtype": dtype, "op": op, "root": root, "is_v": is_v, "count": count,
+                      "in": pointer(places[0]), "out": pointer(places[1]), "timeout_ns": limit_ns, "stream": pointer(handle)}
+            if factor is not None:
+                fields["factor"] = factor
+            operation = state.alive().start(name, fields, wait, keep, in_blocks, out_blocks)
+        return StreamOperation(operation, device.device, stream) if device and operation else operation
 
-    def _reduction(self, name: str, tensor: torch.Tensor, opts: Any) -> tuple[int, int, dict[str, Any], Any]:
-        """Type, width and fields of what reduces; the last is to be kept until the call was made."""
-        op = T.operator(opts.reduceOp)
+    def _reduction(self, name: str, tensor: torch.Tensor, opts: Any) -> tuple[int, int, int, Any]:
+        """Type, width, operator and premul_sum's factor of what reduces."""
+        reduce_op = opts.reduceOp
+        op = T.operator(reduce_op)
         dtype, width = T.reduced(tensor, op, name)
-        more: dict[str, Any] = {"op": op}
-        factor = None
-        if op == lib.RONDE_PREMUL_SUM:
-            factor = more["factor"] = T.factor(opts.reduceOp, dtype)
-        return dtype, width, more, factor
+        return dtype, width, op, T.factor(reduce_op, dtype) if op == lib.RONDE_PREMUL_SUM else None
 
     # -- one tensor to or from all --------------------------------------------------------------------------------------
 
-    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, root: Optional[int] = None) -> RondeWork:
+    def broadcast(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *,
+                  root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.BroadcastOptions, opts, timeout, "rootRank", rootRank=root)
         tensor = T.only(O.listed(tensors), "broadcast")
         dtype, width = T.moved(tensor)
@@ -101,12 +130,12 @@ class Collectives:
                                 tensor.numel() * width, dtype, root=opts.rootRank)
         return self._work([operation], [tensor])
 
-    def _all_reduce(self, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
-        dtype, width, more, _factor = self._reduction("all_reduce", tensor, opts)
+    def _all_reduce(self, tensor: torch.Tensor, opts: Any) -> Pending:
+        dtype, width, op, factor = self._reduction("all_reduce", tensor, opts)
         return self._start(lib.RONDE_ALL_REDUCE, "all_reduce: ", opts, tensor, tensor, tensor,
-                           tensor.numel() * width, dtype, **more)
+                           tensor.numel() * width, dtype, op=op, factor=factor)
 
-    def allreduce(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, op: Any = None) -> RondeWork:
+    def allreduce(self, tensors: Tensors, opts: Any = None, timeout: Limit = None, *, op: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllreduceOptions, opts, timeout, "reduceOp", reduceOp=op)
         tensors = O.listed(tensors)
         if len(tensors) == 1 and tensors[0].is_sparse:
@@ -114,7 +143,7 @@ class Collectives:
         tensor = T.only(tensors, "all_reduce")
         return self._work([self._all_reduce(tensor, opts)], [tensor])
 
-    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> RondeWork:
+    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllreduceCoalescedOptions, opts)
         if not tensors:
             raise ValueError("all_reduce_coalesced: requires at least one tensor")
@@ -127,13 +156,13 @@ class Collectives:
         return self._work([], list(tensors))
 
     def reduce(self, tensors: Tensors, opts: Any = None, op: Any = None, timeout: Limit = None, *,
-               root: Optional[int] = None) -> RondeWork:
+               root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceOptions, opts, timeout, "rootRank", rootRank=root, reduceOp=op)
         tensor = T.only(O.listed(tensors), "reduce")
-        dtype, width, more, _factor = self._reduction("reduce", tensor, opts)
+        dtype, width, op, factor = self._reduction("reduce", tensor, opts)
         out = tensor if self._state.rank == opts.rootRank else None
         operation = self._start(lib.RONDE_REDUCE, "reduce: ", opts, tensor, tensor, out, tensor.numel() * width, dtype,
-                                root=opts.rootRank, **more)
+                                root=opts.rootRank, op=op, factor=factor)
         return self._work([operation], [tensor])
 
     # -- a block per rank -----------------------------------------------------------------------------------------------
@@ -148,7 +177,7 @@ class Collectives:
                              f"{lists[self._state.rank].numel()}")
         return any(tensor.numel() != single.numel() for tensor in lists)
 
-    def allgather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> RondeWork:
+    def allgather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllgatherOptions, opts)
         outputs = O.nested(outputs)
         tensor = T.only(O.listed(inputs), "all_gather")
@@ -156,7 +185,7 @@ class Collectives:
             raise ValueError(f"all_gather: requires a single output list, not {len(outputs)}")
         return self._work([self._all_gather(outputs[0], tensor, opts)], list(outputs[0]))
 
-    def _all_gather(self, outputs: Tensors, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+    def _all_gather(self, outputs: Tensors, tensor: torch.Tensor, opts: Any) -> Pending:
         is_v = self._lists("all_gather", outputs, tensor)
         dtype, width = T.moved(tensor)
         count = max(output.numel() for output in outputs) * width
@@ -182,54 +211,54 @@ class Collectives:
             raise ValueError(f"{name}: tensors of {whole.numel()} and {part.numel()} elements on {self._state.size} "
                              "ranks: one must be as many times as long as the other")
 
-    def _all_gather_flat(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+    def _all_gather_flat(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any) -> Pending:
         self._flat("all_gather_into_tensor", output, tensor)
         dtype, width = T.moved(tensor)
         return self._start(lib.RONDE_ALL_GATHER, "all_gather: ", opts, (tensor, output), tensor, output,
                            tensor.numel() * width, dtype)
 
-    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllgatherOptions, opts)
         return self._work([self._all_gather_flat(output, tensor, opts)], [output])
 
-    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllgatherOptions, opts)
         operations = [self._all_gather_flat(output, tensor, opts) for output, tensor in zip(outputs, inputs)]
         return self._work(operations, list(outputs))
 
-    def _reduce_scatter_flat(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any) -> Optional[Operation]:
+    def _reduce_scatter_flat(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any) -> Pending:
         self._flat("reduce_scatter_tensor", tensor, output)
-        dtype, width, more, _factor = self._reduction("reduce_scatter", output, opts)
+        dtype, width, op, factor = self._reduction("reduce_scatter", output, opts)
         # What is in place may destroy the rest of its input, which torch leaves as it is.
         own = output.numel() * output.element_size()
         keep = tensor.clone() if output.data_ptr() == tensor.data_ptr() + self._state.rank * own and own else tensor
         return self._start(lib.RONDE_REDUCE_SCATTER, "reduce_scatter: ", opts, (keep, output), keep, output,
-                           output.numel() * width, dtype, **more)
+                           output.numel() * width, dtype, op=op, factor=factor)
 
-    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceScatterOptions, opts)
         return self._work([self._reduce_scatter_flat(output, tensor, opts)], [output])
 
-    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceScatterOptions, opts)
         operations = [self._reduce_scatter_flat(output, tensor, opts) for output, tensor in zip(outputs, inputs)]
         return self._work(operations, list(outputs))
 
     def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any = None, timeout: Limit = None, *,
-                       op: Any = None) -> RondeWork:
+                       op: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.ReduceScatterOptions, opts, timeout, "reduceOp", reduceOp=op)
         inputs = O.nested(inputs)
         output = T.only(O.listed(outputs), "reduce_scatter")
         if len(inputs) != 1:
             raise ValueError(f"reduce_scatter: requires a single input list, not {len(inputs)}")
         is_v = self._lists("reduce_scatter", inputs[0], output)
-        dtype, width, more, _factor = self._reduction("reduce_scatter", output, opts)
+        dtype, width, op, factor = self._reduction("reduce_scatter", output, opts)
         count = max(tensor.numel() for tensor in inputs[0]) * width
         mine = T.blocks([output], width, True) if is_v else None
         # An input that is the output, too, is read after it was written.
         given = [tensor.clone() if tensor.data_ptr() == output.data_ptr() else tensor for tensor in inputs[0]]
         operation = self._start(lib.RONDE_REDUCE_SCATTER, "reduce_scatter: ", opts, (given, output), None, output,
-                                count, dtype, T.blocks(given, width, is_v), mine, is_v=is_v, **more)
+                                count, dtype, T.blocks(given, width, is_v), mine, is_v=is_v, op=op, factor=factor)
         return self._work([operation], [output])
 
     def _of_root(self, name: str, side: str, lists: Sequence[Tensors], single: torch.Tensor, width: int,
@@ -247,7 +276,7 @@ class Collectives:
         return given, T.blocks(given, width, False)
 
     def gather(self, outputs: Sequence[Tensors], inputs: Tensors, opts: Any = None, timeout: Limit = None, *,
-               root: Optional[int] = None) -> RondeWork:
+               root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.GatherOptions, opts, timeout, "rootRank", rootRank=root)
         outputs = O.nested(outputs)
         tensor = T.only(O.listed(inputs), "gather")
@@ -257,7 +286,7 @@ class Collectives:
                                 tensor.numel() * width, dtype, None, table, root=opts.rootRank)
         return self._work([operation], given)
 
-    def gather_single(self, output: Optional[torch.Tensor], tensor: torch.Tensor, opts: Any = None) -> RondeWork:
+    def gather_single(self, output: Optional[torch.Tensor], tensor: torch.Tensor, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.GatherOptions, opts)
         is_root = self._state.rank == opts.rootRank
         if is_root:
@@ -270,7 +299,7 @@ class Collectives:
         return self._work([operation], [] if out is None else [out])
 
     def scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any = None, timeout: Limit = None, *,
-                root: Optional[int] = None) -> RondeWork:
+                root: Optional[int] = None) -> Optional[RondeWork]:
         opts = O.options(O.ScatterOptions, opts, timeout, "rootRank", rootRank=root)
         inputs = O.nested(inputs)
         output = T.only(O.listed(outputs), "scatter")
@@ -281,7 +310,7 @@ class Collectives:
         return self._work([operation], [output])
 
     def all_to_all_single(self, output: torch.Tensor, tensor: torch.Tensor, output_splits: Sequence[int],
-                          input_splits: Sequence[int], opts: Any = None) -> RondeWork:
+                          input_splits: Sequence[int], opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllToAllOptions, opts)
         name = "all_to_all_single"
         T.check(tensor, name)
@@ -300,14 +329,14 @@ class Collectives:
                                     in_counts[0], dtype)
         return self._work([operation], [output])
 
-    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> RondeWork:
+    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.AllToAllOptions, opts)
         name = "all_to_all"
         if len(outputs) != self._state.size or len(inputs) != self._state.size:
             raise ValueError(f"{name}: lists of {len(outputs)} and {len(inputs)} tensors for {self._state.size} ranks")
         T.alike([*outputs, *inputs], inputs[0], name)
         dtype, width = T.moved(inputs[0])
-        operation = self._start(lib.RONDE_ALL_TO_ALL, "all_to_all: ", opts, (list(inputs), list(outputs)), None, None, 0,
+        operation = self._start(lib.RONDE_ALL_TO_ALL, "all_to_all: ", opts, (list(inputs), list(outputs)), inputs[0], None, 0,
                                 dtype, T.blocks(inputs, width, True), T.blocks(outputs, width, True), is_v=True)
         return self._work([operation], list(outputs))
 
@@ -316,22 +345,27 @@ class Collectives:
     def send(self, tensors: Tensors, peer: int, tag: int = 0) -> RondeWork:
         tensor = T.only(O.listed(tensors), "send")
         dtype, width = T.moved(tensor)
-        operation = self._state.alive().send(tensor.data_ptr(), tensor.numel() * width, dtype, peer, tag, tensor)
+        # Messages are the host's: those of a GPU are copied, after what its current stream does.
+        given = tensor if tensor.is_cpu else tensor.cpu()
+        operation = self._state.alive().send(given.data_ptr(), given.numel() * width, dtype, peer, tag, given)
         return self._work([operation], [tensor])
 
     def recv(self, tensors: Tensors, peer: Optional[int], tag: int = 0) -> RondeWork:
         tensor = T.only(O.listed(tensors), "recv")
         dtype, width = T.moved(tensor)
-        operation = self._state.alive().recv(tensor.data_ptr(), tensor.numel() * width, dtype, peer, tag, tensor)
-        return self._work([operation], [tensor])
+        got = tensor if tensor.is_cpu else torch.empty_like(tensor, device="cpu")
+        operation = self._state.alive().recv(got.data_ptr(), got.numel() * width, dtype, peer, tag, got)
+        return self._work([operation], [tensor], None if got is tensor else lambda: tensor.copy_(got))
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> RondeWork:
         return self.recv(tensors, None, tag)
 
     # -- barriers -----------------------------------------------------------------------------------------------------
 
-    def barrier(self, opts: Any = None) -> RondeWork:
+    def barrier(self, opts: Any = None) -> Optional[RondeWork]:
         opts = O.options(O.BarrierOptions, opts)
+        if self._state.device is not None:
+            torch.cuda.current_stream(self._state.device.device).synchronize()
         operation = self._start(lib.RONDE_BARRIER, "barrier: ", opts, None, None, None, 0, 0)
         return self._work([operation], [])
 

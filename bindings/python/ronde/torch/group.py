@@ -4,6 +4,8 @@ the CPU, where torch's C++ looks for one. Either alone lacks something (coalesci
 """
 from __future__ import annotations
 
+import os
+import weakref
 from datetime import timedelta
 from typing import Any, Optional, Sequence
 
@@ -16,6 +18,12 @@ from .store import allgather
 
 _CBackend = getattr(torch._C._distributed_c10d, "Backend", None)
 NAME = "ronde"
+VARIABLE = "RONDE_TORCH_AS"
+
+
+def standins() -> list[str]:
+    """Names of backends that are ronde: its own, and those whose place it takes."""
+    return [NAME, *(name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",") if name.strip())]
 
 
 class _Names:
@@ -83,6 +91,16 @@ if _CBackend is not None:
             """Ranks are connected when the group is made."""
 
 
+def _cuda_backend(group: Any) -> str:
+    """Which backend `init_process_group` or `new_group` was to have for CUDA tensors: "ronde" also where it stands in."""
+    known = dist.distributed_c10d._world.pg_backend_config.get(group, "")
+    for part in str(known).split(","):
+        device, _, name = part.partition(":")
+        if device == "cuda" and name not in standins():
+            return name
+    return NAME
+
+
 class RondeGroup(_Names, Collectives, dist.ProcessGroup):
     """What `dist.init_process_group` and `dist.new_group` return."""
 
@@ -95,7 +113,11 @@ class RondeGroup(_Names, Collectives, dist.ProcessGroup):
         # C++ does not keep the Python half of a backend alive.
         self._backend = RondeBackend(state)
         custom = dist.ProcessGroup.BackendType.CUSTOM
-        self._register_backend(torch.device("cpu"), custom, self._backend)
+        for device in ("cpu", "cuda"):
+            self._register_backend(torch.device(device), custom, self._backend)
+        # Not the group itself: it would keep itself alive.
+        group = weakref.ref(self)
+        state.cuda_backend = lambda: _cuda_backend(group())
         self._set_default_backend(custom)
 
     # Without these destroying a group finds that it has no name.

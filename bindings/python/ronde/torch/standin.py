@@ -8,16 +8,15 @@ import os
 
 import torch.distributed as dist
 
-from .group import create
+from .group import VARIABLE, create, standins
 
-VARIABLE = "RONDE_TORCH_AS"
 # What scripts may say; "nccl" for those whose tensors are on the CPU all the same.
 NAMES = ("gloo", "nccl", "mpi", "ucc")
 
 
 def wanted() -> list[str]:
     """The backends whose place ronde takes."""
-    found = [name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
+    found = standins()[1:]
     for name in found:
         if name not in NAMES:
             raise ValueError(f"{VARIABLE}={os.environ[VARIABLE]}: {name!r} is none of {', '.join(NAMES)}")

@@ -1,14 +1,14 @@
 """What the library needs to know of tensors: element types, operators, addresses."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 import torch
 import torch.distributed as dist
 
 from .. import names
 from .._native import ffi, lib
-from ..communicator import Blocks, pointer
+from ..communicator import Blocks
 
 # The library's names that are not torch's.
 _TORCH_NAMES = {"float8_e4m3": "float8_e4m3fn"}
@@ -25,19 +25,20 @@ _OP_NAMES = {"SUM": "sum", "AVG": "avg", "PRODUCT": "prod", "MIN": "min", "MAX":
              "BXOR": "bxor", "PREMUL_SUM": "premul_sum"}
 _STRIDED = torch.strided
 _ReduceOp = dist.ReduceOp
-_OPS: dict[Any, int] = {getattr(_ReduceOp, name): names.OPS[ours] for name, ours in _OP_NAMES.items()
-                        if hasattr(_ReduceOp, name)}
+_numbers = {name: getattr(_ReduceOp, name) for name in _OP_NAMES if hasattr(_ReduceOp, name)}
+# By the number in an enumeration, which some versions of torch wrap in an object.
+_OPS: dict[int, int] = {getattr(value, "op", value).value: names.OPS[_OP_NAMES[name]] for name, value in _numbers.items()}
 _LINEAR = {names.OPS["sum"], names.OPS["avg"], names.OPS["premul_sum"]}
 
 
 def check(tensor: torch.Tensor, what: str) -> None:
     """Refuses what gloo refuses: the library sees an address and a number of elements."""
-    if tensor.is_cpu and tensor.layout is _STRIDED and tensor.is_contiguous():
+    if (tensor.is_cpu or tensor.is_cuda) and tensor.layout is _STRIDED and tensor.is_contiguous():
         return
     if tensor.layout is not _STRIDED:
         raise ValueError(f"{what}: tensors must be dense, not {tensor.layout}")
-    if not tensor.is_cpu:
-        raise ValueError(f"{what}: tensors must be on the CPU, not on {tensor.device}: ronde takes no device memory here yet")
+    if not tensor.is_cpu and not tensor.is_cuda:
+        raise ValueError(f"{what}: tensors must be on the CPU or on a CUDA device, not on {tensor.device}")
     raise ValueError(f"{what}: tensors must be contiguous")
 
 
@@ -54,6 +55,8 @@ def alike(tensors: Sequence[torch.Tensor], like: torch.Tensor, what: str) -> Non
         check(tensor, what)
         if tensor.dtype != like.dtype:
             raise ValueError(f"{what}: tensors have types {tensor.dtype} and {like.dtype}: must be the same")
+        if not (tensor.is_cpu and like.is_cpu) and tensor.device != like.device:
+            raise ValueError(f"{what}: tensors are on {tensor.device} and {like.device}: must be the same")
 
 
 def moved(tensor: torch.Tensor) -> tuple[int, int]:
@@ -76,8 +79,8 @@ def reduced(tensor: torch.Tensor, op: int, what: str) -> tuple[int, int]:
 
 
 def operator(reduce_op: Any) -> int:
-    """The library's operator. 1.13 has an enumeration, later versions wrap it in an object, which is slow to look up."""
-    value = _OPS.get(getattr(reduce_op, "op", reduce_op))
+    """The library's operator."""
+    value = _OPS.get(getattr(reduce_op, "op", reduce_op).value)
     if value is None:
         raise ValueError(f"ronde has no operator {reduce_op}")
     return value
@@ -116,7 +119,3 @@ def rows(tensor: torch.Tensor, splits: Sequence[int], ranks: int, width: int, wh
     for rank in range(1, ranks):
         offsets[rank] = offsets[rank - 1] + counts[rank - 1]
     return counts, offsets
-
-
-def address(tensor: Optional[torch.Tensor]) -> Any:
-    return ffi.NULL if tensor is None else pointer(tensor.data_ptr())

@@ -56,7 +56,8 @@ class RondeWork(_Work):
     def get_future(self) -> torch.futures.Future:
         """A future of the outputs, completed by the thread that ends the last operation."""
         if self._future is None:
-            self._future = torch.futures.Future()
+            devices = {tensor.device for tensor in self._outputs if tensor.is_cuda}
+            self._future = torch.futures.Future(devices=list(devices)) if devices else torch.futures.Future()
             self._complete(0)
         return self._future
 
