@@ -2,10 +2,10 @@
 #include "commands.h"
 #include "report.h"
 #include "schedule_file.h"
-#include "schedule_text.h"
 #include "tune_options.h"
 
 #include "ronde/executors.h"
+#include "ronde/text.h"
 #include "ronde/hw.h"
 
 #include <string.h>

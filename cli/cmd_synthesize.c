@@ -2,10 +2,11 @@
 #include "commands.h"
 #include "common.h"
 #include "report.h"
-#include "schedule_text.h"
+#include "schedule_file.h"
 #include "without_links.h"
 
 #include "ronde/synthesize.h"
+#include "ronde/text.h"
 
 #include <math.h>
 
@@ -48,7 +49,8 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     struct ronde_schedule *schedule = NULL;
     struct ronde_synthesis_request request;
     struct ronde_synthesis made;
-    struct ronde_sink sink = {0};
+    char *text = NULL;
+    size_t bytes = 0;
     enum ronde_status status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
         status = ronde_without_links(options, platform, &error);
@@ -56,13 +58,10 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
         status = find_request(options, &request, &error);
     if (status == RONDE_OK)
         status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
-    /* Opened last, so that a refused request leaves an existing file alone. */
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)
-        status = ronde_schedule_text_print(schedule, sink.file, &error);
-    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
-        status = error.status;
+        status = ronde_schedule_text_write(options, text, bytes, &error);
     if (status == RONDE_OK)
         say(&made);
     ronde_schedule_destroy(schedule);

@@ -15,7 +15,7 @@
 #define REGROW 16u
 
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
-                          struct ronde_pool *pool)
+                          struct ronde_index_pool *pool)
 {
     const uint32_t wires = forest->ways->wire_count, n = forest->ways->ranks;
     *balance = (struct ronde_balance){

@@ -32,7 +32,7 @@ struct ronde_balance {
 
 /** Makes a search for a forest. Errors: false, no memory. */
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
-                          struct ronde_pool *pool);
+                          struct ronde_index_pool *pool);
 
 /** Sets the limits to the most edges that fit `time` (in units per GB/s), and weighs all wires alike again. */
 void ronde_balance_aim(struct ronde_balance *balance, double time);

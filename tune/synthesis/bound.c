@@ -10,7 +10,7 @@
 /* What finding a bound holds. */
 struct bounding {
     const struct ronde_compile_request *request;
-    struct ronde_pool *pool;
+    struct ronde_index_pool *pool;
     struct ronde_wiring wiring;
     struct ronde_graph graph;
     struct ronde_bound *bound;
@@ -33,7 +33,7 @@ static uint64_t divisor_of(uint64_t a, uint64_t b)
 }
 
 /* The rate of a cut for so many blocks in all, exactly where it can be written down. */
-static void set_rate(struct bounding *bounding, const struct ronde_cut *cut, uint64_t blocks)
+static void set_rate(struct bounding *bounding, const struct ronde_graph_cut *cut, uint64_t blocks)
 {
     struct ronde_bound *bound = bounding->bound;
     const struct ronde_graph *graph = &bounding->graph;
@@ -57,8 +57,9 @@ static void set_rate(struct bounding *bounding, const struct ronde_cut *cut, uin
 }
 
 /* A cut without capacity: some host is cut off, and both sides of it have a name. */
-static enum ronde_status refuse_cut_off(const struct bounding *bounding, const struct ronde_cut *cut,
-                                        bool is_reversed, struct ronde_error *error)
+static enum ronde_status refuse_cut_off(const struct bounding *bounding,
+                                        const struct ronde_graph_cut *cut, bool is_reversed,
+                                        struct ronde_error *error)
 {
     const struct ronde_platform *platform = bounding->wiring.platform;
     uint32_t inside = 0, outside = 0;
@@ -72,7 +73,7 @@ static enum ronde_status refuse_cut_off(const struct bounding *bounding, const s
                       ronde_platform_host(platform, is_reversed ? outside : inside));
 }
 
-static void name_cut(struct bounding *bounding, const struct ronde_cut *cut, bool is_reversed)
+static void name_cut(struct bounding *bounding, const struct ronde_graph_cut *cut, bool is_reversed)
 {
     struct ronde_bound *bound = bounding->bound;
     if (cut->capacity >= bounding->graph.free || cut->capacity <= 0)
@@ -88,7 +89,7 @@ static enum ronde_status bound_copies(struct bounding *bounding, enum ronde_coll
 {
     struct ronde_graph *graph = &bounding->graph;
     const uint32_t root = bounding->request->root;
-    struct ronde_cut cut;
+    struct ronde_graph_cut cut;
     if (is_reversed)
         ronde_graph_reverse(graph);
     const bool ok =
@@ -170,7 +171,7 @@ static enum ronde_status bound_demand(struct bounding *bounding, struct ronde_er
 {
     const struct ronde_graph *graph = &bounding->graph;
     const struct ronde_demand demand = {graph, bounding->request->source_of};
-    struct ronde_cut cut;
+    struct ronde_graph_cut cut;
     double time = 0;
     if (!ronde_cut_create(graph, bounding->pool, &cut) ||
         !ronde_demand_bound(&demand, bounding->pool, &cut, &time))
@@ -274,7 +275,7 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
                                    const struct ronde_mem *mem, struct ronde_bound *out_bound,
                                    struct ronde_error *error)
 {
-    struct ronde_pool pool = {.mem = mem};
+    struct ronde_index_pool pool = {.mem = mem};
     struct ronde_compile_request used = *request;
     struct bounding bounding = {.request = &used, .pool = &pool, .bound = out_bound};
     *out_bound = (struct ronde_bound){.collective = request->collective,

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-bool ronde_cut_create(const struct ronde_graph *graph, struct ronde_pool *pool,
-                      struct ronde_cut *out_cut)
+bool ronde_cut_create(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+                      struct ronde_graph_cut *out_cut)
 {
-    *out_cut = (struct ronde_cut){.capacity = graph->free, .blocks = 1};
+    *out_cut = (struct ronde_graph_cut){.capacity = graph->free, .blocks = 1};
     out_cut->inside = ronde_pool_new(pool, graph->place_count, sizeof *out_cut->inside);
     return out_cut->inside != NULL;
 }
@@ -31,13 +31,13 @@ uint32_t ronde_cut_ranks(const struct ronde_graph *graph, const bool *inside)
 /* The graph, and behind it an arc for each rank to or from one more place. */
 struct network {
     const struct ronde_graph *graph;
-    struct ronde_flow flow;
+    struct ronde_max_flow flow;
     uint32_t extra;     /* the place behind the others */
     uint32_t first_arc; /* of the ranks' arcs */
 };
 
 static bool make_network(struct network *network, const struct ronde_graph *graph,
-                         struct ronde_pool *pool, bool is_source)
+                         struct ronde_index_pool *pool, bool is_source)
 {
     *network = (struct network){.graph = graph, .extra = graph->place_count};
     if (!ronde_flow_create(&network->flow, pool, graph->place_count + 1,
@@ -63,7 +63,7 @@ static int64_t divisor_of(int64_t a, int64_t b)
 }
 
 /* Blocks at the rate of the cut: P = capacity / d for each block where arcs carry Q = blocks / d times theirs. */
-static int64_t set_rates(struct network *network, const struct ronde_cut *cut)
+static int64_t set_rates(struct network *network, const struct ronde_graph_cut *cut)
 {
     const struct ronde_graph *graph = network->graph;
     const int64_t divisor = divisor_of(cut->capacity, cut->blocks);
@@ -75,14 +75,14 @@ static int64_t set_rates(struct network *network, const struct ronde_cut *cut)
     return each;
 }
 
-static void take_side(const struct network *network, struct ronde_cut *cut)
+static void take_side(const struct network *network, struct ronde_graph_cut *cut)
 {
     for (uint32_t p = 0; p < network->graph->place_count; p++)
         cut->inside[p] = ronde_flow_is_inside(&network->flow, p);
 }
 
 /* All places but one rank. */
-static void leave_out(const struct ronde_graph *graph, uint32_t rank, struct ronde_cut *cut)
+static void leave_out(const struct ronde_graph *graph, uint32_t rank, struct ronde_graph_cut *cut)
 {
     for (uint32_t p = 0; p < graph->place_count; p++)
         cut->inside[p] = p != rank;
@@ -91,7 +91,7 @@ static void leave_out(const struct ronde_graph *graph, uint32_t rank, struct ron
 }
 
 /* The rank that the least enters: where Newton's method starts. */
-static void start_all_gather(const struct ronde_graph *graph, struct ronde_cut *cut)
+static void start_all_gather(const struct ronde_graph *graph, struct ronde_graph_cut *cut)
 {
     uint32_t worst = 0;
     int64_t least = INT64_MAX;
@@ -105,8 +105,8 @@ static void start_all_gather(const struct ronde_graph *graph, struct ronde_cut *
     leave_out(graph, worst, cut);
 }
 
-bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_pool *pool,
-                          struct ronde_cut *cut)
+bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+                          struct ronde_graph_cut *cut)
 {
     struct network network;
     if (!make_network(&network, graph, pool, true))
@@ -132,8 +132,8 @@ bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_pool *po
     return true;
 }
 
-bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root, struct ronde_pool *pool,
-                       struct ronde_cut *cut)
+bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root,
+                       struct ronde_index_pool *pool, struct ronde_graph_cut *cut)
 {
     struct network network;
     if (!make_network(&network, graph, pool, false))
@@ -154,8 +154,8 @@ bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root, struct ro
     return true;
 }
 
-bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root, struct ronde_pool *pool,
-                         struct ronde_cut *cut)
+bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root,
+                         struct ronde_index_pool *pool, struct ronde_graph_cut *cut)
 {
     struct network network;
     if (!make_network(&network, graph, pool, false))

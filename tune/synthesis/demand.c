@@ -9,7 +9,7 @@
 /* What is compared. */
 struct search {
     const struct ronde_demand *demand;
-    struct ronde_cut *best;
+    struct ronde_graph_cut *best;
     double time;  /* of the best */
     bool *inside; /* of the set that is tried */
     struct ronde_distances distances;
@@ -138,8 +138,8 @@ static void try_lengths(struct search *search, bool by_time)
     }
 }
 
-bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_pool *pool,
-                        struct ronde_cut *cut, double *out_time)
+bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_index_pool *pool,
+                        struct ronde_graph_cut *cut, double *out_time)
 {
     const struct ronde_graph *graph = demand->graph;
     struct search search = {.demand = demand, .best = cut, .time = 0};

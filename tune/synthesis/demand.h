@@ -22,7 +22,7 @@ struct ronde_demand {
  * The least time for blocks of one unit of capacity, in 1 / capacity. `cut` is the set that decides; its capacity is 0 where
  * lengths do. Errors: false, no memory.
  */
-bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_pool *pool,
-                        struct ronde_cut *cut, double *out_time);
+bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_index_pool *pool,
+                        struct ronde_graph_cut *cut, double *out_time);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 
 bool ronde_distances_create(struct ronde_distances *distances, const struct ronde_graph *graph,
-                            struct ronde_pool *pool)
+                            struct ronde_index_pool *pool)
 {
     const uint32_t places = graph->place_count;
     *distances = (struct ronde_distances){

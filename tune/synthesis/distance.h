@@ -19,7 +19,7 @@ struct ronde_distances {
 
 /** Errors: false, no memory. Lengths are zero at first. */
 bool ronde_distances_create(struct ronde_distances *distances, const struct ronde_graph *graph,
-                            struct ronde_pool *pool);
+                            struct ronde_index_pool *pool);
 
 /** Finds the shortest ways from a place to all others, in `to`. */
 void ronde_distances_from(struct ronde_distances *distances, uint32_t source);

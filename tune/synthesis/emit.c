@@ -17,7 +17,7 @@ struct message {
 /* What building holds. */
 struct building {
     const struct ronde_emission *emission;
-    struct ronde_pool *pool;
+    struct ronde_index_pool *pool;
     struct ronde_builder *builder;
     uint32_t *lanes;    /* per rank: lanes so far */
     uint32_t *received; /* per rank: connections it receives by */
@@ -328,7 +328,7 @@ static enum ronde_status count_connections(const struct building *building, uint
     return RONDE_OK;
 }
 
-enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde_pool *pool,
+enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde_index_pool *pool,
                              struct ronde_schedule **out_schedule,
                              struct ronde_emitted *out_emitted, struct ronde_error *error)
 {

@@ -27,7 +27,7 @@ struct ronde_emitted {
 
 /** Builds, finishes and proves. Errors: NO_MEMORY; UNSUPPORTED for too few connections; those of ronde_schedule_finish. */
 RONDE_MUST_CHECK enum ronde_status
-ronde_emit(const struct ronde_emission *emission, struct ronde_pool *pool,
+ronde_emit(const struct ronde_emission *emission, struct ronde_index_pool *pool,
            struct ronde_schedule **out_schedule, struct ronde_emitted *out_emitted,
            struct ronde_error *error);
 

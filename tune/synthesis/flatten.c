@@ -148,7 +148,7 @@ static bool pass(struct flattening *flattening)
     return has_changed;
 }
 
-bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, struct ronde_pool *pool)
+bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, struct ronde_index_pool *pool)
 {
     const size_t n = forest->ways->ranks, edges = n * forest->tree_count;
     struct flattening flattening = {

@@ -11,6 +11,7 @@
 #include "forest.h"
 
 /** Flattens a forest whose loads are at most `limit`, per wire. Errors: false, no memory. */
-bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, struct ronde_pool *pool);
+bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
+                   struct ronde_index_pool *pool);
 
 #endif

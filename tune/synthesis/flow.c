@@ -5,11 +5,11 @@
 
 #define NONE UINT32_MAX
 
-bool ronde_flow_create(struct ronde_flow *flow, struct ronde_pool *pool, uint32_t vertices,
-                       uint32_t arcs)
+bool ronde_flow_create(struct ronde_max_flow *flow, struct ronde_index_pool *pool,
+                       uint32_t vertices, uint32_t arcs)
 {
     const size_t room = 2 * (size_t)arcs, count = vertices;
-    *flow = (struct ronde_flow){.vertex_count = vertices, .arc_room = (uint32_t)room};
+    *flow = (struct ronde_max_flow){.vertex_count = vertices, .arc_room = (uint32_t)room};
     flow->to = ronde_pool_new(pool, room, sizeof *flow->to);
     flow->capacity = ronde_pool_new(pool, room, sizeof *flow->capacity);
     flow->left = ronde_pool_new(pool, room, sizeof *flow->left);
@@ -22,7 +22,7 @@ bool ronde_flow_create(struct ronde_flow *flow, struct ronde_pool *pool, uint32_
            flow->level && flow->next && flow->queue;
 }
 
-uint32_t ronde_flow_arc(struct ronde_flow *flow, uint32_t from, uint32_t to, int64_t capacity)
+uint32_t ronde_flow_arc(struct ronde_max_flow *flow, uint32_t from, uint32_t to, int64_t capacity)
 {
     const uint32_t arc = flow->arc_count;
     flow->to[arc] = to;
@@ -35,7 +35,7 @@ uint32_t ronde_flow_arc(struct ronde_flow *flow, uint32_t from, uint32_t to, int
 }
 
 /* Groups the arcs by their tails. */
-static void seal(struct ronde_flow *flow)
+static void seal(struct ronde_max_flow *flow)
 {
     memset(flow->first, 0, ((size_t)flow->vertex_count + 1) * sizeof *flow->first);
     for (uint32_t a = 0; a < flow->arc_count; a++)
@@ -48,7 +48,7 @@ static void seal(struct ronde_flow *flow)
 }
 
 /* Levels of all that can be reached; whether the sink can. */
-static bool find_levels(struct ronde_flow *flow, uint32_t source, uint32_t sink)
+static bool find_levels(struct ronde_max_flow *flow, uint32_t source, uint32_t sink)
 {
     uint32_t begin = 0, end = 0;
     memset(flow->level, 0xff, flow->vertex_count * sizeof *flow->level);
@@ -68,7 +68,7 @@ static bool find_levels(struct ronde_flow *flow, uint32_t source, uint32_t sink)
 }
 
 /* The next arc of a vertex that leads a level further; NONE if there is none. */
-static uint32_t advance(struct ronde_flow *flow, uint32_t from)
+static uint32_t advance(struct ronde_max_flow *flow, uint32_t from)
 {
     for (; flow->next[from] < flow->first[from + 1]; flow->next[from]++) {
         const uint32_t arc = flow->leaving[flow->next[from]];
@@ -79,7 +79,7 @@ static uint32_t advance(struct ronde_flow *flow, uint32_t from)
 }
 
 /* Sends what the path in `queue` can carry, at most `limit`. */
-static int64_t augment(struct ronde_flow *flow, uint32_t length, int64_t limit)
+static int64_t augment(struct ronde_max_flow *flow, uint32_t length, int64_t limit)
 {
     int64_t amount = limit;
     for (uint32_t i = 0; i < length; i++)
@@ -93,7 +93,7 @@ static int64_t augment(struct ronde_flow *flow, uint32_t length, int64_t limit)
 }
 
 /* A blocking flow along the levels. */
-static int64_t block(struct ronde_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
+static int64_t block(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
 {
     int64_t total = 0;
     memcpy(flow->next, flow->first, flow->vertex_count * sizeof *flow->next);
@@ -116,7 +116,7 @@ static int64_t block(struct ronde_flow *flow, uint32_t source, uint32_t sink, in
     return total;
 }
 
-int64_t ronde_flow_run(struct ronde_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
+int64_t ronde_flow_run(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
 {
     int64_t total = 0;
     if (!flow->is_sealed)
@@ -127,7 +127,7 @@ int64_t ronde_flow_run(struct ronde_flow *flow, uint32_t source, uint32_t sink, 
     return total;
 }
 
-bool ronde_flow_is_inside(const struct ronde_flow *flow, uint32_t vertex)
+bool ronde_flow_is_inside(const struct ronde_max_flow *flow, uint32_t vertex)
 {
     return flow->level[vertex] != NONE;
 }

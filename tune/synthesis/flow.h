@@ -12,7 +12,7 @@
 #include "pool.h"
 
 /** A network of arcs with capacities; arc a and a ^ 1 are one arc and its reverse. */
-struct ronde_flow {
+struct ronde_max_flow {
     uint32_t vertex_count; /**< vertices */
     uint32_t arc_count;    /**< arcs, reverse ones included */
     uint32_t arc_room;     /**< of those, allocated */
@@ -28,16 +28,16 @@ struct ronde_flow {
 };
 
 /** Makes a network without arcs for so many vertices and at most so many arcs (reverse ones not counted). Errors: false, no memory. */
-bool ronde_flow_create(struct ronde_flow *flow, struct ronde_pool *pool, uint32_t vertices,
-                       uint32_t arcs);
+bool ronde_flow_create(struct ronde_max_flow *flow, struct ronde_index_pool *pool,
+                       uint32_t vertices, uint32_t arcs);
 
 /** Adds an arc and returns its number. Capacities of all arcs together must fit int64. */
-uint32_t ronde_flow_arc(struct ronde_flow *flow, uint32_t from, uint32_t to, int64_t capacity);
+uint32_t ronde_flow_arc(struct ronde_max_flow *flow, uint32_t from, uint32_t to, int64_t capacity);
 
 /** The most that flows from source to sink, but no more than `limit` (which may stop it early). */
-int64_t ronde_flow_run(struct ronde_flow *flow, uint32_t source, uint32_t sink, int64_t limit);
+int64_t ronde_flow_run(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit);
 
 /** After a run that did not reach its limit: whether a vertex is on the source's side of a least cut. */
-bool ronde_flow_is_inside(const struct ronde_flow *flow, uint32_t vertex);
+bool ronde_flow_is_inside(const struct ronde_max_flow *flow, uint32_t vertex);
 
 #endif

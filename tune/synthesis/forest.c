@@ -2,7 +2,7 @@
 #include "forest.h"
 
 bool ronde_forest_create(struct ronde_forest *forest, const struct ronde_ways *ways,
-                         const uint32_t *roots, uint32_t count, struct ronde_pool *pool)
+                         const uint32_t *roots, uint32_t count, struct ronde_index_pool *pool)
 {
     const size_t edges = (size_t)count * ways->ranks, pairs = (size_t)ways->ranks * ways->ranks;
     *forest = (struct ronde_forest){

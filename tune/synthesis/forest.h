@@ -20,7 +20,7 @@ struct ronde_forest {
 
 /** Makes room for trees with these roots and no edges. Errors: false, no memory. */
 bool ronde_forest_create(struct ronde_forest *forest, const struct ronde_ways *ways,
-                         const uint32_t *roots, uint32_t count, struct ronde_pool *pool);
+                         const uint32_t *roots, uint32_t count, struct ronde_index_pool *pool);
 
 /** Adds the edge from parent to child. */
 void ronde_forest_link(struct ronde_forest *forest, uint32_t tree, uint32_t parent, uint32_t child);

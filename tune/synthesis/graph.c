@@ -133,7 +133,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 static double rate_of(const struct making *making, const struct ronde_arc *arc)
 {
-    const struct ronde_wire *wire =
+    const struct ronde_route_wire *wire =
         arc->wire == RONDE_NONE ? NULL : &making->wiring->wires[arc->wire];
     return wire && !wire->is_free ? wire->rate_GBps : -1;
 }
@@ -174,7 +174,7 @@ static void set_capacities(struct making *making)
 }
 
 /* Arcs there can be: one a wire, two for each hop that enters or leaves a medium. */
-static bool make_room(struct making *making, struct ronde_pool *pool)
+static bool make_room(struct making *making, struct ronde_index_pool *pool)
 {
     const struct ronde_wiring *wiring = making->wiring;
     const uint32_t pairs = wiring->ranks * wiring->ranks;
@@ -187,7 +187,7 @@ static bool make_room(struct making *making, struct ronde_pool *pool)
     return making->graph->arcs && making->parent && making->place_of;
 }
 
-enum ronde_status ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_pool *pool,
+enum ronde_status ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
                                    struct ronde_graph *out_graph, struct ronde_error *error)
 {
     struct making making = {.wiring = wiring, .graph = out_graph};

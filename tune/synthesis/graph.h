@@ -35,7 +35,7 @@ struct ronde_graph {
  * Makes the graph. Everything is in the pool. Errors: NO_MEMORY; UNSUPPORTED where two ranks are one place.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_pool *pool,
+ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
                  struct ronde_graph *out_graph, struct ronde_error *error);
 
 /** Turns every arc round: what leaves a set of places then enters it. */

@@ -82,7 +82,7 @@ static double bound_of(const struct ronde_pack_task *task, uint32_t trees, doubl
 /* What packing holds. */
 struct packing {
     const struct ronde_pack_task *task;
-    struct ronde_pool *pool;
+    struct ronde_index_pool *pool;
     double *entering; /* room for `fits` */
     uint32_t *roots;  /* room for the roots of trees */
     struct ronde_packing best;
@@ -157,7 +157,7 @@ static uint32_t most_promising(struct packing *packing, const bool *is_tried)
     return 0;
 }
 
-enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_pool *pool,
+enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_index_pool *pool,
                              struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;

@@ -9,13 +9,13 @@
 
 /** What to pack. */
 struct ronde_pack_task {
-    const struct ronde_graph *graph; /**< reversed where ways are */
-    const struct ronde_ways *ways;   /**< of the trees' edges */
-    uint32_t root;                   /**< the only one, or RONDE_NONE: every rank is one */
-    const struct ronde_cut *cut;     /**< the worst cut: what leaves it limits all trees */
-    double rate_GBps;                /**< of the data of a root, by that cut */
-    uint32_t trees;                  /**< for each root; 0 = as few as serve */
-    uint32_t most_trees;             /**< for each root at most, where `trees` is 0 */
+    const struct ronde_graph *graph;   /**< reversed where ways are */
+    const struct ronde_ways *ways;     /**< of the trees' edges */
+    uint32_t root;                     /**< the only one, or RONDE_NONE: every rank is one */
+    const struct ronde_graph_cut *cut; /**< the worst cut: what leaves it limits all trees */
+    double rate_GBps;                  /**< of the data of a root, by that cut */
+    uint32_t trees;                    /**< for each root; 0 = as few as serve */
+    uint32_t most_trees;               /**< for each root at most, where `trees` is 0 */
 };
 
 /** Trees, those of root 0 first. */
@@ -31,7 +31,7 @@ struct ronde_packing {
  * reached from a root.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_pack(const struct ronde_pack_task *task, struct ronde_pool *pool,
+ronde_pack(const struct ronde_pack_task *task, struct ronde_index_pool *pool,
            struct ronde_packing *out_packing, struct ronde_error *error);
 
 #endif

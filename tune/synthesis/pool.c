@@ -10,7 +10,7 @@ struct ronde_pool_block {
     alignas(max_align_t) unsigned char data[];
 };
 
-void *ronde_pool_new(struct ronde_pool *pool, size_t count, size_t element_bytes)
+void *ronde_pool_new(struct ronde_index_pool *pool, size_t count, size_t element_bytes)
 {
     if (element_bytes != 0 && count > (SIZE_MAX - sizeof(struct ronde_pool_block)) / element_bytes)
         return NULL;
@@ -24,7 +24,7 @@ void *ronde_pool_new(struct ronde_pool *pool, size_t count, size_t element_bytes
     return block->data;
 }
 
-void ronde_pool_clear(struct ronde_pool *pool)
+void ronde_pool_clear(struct ronde_index_pool *pool)
 {
     while (pool->blocks) {
         struct ronde_pool_block *block = pool->blocks;

@@ -13,7 +13,7 @@
 /* What a synthesis holds. */
 struct making {
     const struct ronde_synthesis_request *request;
-    struct ronde_pool *pool;
+    struct ronde_index_pool *pool;
     struct ronde_wiring wiring;
     struct ronde_graph graph;
     struct ronde_packing up;
@@ -41,7 +41,7 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
 {
     const struct ronde_synthesis_request *request = making->request;
     struct ronde_ways *ways = ronde_pool_new(making->pool, 1, sizeof *ways);
-    struct ronde_cut cut;
+    struct ronde_graph_cut cut;
     enum ronde_status status = RONDE_NO_MEMORY;
     if (is_up)
         ronde_graph_reverse(&making->graph);
@@ -210,7 +210,7 @@ enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
                                    const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
                                    struct ronde_synthesis *out_synthesis, struct ronde_error *error)
 {
-    struct ronde_pool pool = {.mem = mem};
+    struct ronde_index_pool pool = {.mem = mem};
     struct making making = {.request = request, .pool = &pool};
     const struct ronde_compile_request asked = {.collective = request->collective,
                                                 .ranks = request->ranks,

@@ -39,8 +39,8 @@ static void find_users(struct ronde_ways *ways)
             ways->users[--ways->first_user[ways->hops[h]]] = pair;
 }
 
-bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed, struct ronde_pool *pool,
-                     struct ronde_ways *out_ways)
+bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
+                     struct ronde_index_pool *pool, struct ronde_ways *out_ways)
 {
     const uint32_t n = wiring->ranks;
     const size_t pairs = (size_t)n * n, hops = wiring->first[pairs];

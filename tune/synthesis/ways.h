@@ -22,7 +22,7 @@ struct ronde_ways {
 };
 
 /** Makes the ways of a wiring; `is_reversed`: data runs from child to parent. Errors: false, no memory. */
-bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed, struct ronde_pool *pool,
-                     struct ronde_ways *out_ways);
+bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
+                     struct ronde_index_pool *pool, struct ronde_ways *out_ways);
 
 #endif

@@ -7,7 +7,7 @@
 /* What finding them holds. */
 struct finding {
     struct ronde_wiring *wiring;
-    struct ronde_pool *pool;
+    struct ronde_index_pool *pool;
     struct ronde_router *router;
     uint32_t *wire_of; /* per link of the platform: its wire, or RONDE_NONE */
     uint32_t *links;   /* of one route */
@@ -15,7 +15,7 @@ struct finding {
     uint32_t hop_room;
 };
 
-static bool grow(struct ronde_pool *pool, uint32_t **block, uint32_t used, uint32_t *room,
+static bool grow(struct ronde_index_pool *pool, uint32_t **block, uint32_t used, uint32_t *room,
                  uint32_t needed)
 {
     if (needed <= *room)
@@ -44,10 +44,10 @@ static uint32_t wire_of(struct finding *finding, uint32_t link)
     if (finding->wire_of[link] != RONDE_NONE)
         return finding->wire_of[link];
     const struct ronde_link *given = ronde_platform_link(wiring->platform, link);
-    wiring->wires[wiring->wire_count] = (struct ronde_wire){.link = link,
-                                                            .rate_GBps = given->rate_GBps,
-                                                            .latency_ns = given->latency_ns,
-                                                            .is_free = given->is_fatpipe};
+    wiring->wires[wiring->wire_count] = (struct ronde_route_wire){.link = link,
+                                                                  .rate_GBps = given->rate_GBps,
+                                                                  .latency_ns = given->latency_ns,
+                                                                  .is_free = given->is_fatpipe};
     finding->wire_of[link] = wiring->wire_count;
     return wiring->wire_count++;
 }
@@ -130,7 +130,7 @@ static enum ronde_status check(const struct ronde_platform *platform, uint32_t r
 }
 
 enum ronde_status ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks,
-                                    struct ronde_pool *pool, struct ronde_wiring *out_wiring,
+                                    struct ronde_index_pool *pool, struct ronde_wiring *out_wiring,
                                     struct ronde_error *error)
 {
     const uint32_t links = ronde_platform_link_count(platform);

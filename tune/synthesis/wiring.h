@@ -12,7 +12,7 @@
 #define RONDE_WIRING_RANKS 4096u
 
 /** A directed link that some route uses. */
-struct ronde_wire {
+struct ronde_route_wire {
     uint32_t link;     /**< index in the platform */
     double rate_GBps;  /**< of a platform link; 0 = it is down */
     double latency_ns; /**< of a platform link */
@@ -24,7 +24,7 @@ struct ronde_wire {
 struct ronde_wiring {
     const struct ronde_platform *platform; /**< must outlive it */
     uint32_t ranks;                        /**< rank r on host r of the file */
-    struct ronde_wire *wires;              /**< links on routes */
+    struct ronde_route_wire *wires;        /**< links on routes */
     uint32_t wire_count;                   /**< of those */
     uint32_t *first; /**< pair (i, j) is i * ranks + j: where its wires begin, and one more */
     uint32_t *hops;  /**< wires of all routes, in order */
@@ -36,9 +36,10 @@ struct ronde_wiring {
  * Errors: NO_MEMORY; BAD_ARGUMENT (more ranks than hosts or than RONDE_WIRING_RANKS); UNSUPPORTED for a shared host,
  * whose ranks have no links; those of ronde_router_route.
  */
-RONDE_MUST_CHECK enum ronde_status
-ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks, struct ronde_pool *pool,
-                  struct ronde_wiring *out_wiring, struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status ronde_wiring_find(const struct ronde_platform *platform,
+                                                     uint32_t ranks, struct ronde_index_pool *pool,
+                                                     struct ronde_wiring *out_wiring,
+                                                     struct ronde_error *error);
 
 /** Whether a message can take the route between two different ranks: no link of it is down. */
 bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to);

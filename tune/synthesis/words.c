@@ -28,13 +28,13 @@ static void RONDE_FORMAT(2, 3) say(struct words *words, const char *format, ...)
 }
 
 /* The side that is named is the one with fewer ranks. */
-static bool is_named(const struct ronde_cut *cut, uint32_t place, bool names_inside)
+static bool is_named(const struct ronde_graph_cut *cut, uint32_t place, bool names_inside)
 {
     return cut->inside[place] == names_inside;
 }
 
 static void say_hosts(struct words *words, const struct ronde_graph *graph,
-                      const struct ronde_cut *cut, bool names_inside)
+                      const struct ronde_graph_cut *cut, bool names_inside)
 {
     const struct ronde_platform *platform = graph->wiring->platform;
     uint32_t runs = 0;
@@ -59,7 +59,7 @@ static void say_hosts(struct words *words, const struct ronde_graph *graph,
 }
 
 static void say_links(struct words *words, const struct ronde_graph *graph,
-                      const struct ronde_cut *cut)
+                      const struct ronde_graph_cut *cut)
 {
     uint32_t count = 0;
     for (uint32_t a = 0; a < graph->arc_count; a++) {
@@ -75,7 +75,7 @@ static void say_links(struct words *words, const struct ronde_graph *graph,
         say(words, " and %u more", count - NAMED_LINKS);
 }
 
-uint32_t ronde_cut_words(const struct ronde_graph *graph, const struct ronde_cut *cut,
+uint32_t ronde_cut_words(const struct ronde_graph *graph, const struct ronde_graph_cut *cut,
                          bool is_reversed, char *out_text, size_t bytes)
 {
     struct words words = {out_text, bytes, 0};

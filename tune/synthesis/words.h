@@ -10,7 +10,7 @@
  * Writes "2 of 12 hosts, h10 .. h11, take in 10 blocks by 30 GB/s: spine0-leaf2_UP, ..." into out_text. `is_reversed`: the
  * cut was found on the reversed graph. Returns the ranks on the side that is named.
  */
-uint32_t ronde_cut_words(const struct ronde_graph *graph, const struct ronde_cut *cut,
+uint32_t ronde_cut_words(const struct ronde_graph *graph, const struct ronde_graph_cut *cut,
                          bool is_reversed, char *out_text, size_t bytes);
 
 #endif
