@@ -23,7 +23,6 @@ static const char includes[] = " -I'" RONDE_SOURCE_DIR "/engine/include'"
                                " -I'" RONDE_SOURCE_DIR "/lab/include'"
                                " -I'" RONDE_SOURCE_DIR "/schedules/include'"
                                " -I'" RONDE_SOURCE_DIR "/topologies/include'"
-                               " -I'" RONDE_SOURCE_DIR "/formats/include'"
                                " -I'" RONDE_SOURCE_DIR "/sim/include'"
                                " -I'" RONDE_SOURCE_DIR "/hw/include'"
                                " -I'" RONDE_SOURCE_DIR "/api/include'";
@@ -52,7 +51,7 @@ static void check_header(const char *path, void *context)
 
 static void check_folders(struct language language)
 {
-    static const char *const folders[] = {"engine", "schedules", "topologies", "formats", "sim",
+    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
                                           "hw",     "tune",      "api",        "lab"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         CU_ASSERT(files_walk(folders[i], ".h", check_header, &language) > 0);

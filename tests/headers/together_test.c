@@ -21,7 +21,7 @@
 static const char command_format[] =
     "'%s' -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror -fsyntax-only -x c"
     " -I'" ROOT "' -I'" ROOT "engine/include' -I'" ROOT "schedules/include'"
-    " -I'" ROOT "topologies/include' -I'" ROOT "formats/include' -I'" ROOT "sim/include' -I'" ROOT
+    " -I'" ROOT "topologies/include' -I'" ROOT "sim/include' -I'" ROOT
     "hw/include'"
     " -I'" ROOT "tune/include' -I'" ROOT "lab/include' -I'" ROOT "api/include' '%s' 2>&1";
 
@@ -224,7 +224,7 @@ static int by_name(const void *a, const void *b)
 static void a_tag_is_defined_once_in_the_product(void)
 {
     static struct tags tags;
-    static const char *const product[] = {"engine", "schedules", "topologies", "formats",
+    static const char *const product[] = {"engine", "schedules", "topologies",
                                           "sim",    "tune",      "lab",        "hw",
                                           "api",    "cli",       "bench"};
     static const char *const suffixes[] = {".h", ".c", ".cu"};

@@ -51,25 +51,24 @@ static const struct layer {
     {"engine", {"engine"}, {c11}},
     {"schedules", {"schedules", "engine"}, {c11}},
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
-    {"formats", {"formats", "topologies", "engine"}, {c11}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
     {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
     {"tune", {"tune", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
     {"lab",
-     {"lab", "tune", "schedules", "sim", "hw", "formats", "topologies", "engine"},
-     {c11, posix, jansson}},
+     {"lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+     {c11, posix, libxml, jansson}},
     {"bench",
-     {"bench", "lab", "tune", "schedules", "sim", "hw", "formats", "topologies", "engine"},
+     {"bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
      {c11, posix}},
     {"api", {"api", "tune", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
     {"cli",
-     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "formats", "topologies",
+     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies",
       "engine"},
      {c11, posix}},
 };
 
 /** Folders whose headers are reached without naming them. */
-static const char *const roots[] = {"engine", "schedules", "topologies", "formats", "sim", "hw",
+static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw",
                                     "tune",   "lab",       "bench",      "api",     "cli"};
 
 static const struct layer *find_layer(const char *folder)

@@ -44,7 +44,7 @@ static void scan_file(const char *path, void *context)
 
 static void includes_follow_the_layer_table(void)
 {
-    static const char *const folders[] = {"engine", "schedules", "topologies", "formats", "sim",
+    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
                                           "hw",     "tune",      "lab",        "api",     "cli"};
     static const char *const suffixes[] = {".c", ".h", ".cpp", ".cu"};
     /* Of bench/ the part that is linked into the command; its peers are programs of others' libraries. */

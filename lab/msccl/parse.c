@@ -1,4 +1,4 @@
-/* The XML of an MSCCL file: elements and attributes to lists. The only file of this room that uses libxml2. */
+/* The XML of an MSCCL file: elements and attributes to lists. The only file here that uses libxml2. */
 #include "algo.h"
 
 #include "topologies/read/document.h"
