@@ -62,14 +62,13 @@ static const struct layer {
      {c11, posix}},
     {"api", {"api", "tune", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
     {"cli",
-     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies",
-      "engine"},
+     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
      {c11, posix}},
 };
 
 /** Folders whose headers are reached without naming them. */
 static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw",
-                                    "tune",   "lab",       "bench",      "api",     "cli"};
+                                    "tune",   "lab",       "bench",      "api", "cli"};
 
 static const struct layer *find_layer(const char *folder)
 {

@@ -72,6 +72,8 @@ static const struct number numbers[] = {
     {"levels", AT(levels), U32, "1", "3", 1, 3, "0", "4294967296"},
     {"jobs", AT(jobs), U32, "1", "1000", 1, 1000, "0", "4294967296"},
     {"depth", AT(depth), U32, "1", "1024", 1, 1024, "0", "4294967296"},
+    {"trees", AT(trees), U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"connections", AT(connections), U32, "1", "4096", 1, 4096, "0", "4294967296"},
     {"seed", AT(seed), U64, "0", "9223372036854775807", 0, 9223372036854775807.0, "-1",
      "9223372036854775808"},
     {"slot", AT(slot_bytes), U64, "16", "1M", 16, 1048576, "15", "99999999999G"},
@@ -167,6 +169,8 @@ static const struct {
     {"published", AT(published)},
     {"system", AT(system)},
     {"fit", AT(fit)},
+    {"to", AT(to)},
+    {"dialect", AT(dialect)},
 };
 
 static void texts_are_kept_as_they_are(void)
@@ -188,12 +192,19 @@ static const struct {
     const char *name;
     size_t offset;
 } switches[] = {
-    {"json", AT(json)},         {"csv", AT(csv)},
-    {"all", AT(all)},           {"expand", AT(expand)},
-    {"markdown", AT(markdown)}, {"verbose", AT(verbose)},
-    {"wide", AT(wide)},         {"native-latency", AT(native_latency)},
-    {"why", AT(why)},           {"resume", AT(resume)},
-    {"local", AT(local)},       {"help", AT(help)},
+    {"json", AT(json)},
+    {"csv", AT(csv)},
+    {"all", AT(all)},
+    {"expand", AT(expand)},
+    {"markdown", AT(markdown)},
+    {"verbose", AT(verbose)},
+    {"wide", AT(wide)},
+    {"native-latency", AT(native_latency)},
+    {"why", AT(why)},
+    {"resume", AT(resume)},
+    {"local", AT(local)},
+    {"help", AT(help)},
+    {"auto-topo", AT(auto_topo)},
 };
 
 static void switches_switch_and_take_no_value(void)

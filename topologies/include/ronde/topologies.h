@@ -195,9 +195,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde
  * Takes a link down: its rate is 0 from now on. A platform with such a link is for what plans around it
  * (ronde_bound_find, ronde_synthesize); a replay over the link would not end. Errors: BAD_ARGUMENT for an unknown link.
  */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_take_down(struct ronde_platform *platform,
-                                                                      const char *link,
-                                                                      struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_take_down(struct ronde_platform *platform, const char *link,
+                         struct ronde_error *error);
 
 /**
  * The flat network of `ranks` ranks: the slowest rate and longest latency of any pair's route; on a shared host the
