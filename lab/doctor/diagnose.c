@@ -206,7 +206,7 @@ static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
 enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
                                struct ronde_diagnosis *out, struct ronde_error *error)
 {
-    bool is_short = false, has_rows = false;
+    bool has_rows = false;
     const struct sums healthy = sum_up(request, NULL, 0);
     memset(out, 0, sizeof *out);
     for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
@@ -222,8 +222,6 @@ enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
     if (status != RONDE_OK)
         return status;
     find_causes(request, &healthy, out);
-    for (uint32_t r = 0; r < out->range_count; r++)
-        is_short = is_short || out->ranges[r].is_short;
-    out->is_wrong = (is_short && out->healthy < .5) || out->jumps > RONDE_DOCTOR_MOST_JUMPS;
+    out->is_wrong = (out->is_wrong && out->healthy < .5) || out->jumps > RONDE_DOCTOR_MOST_JUMPS;
     return RONDE_OK;
 }

@@ -252,7 +252,7 @@ static void gpus_tell_their_generation(void)
                 {"NVIDIA GH200 120GB", RONDE_NCCL_HOPPER},
                 {"NVIDIA A100-SXM4-40GB", RONDE_NCCL_AMPERE},
                 {"NVIDIA RTX 6000 Ada Generation", RONDE_NCCL_ADA},
-                {"NVIDIA RTX A6000", RONDE_NCCL_AMPERE},
+                {"NVIDIA RTX A6000", RONDE_NCCL_AMPERE_RTX},
                 {"NVIDIA L4", RONDE_NCCL_ADA},
                 {"Tesla V100-SXM2-32GB", RONDE_NCCL_VOLTA},
                 {"NVIDIA GB200", RONDE_NCCL_BLACKWELL},

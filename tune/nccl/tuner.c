@@ -230,10 +230,15 @@ static double nvls_us(const struct query *query, enum ronde_nccl_algorithm algor
            (double)call->bytes / 1e3 / rate;
 }
 
+/** What no variable switches on: NCCL has kernels of trees for all_reduce alone. */
+static bool has_kernel(const struct query *query, struct ronde_nccl_choice choice)
+{
+    return choice.algorithm == RONDE_NCCL_RING || query->call->collective == RONDE_ALL_REDUCE;
+}
+
+/** What NCCL_PROTO switches on. */
 static bool is_disabled(const struct query *query, struct ronde_nccl_choice choice)
 {
-    if (choice.algorithm == RONDE_NCCL_TREE && query->call->collective != RONDE_ALL_REDUCE)
-        return true;
     return choice.protocol == RONDE_NCCL_LL128 &&
            (query->graph.kind == PCI || (query->call->nodes > 1 && query->machine->behind_bridge));
 }
@@ -257,7 +262,7 @@ double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constants,
     const enum ronde_nccl_protocol protocol = choice.protocol;
     if (choice.algorithm >= RONDE_NCCL_NVLS)
         return protocol == RONDE_NCCL_SIMPLE ? nvls_us(&query, choice.algorithm) : INFINITY;
-    if (is_disabled(&query, choice) && !is_forced)
+    if (!has_kernel(&query, choice) || (is_disabled(&query, choice) && !is_forced))
         return INFINITY;
     const double base = base_us[(query.version >= NVLS_LATENCIES) + (query.version >= TREE_BASE)]
                                [choice.algorithm][protocol];
