@@ -102,4 +102,11 @@ bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow);
  */
 bool ronde_sim_share_solve(struct ronde_sim_share *share);
 
+/**
+ * Replays what a walk has been opened for: the moments of ronde_sim_maxmin (maxmin.c). Errors: TIMEOUT, CANCELLED,
+ * NO_MEMORY.
+ */
+enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
+                                        struct ronde_sim_result *out_result);
+
 #endif
