@@ -30,7 +30,7 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
 enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error);
 
 /** What `auto` waits for shared links. */
-#define RONDE_SIM_PATIENCE_S 20.0
+#define RONDE_SIM_PATIENCE_S 10.0
 
 /**
  * Folds a schedule that SimGrid would not be done with at once, for so long (0: as long as options say). Errors: UNSUPPORTED

@@ -16,12 +16,12 @@
 /* Rates that differ by less are the same: an end found before stays, to the last bit. */
 #define EVEN 1e-13
 
-/* Moments between two looks at the clock. */
-#define PATIENCE 256u
+/* Moments between two looks at the clock: one of a large tree takes 20 ms. */
+#define PATIENCE 16u
 
 /* A replay is judged by its beginning once it has taken so long, where it would take so many times its limit. */
 #define LEAST_S 0.5
-#define FAR 2.0
+#define FAR 1.5
 
 /* The state of a replay. */
 struct maxmin {
