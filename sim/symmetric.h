@@ -26,7 +26,7 @@ struct ronde_sim_ways {
     struct ronde_sim_routes routes;
 };
 
-/** Finds the routes of a job. Errors: those of routes; UNSUPPORTED beyond 2^28 of them. Free in every case. */
+/** Finds the routes of a job. Errors: those of routes; UNSUPPORTED beyond 2^22 of them. Free in every case. */
 enum ronde_status ronde_sim_ways_make(struct ronde_sim_ways *ways, struct ronde_error *error);
 
 /** Frees what ways hold. */

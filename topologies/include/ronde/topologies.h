@@ -231,6 +231,25 @@ ronde_platform_alike(const struct ronde_platform *platform, const uint32_t *host
                      const struct ronde_mem *mem, struct ronde_alike *out_alike,
                      struct ronde_error *error);
 
+/** Hosts that take other hosts' places: every one that takes a place also gives its own to one of them. */
+struct ronde_exchange {
+    const uint32_t *from; /**< hosts, each once */
+    const uint32_t *to;   /**< beside it, the host whose place it takes */
+    uint32_t count; /**< of them; others may stay where they are, or move with the zone they sit in */
+};
+
+/**
+ * Whether every route between two hosts is, link by link, the route between those whose places they take, over links of
+ * equal numbers. Decided by what routes are made of (zones, written routes, links to the centre of a star), in time and memory
+ * that grow with the file and not with the pairs of hosts. out_links has an entry per link: what becomes of it where there
+ * is symmetry, UINT32_MAX for a link that no route has. "No" may be wrong, as for a torus turned in itself, "yes" never is. Errors:
+ * NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_symmetry(const struct ronde_platform *platform,
+                        const struct ronde_exchange *exchange, const struct ronde_mem *mem,
+                        uint32_t *out_links, bool *out_is_symmetry, struct ronde_error *error);
+
 /**
  * The costs for a load: the file's constants, with curves looked up at the working set of a core, which is the
  * footprint of a rank (bytes of its input and output) times the ranks a core serves.
