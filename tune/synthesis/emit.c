@@ -205,7 +205,7 @@ static void state_down(struct building *building)
     }
 }
 
-/* Roots keep their own blocks, too. */
+/* Roots keep their own blocks, too: chunk by chunk, as the widest step decides how long pieces are. */
 static void state_own(struct building *building)
 {
     const struct ronde_emission *emission = building->emission;
@@ -214,9 +214,10 @@ static void state_own(struct building *building)
         if (emission->collective == RONDE_BROADCAST && r != emission->root)
             continue;
         const uint32_t first = emission->collective == RONDE_BROADCAST ? 0 : r * emission->trees;
-        ronde_builder_copy(building->builder, r, building->lanes[r]++,
-                           ronde_chunks(RONDE_IN, 0, emission->trees),
-                           ronde_chunks(RONDE_OUT, first, emission->trees));
+        const uint32_t lane = building->lanes[r]++;
+        for (uint32_t k = 0; k < emission->trees; k++)
+            ronde_builder_copy(building->builder, r, lane, ronde_chunks(RONDE_IN, k, 1),
+                               ronde_chunks(RONDE_OUT, first + k, 1));
     }
 }
 
