@@ -167,12 +167,21 @@ static void open_lanes(struct building *building, const struct message *message,
     building->received[to]++;
 }
 
+/* Ranks of rooted collectives stand in their order but for the root, which changes places with rank 0. */
+static uint32_t position_of(const struct ronde_emission *emission, uint32_t rank)
+{
+    if (!ronde_collective_traits(emission->collective)->has_root)
+        return rank;
+    return rank == emission->root ? 0 : rank == 0 ? emission->root : rank;
+}
+
 /* A message between its ranks, or as position 0 sends it. */
 static struct ronde_transfer transfer_of(const struct building *building,
                                          const struct message *message)
 {
     const struct ronde_wiring_symmetry *symmetry = building->emission->symmetry;
-    struct ronde_transfer transfer = {.from = message->from, .to = message->to};
+    struct ronde_transfer transfer = {.from = position_of(building->emission, message->from),
+                                      .to = position_of(building->emission, message->to)};
     if (symmetry) {
         transfer.from = 0;
         transfer.to = ronde_symmetry_seen(symmetry, message->to, message->from);
@@ -216,7 +225,8 @@ static void state_own(struct building *building)
         const uint32_t first = emission->collective == RONDE_BROADCAST ? 0 : r * emission->trees;
         const uint32_t lane = building->lanes[r]++;
         for (uint32_t k = 0; k < emission->trees; k++)
-            ronde_builder_copy(building->builder, r, lane, ronde_chunks(RONDE_IN, k, 1),
+            ronde_builder_copy(building->builder, position_of(emission, r), lane,
+                               ronde_chunks(RONDE_IN, k, 1),
                                ronde_chunks(RONDE_OUT, first + k, 1));
     }
 }
@@ -374,11 +384,17 @@ enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde
                              struct ronde_emitted *out_emitted, struct ronde_error *error)
 {
     struct building building = {.emission = emission, .pool = pool};
-    const struct ronde_compile_request request = {.collective = emission->collective,
-                                                  .algorithm = RONDE_SYNTHESIZED,
-                                                  .ranks = emission->ranks,
-                                                  .root = emission->root};
-    if (!make_room(&building))
+    const uint32_t n = emission->ranks;
+    uint32_t *order = ronde_pool_new(pool, n, sizeof *order);
+    const struct ronde_compile_request request = {
+        .collective = emission->collective,
+        .algorithm = RONDE_SYNTHESIZED,
+        .ranks = n,
+        .root = emission->root,
+        .order = ronde_collective_traits(emission->collective)->has_root ? order : NULL};
+    for (uint32_t r = 0; order && r < n; r++)
+        order[r] = position_of(emission, r); /* an exchange of two is its own inverse */
+    if (!order || !make_room(&building))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
                           emission->ranks);
     enum ronde_status status = ronde_builder_create(&request, pool->mem, &building.builder, error);
