@@ -11,8 +11,9 @@
 #define DEPTH 2e-4
 /* A level more than there may be: taken only where there is no other way. */
 #define TOO_DEEP 1e6
-/* Every so many steps a whole tree is grown anew. */
+/* Every so many steps a whole tree is grown anew: seldom where that throws much away, since there are few. */
 #define REGROW 16u
+#define FEW_TREES 16u
 
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
                           struct ronde_index_pool *pool)
@@ -370,15 +371,16 @@ static bool regrow(struct ronde_balance *balance, uint32_t tree)
 bool ronde_balance_search(struct ronde_balance *balance, uint64_t steps)
 {
     const uint32_t n = balance->forest->ways->ranks;
+    const uint32_t regrow_every = balance->forest->tree_count < FEW_TREES ? REGROW * n : REGROW;
     for (uint64_t step = 1; balance->overloaded_count > 0 && step <= steps; step++) {
         const uint32_t wire =
             balance->overloaded[ronde_random_below(&balance->random, balance->overloaded_count)];
         const uint32_t edge = edge_on(balance, wire);
         if (edge == RONDE_NONE)
             return false;
-        if (step % REGROW == 0 ? !regrow(balance, edge / n) : false)
+        if (step % regrow_every == 0 && !regrow(balance, edge / n))
             return false;
-        if (step % REGROW != 0 && !move_edge(balance, edge))
+        if (step % regrow_every != 0 && !move_edge(balance, edge))
             balance->weight[wire] += 0.1;
     }
     return balance->overloaded_count == 0;

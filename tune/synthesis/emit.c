@@ -35,10 +35,23 @@ static uint32_t edge_of(const struct building *building, uint32_t tree, uint32_t
     return tree * building->emission->ranks + rank;
 }
 
-/* The chunk of a tree where a buffer holds the blocks of all roots, or the one block that all trees cut. */
-static uint32_t whole_chunk(uint32_t tree)
+/* What is counted by rank is counted once where all ranks run one program. */
+static uint32_t row_of(const struct building *building, uint32_t rank)
 {
-    return tree;
+    return building->emission->symmetry ? 0 : rank;
+}
+
+/*
+ * The chunk of a message where a buffer holds the blocks of all roots, or the one block that all trees cut. Turned trees
+ * are stated as seen by the sender, which is position 0.
+ */
+static uint32_t whole_chunk(const struct building *building, const struct message *message)
+{
+    const struct ronde_emission *emission = building->emission;
+    if (!emission->symmetry)
+        return message->tree;
+    return ronde_symmetry_seen(emission->symmetry, 0, message->from) * emission->trees +
+           message->tree;
 }
 
 /* Its chunk where a buffer holds the root's block alone. */
@@ -115,37 +128,76 @@ static uint32_t list_messages(struct building *building, const struct ronde_fore
 
 /*
  * Down: a lane for each end of each message, so that no child waits for another. Up: one for each tree, in which a rank
- * adds and passes on: leaves then cannot run ahead of the ranks above them, who would be left with idle links.
+ * adds and passes on: leaves then cannot run ahead of the ranks above them, who would be left with idle links. Where all
+ * ranks run one program, each has the place of every rank in some turned copy of a tree, and a lane for each place.
  *
  * With a limit to connections, messages between two ranks share a lane at either end. Lanes are in the order of
  * messages, level by level, so that no two wait for each other.
  */
+static void share_lanes(struct building *building, bool is_up, struct ronde_transfer *transfer)
+{
+    const uint32_t n = building->emission->ranks, ways = is_up ? 0 : n;
+    const struct ronde_wiring_symmetry *symmetry = building->emission->symmetry;
+    const uint32_t back = symmetry ? ronde_symmetry_seen(symmetry, 0, transfer->to) : transfer->from;
+    bool *is_used = &building->is_used[((size_t)transfer->from * n + transfer->to) * 2 + !is_up];
+    transfer->from_lane = 2 * (ways + transfer->to);
+    transfer->to_lane = 2 * (ways + back) + 1;
+    building->received[row_of(building, transfer->to)] += !*is_used;
+    *is_used = true;
+}
+
 static void open_lanes(struct building *building, const struct message *message, bool is_up,
                        struct ronde_transfer *transfer)
 {
     const uint32_t n = building->emission->ranks;
+    const uint32_t from = row_of(building, message->from), to = row_of(building, message->to);
     if (building->shares_lanes) {
-        const uint32_t ways = is_up ? 0 : n;
-        bool *is_used = &building->is_used[((size_t)message->from * n + message->to) * 2 + !is_up];
-        transfer->from_lane = 2 * (ways + message->to);
-        transfer->to_lane = 2 * (ways + message->from) + 1;
-        building->received[message->to] += !*is_used;
-        *is_used = true;
+        share_lanes(building, is_up, transfer);
         return;
     }
-    transfer->from_lane = is_up ? message->tree : building->lanes[message->from]++;
-    transfer->to_lane = is_up ? message->tree : building->lanes[message->to]++;
-    building->received[message->to]++;
+    if (!is_up) {
+        transfer->from_lane = building->lanes[from]++;
+        transfer->to_lane = building->lanes[to]++;
+    } else if (building->emission->symmetry) {
+        transfer->from_lane = message->tree * n + message->from;
+        transfer->to_lane = message->tree * n + message->to;
+    } else {
+        transfer->from_lane = transfer->to_lane = message->tree;
+    }
+    building->received[to]++;
+}
+
+/* Ranks of rooted collectives stand in their order but for the root, which changes places with rank 0. */
+static uint32_t position_of(const struct ronde_emission *emission, uint32_t rank)
+{
+    if (!ronde_collective_traits(emission->collective)->has_root)
+        return rank;
+    return rank == emission->root ? 0 : rank == 0 ? emission->root : rank;
+}
+
+/* A message between its ranks, or as position 0 sends it. */
+static struct ronde_transfer transfer_of(const struct building *building,
+                                         const struct message *message)
+{
+    const struct ronde_wiring_symmetry *symmetry = building->emission->symmetry;
+    struct ronde_transfer transfer = {.from = position_of(building->emission, message->from),
+                                      .to = position_of(building->emission, message->to)};
+    if (symmetry) {
+        transfer.from = 0;
+        transfer.to = ronde_symmetry_seen(symmetry, message->to, message->from);
+    }
+    return transfer;
 }
 
 /* ---- Down: copies ------------------------------------------------------------------------------------------------ */
 
 /* What a rank of a tree passes on: what it received, or the root its own. */
-static struct ronde_operand held(const struct building *building, uint32_t tree, bool is_root)
+static struct ronde_operand held(const struct building *building, const struct message *message,
+                                 bool is_root)
 {
     if (!is_root || building->emission->up)
-        return ronde_chunks(RONDE_OUT, whole_chunk(tree), 1);
-    return ronde_chunks(RONDE_IN, own_chunk(building, tree), 1);
+        return ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
+    return ronde_chunks(RONDE_IN, own_chunk(building, message->tree), 1);
 }
 
 static void state_down(struct building *building)
@@ -154,50 +206,46 @@ static void state_down(struct building *building)
     const uint32_t count = list_messages(building, forest, false);
     for (uint32_t i = 0; i < count; i++) {
         const struct message *message = &building->messages[i];
-        struct ronde_transfer transfer = {
-            .from = message->from,
-            .to = message->to,
-            .source = held(building, message->tree, message->from == forest->root[message->tree]),
-            .target = ronde_chunks(RONDE_OUT, whole_chunk(message->tree), 1)};
+        struct ronde_transfer transfer = transfer_of(building, message);
+        transfer.source = held(building, message, message->from == forest->root[message->tree]);
+        transfer.target = ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
         open_lanes(building, message, false, &transfer);
         ronde_builder_transfer(building->builder, &transfer);
     }
 }
 
-/* Roots keep their own blocks, too. */
+/* Roots keep their own blocks, too: chunk by chunk, as the widest step decides how long pieces are. */
 static void state_own(struct building *building)
 {
     const struct ronde_emission *emission = building->emission;
-    for (uint32_t r = 0; r < emission->ranks; r++) {
+    const uint32_t positions = emission->symmetry ? 1 : emission->ranks;
+    for (uint32_t r = 0; r < positions; r++) {
         if (emission->collective == RONDE_BROADCAST && r != emission->root)
             continue;
         const uint32_t first = emission->collective == RONDE_BROADCAST ? 0 : r * emission->trees;
-        ronde_builder_copy(building->builder, r, building->lanes[r]++,
-                           ronde_chunks(RONDE_IN, 0, emission->trees),
-                           ronde_chunks(RONDE_OUT, first, emission->trees));
+        const uint32_t lane = building->lanes[r]++;
+        for (uint32_t k = 0; k < emission->trees; k++)
+            ronde_builder_copy(building->builder, position_of(emission, r), lane,
+                               ronde_chunks(RONDE_IN, k, 1),
+                               ronde_chunks(RONDE_OUT, first + k, 1));
     }
 }
 
 /* ---- Up: reductions ---------------------------------------------------------------------------------------------- */
 
 /* Where a rank gathers the sum of a tree: the output if it is its own or everybody's, else scratch. */
-static struct ronde_operand sum_of(struct building *building, uint32_t tree, uint32_t rank)
+static struct ronde_operand sum_of(struct building *building, const struct message *message,
+                                   uint32_t rank)
 {
     const struct ronde_emission *emission = building->emission;
     if (emission->down)
-        return ronde_chunks(RONDE_OUT, whole_chunk(tree), 1);
-    if (rank == emission->up->root[tree])
-        return ronde_chunks(RONDE_OUT, own_chunk(building, tree), 1);
-    uint32_t *keeps = &building->keeps[edge_of(building, tree, rank)];
+        return ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
+    if (rank == emission->up->root[message->tree])
+        return ronde_chunks(RONDE_OUT, own_chunk(building, message->tree), 1);
+    uint32_t *keeps = &building->keeps[edge_of(building, message->tree, rank)];
     if (*keeps == 0)
-        *keeps = ++building->kept[rank];
+        *keeps = ++building->kept[row_of(building, rank)];
     return ronde_chunks(RONDE_SCRATCH, *keeps - 1, 1);
-}
-
-/* Whether a rank of a tree has added something to its own. */
-static bool *mark_of(struct building *building, bool *marks, uint32_t tree, uint32_t rank)
-{
-    return &marks[edge_of(building, tree, rank)];
 }
 
 static void state_up(struct building *building, const struct message *messages, uint32_t count,
@@ -205,19 +253,16 @@ static void state_up(struct building *building, const struct message *messages, 
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct message *message = &messages[i];
-        const struct ronde_operand own = ronde_chunks(RONDE_IN, whole_chunk(message->tree), 1);
-        bool *sender = mark_of(building, has_sum, message->tree, message->from);
-        bool *receiver = mark_of(building, has_sum, message->tree, message->to);
-        const struct ronde_operand sum = sum_of(building, message->tree, message->to);
-        struct ronde_transfer transfer = {.from = message->from,
-                                          .to = message->to,
-                                          .source = *sender ? sum_of(building, message->tree,
-                                                                     message->from)
-                                                            : own,
-                                          .with = *receiver ? sum : own,
-                                          .target = sum,
-                                          .reduces = true};
-        *receiver = true;
+        const struct ronde_operand own =
+            ronde_chunks(RONDE_IN, whole_chunk(building, message), 1);
+        const bool sends_sum = has_sum[edge_of(building, message->tree, message->from)];
+        bool *adds_sum = &has_sum[edge_of(building, message->tree, message->to)];
+        struct ronde_transfer transfer = transfer_of(building, message);
+        transfer.reduces = true;
+        transfer.source = sends_sum ? sum_of(building, message, message->from) : own;
+        transfer.target = sum_of(building, message, message->to);
+        transfer.with = *adds_sum ? transfer.target : own;
+        *adds_sum = true;
         open_lanes(building, message, true, &transfer);
         ronde_builder_transfer(building->builder, &transfer);
     }
@@ -228,7 +273,7 @@ static uint32_t count_scratch(struct building *building, uint32_t count)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < count; i++)
-        (void)sum_of(building, building->messages[i].tree, building->messages[i].to);
+        (void)sum_of(building, &building->messages[i], building->messages[i].to);
     for (uint32_t r = 0; r < building->emission->ranks; r++)
         if (building->kept[r] > most)
             most = building->kept[r];
@@ -268,7 +313,7 @@ static uint32_t count_edges(struct building *building, const struct ronde_forest
         building->room[r] = 0;
     for (uint32_t edge = 0; forest && edge < forest->tree_count * n; edge++)
         if (forest->parent[edge] != RONDE_NONE)
-            building->room[is_up ? forest->parent[edge] : edge % n]++;
+            building->room[row_of(building, is_up ? forest->parent[edge] : edge % n)]++;
     for (uint32_t r = 0; r < n; r++)
         if (building->room[r] > most)
             most = building->room[r];
@@ -282,8 +327,9 @@ static void reserve_lanes(struct building *building)
     const uint32_t edges =
         count_edges(building, emission->up, true) + count_edges(building, emission->down, false);
     building->shares_lanes = emission->connections > 0 && edges > emission->connections;
+    const uint32_t places = emission->symmetry ? emission->ranks : 1;
     const uint32_t reserved = building->shares_lanes ? 4 * emission->ranks
-                              : emission->up         ? emission->up->tree_count
+                              : emission->up         ? emission->up->tree_count * places
                                                      : 0;
     for (uint32_t r = 0; r < emission->ranks; r++)
         building->lanes[r] = reserved;
@@ -299,6 +345,11 @@ static enum ronde_status build(struct building *building, struct ronde_error *er
                           emission->ranks);
     reserve_lanes(building);
     ronde_builder_chunks(building->builder, chunks_of(emission));
+    if (emission->symmetry) {
+        ronde_builder_rotate(building->builder, emission->up, emission->down, false);
+        ronde_builder_rotate_shape(building->builder, emission->symmetry->radix,
+                                   emission->symmetry->digits);
+    }
     if (emission->up) {
         const uint32_t count = list_messages(building, emission->up, true);
         ronde_builder_scratch(building->builder, count_scratch(building, count));
@@ -333,11 +384,17 @@ enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde
                              struct ronde_emitted *out_emitted, struct ronde_error *error)
 {
     struct building building = {.emission = emission, .pool = pool};
-    const struct ronde_compile_request request = {.collective = emission->collective,
-                                                  .algorithm = RONDE_SYNTHESIZED,
-                                                  .ranks = emission->ranks,
-                                                  .root = emission->root};
-    if (!make_room(&building))
+    const uint32_t n = emission->ranks;
+    uint32_t *order = ronde_pool_new(pool, n, sizeof *order);
+    const struct ronde_compile_request request = {
+        .collective = emission->collective,
+        .algorithm = RONDE_SYNTHESIZED,
+        .ranks = n,
+        .root = emission->root,
+        .order = ronde_collective_traits(emission->collective)->has_root ? order : NULL};
+    for (uint32_t r = 0; order && r < n; r++)
+        order[r] = position_of(emission, r); /* an exchange of two is its own inverse */
+    if (!order || !make_room(&building))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
                           emission->ranks);
     enum ronde_status status = ronde_builder_create(&request, pool->mem, &building.builder, error);

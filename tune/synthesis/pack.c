@@ -19,9 +19,14 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 /* Numbers of trees that are tried, the most promising first. */
 #define TRIES 4u
 
+static bool has_all_roots(const struct ronde_pack_task *task)
+{
+    return task->root == RONDE_NONE && !task->symmetry;
+}
+
 static uint32_t root_count(const struct ronde_pack_task *task)
 {
-    return task->root == RONDE_NONE ? task->ways->ranks : 1;
+    return has_all_roots(task) ? task->ways->ranks : 1;
 }
 
 /* Whole trees that leave all but one rank, by the arcs into it. */
@@ -40,11 +45,36 @@ static double capacity_of(const struct ronde_pack_task *task, const struct ronde
                : floor(time * (double)arc->capacity * task->graph->unit_GBps * (1 + 1e-9) + 1e-9);
 }
 
-/* Whether cuts let so many trees through in a time. `entering`: room for a number a rank. */
+/* Turned trees: what a class carries is whole, and with its turned copies enters every rank alike. */
+static bool fits_turned(const struct ronde_pack_task *task, uint32_t trees, double time,
+                        double *entering)
+{
+    const struct ronde_graph *graph = task->graph;
+    double sum = 0;
+    for (uint32_t c = 0; c < task->symmetry->class_count; c++)
+        entering[c] = 0;
+    for (uint32_t a = 0; a < graph->arc_count; a++) {
+        const struct ronde_arc *arc = &graph->arcs[a];
+        const uint32_t class =
+            arc->wire == RONDE_NONE ? RONDE_NONE : task->symmetry->class_of[arc->wire];
+        if (arc->to >= graph->ranks)
+            continue;
+        if (class == RONDE_NONE || isinf(task->ways->rate_GBps[class]))
+            return true;
+        entering[class] = floor(time * task->ways->rate_GBps[class] * (1 + 1e-9) + 1e-9);
+    }
+    for (uint32_t c = 0; c < task->symmetry->class_count; c++)
+        sum += entering[c];
+    return sum >= (double)trees * (graph->ranks - 1);
+}
+
+/* Whether cuts let so many trees through in a time. `entering`: room for a number a rank and a class. */
 static bool fits(const struct ronde_pack_task *task, uint32_t trees, double time, double *entering)
 {
     const struct ronde_graph *graph = task->graph;
     double leaving = 0;
+    if (task->symmetry)
+        return fits_turned(task, trees, time, entering);
     for (uint32_t r = 0; r < graph->ranks; r++)
         entering[r] = 0;
     for (uint32_t a = 0; a < graph->arc_count; a++) {
@@ -94,7 +124,7 @@ static uint32_t list_roots(struct packing *packing, uint32_t trees)
     const struct ronde_pack_task *task = packing->task;
     const uint32_t count = root_count(task) * trees;
     for (uint32_t t = 0; t < count; t++)
-        packing->roots[t] = task->root == RONDE_NONE ? t / trees : task->root;
+        packing->roots[t] = has_all_roots(task) ? t / trees : task->symmetry ? 0 : task->root;
     return count;
 }
 
@@ -162,7 +192,8 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_in
 {
     const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;
     struct packing packing = {.task = task, .pool = pool};
-    packing.entering = ronde_pool_new(pool, task->ways->ranks, sizeof *packing.entering);
+    packing.entering = ronde_pool_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
+                                      sizeof *packing.entering);
     packing.roots = ronde_pool_new(pool, (size_t)root_count(task) * most, sizeof *packing.roots);
     bool *is_tried = ronde_pool_new(pool, (size_t)most + 1, sizeof *is_tried);
     if (!packing.entering || !packing.roots || !is_tried)

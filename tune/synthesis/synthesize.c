@@ -10,12 +10,16 @@
 #define MOST_TREES 16u
 #define MOST_EDGES 70000u
 
+/* A share of the bound that turned trees must reach where others may be looked for. */
+#define GOOD_SHARE 0.99
+
 /* What a synthesis holds. */
 struct making {
     const struct ronde_synthesis_request *request;
     struct ronde_index_pool *pool;
     struct ronde_wiring wiring;
     struct ronde_graph graph;
+    const struct ronde_wiring_symmetry *symmetry; /* trees of rank 0 alone are packed; NULL = of all */
     struct ronde_packing up;
     struct ronde_packing down;
 };
@@ -26,9 +30,10 @@ static bool is_rooted(const struct ronde_synthesis_request *request)
 }
 
 /* How many trees a root may have. */
-static uint32_t most_trees(const struct ronde_synthesis_request *request)
+static uint32_t most_trees(const struct making *making)
 {
-    const uint64_t n = request->ranks, roots = is_rooted(request) ? 1 : n;
+    const uint64_t n = making->request->ranks;
+    const uint64_t roots = is_rooted(making->request) || making->symmetry ? 1 : n;
     uint64_t most = MOST_TREES;
     while (most > 1 && most * roots * n > MOST_EDGES)
         most--;
@@ -46,6 +51,7 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
     if (is_up)
         ronde_graph_reverse(&making->graph);
     if (ways && ronde_ways_make(&making->wiring, is_up, making->pool, ways) &&
+        (!making->symmetry || ronde_symmetry_turn(making->symmetry, making->pool, ways)) &&
         ronde_cut_create(&making->graph, making->pool, &cut) &&
         (is_rooted(request) ? ronde_cut_broadcast(&making->graph, request->root, making->pool, &cut)
                             : ronde_cut_all_gather(&making->graph, making->pool, &cut))) {
@@ -53,13 +59,14 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
         const struct ronde_pack_task task = {.graph = &making->graph,
                                              .ways = ways,
                                              .root = is_rooted(request) ? request->root : RONDE_NONE,
+                                             .symmetry = making->symmetry,
                                              .cut = &cut,
                                              .rate_GBps = is_free ? INFINITY
                                                                   : (double)cut.capacity /
                                                                         (double)cut.blocks *
                                                                         making->graph.unit_GBps,
                                              .trees = trees,
-                                             .most_trees = most_trees(request)};
+                                             .most_trees = most_trees(making)};
         status = ronde_pack(&task, making->pool, out_packing, error);
     } else {
         status =
@@ -137,7 +144,7 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
     for (uint32_t i = 0; i < 3; i++) {
         struct making trial = none;
         struct ronde_synthesis made = *out;
-        if (counts[i] > most_trees(making->request))
+        if (counts[i] > most_trees(making))
             continue;
         status = pack_both(&trial, counts[i], &made, error);
         if (status != RONDE_OK)
@@ -152,6 +159,33 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
     return status;
 }
 
+/* Turned trees where the machine allows it; others where these are not good enough, or it does not. */
+static enum ronde_status pack_best(struct making *making, struct ronde_synthesis *out,
+                                   struct ronde_error *error)
+{
+    struct making plain = *making;
+    struct ronde_synthesis plain_out = *out;
+    struct ronde_wiring_symmetry *symmetry = ronde_pool_new(making->pool, 1, sizeof *symmetry);
+    if (!symmetry || (!is_rooted(making->request) &&
+                      !ronde_symmetry_find(&making->wiring, making->pool, symmetry)))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the symmetry of %u ranks",
+                          making->request->ranks);
+    if (symmetry->digits == 0)
+        return pack_all(making, out, error);
+    making->symmetry = symmetry;
+    enum ronde_status status = pack_all(making, out, error);
+    const uint64_t n = making->request->ranks;
+    if (status != RONDE_OK || isinf(out->GBps) || out->GBps >= GOOD_SHARE * out->bound.GBps ||
+        n * n > MOST_EDGES)
+        return status;
+    status = pack_all(&plain, &plain_out, error);
+    if (status == RONDE_OK && plain_out.GBps > out->GBps) {
+        *making = plain;
+        *out = plain_out;
+    }
+    return status;
+}
+
 static enum ronde_status make(struct making *making, const struct ronde_platform *platform,
                               struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
                               struct ronde_error *error)
@@ -163,13 +197,14 @@ static enum ronde_status make(struct making *making, const struct ronde_platform
     if (status == RONDE_OK)
         status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
     if (status == RONDE_OK)
-        status = pack_all(making, out, error);
+        status = pack_best(making, out, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_emission emission = {.collective = request->collective,
                                             .ranks = request->ranks,
                                             .root = request->root,
                                             .trees = out->trees,
+                                            .symmetry = making->symmetry,
                                             .up = making->up.trees > 0 ? &making->up.forest : NULL,
                                             .down = making->down.trees > 0 ? &making->down.forest
                                                                            : NULL,

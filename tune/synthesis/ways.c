@@ -27,9 +27,13 @@ static void fill(const struct ronde_wiring *wiring, bool is_reversed, struct ron
     ways->first[n * n] = used;
 }
 
-static void find_users(struct ronde_ways *ways)
+bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *pool)
 {
     const uint32_t pairs = ways->ranks * ways->ranks;
+    ways->first_user =
+        ronde_pool_new(pool, (size_t)ways->wire_count + 1, sizeof *ways->first_user);
+    if (!ways->first_user)
+        return false;
     for (uint32_t h = 0; h < ways->first[pairs]; h++)
         ways->first_user[ways->hops[h]]++;
     for (uint32_t w = 1; w <= ways->wire_count; w++)
@@ -37,6 +41,7 @@ static void find_users(struct ronde_ways *ways)
     for (uint32_t pair = pairs; pair-- > 0;)
         for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
             ways->users[--ways->first_user[ways->hops[h]]] = pair;
+    return true;
 }
 
 bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
@@ -50,17 +55,14 @@ bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
         .first = ronde_pool_new(pool, pairs + 1, sizeof *out_ways->first),
         .hops = ronde_pool_new(pool, hops, sizeof *out_ways->hops),
         .is_open = ronde_pool_new(pool, pairs, sizeof *out_ways->is_open),
-        .first_user =
-            ronde_pool_new(pool, (size_t)wiring->wire_count + 1, sizeof *out_ways->first_user),
         .users = ronde_pool_new(pool, hops, sizeof *out_ways->users),
         .rate_GBps = ronde_pool_new(pool, wiring->wire_count, sizeof *out_ways->rate_GBps),
     };
-    if (!out_ways->first || !out_ways->hops || !out_ways->is_open || !out_ways->first_user ||
-        !out_ways->users || !out_ways->rate_GBps)
+    if (!out_ways->first || !out_ways->hops || !out_ways->is_open || !out_ways->users ||
+        !out_ways->rate_GBps)
         return false;
     for (uint32_t w = 0; w < wiring->wire_count; w++)
         out_ways->rate_GBps[w] = wiring->wires[w].is_free ? INFINITY : wiring->wires[w].rate_GBps;
     fill(wiring, is_reversed, out_ways);
-    find_users(out_ways);
-    return true;
+    return ronde_ways_list_users(out_ways, pool);
 }

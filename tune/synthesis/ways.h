@@ -25,4 +25,7 @@ struct ronde_ways {
 bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
                      struct ronde_index_pool *pool, struct ronde_ways *out_ways);
 
+/** Lists the users of every wire anew, after hops were changed; `users` has room already. Errors: false, no memory. */
+bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *pool);
+
 #endif

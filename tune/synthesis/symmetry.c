@@ -1,0 +1,172 @@
+/* Symmetric machines. See symmetry.h. */
+#include "symmetry.h"
+
+/* What looking for a symmetry holds. */
+struct seeking {
+    const struct ronde_wiring *wiring;
+    struct ronde_wiring_symmetry *found;
+    uint32_t *image;  /* per wire: the one it is carried onto, or RONDE_NONE */
+    uint32_t *origin; /* per wire: the one that is carried onto it */
+    uint32_t *parent; /* per wire: union-find of classes */
+    uint32_t *next;   /* per position: what adding one to a digit makes of it */
+};
+
+static uint32_t find(uint32_t *parent, uint32_t wire)
+{
+    while (parent[wire] != wire)
+        wire = parent[wire] = parent[parent[wire]];
+    return wire;
+}
+
+static bool are_alike(const struct ronde_route_wire *a, const struct ronde_route_wire *b)
+{
+    return a->rate_GBps == b->rate_GBps && a->latency_ns == b->latency_ns &&
+           a->is_free == b->is_free && a->is_medium == b->is_medium;
+}
+
+/* Whether a wire may be carried onto another one, which is noted. */
+static bool carry(struct seeking *seeking, uint32_t from, uint32_t to)
+{
+    if (seeking->image[from] == to)
+        return true;
+    if (seeking->image[from] != RONDE_NONE || seeking->origin[to] != RONDE_NONE ||
+        !are_alike(&seeking->wiring->wires[from], &seeking->wiring->wires[to]))
+        return false;
+    seeking->image[from] = to;
+    seeking->origin[to] = from;
+    return true;
+}
+
+static bool carry_route(struct seeking *seeking, uint32_t pair, uint32_t image)
+{
+    const struct ronde_wiring *wiring = seeking->wiring;
+    const uint32_t count = wiring->first[pair + 1] - wiring->first[pair];
+    if (wiring->first[image + 1] - wiring->first[image] != count)
+        return false;
+    for (uint32_t h = 0; h < count; h++)
+        if (!carry(seeking, wiring->hops[wiring->first[pair] + h],
+                   wiring->hops[wiring->first[image] + h]))
+            return false;
+    return true;
+}
+
+/* Adds one to the digit whose places are `step` apart. */
+static void list_next(struct seeking *seeking, uint32_t step, uint32_t radix)
+{
+    for (uint32_t p = 0; p < seeking->wiring->ranks; p++)
+        seeking->next[p] = p / step % radix + 1 < radix ? p + step : p - step * (radix - 1);
+}
+
+/* Whether a digit can be turned; if so, wires that are carried onto each other join. */
+static bool can_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
+{
+    const uint32_t n = seeking->wiring->ranks, wires = seeking->wiring->wire_count;
+    list_next(seeking, step, radix);
+    for (uint32_t w = 0; w < wires; w++)
+        seeking->image[w] = seeking->origin[w] = RONDE_NONE;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (i != j &&
+                !carry_route(seeking, i * n + j, seeking->next[i] * n + seeking->next[j]))
+                return false;
+    for (uint32_t w = 0; w < wires; w++)
+        if (seeking->image[w] != RONDE_NONE)
+            seeking->parent[find(seeking->parent, w)] = find(seeking->parent, seeking->image[w]);
+    return true;
+}
+
+/* Whether all digits of the shape can be turned. */
+static bool fits(struct seeking *seeking)
+{
+    const struct ronde_wiring_symmetry *shape = seeking->found;
+    for (uint32_t w = 0; w < seeking->wiring->wire_count; w++)
+        seeking->parent[w] = w;
+    for (uint32_t d = shape->digits, step = 1; d-- > 0; step *= shape->radix[d])
+        if (!can_turn(seeking, step, shape->radix[d]))
+            return false;
+    return true;
+}
+
+/* Tries all shapes of so many more digits whose product is `rest`. */
+static bool try_shapes(struct seeking *seeking, uint32_t digit, uint32_t rest)
+{
+    struct ronde_wiring_symmetry *shape = seeking->found;
+    if (digit + 1 == shape->digits) {
+        shape->radix[digit] = rest;
+        return rest > 1 && fits(seeking);
+    }
+    for (uint32_t radix = 2; radix <= rest / 2; radix++) {
+        shape->radix[digit] = radix;
+        if (rest % radix == 0 && try_shapes(seeking, digit + 1, rest / radix))
+            return true;
+    }
+    return false;
+}
+
+/* Numbers the classes. */
+static void number_classes(struct seeking *seeking)
+{
+    struct ronde_wiring_symmetry *found = seeking->found;
+    const uint32_t wires = seeking->wiring->wire_count;
+    for (uint32_t w = 0; w < wires; w++)
+        seeking->image[w] = RONDE_NONE;
+    for (uint32_t w = 0; w < wires; w++) {
+        uint32_t *number = &seeking->image[find(seeking->parent, w)];
+        if (*number == RONDE_NONE)
+            *number = found->class_count++;
+        found->class_of[w] = *number;
+        found->class_size[*number]++;
+    }
+}
+
+bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+                         struct ronde_wiring_symmetry *out_symmetry)
+{
+    const uint32_t wires = wiring->wire_count;
+    struct seeking seeking = {.wiring = wiring, .found = out_symmetry};
+    *out_symmetry = (struct ronde_wiring_symmetry){.digits = 1};
+    out_symmetry->class_of = ronde_pool_new(pool, wires, sizeof *out_symmetry->class_of);
+    out_symmetry->class_size = ronde_pool_new(pool, wires, sizeof *out_symmetry->class_size);
+    seeking.image = ronde_pool_new(pool, wires, sizeof *seeking.image);
+    seeking.origin = ronde_pool_new(pool, wires, sizeof *seeking.origin);
+    seeking.parent = ronde_pool_new(pool, wires, sizeof *seeking.parent);
+    seeking.next = ronde_pool_new(pool, wiring->ranks, sizeof *seeking.next);
+    if (!out_symmetry->class_of || !out_symmetry->class_size || !seeking.image ||
+        !seeking.origin || !seeking.parent || !seeking.next)
+        return false;
+    for (; out_symmetry->digits <= RONDE_MAX_SHAPE; out_symmetry->digits++)
+        if (try_shapes(&seeking, 0, wiring->ranks)) {
+            number_classes(&seeking);
+            return true;
+        }
+    out_symmetry->digits = 0;
+    return true;
+}
+
+uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint32_t position,
+                             uint32_t from)
+{
+    uint32_t seen = 0, step = 1;
+    for (uint32_t d = symmetry->digits; d-- > 0; step *= symmetry->radix[d]) {
+        const uint32_t radix = symmetry->radix[d];
+        seen += (position / step % radix + radix - from / step % radix) % radix * step;
+    }
+    return seen;
+}
+
+bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry,
+                         struct ronde_index_pool *pool, struct ronde_ways *ways)
+{
+    const uint32_t pairs = ways->ranks * ways->ranks;
+    double *rate_GBps = ronde_pool_new(pool, symmetry->class_count, sizeof *rate_GBps);
+    if (!rate_GBps)
+        return false;
+    for (uint32_t w = 0; w < ways->wire_count; w++)
+        rate_GBps[symmetry->class_of[w]] =
+            ways->rate_GBps[w] * symmetry->class_size[symmetry->class_of[w]] / ways->ranks;
+    for (uint32_t h = 0; h < ways->first[pairs]; h++)
+        ways->hops[h] = symmetry->class_of[ways->hops[h]];
+    ways->rate_GBps = rate_GBps;
+    ways->wire_count = symmetry->class_count;
+    return ronde_ways_list_users(ways, pool);
+}
