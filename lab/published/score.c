@@ -80,7 +80,10 @@ double ronde_published_bus_factor(const struct ronde_nccl_call *call)
     const double n = call->ranks;
     if (call->collective == RONDE_ALL_REDUCE)
         return 2 * (n - 1) / n;
-    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ? 1 : (n - 1) / n;
+    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ||
+                   call->collective == RONDE_SEND_RECV
+               ? 1
+               : (n - 1) / n;
 }
 
 /** Rows of one point lie beside each other in this order. */
