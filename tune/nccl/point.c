@@ -155,6 +155,19 @@ struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constan
                                                             : RONDE_NCCL_SIMPLE};
 }
 
+/** Between sockets NCCL does not let GPUs reach each other unless AMD's bridge joins them (ncclTopoCheckP2p): by host memory. */
+static bool is_staged(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    return machine->link == RONDE_NCCL_PCIE && machine->sockets > 1 &&
+           machine->cpu != RONDE_NCCL_AMD;
+}
+
+static double staged_GBps(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps);
+}
+
 /** The rate of a rank's messages, by links and by channels. */
 static double rate_of(const struct ronde_nccl_setting *setting, const struct messages *messages,
                       double channels)
@@ -165,7 +178,9 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
     const double block = ratio * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_channel_GBps);
     const double share = is_ll ? 1 / ronde_nccl_wire[RONDE_NCCL_LL] : 1;
     if (!messages->is_across)
-        return ronde_nccl_slower(setting->link_GBps, channels * block * share);
+        return ronde_nccl_slower(setting->link_GBps,
+                                 channels * share *
+                                     (is_staged(setting) ? ratio * staged_GBps(setting) : block));
     /* Ranks that all send share the NICs; one of a node that sends has its own. */
     const double nics = ronde_nccl_nics_GBps(setting) *
                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_efficiency);

@@ -60,6 +60,7 @@
     X(net_channel_simple_GBps)                                                                     \
     X(socket_ll_GBps)                                                                              \
     X(p2p_channel_GBps)                                                                            \
+    X(p2p_host_channel_GBps)                                                                       \
     X(p2p_net_channel_GBps)                                                                        \
     X(p2p_net_efficiency)                                                                          \
     X(p2p_message_us)                                                                              \
