@@ -179,6 +179,17 @@ static const per_protocol *hops(const struct query *query, enum kind kind)
     return hop_us[query->version >= NVLS_LATENCIES][kind];
 }
 
+/** Broadcast and reduce: a hop where all channels have one order (sameChannels), else as many as there are ranks. */
+static double chain_latency(const struct query *query, enum ronde_nccl_protocol protocol)
+{
+    const bool is_lone = query->call->nodes == 1;
+    const per_protocol *hop = hops(query, is_lone ? query->graph.kind : NET);
+    /* Each NIC has a ring of its own, which enters the node by the GPU beside it. */
+    if (is_lone || ronde_nccl_nics(query->machine, query->g) < 2)
+        return hop[0][protocol];
+    return query->call->ranks * hop[protocol == RONDE_NCCL_SIMPLE][protocol];
+}
+
 static double ring_latency(const struct query *query, enum ronde_nccl_protocol protocol, double base)
 {
     const struct ronde_nccl_call *call = query->call;
@@ -189,7 +200,7 @@ static double ring_latency(const struct query *query, enum ronde_nccl_protocol p
     if (query->version < NVLS_LATENCIES && protocol == RONDE_NCCL_LL && !is_lone)
         inside *= 1.8;
     if (!(steps > 0))
-        return base + (is_lone ? inside : between);
+        return base + chain_latency(query, protocol);
     const double across = is_lone                                ? 0
                           : call->collective == RONDE_ALL_REDUCE ? 2. * (call->nodes - 1)
                                                                  : call->nodes - 1.;
