@@ -132,10 +132,9 @@ bool ronde_nccl_is_point(enum ronde_collective collective)
            collective == RONDE_GATHER || collective == RONDE_SCATTER;
 }
 
-static struct ronde_nccl_setting setting_of(const struct ronde_nccl_constants *constants,
-                                            const struct ronde_nccl_machine *machine,
-                                            const struct ronde_nccl_call *call,
-                                            enum ronde_nccl_protocol protocol)
+static struct ronde_nccl_setting
+setting_of(const struct ronde_nccl_constants *constants, const struct ronde_nccl_machine *machine,
+           const struct ronde_nccl_call *call, enum ronde_nccl_protocol protocol)
 {
     const struct ronde_nccl_choice choice = {RONDE_NCCL_POINT, protocol};
     return ronde_nccl_setting_of(constants, machine, call, choice);
@@ -148,8 +147,8 @@ struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constan
     const struct ronde_nccl_setting setting =
         setting_of(constants, machine, call, RONDE_NCCL_SIMPLE);
     const double bytes = message_bytes(call);
-    const double channels = channels_of_message(
-        &setting, bytes, power_of_two_from(ronde_nccl_most_channels(&setting)));
+    const double channels =
+        channels_of_message(&setting, bytes, power_of_two_from(ronde_nccl_most_channels(&setting)));
     return (struct ronde_nccl_choice){RONDE_NCCL_POINT, bytes <= channels * most_ll_bytes
                                                             ? RONDE_NCCL_LL
                                                             : RONDE_NCCL_SIMPLE};
@@ -187,8 +186,7 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
     const double own = setting->call->collective == RONDE_ALL_TO_ALL
                            ? nics / setting->g
                            : nics * own_nics(machine) / ronde_nccl_nics(machine, setting->g);
-    const double proxied =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_channel_GBps);
+    const double proxied = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_channel_GBps);
     return ronde_nccl_slower(own * share, channels * fmin(block, proxied) * share);
 }
 
@@ -219,12 +217,11 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
                            ? ronde_nccl_between_us(setting, messages->bytes / each, 1)
                            : setting->hop_us;
     const double handling =
-        messages->is_across ? messages->peers * ronde_nccl_common_of(
-                                                    setting, RONDE_NCCL_COMMON_p2p_message_us)
-                            : 0;
-    const double moved =
-        messages->peers * messages->bytes +
-        fmin(works, most * batch) * first_chunk(setting, messages, each);
+        messages->is_across
+            ? messages->peers * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_message_us)
+            : 0;
+    const double moved = messages->peers * messages->bytes +
+                         fmin(works, most * batch) * first_chunk(setting, messages, each);
     return ronde_nccl_overlapped(batches * hop + handling, moved / 1e3 / rate, setting->overlap);
 }
 

@@ -111,13 +111,14 @@ static double between_GBps(const struct ronde_nccl_setting *setting, double rati
         setting->channels *
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
     if (setting->protocol == RONDE_NCCL_LL)
-        return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
-                      fmin(proxies,
-                           fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
-                               ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
-    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) *
-                      (setting->protocol == RONDE_NCCL_LL128 ? of_fabric(setting, LL128_SHARE) : 1),
-                  proxies * ratio);
+        return ronde_nccl_slower(
+            ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
+            fmin(proxies, fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
+                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
+    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * (setting->protocol == RONDE_NCCL_LL128
+                                                                  ? of_fabric(setting, LL128_SHARE)
+                                                                  : 1),
+                             proxies * ratio);
 }
 
 /** Channels of a search on one NIC, which NCCL doubles for the second tree. */
@@ -151,9 +152,8 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
         channels = setting->g > 2 ? 8 : 4;
     else if (machine->link == RONDE_NCCL_PCIE)
         channels = fmin(all, 4);
-    return setting->call->nodes > 1
-               ? filled_channels(setting, fmin(channels, fmax(2, 2 * nics)))
-               : channels;
+    return setting->call->nodes > 1 ? filled_channels(setting, fmin(channels, fmax(2, 2 * nics)))
+                                    : channels;
 }
 
 /** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
