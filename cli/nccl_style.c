@@ -143,7 +143,9 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
             break;
         const double us =
             ronde_nccl_choose(&session->constants, &session->machine, call, wish, &choice);
-        if (!isfinite(us))
+        /* Sends and receives have no algorithms to name. */
+        if (!isfinite(us) &&
+            (choice.algorithm != RONDE_NCCL_POINT || wish.algorithm != RONDE_NCCL_ALGORITHM_COUNT))
             return ronde_fail(error, RONDE_UNSUPPORTED,
                               "NCCL has no %s for %s of %u ranks on %u nodes of %s", name,
                               ronde_collective_text(call->collective), call->ranks, call->nodes,

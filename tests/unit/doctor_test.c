@@ -149,6 +149,29 @@ static void faults_that_were_put_in_are_found(void)
     expect(&l40s, &log, "pcie_half");
 }
 
+/* Sends and receives: as described fine, and what is put in is found. */
+static void sends_and_receives_are_diagnosed(void)
+{
+    struct ronde_nccl_machine faulty = h100;
+    struct log_of log = {&h100, 64, 8, "", 0, 1, 1ull << 32, "alltoall_perf", RONDE_ALL_TO_ALL};
+    struct ronde_diagnosis found = find(&h100, &log);
+    check_sound(&found);
+    CU_ASSERT(!found.is_wrong && found.healthy > .5);
+    log.machine = &faulty;
+    faulty.nic_GBps = 25;
+    expect(&h100, &log, "nic_lost");
+    faulty.nics = 1;
+    faulty.nic_GBps = 50;
+    expect(&h100, &log, "nic_one");
+    faulty = h100;
+    log = (struct log_of){&faulty, 8, 1, "", 0, 1, 1ull << 32, "sendrecv_perf", RONDE_SEND_RECV};
+    faulty.nvlink_GBps = 225;
+    expect(&h100, &log, "nvlink_half");
+    log.machine = &h100;
+    found = find(&h100, &log);
+    CU_ASSERT(!found.is_wrong && found.healthy > .5);
+}
+
 /* Slower at large sizes alone: the ranges say from where on. */
 static void ranges_say_which_sizes_are_slow(void)
 {
@@ -333,6 +356,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"machines_as_described_are_fine", machines_as_described_are_fine},
         {"faults_that_were_put_in_are_found", faults_that_were_put_in_are_found},
+        {"sends_and_receives_are_diagnosed", sends_and_receives_are_diagnosed},
         {"ranges_say_which_sizes_are_slow", ranges_say_which_sizes_are_slow},
         {"what_no_fault_explains_is_called_so", what_no_fault_explains_is_called_so},
         {"what_the_log_says_counts", what_the_log_says_counts},

@@ -82,10 +82,11 @@ struct ronde_nccl_machine {
 /** Algorithms. */
 enum ronde_nccl_algorithm {
     RONDE_NCCL_RING,
-    RONDE_NCCL_TREE,           /**< a chain inside a node, a double binary tree between nodes */
-    RONDE_NCCL_NVLS,           /**< NVSwitch reduces and multicasts */
-    RONDE_NCCL_NVLS_TREE,      /**< that inside nodes, the double tree between */
-    RONDE_NCCL_ALGORITHM_COUNT /**< how many; as a wish: any */
+    RONDE_NCCL_TREE,            /**< a chain inside a node, a double binary tree between nodes */
+    RONDE_NCCL_NVLS,            /**< NVSwitch reduces and multicasts */
+    RONDE_NCCL_NVLS_TREE,       /**< that inside nodes, the double tree between */
+    RONDE_NCCL_ALGORITHM_COUNT, /**< how many; as a wish: any */
+    RONDE_NCCL_POINT            /**< sends and receives: NCCL has no algorithms to choose from */
 };
 
 /** Protocols. */
