@@ -280,19 +280,20 @@ static double cost_at(const struct raw *raw, const struct ronde_stats *runs, siz
 static void fit_copy(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
-    double costs[STREAMS], apart = 0.0;
+    double costs[STREAMS], spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
         const double across = cost_at(raw, raw->across, i, fit->time.step_ns);
         const double within = cost_at(raw, raw->all_cores, i, 2.0 * fit->shared.core_step_ns) / 2.0;
         costs[i] = sqrt(across * within);
-        apart = worst_of(apart, (across > within ? across : within) / costs[i] - 1.0);
+        spread = worst_of(spread, ronde_stats_spread(&raw->across[i]));
+        spread = worst_of(spread, ronde_stats_spread(&raw->all_cores[i]));
         fit->copy_curve.bytes[i] = (double)raw->bench->stream_bytes[i] * sqrt(2.0);
         fit->copy_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->copy_curve.count = STREAMS;
     fit->time.copy_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
     report->constants[4] = (struct ronde_constant){
-        "copy_GBps", "GB/s", fit->time.copy_GBps, apart,
+        "copy_GBps", "GB/s", fit->time.copy_GBps, spread,
         "one-way streams, 64 KiB to 64 MiB (the file has all): two cores, and every core at once"};
 }
 
