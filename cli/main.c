@@ -21,6 +21,8 @@
 /* What every command that walks sizes takes. */
 #define SWEEP " minbytes maxbytes stepbytes stepfactor datatype "
 #define WHAT " ranks algorithm root channels shape pairs "
+/* What takes a file of another tool in place of an algorithm. */
+#define GIVEN " nccl-log "
 #define PRINT " json csv output "
 
 static const struct ronde_command commands[] = {
@@ -30,31 +32,32 @@ static const struct ronde_command commands[] = {
      "  ronde compile all_reduce -a ring -N 8\n"
      "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n"
      "  ronde compile all_reduce -a auto -b 64M -N 8 --topo dgx-h100\n",
-     WHAT "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
+     WHAT GIVEN "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
     {"convert", "FILE|COLLECTIVE [FILE]", "a schedule from one format into another",
      "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
      "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
      "  ronde convert msccl.xml --to ronde\n",
-     WHAT "to dialect output ", 2, false, ronde_cmd_convert},
+     WHAT GIVEN "to dialect output ", 2, false, ronde_cmd_convert},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
-     WHAT "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
+     WHAT GIVEN "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
     {"run", "FILE|COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
      "  ronde run all_reduce -N 4 --backend proc\n"
      "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
-     WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                " join token buffers bind transport hosts launcher topo wide" PRINT,
+     WHAT GIVEN SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
+                      " join token buffers bind transport hosts launcher topo wide" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"
      "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n"
      "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n"
+     "  ronde sim all_reduce --nccl-log nccl.log -a tree --topo dgx-h100-pod\n"
      "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
-     WHAT SWEEP
+     WHAT GIVEN SWEEP
      "slot depth timeout topo engine placement with background degrade straggler scenario"
      " cfg native-latency why trace timeline style wide" PRINT,
      1, false, ronde_cmd_sim},
@@ -71,7 +74,7 @@ static const struct ronde_command commands[] = {
     {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
-     WHAT SWEEP "slot depth topo wide" PRINT, 1, false, ronde_cmd_price},
+     WHAT GIVEN SWEEP "slot depth topo wide" PRINT, 1, false, ronde_cmd_price},
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"

@@ -77,6 +77,10 @@ static const struct argp_option all_options[] = {
      "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes; "
      "plan: what NCCL takes beside what is fastest",
      2},
+    {"nccl-log", KEY_NCCL_LOG, "FILE", 0,
+     "rings or trees (-a tree) as NCCL built them: a log with NCCL_DEBUG=INFO and "
+     "NCCL_DEBUG_SUBSYS=INIT,GRAPH",
+     2},
     {"placement", KEY_PLACEMENT, "NAME", 0,
      "ranks on hosts: file (default), packed, scattered, auto", 2},
     {"with", KEY_WITH, "COLL:ALGO:SIZE[:HOSTS]", 0,

@@ -208,6 +208,7 @@ static const struct plain plains[] = {
     TEXT(KEY_FIT, fit),
     TEXT(KEY_TO, to),
     TEXT(KEY_DIALECT, dialect),
+    TEXT(KEY_NCCL_LOG, nccl_log),
     TEXT(KEY_OPERATION, operation),
     TEXT(KEY_FABRIC, fabric),
     TEXT(KEY_PLACEMENT, placement),

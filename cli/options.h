@@ -79,6 +79,7 @@ struct ronde_options {
     const char *system;                     /**< --system, of a published table; NULL = all */
     const char *fit;                        /**< --fit; NULL = nominal */
     const char *to;                         /**< --to; NULL = as the output's name says */
+    const char *nccl_log;                   /**< --nccl-log; NULL = none */
     const char *dialect;                    /**< --dialect; NULL = msccl */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */
