@@ -79,8 +79,9 @@ static const struct ronde_command commands[] = {
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
      "  ronde plan all_reduce -N 4 --backend cpu\n"
-     "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
-     WHAT SWEEP "slot depth topo engine backend plot style wide" PRINT, 1, false, ronde_cmd_plan},
+     "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"
+     "  ronde plan all_reduce --style nccl -N 8 --topo Alps-GH200 --to nccl-tuner -o tuner.csv\n",
+     WHAT SWEEP "slot depth topo engine backend plot style to wide" PRINT, 1, false, ronde_cmd_plan},
     {"bound", "COLLECTIVE", "the least time any schedule can take on a machine, and what limits it",
      "  ronde bound all_gather --topo dgx-h100-pod\n"
      "  ronde bound all_reduce --topo pod.xml --degrade n5g0_c=0 --json\n",

@@ -195,6 +195,11 @@ RONDE_API double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                                    const struct ronde_nccl_call *call,
                                    struct ronde_nccl_choice wish, struct ronde_nccl_choice *out);
 
+/** Channels of rings and trees that NCCL makes without being told: those its search finds, once more for the second tree. */
+RONDE_API uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
+                                       const struct ronde_nccl_machine *machine,
+                                       const struct ronde_nccl_call *call);
+
 /** How long that takes, us. */
 RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                          const struct ronde_nccl_machine *machine,
