@@ -36,8 +36,9 @@ static const struct ronde_command commands[] = {
     {"convert", "FILE|COLLECTIVE [FILE]", "a schedule from one format into another",
      "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
      "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
-     "  ronde convert msccl.xml --to ronde\n",
-     WHAT GIVEN "to dialect output ", 2, false, ronde_cmd_convert},
+     "  ronde convert msccl.xml --to ronde\n"
+     "  ronde convert all_reduce -a ring -N 4 --to nccl-graph --topo A6000-NV-4 -o graph.xml\n",
+     WHAT GIVEN "to dialect topo output ", 2, false, ronde_cmd_convert},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",

@@ -112,6 +112,22 @@ uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
     return 2 * found < most_channels ? 2 * found : most_channels;
 }
 
+double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
+                           const struct ronde_nccl_machine *machine,
+                           const struct ronde_nccl_call *call)
+{
+    return graph_of(constants, machine, call).bus_GBps;
+}
+
+const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus)
+{
+    if (ronde_nccl_has_nvlink(machine, gpus))
+        return "NVL";
+    if (machine->sockets > 1)
+        return "SYS";
+    return machine->behind_bridge ? "PHB" : "PIX";
+}
+
 /** What a formula works on. */
 struct query {
     const struct ronde_nccl_constants *constants;
