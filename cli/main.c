@@ -1,5 +1,6 @@
 /* ronde: the dispatch table. */
 #include "commands.h"
+#include "nccl_tests.h"
 #include "report.h"
 #include "ronde/field.h"
 #include "stdin_file.h"
@@ -46,10 +47,12 @@ static const struct ronde_command commands[] = {
     {"run", "FILE|COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
+     "  ronde run all_reduce -b 8 -e 128M -f 2 -g 4\n"
      "  ronde run all_reduce -N 4 --backend proc\n"
      "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
-     WHAT GIVEN SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                      " join token buffers bind transport hosts launcher topo wide" PRINT,
+     WHAT GIVEN SWEEP
+     "op iters warmup_iters check slot depth protocol seed timeout backend rank"
+     " join token buffers bind transport hosts launcher topo style ngpus nthreads wide" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
@@ -314,6 +317,17 @@ static int run_words(int argc, char **argv)
     return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
 }
 
+/* A link that is named like a program of nccl-tests. */
+static int run_nccl_tests(int argc, char **argv)
+{
+    struct ronde_nccl_tests words;
+    struct ronde_error error = {0};
+    bool is_help;
+    if (ronde_nccl_tests_translate(argc, argv, &words, &is_help, &error) != RONDE_OK)
+        return ronde_report(&error);
+    return is_help ? RONDE_EXIT_OK : run_command(find_command("run"), words.count, words.words);
+}
+
 int main(int argc, char **argv)
 {
     (void)sigprocmask(SIG_SETMASK, &mask_at_start, NULL);
@@ -323,5 +337,6 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     /* Rows appear as they are measured, in pipes too. */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    return finish(run_words(argc, argv));
+    const bool is_link = argc > 0 && ronde_is_nccl_tests(argv[0]);
+    return finish(is_link ? run_nccl_tests(argc, argv) : run_words(argc, argv));
 }

@@ -21,6 +21,10 @@ static const struct argp_option all_options[] = {
     {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
     {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
+    {"ngpus", 'g', "COUNT", 0,
+     "nccl-tests' words for -N: ranks a thread (default 1); its table, with algorithm and protocol",
+     1},
+    {"nthreads", 't', "COUNT", 0, "threads, each with -g ranks (default 1)", 1},
     {"iters", 'n', "COUNT", 0, "measured iterations of a size (default 20)", 1},
     {"warmup_iters", 'w', "COUNT", 0,
      "unmeasured iterations before them (default: until times are stable)", 1},
@@ -207,6 +211,9 @@ static const char *doc_of(const struct ronde_command *command, const struct rond
         return own->ops;
     case 'r':
         return command->is_bench ? "root of rooted collectives (default 0), or all" : option->doc;
+    case KEY_STYLE:
+        return command->is_bench ? "nccl-tests: its table, byte by byte, and algorithm and protocol"
+                                 : option->doc;
     default:
         return option->doc;
     }

@@ -296,6 +296,10 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_count_parse("connections", text, 1, &options->connections, error);
     case KEY_WORLD_SIZE:
         return ronde_count_parse("world size", text, 1, &options->world_size, error);
+    case 'g':
+        return ronde_count_parse("ngpus", text, 1, &options->ngpus, error);
+    case 't':
+        return ronde_count_parse("nthreads", text, 1, &options->nthreads, error);
     case KEY_NODES:
         return ronde_count_parse("nodes", text, 1, &options->nodes, error);
     case KEY_GPUS:
