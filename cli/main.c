@@ -140,9 +140,23 @@ static const struct ronde_command commands[] = {
      "Operations are the collectives, the compositions mean, argmax, softmax, ring, halves and\n"
      "groups, and all.\n",
      " operation world-size backend output verbose ", 0, false, ronde_cmd_demo},
+    {"completion", "bash|zsh|fish", "what a shell completes behind ronde, for its configuration",
+     "  ronde completion bash > ~/.local/share/bash-completion/completions/ronde\n"
+     "  ronde completion zsh > ~/.zfunc/_ronde\n"
+     "  ronde completion fish > ~/.config/fish/completions/ronde.fish\n",
+     " output ", 1, false, ronde_cmd_completion},
+    {"manual", "[COMMAND]", "a page for man, of a command or of all together",
+     "  ronde manual > ronde.1\n  ronde manual run | man -l -\n", " output ", 1, false,
+     ronde_cmd_manual},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+const struct ronde_command *ronde_commands(uint32_t *out_count)
+{
+    *out_count = COMMAND_COUNT;
+    return commands;
+}
 
 static const struct ronde_command *find_command(const char *name)
 {
