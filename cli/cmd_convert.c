@@ -1,18 +1,20 @@
 /* ronde convert: a schedule from one format into another. */
 #include "commands.h"
+#include "nccl_machine.h"
 #include "report.h"
 #include "schedule_file.h"
 
+#include "ronde/nccl_graph_file.h"
 #include "ronde/text.h"
 
 #include <string.h>
 
 /* Formats that are written, and how their files are called. */
-enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_COUNT };
+enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_NCCL_GRAPH, FORMAT_COUNT };
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}};
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}, {"nccl-graph", NULL}};
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -26,16 +28,17 @@ static enum ronde_status find_format(const struct ronde_options *options, enum f
 {
     for (unsigned i = 0; i < FORMAT_COUNT; i++)
         if (options->to ? strcmp(options->to, formats[i].name) == 0
-                        : options->output && ends_in(options->output, formats[i].suffix)) {
+                        : options->output && formats[i].suffix &&
+                              ends_in(options->output, formats[i].suffix)) {
             *out_format = (enum format)i;
             return RONDE_OK;
         }
     if (options->to)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown format \"%s\"; there are ronde, msccl", options->to);
+                          "unknown format \"%s\"; there are ronde, msccl, nccl-graph", options->to);
     return ronde_fail(error, RONDE_BAD_ARGUMENT,
                       "convert into which format? name a file that ends in .ronde or .xml, or say "
-                      "--to ronde or --to msccl");
+                      "--to ronde, --to msccl or --to nccl-graph");
 }
 
 static enum ronde_status find_style(const struct ronde_options *options, enum format format,
@@ -66,6 +69,35 @@ static enum ronde_status name_output(struct ronde_options *options, struct ronde
     return RONDE_OK;
 }
 
+/* What NCCL's search would have found beside the orders, on the machine of --topo. */
+static enum ronde_status print_graph(const struct ronde_options *options,
+                                     const struct ronde_schedule *schedule, char **out_text,
+                                     size_t *out_bytes, struct ronde_error *error)
+{
+    const struct ronde_nccl_call call = {.collective = RONDE_ALL_REDUCE,
+                                         .ranks = schedule->ranks,
+                                         .nodes = 1,
+                                         .bytes = 1};
+    struct ronde_nccl_constants constants;
+    struct ronde_nccl_machine machine;
+    enum ronde_status status = ronde_open_nccl_machine(options, &machine, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_constants_read(NULL, &constants, error);
+    if (status == RONDE_OK && schedule->ranks > machine.gpus)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "a graph file is of one node, which names its own NICs: %u ranks, %s has "
+                          "%u GPUs a node",
+                          schedule->ranks, machine.name, machine.gpus);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_nccl_node_links links = {.bus_GBps = ronde_nccl_bus_GBps(&constants,
+                                                                                &machine, &call),
+                                                .path = ronde_nccl_path_text(&machine,
+                                                                             schedule->ranks)};
+    return ronde_nccl_graph_file_print(schedule, &links, ronde_mem_default(), out_text, out_bytes,
+                                       error);
+}
+
 static enum ronde_status print_as(const struct ronde_options *options, enum format format,
                                   const struct ronde_msccl_style *style, char **out_text,
                                   size_t *out_bytes, struct ronde_error *error)
@@ -73,7 +105,9 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK && format == FORMAT_NCCL_GRAPH)
+        status = print_graph(options, schedule, out_text, out_bytes, error);
+    else if (status == RONDE_OK)
         status = format == FORMAT_MSCCL
                      ? ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error)
                      : ronde_schedule_print(schedule, mem, out_text, out_bytes, error);

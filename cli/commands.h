@@ -6,6 +6,13 @@
 
 #include "options.h"
 
+/** All of them, in the order of help; main.c has the table. */
+const struct ronde_command *ronde_commands(uint32_t *out_count);
+
+/** Completions of a shell. */
+int ronde_cmd_completion(const struct ronde_options *options);
+/** A page for `man`, of a command or of all together. */
+int ronde_cmd_manual(const struct ronde_options *options);
 /** What is here, and why something is missing. */
 int ronde_cmd_list(const struct ronde_options *options);
 /** Prints or stores a schedule's text. */

@@ -21,6 +21,10 @@ static const struct argp_option all_options[] = {
     {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
     {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
+    {"ngpus", 'g', "COUNT", 0,
+     "nccl-tests' words for -N: ranks a thread (default 1); its table, with algorithm and protocol",
+     1},
+    {"nthreads", 't', "COUNT", 0, "threads, each with -g ranks (default 1)", 1},
     {"iters", 'n', "COUNT", 0, "measured iterations of a size (default 20)", 1},
     {"warmup_iters", 'w', "COUNT", 0,
      "unmeasured iterations before them (default: until times are stable)", 1},
@@ -77,6 +81,10 @@ static const struct argp_option all_options[] = {
      "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes; "
      "plan: what NCCL takes beside what is fastest",
      2},
+    {"nccl-log", KEY_NCCL_LOG, "FILE", 0,
+     "rings or trees (-a tree) as NCCL built them: a log with NCCL_DEBUG=INFO and "
+     "NCCL_DEBUG_SUBSYS=INIT,GRAPH",
+     2},
     {"placement", KEY_PLACEMENT, "NAME", 0,
      "ranks on hosts: file (default), packed, scattered, auto", 2},
     {"with", KEY_WITH, "COLL:ALGO:SIZE[:HOSTS]", 0,
@@ -103,7 +111,10 @@ static const struct argp_option all_options[] = {
     {"local", KEY_LOCAL, NULL, 0, "topo show: this machine's GPUs, and how they reach each other", 2},
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
-    {"to", KEY_TO, "FORMAT", 0, "ronde or msccl (default: by the name of the output: .ronde, .xml)",
+    {"to", KEY_TO, "FORMAT", 0,
+     "ronde, msccl, nccl-graph (default: by the name of the output: .ronde, .xml); plan: "
+     "nccl-tuner, "
+     "what NCCL's tuner plugin reads",
      3},
     {"dialect", KEY_DIALECT, "NAME", 0,
      "of an MSCCL file: msccl (default; reduce_scatter) or rccl (reducescatter, gather, scatter; "
@@ -200,6 +211,9 @@ static const char *doc_of(const struct ronde_command *command, const struct rond
         return own->ops;
     case 'r':
         return command->is_bench ? "root of rooted collectives (default 0), or all" : option->doc;
+    case KEY_STYLE:
+        return command->is_bench ? "nccl-tests: its table, byte by byte, and algorithm and protocol"
+                                 : option->doc;
     default:
         return option->doc;
     }

@@ -78,7 +78,8 @@ enum key {
     KEY_TREES,
     KEY_CONNECTIONS,
     KEY_TO,
-    KEY_DIALECT
+    KEY_DIALECT,
+    KEY_NCCL_LOG
 };
 
 /** Room for the options of any command, the entry that ends them included. */

@@ -208,6 +208,7 @@ static const struct plain plains[] = {
     TEXT(KEY_FIT, fit),
     TEXT(KEY_TO, to),
     TEXT(KEY_DIALECT, dialect),
+    TEXT(KEY_NCCL_LOG, nccl_log),
     TEXT(KEY_OPERATION, operation),
     TEXT(KEY_FABRIC, fabric),
     TEXT(KEY_PLACEMENT, placement),
@@ -295,6 +296,10 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_count_parse("connections", text, 1, &options->connections, error);
     case KEY_WORLD_SIZE:
         return ronde_count_parse("world size", text, 1, &options->world_size, error);
+    case 'g':
+        return ronde_count_parse("ngpus", text, 1, &options->ngpus, error);
+    case 't':
+        return ronde_count_parse("nthreads", text, 1, &options->nthreads, error);
     case KEY_NODES:
         return ronde_count_parse("nodes", text, 1, &options->nodes, error);
     case KEY_GPUS:

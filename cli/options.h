@@ -79,6 +79,9 @@ struct ronde_options {
     const char *system;                     /**< --system, of a published table; NULL = all */
     const char *fit;                        /**< --fit; NULL = nominal */
     const char *to;                         /**< --to; NULL = as the output's name says */
+    uint32_t ngpus;                         /**< --ngpus: ranks a thread; 0 = not given */
+    uint32_t nthreads;                      /**< --nthreads; 0 = not given */
+    const char *nccl_log;                   /**< --nccl-log; NULL = none */
     const char *dialect;                    /**< --dialect; NULL = msccl */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */

@@ -23,6 +23,18 @@ function(ronde_install_library target name)
   endif()
 endfunction()
 
+# nccl-tests' programs as links to `ronde`, which tells by its name what is asked of it (cli/nccl_tests.c).
+set(RONDE_NCCL_TESTS all_reduce all_gather broadcast reduce_scatter reduce alltoall gather scatter sendrecv)
+
+function(ronde_install_nccl_tests target)
+  foreach(name IN LISTS RONDE_NCCL_TESTS)
+    install(CODE "
+      set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+      file(CREATE_LINK \"$<TARGET_FILE_NAME:${target}>\" \"\${folder}/${name}_perf\" SYMBOLIC)
+    ")
+  endforeach()
+endfunction()
+
 function(ronde_install_program target)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "\$ORIGIN/${RONDE_BIN_TO_LIB}")
   install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

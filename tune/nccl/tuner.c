@@ -101,6 +101,33 @@ static struct graph graph_of(const struct ronde_nccl_constants *constants,
     return graph;
 }
 
+/** Most channels of NCCL's. */
+static const uint32_t most_channels = 64;
+
+uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
+                             const struct ronde_nccl_machine *machine,
+                             const struct ronde_nccl_call *call)
+{
+    const uint32_t found = graph_of(constants, machine, call).channels;
+    return 2 * found < most_channels ? 2 * found : most_channels;
+}
+
+double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
+                           const struct ronde_nccl_machine *machine,
+                           const struct ronde_nccl_call *call)
+{
+    return graph_of(constants, machine, call).bus_GBps;
+}
+
+const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus)
+{
+    if (ronde_nccl_has_nvlink(machine, gpus))
+        return "NVL";
+    if (machine->sockets > 1)
+        return "SYS";
+    return machine->behind_bridge ? "PHB" : "PIX";
+}
+
 /** What a formula works on. */
 struct query {
     const struct ronde_nccl_constants *constants;

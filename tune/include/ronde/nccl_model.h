@@ -196,6 +196,19 @@ RONDE_API double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                                    const struct ronde_nccl_call *call,
                                    struct ronde_nccl_choice wish, struct ronde_nccl_choice *out);
 
+/** Channels of rings and trees that NCCL makes without being told: those its search finds, once more for the second tree. */
+RONDE_API uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
+                                       const struct ronde_nccl_machine *machine,
+                                       const struct ronde_nccl_call *call);
+
+/** Rate that NCCL's search finds for all these channels together, GB/s. */
+RONDE_API double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
+                                     const struct ronde_nccl_machine *machine,
+                                     const struct ronde_nccl_call *call);
+
+/** Kind of way between two GPUs of a node, by NCCL's name: NVL, PIX, PHB or SYS. */
+RONDE_API const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus);
+
 /** How long that takes, us. */
 RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                          const struct ronde_nccl_machine *machine,
