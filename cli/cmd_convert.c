@@ -2,17 +2,18 @@
 #include "commands.h"
 #include "report.h"
 #include "schedule_file.h"
+#include "workload_export.h"
 
 #include "ronde/text.h"
 
 #include <string.h>
 
 /* Formats that are written, and how their files are called. */
-enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_COUNT };
+enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_GOAL, FORMAT_COUNT };
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}};
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}, {"goal", ".goal"}};
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -32,10 +33,11 @@ static enum ronde_status find_format(const struct ronde_options *options, enum f
         }
     if (options->to)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown format \"%s\"; there are ronde, msccl", options->to);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "convert into which format? name a file that ends in .ronde or .xml, or say "
-                      "--to ronde or --to msccl");
+                          "unknown format \"%s\"; there are ronde, msccl, goal", options->to);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "convert into which format? name a file that ends in .ronde, .xml or .goal, or "
+        "say --to ronde, --to msccl or --to goal");
 }
 
 static enum ronde_status find_style(const struct ronde_options *options, enum format format,
@@ -73,10 +75,12 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
-    if (status == RONDE_OK)
-        status = format == FORMAT_MSCCL
-                     ? ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error)
-                     : ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
+    if (status == RONDE_OK && format == FORMAT_MSCCL)
+        status = ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error);
+    else if (status == RONDE_OK && format == FORMAT_GOAL)
+        status = ronde_goal_exported(options, schedule, out_text, out_bytes, error);
+    else if (status == RONDE_OK)
+        status = ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
     ronde_schedule_destroy(schedule);
     return status;
 }

@@ -34,8 +34,9 @@ static const struct ronde_command commands[] = {
     {"convert", "FILE|COLLECTIVE [FILE]", "a schedule from one format into another",
      "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
      "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
-     "  ronde convert msccl.xml --to ronde\n",
-     WHAT "to dialect output ", 2, false, ronde_cmd_convert},
+     "  ronde convert msccl.xml --to ronde\n"
+     "  ronde convert all_reduce ring.goal -a ring -N 8 -b 1M\n",
+     WHAT "minbytes datatype slot topo to dialect output ", 2, false, ronde_cmd_convert},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
