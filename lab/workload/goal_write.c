@@ -1,5 +1,5 @@
 /* Workloads as GOAL. Every operation has a label; dependencies stand behind the operation that has them. */
-#include "ronde/workload.h"
+#include "by_rank.h"
 
 #include "engine/text/out.h"
 
@@ -54,26 +54,6 @@ static enum ronde_status check(const struct ronde_workload *workload, struct ron
     return RONDE_OK;
 }
 
-/* Items by rank, in their order: first[r] .. first[r + 1] - 1 of `items`. */
-static void sort_by_rank(const struct ronde_workload *workload, uint32_t *first, uint32_t *items,
-                         uint32_t *label_of)
-{
-    for (uint32_t w = 0; w < workload->work_count; w++)
-        first[workload->works[w].rank + 1]++;
-    for (uint32_t r = 0; r < workload->ranks; r++)
-        first[r + 1] += first[r];
-    for (uint32_t w = 0; w < workload->work_count; w++) {
-        const uint32_t rank = workload->works[w].rank;
-        items[first[rank]++] = w;
-    }
-    for (uint32_t r = workload->ranks; r > 0; r--)
-        first[r] = first[r - 1];
-    first[0] = 0;
-    for (uint32_t r = 0; r < workload->ranks; r++)
-        for (uint32_t i = first[r]; i < first[r + 1]; i++)
-            label_of[items[i]] = i - first[r];
-}
-
 enum ronde_status ronde_goal_print(const struct ronde_workload *workload,
                                    const struct ronde_mem *mem, char **out_text, size_t *out_bytes,
                                    struct ronde_error *error)
@@ -88,7 +68,10 @@ enum ronde_status ronde_goal_print(const struct ronde_workload *workload,
     uint32_t *items = ronde_mem_new(mem, count, sizeof *items);
     uint32_t *label_of = ronde_mem_new(mem, count, sizeof *label_of);
     if (first && items && label_of) {
-        sort_by_rank(workload, first, items, label_of);
+        workload_sort_by_rank(workload, first, items);
+        for (uint32_t r = 0; r < workload->ranks; r++)
+            for (uint32_t i = first[r]; i < first[r + 1]; i++)
+                label_of[items[i]] = i - first[r];
         text_put(&out, "num_ranks %" PRIu32 "\n", workload->ranks);
         for (uint32_t r = 0; r < workload->ranks; r++) {
             text_put(&out, "\nrank %" PRIu32 " {\n", r);

@@ -16,4 +16,12 @@ RONDE_MUST_CHECK enum ronde_status
 workload_read_text(const char *text, size_t bytes, const char *path, const struct ronde_mem *mem,
                    struct ronde_workload **out_workload, struct ronde_error *error);
 
+/**
+ * file.c: reads a regular file of at most 1 GiB; *out_data has a zero behind it, to be freed with *out_bytes + 1. Errors: IO;
+ * NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status workload_load_file(const char *path, const struct ronde_mem *mem,
+                                                      char **out_data, size_t *out_bytes,
+                                                      struct ronde_error *error);
+
 #endif

@@ -147,6 +147,34 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_workload_parse(const char *text, size_t bytes, const char *path, const struct ronde_mem *mem,
                      struct ronde_workload **out_workload, struct ronde_error *error);
 
+/**
+ * Reads a file: ronde's own form or GOAL, by what is in it; or Chakra execution traces, where the name is that of one of
+ * them (PREFIX.0.et) or what comes before the number (PREFIX). Errors: IO; those of ronde_workload_parse and
+ * ronde_chakra_read.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_workload_read(const char *path, const struct ronde_mem *mem,
+                    struct ronde_workload **out_workload, struct ronde_error *error);
+
+/** Whether a name is that of Chakra execution traces: it ends in .et, or with ".0.et" behind it is a file. */
+RONDE_API bool ronde_chakra_is(const char *path);
+
+/** Whether protobuf-c was built in; *out_text is its version, or what is missing and the package that brings it. */
+RONDE_API bool ronde_chakra_available(const char **out_text);
+
+/**
+ * Reads Chakra execution traces, a file a rank, PREFIX.0.et, PREFIX.1.et and so on. Errors: IO; UNAVAILABLE without
+ * protobuf-c; BAD_INPUT "PREFIX.R.et: node ID: ..."; UNSUPPORTED; NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_chakra_read(const char *path, const struct ronde_mem *mem,
+                  struct ronde_workload **out_workload, struct ronde_error *error);
+
+/** Writes PREFIX.0.et, PREFIX.1.et and so on. Errors: IO; UNAVAILABLE without protobuf-c; NO_MEMORY. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_chakra_write(const struct ronde_workload *workload, const char *prefix,
+                   const struct ronde_mem *mem, struct ronde_error *error);
+
 /** Whether a text is a GOAL schedule. */
 RONDE_API bool ronde_goal_is(const char *text, size_t bytes);
 
