@@ -9,11 +9,11 @@
 #include <string.h>
 
 /* Formats that are written, and how their files are called. */
-enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_GOAL, FORMAT_COUNT };
+enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_COUNT };
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}, {"goal", ".goal"}};
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}};
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -33,7 +33,8 @@ static enum ronde_status find_format(const struct ronde_options *options, enum f
         }
     if (options->to)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown format \"%s\"; there are ronde, msccl, goal", options->to);
+                          "unknown format \"%s\"; there are ronde, msccl, goal, chakra",
+                          options->to);
     return ronde_fail(
         error, RONDE_BAD_ARGUMENT,
         "convert into which format? name a file that ends in .ronde, .xml or .goal, or "
@@ -77,10 +78,26 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
     enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
     if (status == RONDE_OK && format == FORMAT_MSCCL)
         status = ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error);
-    else if (status == RONDE_OK && format == FORMAT_GOAL)
-        status = ronde_goal_exported(options, schedule, out_text, out_bytes, error);
     else if (status == RONDE_OK)
         status = ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+/* Formats of messages and byte counts. */
+static enum ronde_status convert_to_workload(const struct ronde_options *options,
+                                             struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_workload *workload = NULL;
+    if (options->dialect)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--dialect is for MSCCL files");
+    enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_exported(options, schedule, &workload, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_write(options, workload, error);
+    ronde_workload_destroy(workload);
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -94,6 +111,10 @@ int ronde_cmd_convert(const struct ronde_options *options)
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = name_output(&own, &error);
+    if (status == RONDE_OK && ronde_is_workload_format(&own)) {
+        status = convert_to_workload(&own, &error);
+        return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    }
     if (status == RONDE_OK)
         status = find_format(&own, &format, &error);
     if (status == RONDE_OK)

@@ -127,6 +127,15 @@ static const struct ronde_command commands[] = {
      " local nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps "
      "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
+    {"workload", "sim|gpt|convert [FILE [FILE]]",
+     "steps of programs: replayed on a platform file, made, written in other formats",
+     "  ronde workload sim step.workload --topo dgx-h100-pod\n"
+     "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 4 -o step.workload\n"
+     "  ronde workload convert step.workload step.et\n"
+     "Each verb has its own --help.\n",
+     " layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel algorithm "
+     "timeout topo engine what-if to" PRINT,
+     3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"
      "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"
@@ -212,10 +221,13 @@ static int print_version(void)
     return RONDE_EXIT_OK;
 }
 
-/* The verb of `topo` that a word names, which has a help of its own; else the command. */
+/* The verb that a word names, which has a help of its own; else the command. */
 static const struct ronde_command *part_of(const struct ronde_command *command, const char *word)
 {
-    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word) : NULL;
+    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word)
+                                       : command->run == ronde_cmd_workload
+                                           ? ronde_workload_verb(word)
+                                           : NULL;
     return verb ? verb : command;
 }
 

@@ -132,8 +132,7 @@ static void receive(struct stage *stage, char pass, uint32_t micro, int64_t dist
              2 * micro + (pass == 'b'));
     /* What comes next comes behind both. */
     const size_t used = strlen(stage->last);
-    (void)snprintf(stage->last + used, sizeof stage->last - used, "%s%s", used > 0 ? " " : "",
-                   name);
+    (void)snprintf(stage->last + used, sizeof stage->last - used, "%s%s", used > 0 ? " " : "", name);
 }
 
 static void send(struct stage *stage, char pass, uint32_t micro, int64_t distance)
@@ -268,8 +267,8 @@ static void print_head(struct text_out *out, const struct ronde_gpt *gpt)
              ronde_dtype_text(gpt->dtype));
     text_put(out, "# tp %u, dp %u, pp %u; rank = (stage * dp + replica) * tp + part\n", gpt->tp,
              gpt->dp, gpt->pp);
-    text_put(out, "# %.4g parameters, %.4g operations a step, %.4g a second and rank\n",
-             parameters, operations, gpt->flops);
+    text_put(out, "# %.4g parameters, %.4g operations a step, %.4g a second and rank\n", parameters,
+             operations, gpt->flops);
 }
 
 enum ronde_status ronde_gpt_print(const struct ronde_gpt *gpt, const struct ronde_mem *mem,

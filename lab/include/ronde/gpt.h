@@ -27,7 +27,7 @@ struct ronde_gpt {
     uint32_t micro;         /**< microbatches of each pipeline */
     enum ronde_dtype dtype; /**< of activations and gradients */
     double flops;           /**< operations a rank does in a second, while it computes */
-    uint64_t bucket_bytes;  /**< gradients are reduced in buckets of whole layers, at least so large */
+    uint64_t bucket_bytes; /**< gradients are reduced in buckets of whole layers, at least so large */
     bool splits_sequence; /**< reduce_scatter and all_gather instead of each all_reduce of a layer */
 };
 
@@ -35,10 +35,9 @@ struct ronde_gpt {
  * Prints the step as a workload in ronde's own form, one pass of 1F1B over the pipeline. *out_text is zero-terminated, to be
  * freed with *out_bytes + 1. Errors: BAD_ARGUMENT for what does not divide; NO_MEMORY.
  */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_gpt_print(const struct ronde_gpt *gpt,
-                                                             const struct ronde_mem *mem,
-                                                             char **out_text, size_t *out_bytes,
-                                                             struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_gpt_print(const struct ronde_gpt *gpt, const struct ronde_mem *mem, char **out_text,
+                size_t *out_bytes, struct ronde_error *error);
 
 #ifdef __cplusplus
 }

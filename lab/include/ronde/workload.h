@@ -162,6 +162,18 @@ RONDE_API bool ronde_chakra_is(const char *path);
 /** Whether protobuf-c was built in; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_chakra_available(const char **out_text);
 
+/** A file in memory. */
+struct ronde_chakra_file {
+    const unsigned char *data; /**< its bytes */
+    size_t bytes;              /**< how many */
+};
+
+/** As ronde_chakra_read, of files in memory, one for each rank; `prefix` is for messages. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_chakra_parse(const struct ronde_chakra_file *files, uint32_t ranks, const char *prefix,
+                   const struct ronde_mem *mem, struct ronde_workload **out_workload,
+                   struct ronde_error *error);
+
 /**
  * Reads Chakra execution traces, a file a rank, PREFIX.0.et, PREFIX.1.et and so on. Errors: IO; UNAVAILABLE without
  * protobuf-c; BAD_INPUT "PREFIX.R.et: node ID: ..."; UNSUPPORTED; NO_MEMORY.
