@@ -3,6 +3,7 @@
 #include "nccl_machine.h"
 #include "report.h"
 #include "schedule_file.h"
+#include "workload_export.h"
 
 #include "ronde/nccl_graph_file.h"
 #include "ronde/text.h"
@@ -35,10 +36,12 @@ static enum ronde_status find_format(const struct ronde_options *options, enum f
         }
     if (options->to)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown format \"%s\"; there are ronde, msccl, nccl-graph", options->to);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "convert into which format? name a file that ends in .ronde or .xml, or say "
-                      "--to ronde, --to msccl or --to nccl-graph");
+                          "unknown format \"%s\"; there are ronde, msccl, nccl-graph, goal, chakra",
+                          options->to);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "convert into which format? name a file that ends in .ronde, .xml or .goal, or "
+        "say --to ronde, --to msccl, --to nccl-graph or --to goal");
 }
 
 static enum ronde_status find_style(const struct ronde_options *options, enum format format,
@@ -115,6 +118,24 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
     return status;
 }
 
+/* Formats of messages and byte counts. */
+static enum ronde_status convert_to_workload(const struct ronde_options *options,
+                                             struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_workload *workload = NULL;
+    if (options->dialect)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--dialect is for MSCCL files");
+    enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_exported(options, schedule, &workload, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_write(options, workload, error);
+    ronde_workload_destroy(workload);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
 int ronde_cmd_convert(const struct ronde_options *options)
 {
     struct ronde_options own = *options;
@@ -124,6 +145,10 @@ int ronde_cmd_convert(const struct ronde_options *options)
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = name_output(&own, &error);
+    if (status == RONDE_OK && ronde_is_workload_format(&own)) {
+        status = convert_to_workload(&own, &error);
+        return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    }
     if (status == RONDE_OK)
         status = find_format(&own, &format, &error);
     if (status == RONDE_OK)

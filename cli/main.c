@@ -38,8 +38,9 @@ static const struct ronde_command commands[] = {
      "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
      "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
      "  ronde convert msccl.xml --to ronde\n"
-     "  ronde convert all_reduce -a ring -N 4 --to nccl-graph --topo A6000-NV-4 -o graph.xml\n",
-     WHAT GIVEN "to dialect topo output ", 2, false, ronde_cmd_convert},
+     "  ronde convert all_reduce -a ring -N 4 --to nccl-graph --topo A6000-NV-4 -o graph.xml\n"
+     "  ronde convert all_reduce ring.goal -a ring -N 8 -b 1M\n",
+     WHAT GIVEN "minbytes datatype slot topo to dialect output ", 2, false, ronde_cmd_convert},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
@@ -134,6 +135,15 @@ static const struct ronde_command commands[] = {
      " local nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps "
      "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
+    {"workload", "sim|gpt|convert [FILE [FILE]]",
+     "steps of programs: replayed on a platform file, made, written in other formats",
+     "  ronde workload sim step.workload --topo dgx-h100-pod\n"
+     "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 4 -o step.workload\n"
+     "  ronde workload convert step.workload step.et\n"
+     "Each verb has its own --help.\n",
+     " layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel algorithm "
+     "timeout topo engine what-if to" PRINT,
+     3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"
      "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"
@@ -233,10 +243,13 @@ static int print_version(void)
     return RONDE_EXIT_OK;
 }
 
-/* The verb of `topo` that a word names, which has a help of its own; else the command. */
+/* The verb that a word names, which has a help of its own; else the command. */
 static const struct ronde_command *part_of(const struct ronde_command *command, const char *word)
 {
-    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word) : NULL;
+    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word)
+                                       : command->run == ronde_cmd_workload
+                                           ? ronde_workload_verb(word)
+                                           : NULL;
     return verb ? verb : command;
 }
 

@@ -11,6 +11,7 @@
 #include "values.h"
 
 #include "ronde/backend.h"
+#include "ronde/gpt.h"
 
 #include <stdio.h>
 
@@ -125,7 +126,9 @@ struct ronde_options {
     bool all_dtypes;                           /**< -d all */
     bool all_ops;                              /**< -o all */
     bool all_roots;                            /**< -r all */
-    bool help;                                 /**< --help */
+    struct ronde_gpt gpt; /**< --layers to --sequence-parallel; 0 = not given */
+    uint32_t what_if;     /**< --what-if */
+    bool help;            /**< --help */
 };
 
 /** A command as its row of the dispatch table describes it. */
