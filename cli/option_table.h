@@ -97,7 +97,7 @@ enum key {
 };
 
 /** Room for the options of any command, the entry that ends them included. */
-#define RONDE_OPTION_ROOM 96u
+#define RONDE_OPTION_ROOM 128u
 
 /** The options of one command. */
 struct ronde_own_options {
