@@ -74,26 +74,27 @@ static enum ronde_status check_limits(const struct ronde_schedule *schedule,
 }
 
 /* One graph: all channels with the same attributes. */
-static void print_graph(struct text_out *out, const struct ronde_schedule *schedule,
+static void print_graph(struct ronde_text_out *out, const struct ronde_schedule *schedule,
                         const struct ronde_nccl_node_links *links, unsigned pattern,
                         const uint32_t *orders)
 {
     const double channel_GBps = links->bus_GBps / schedule->channel_count;
-    text_put(out,
-             "  <graph id=\"%d\" pattern=\"%u\" crossnic=\"0\" nchannels=\"%" PRIu32
-             "\" speedintra=\"%g\" speedinter=\"%g\" latencyinter=\"0\" typeintra=\"%s\" "
-             "typeinter=\"PIX\" samechannels=\"0\">\n",
-             pattern == PATTERN_TREE, pattern, schedule->channel_count, channel_GBps, channel_GBps,
-             links->path);
+    ronde_text_put(out,
+                   "  <graph id=\"%d\" pattern=\"%u\" crossnic=\"0\" nchannels=\"%" PRIu32
+                   "\" speedintra=\"%g\" speedinter=\"%g\" latencyinter=\"0\" typeintra=\"%s\" "
+                   "typeinter=\"PIX\" samechannels=\"0\">\n",
+                   pattern == PATTERN_TREE, pattern, schedule->channel_count, channel_GBps,
+                   channel_GBps, links->path);
     for (uint32_t c = 0; c < schedule->channel_count; c++) {
-        text_put(out, "    <channel>\n");
+        ronde_text_put(out, "    <channel>\n");
         for (uint32_t i = 0; i < schedule->ranks; i++) {
             const uint32_t rank = orders[(size_t)c * schedule->ranks + i];
-            text_put(out, "      <gpu dev=\"0x%" PRIx32 "\" rank=\"%" PRIu32 "\"/>\n", rank, rank);
+            ronde_text_put(out, "      <gpu dev=\"0x%" PRIx32 "\" rank=\"%" PRIu32 "\"/>\n", rank,
+                           rank);
         }
-        text_put(out, "    </channel>\n");
+        ronde_text_put(out, "    </channel>\n");
     }
-    text_put(out, "  </graph>\n");
+    ronde_text_put(out, "  </graph>\n");
 }
 
 enum ronde_status ronde_nccl_graph_file_print(const struct ronde_schedule *schedule,
@@ -102,7 +103,7 @@ enum ronde_status ronde_nccl_graph_file_print(const struct ronde_schedule *sched
                                               size_t *out_bytes, struct ronde_error *error)
 {
     const size_t count = (size_t)schedule->channel_count * schedule->ranks;
-    struct text_out out = {.mem = mem};
+    struct ronde_text_out out = {.mem = mem};
     *out_text = NULL;
     enum ronde_status status = check_limits(schedule, error);
     if (status != RONDE_OK)
@@ -113,11 +114,11 @@ enum ronde_status ronde_nccl_graph_file_print(const struct ronde_schedule *sched
     for (uint32_t c = 0; status == RONDE_OK && c < schedule->channel_count; c++)
         status = find_ring(schedule, c, orders + (size_t)c * schedule->ranks, error);
     if (status == RONDE_OK) {
-        text_put(&out, "<graphs version=\"1\">\n");
+        ronde_text_put(&out, "<graphs version=\"1\">\n");
         print_graph(&out, schedule, links, PATTERN_RING, orders);
         print_graph(&out, schedule, links, PATTERN_TREE, orders);
-        text_put(&out, "</graphs>\n");
-        status = text_finish(&out, out_text, out_bytes, error);
+        ronde_text_put(&out, "</graphs>\n");
+        status = ronde_text_finish(&out, out_text, out_bytes, error);
     }
     ronde_mem_free(mem, orders, count, sizeof *orders);
     return status;

@@ -6,29 +6,29 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void put_operation(struct text_out *out, const struct ronde_work *work, uint32_t label)
+static void put_operation(struct ronde_text_out *out, const struct ronde_work *work, uint32_t label)
 {
-    text_put(out, "l%" PRIu32 ": ", label);
+    ronde_text_put(out, "l%" PRIu32 ": ", label);
     if (work->kind == RONDE_WORK_COMPUTE) {
-        text_put(out, "calc %.0f", round(work->duration_ns));
+        ronde_text_put(out, "calc %.0f", round(work->duration_ns));
     } else {
-        text_put(out, "%s %" PRIu64 "b %s %" PRIu32, ronde_work_kind_text(work->kind), work->bytes,
-                 work->kind == RONDE_WORK_SEND ? "to" : "from", work->peer);
+        ronde_text_put(out, "%s %" PRIu64 "b %s %" PRIu32, ronde_work_kind_text(work->kind),
+                       work->bytes, work->kind == RONDE_WORK_SEND ? "to" : "from", work->peer);
         if (work->tag == RONDE_WORK_ANY_TAG)
-            text_put(out, " tag -1");
+            ronde_text_put(out, " tag -1");
         else if (work->tag != 0)
-            text_put(out, " tag %" PRIu32, work->tag);
+            ronde_text_put(out, " tag %" PRIu32, work->tag);
     }
     if (work->cpu != 0)
-        text_put(out, " cpu %" PRIu32, work->cpu);
-    text_put(out, "\n");
+        ronde_text_put(out, " cpu %" PRIu32, work->cpu);
+    ronde_text_put(out, "\n");
 }
 
 /*
  * The operations of a rank, then what they wait for: a dependency stands behind both of its labels, and one may be on an
  * operation further down. Labels are counted by rank; label_of has them for all items.
  */
-static void put_rank(struct text_out *out, const struct ronde_workload *workload,
+static void put_rank(struct ronde_text_out *out, const struct ronde_workload *workload,
                      const uint32_t *items, uint32_t count, const uint32_t *label_of)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -37,8 +37,8 @@ static void put_rank(struct text_out *out, const struct ronde_workload *workload
         const struct ronde_work *work = &workload->works[items[i]];
         for (uint32_t d = 0; d < work->dep_count; d++) {
             const struct ronde_work_dep dep = workload->deps[work->first_dep + d];
-            text_put(out, "l%" PRIu32 " %s l%" PRIu32 "\n", label_of[items[i]],
-                     dep.on_start ? "irequires" : "requires", label_of[dep.work]);
+            ronde_text_put(out, "l%" PRIu32 " %s l%" PRIu32 "\n", label_of[items[i]],
+                           dep.on_start ? "irequires" : "requires", label_of[dep.work]);
         }
     }
 }
@@ -58,7 +58,7 @@ enum ronde_status ronde_goal_print(const struct ronde_workload *workload,
                                    const struct ronde_mem *mem, char **out_text, size_t *out_bytes,
                                    struct ronde_error *error)
 {
-    struct text_out out = {.mem = mem};
+    struct ronde_text_out out = {.mem = mem};
     const size_t count = workload->work_count;
     *out_text = NULL;
     enum ronde_status status = check(workload, error);
@@ -72,13 +72,13 @@ enum ronde_status ronde_goal_print(const struct ronde_workload *workload,
         for (uint32_t r = 0; r < workload->ranks; r++)
             for (uint32_t i = first[r]; i < first[r + 1]; i++)
                 label_of[items[i]] = i - first[r];
-        text_put(&out, "num_ranks %" PRIu32 "\n", workload->ranks);
+        ronde_text_put(&out, "num_ranks %" PRIu32 "\n", workload->ranks);
         for (uint32_t r = 0; r < workload->ranks; r++) {
-            text_put(&out, "\nrank %" PRIu32 " {\n", r);
+            ronde_text_put(&out, "\nrank %" PRIu32 " {\n", r);
             put_rank(&out, workload, items + first[r], first[r + 1] - first[r], label_of);
-            text_put(&out, "}\n");
+            ronde_text_put(&out, "}\n");
         }
-        status = text_finish(&out, out_text, out_bytes, error);
+        status = ronde_text_finish(&out, out_text, out_bytes, error);
     } else {
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to print %zu items", count);
     }

@@ -21,7 +21,7 @@
 /* What is being printed: one stage. */
 struct stage {
     const struct ronde_gpt *gpt;
-    struct text_out *out;
+    struct ronde_text_out *out;
     uint32_t index;
     uint32_t layers;           /* of a stage */
     double sequences;          /* of a microbatch */
@@ -64,8 +64,8 @@ static double element_bytes(const struct ronde_gpt *gpt)
 static void follow(struct stage *stage, const char *name)
 {
     if (stage->last[0])
-        text_put(stage->out, " after %s", stage->last);
-    text_put(stage->out, "\n");
+        ronde_text_put(stage->out, " after %s", stage->last);
+    ronde_text_put(stage->out, "\n");
     (void)snprintf(stage->last, sizeof stage->last, "%s", name);
 }
 
@@ -73,7 +73,7 @@ static void follow(struct stage *stage, const char *name)
 static void compute(struct stage *stage, const char *name, double operations)
 {
     const double ns = operations / stage->gpt->tp / stage->gpt->flops * 1e9;
-    text_put(stage->out, "  %s compute %.0fns", name, ns);
+    ronde_text_put(stage->out, "  %s compute %.0fns", name, ns);
     follow(stage, name);
 }
 
@@ -82,7 +82,7 @@ static void exchange(struct stage *stage, const char *name, const char *collecti
 {
     if (stage->gpt->tp == 1)
         return;
-    text_put(stage->out, "  %s %s tp %" PRIu64, name, collective, stage->activation_bytes);
+    ronde_text_put(stage->out, "  %s %s tp %" PRIu64, name, collective, stage->activation_bytes);
     follow(stage, name);
 }
 
@@ -128,8 +128,8 @@ static void receive(struct stage *stage, char pass, uint32_t micro, int64_t dist
     const uint64_t bytes = stage->gpt->splits_sequence ? stage->activation_bytes / stage->gpt->tp
                                                        : stage->activation_bytes;
     (void)snprintf(name, sizeof name, "%c%u.recv", pass, micro);
-    text_put(stage->out, "  %s recv %" PRIu64 " from %+" PRId64 " tag %u\n", name, bytes, distance,
-             2 * micro + (pass == 'b'));
+    ronde_text_put(stage->out, "  %s recv %" PRIu64 " from %+" PRId64 " tag %u\n", name, bytes,
+                   distance, 2 * micro + (pass == 'b'));
     /* What comes next comes behind both. */
     const size_t used = strlen(stage->last);
     (void)snprintf(stage->last + used, sizeof stage->last - used, "%s%s", used > 0 ? " " : "", name);
@@ -139,8 +139,8 @@ static void send(struct stage *stage, char pass, uint32_t micro, int64_t distanc
 {
     const uint64_t bytes = stage->gpt->splits_sequence ? stage->activation_bytes / stage->gpt->tp
                                                        : stage->activation_bytes;
-    text_put(stage->out, "  %c%u.send send %" PRIu64 " to %+" PRId64 " tag %u after %s\n", pass,
-             micro, bytes, distance, 2 * micro + (pass == 'b'), stage->last);
+    ronde_text_put(stage->out, "  %c%u.send send %" PRIu64 " to %+" PRId64 " tag %u after %s\n",
+                   pass, micro, bytes, distance, 2 * micro + (pass == 'b'), stage->last);
 }
 
 static void forward(struct stage *stage, uint32_t micro)
@@ -167,7 +167,7 @@ static void forward(struct stage *stage, uint32_t micro)
 static void reduce_gradients(struct stage *stage, const char *name, double parameters)
 {
     const double bytes = parameters / stage->gpt->tp * element_bytes(stage->gpt);
-    text_put(stage->out, "  %s all_reduce dp %.0f after %s\n", name, bytes, stage->last);
+    ronde_text_put(stage->out, "  %s all_reduce dp %.0f after %s\n", name, bytes, stage->last);
 }
 
 /* The gradients of a layer of the last microbatch are final; whole layers make up a bucket. */
@@ -223,8 +223,8 @@ static void print_stage(struct stage *stage)
     const uint32_t ranks = gpt->tp * gpt->dp, behind = gpt->pp - 1 - stage->index;
     const uint32_t ahead = behind < gpt->micro ? behind : gpt->micro;
     stage->last[0] = '\0';
-    text_put(stage->out, "\non %" PRIu32 "-%" PRIu32 "\n", stage->index * ranks,
-             (stage->index + 1) * ranks - 1);
+    ronde_text_put(stage->out, "\non %" PRIu32 "-%" PRIu32 "\n", stage->index * ranks,
+                   (stage->index + 1) * ranks - 1);
     for (uint32_t m = 0; m < ahead; m++)
         forward(stage, m);
     for (uint32_t m = 0; m < gpt->micro; m++) {
@@ -235,46 +235,46 @@ static void print_stage(struct stage *stage)
 }
 
 /* Groups of neighbours, and of ranks so far apart. */
-static void print_groups(struct text_out *out, const struct ronde_gpt *gpt)
+static void print_groups(struct ronde_text_out *out, const struct ronde_gpt *gpt)
 {
     const uint32_t ranks = gpt->tp * gpt->dp * gpt->pp;
     if (gpt->tp > 1) {
-        text_put(out, "groups tp");
+        ronde_text_put(out, "groups tp");
         for (uint32_t first = 0; first < ranks; first += gpt->tp)
-            text_put(out, " %" PRIu32 "-%" PRIu32, first, first + gpt->tp - 1);
-        text_put(out, "\n");
+            ronde_text_put(out, " %" PRIu32 "-%" PRIu32, first, first + gpt->tp - 1);
+        ronde_text_put(out, "\n");
     }
     if (gpt->dp == 1)
         return;
-    text_put(out, "groups dp");
+    ronde_text_put(out, "groups dp");
     for (uint32_t stage = 0; stage < ranks; stage += gpt->tp * gpt->dp)
         for (uint32_t t = 0; t < gpt->tp; t++)
-            text_put(out, " %" PRIu32 "-%" PRIu32 ":%" PRIu32, stage + t,
-                     stage + t + (gpt->dp - 1) * gpt->tp, gpt->tp);
-    text_put(out, "\n");
+            ronde_text_put(out, " %" PRIu32 "-%" PRIu32 ":%" PRIu32, stage + t,
+                           stage + t + (gpt->dp - 1) * gpt->tp, gpt->tp);
+    ronde_text_put(out, "\n");
 }
 
-static void print_head(struct text_out *out, const struct ronde_gpt *gpt)
+static void print_head(struct ronde_text_out *out, const struct ronde_gpt *gpt)
 {
     const double h = gpt->hidden, l = gpt->layers, s = gpt->seq, v = gpt->vocab, b = gpt->batch;
     const double parameters = l * (12 * h * h + 13 * h) + (v + s) * h;
     const double operations = 72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
-    text_put(out, "ronde-workload 1\nranks %" PRIu32 "\n", gpt->tp * gpt->dp * gpt->pp);
-    text_put(out,
-             "# GPT: %u layers of %u, %u tokens a sequence, %u sequences in %u microbatches, "
-             "%u words; %s\n",
-             gpt->layers, gpt->hidden, gpt->seq, gpt->batch, gpt->micro, gpt->vocab,
-             ronde_dtype_text(gpt->dtype));
-    text_put(out, "# tp %u, dp %u, pp %u; rank = (stage * dp + replica) * tp + part\n", gpt->tp,
-             gpt->dp, gpt->pp);
-    text_put(out, "# %.4g parameters, %.4g operations a step, %.4g a second and rank\n", parameters,
-             operations, gpt->flops);
+    ronde_text_put(out, "ronde-workload 1\nranks %" PRIu32 "\n", gpt->tp * gpt->dp * gpt->pp);
+    ronde_text_put(out,
+                   "# GPT: %u layers of %u, %u tokens a sequence, %u sequences in %u microbatches, "
+                   "%u words; %s\n",
+                   gpt->layers, gpt->hidden, gpt->seq, gpt->batch, gpt->micro, gpt->vocab,
+                   ronde_dtype_text(gpt->dtype));
+    ronde_text_put(out, "# tp %u, dp %u, pp %u; rank = (stage * dp + replica) * tp + part\n",
+                   gpt->tp, gpt->dp, gpt->pp);
+    ronde_text_put(out, "# %.4g parameters, %.4g operations a step, %.4g a second and rank\n",
+                   parameters, operations, gpt->flops);
 }
 
 enum ronde_status ronde_gpt_print(const struct ronde_gpt *gpt, const struct ronde_mem *mem,
                                   char **out_text, size_t *out_bytes, struct ronde_error *error)
 {
-    struct text_out out = {.mem = mem};
+    struct ronde_text_out out = {.mem = mem};
     *out_text = NULL;
     const enum ronde_status status = check(gpt, error);
     if (status != RONDE_OK)
@@ -287,5 +287,5 @@ enum ronde_status ronde_gpt_print(const struct ronde_gpt *gpt, const struct rond
     print_groups(&out, gpt);
     for (stage.index = 0; stage.index < gpt->pp; stage.index++)
         print_stage(&stage);
-    return text_finish(&out, out_text, out_bytes, error);
+    return ronde_text_finish(&out, out_text, out_bytes, error);
 }
