@@ -2,6 +2,7 @@
 #include "symmetric.h"
 
 #include "check.h"
+#include "job.h"
 
 #include <string.h>
 
@@ -95,6 +96,11 @@ enum ronde_status ronde_sim_symmetric(const struct ronde_sim_job *job,
     if (symmetric.ways.options->out_start_ns || symmetric.ways.options->out_finish_ns)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "a replay on the quotient keeps no times of single operations");
+    if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT &&
+        ronde_sim_job_steps(job) / schedule->ranks > RONDE_SIM_MOST_GRAPH_OPS)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks: a rank has more than the %u steps that are replayed",
+                          schedule->algorithm, schedule->ranks, RONDE_SIM_MOST_GRAPH_OPS);
     enum ronde_status status = ronde_sim_refuse_shared(job->platform, "flat", error);
     if (status == RONDE_OK)
         status =
