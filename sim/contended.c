@@ -60,6 +60,24 @@ static double probe(const struct ronde_sim_job_state *run)
     return status == RONDE_OK ? fabs(queued.time_ns / shared.time_ns - 1) : INFINITY;
 }
 
+/* Too large for a graph: names an engine that would make it all the same only where there is one. */
+static enum ronde_status refuse_size(const struct ronde_sim_job_state *run, const char *why)
+{
+    const struct ronde_schedule *schedule = run->job->schedule;
+    const uint64_t steps = ronde_sim_job_steps(run->job);
+    if (steps <= RONDE_SIM_MOST_GRAPH_OPS)
+        return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks has %" PRIu64
+                          " steps that share links, and a graph is made of up to %u unasked; "
+                          "--engine flat_fifo makes it all the same (%s)",
+                          schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_AUTO_OPS, why);
+    return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                      "%s on %u ranks has %" PRIu64
+                      " steps that share links, and no engine replays more than %u of them one by "
+                      "one: fewer ranks or larger pieces (--slot) may do (%s)",
+                      schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_GRAPH_OPS, why);
+}
+
 /* Queues, where they are near enough. `why` is what the others said. */
 static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why)
 {
@@ -128,11 +146,5 @@ enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
         return queue_up(run, refusal.message);
-    return ronde_fail(
-        run->error, RONDE_UNSUPPORTED,
-        "%s on %u ranks has %" PRIu64
-        " steps and no quotient whose links nobody shares; a graph is made of up to %u "
-        "unasked (of %u by --engine maxmin or flat_fifo); extrapolate: %s",
-        run->job->schedule->algorithm, run->job->schedule->ranks, ronde_sim_job_steps(run->job),
-        run->most_ops, RONDE_SIM_MOST_GRAPH_OPS, refusal.message);
+    return refuse_size(run, refusal.message);
 }

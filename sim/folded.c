@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "folded_graph.h"
+#include "job.h"
 #include "maxmin_share.h"
 
 #include <inttypes.h>
@@ -33,6 +34,8 @@ static enum ronde_status check(const struct fold *fold)
     const struct ronde_sim_options *options = fold->folding.options;
     if (job->schedule->symmetry == RONDE_SYMMETRY_NONE)
         return refuse(fold, "it has a program per position");
+    if ((unsigned)job->load->dtype >= RONDE_DTYPE_COUNT)
+        return refuse(fold, "its data type does not exist");
     if (options->out_start_ns || options->out_finish_ns)
         return refuse(fold, "it keeps no times of single operations");
     if (ronde_sim_has_flags(job->platform, options))
@@ -61,20 +64,18 @@ static enum ronde_status make_quotients(struct fold *fold)
     return status;
 }
 
-/* Whether what is left is small enough to be replayed. */
-static enum ronde_status check_size(const struct fold *fold, uint64_t most_ops)
+/* Whether what is left is small enough to be replayed; asked before anything of that size is made. */
+static enum ronde_status check_size(const struct fold *fold, uint32_t positions)
 {
-    uint64_t ops = 0;
-    for (uint32_t c = 0; c < fold->channels; c++)
-        ops += (uint64_t)fold->quotients[c]->dag->op_count * fold->folding.folded.count;
-    return ops <= most_ops
+    const struct ronde_sim_job *job = fold->folding.job;
+    const uint64_t ops = ronde_sim_job_steps(job) / job->schedule->ranks;
+    return ops <= RONDE_SIM_MOST_FOLDED_OPS / positions
                ? RONDE_OK
                : ronde_fail(fold->error, RONDE_UNSUPPORTED,
-                            "%s on %u ranks: %u of them differ in what the machine gives them, "
-                            "which makes %" PRIu64 " steps; up to %" PRIu64 " are replayed",
-                            fold->folding.job->schedule->algorithm,
-                            fold->folding.job->schedule->ranks, fold->folding.folded.count, ops,
-                            most_ops);
+                            "%s on %u ranks, %u of which the machine tells apart: %" PRIu64
+                            " steps of each are more than the %u that are replayed",
+                            job->schedule->algorithm, job->schedule->ranks, positions, ops,
+                            RONDE_SIM_MOST_FOLDED_OPS);
 }
 
 static enum ronde_status replay(struct fold *fold, struct ronde_sim_result *out_result)
@@ -113,11 +114,13 @@ enum ronde_status ronde_sim_folded(const struct ronde_sim_job *job,
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = check(&fold);
     if (status == RONDE_OK)
+        status = check_size(&fold, 1);
+    if (status == RONDE_OK)
         status = make_quotients(&fold);
     if (status == RONDE_OK)
         status = ronde_sim_folding_make(&fold.folding, error);
     if (status == RONDE_OK)
-        status = check_size(&fold, RONDE_SIM_MOST_FOLDED_OPS);
+        status = check_size(&fold, fold.folding.folded.count);
     if (status == RONDE_OK)
         status = replay(&fold, out_result);
     ronde_sim_folding_free(&fold.folding);

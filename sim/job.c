@@ -1,6 +1,7 @@
 /* Jobs: from a schedule and a load to the engine that replays it, by name or by what is cheapest and right. */
 #include "job.h"
 #include "check.h"
+#include "symmetric.h"
 
 #include "ronde/split.h"
 
@@ -127,12 +128,18 @@ static enum ronde_status run_flat_graph(struct ronde_sim_job_state *run)
                               : status;
 }
 
+/* What replays a quotient. */
+typedef enum ronde_status (*quotient_engine)(const struct ronde_sim_job *job,
+                                             const struct ronde_sim_options *options,
+                                             const struct ronde_mem *mem,
+                                             struct ronde_sim_result *out_result,
+                                             struct ronde_error *error);
+
 /* On the quotient; what it cannot do is no failure yet. */
-static enum ronde_status run_quotient(struct ronde_sim_job_state *run)
+static enum ronde_status run_quotient(struct ronde_sim_job_state *run, quotient_engine engine)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    const enum ronde_status status =
-        ronde_sim_symmetric(run->job, run->options, run->mem, run->result, &refusal);
+    const enum ronde_status status = engine(run->job, run->options, run->mem, run->result, &refusal);
     return status == RONDE_OK || status == RONDE_UNSUPPORTED
                ? status
                : ronde_fail(run->error, status, "%s", refusal.message);
@@ -141,7 +148,7 @@ static enum ronde_status run_quotient(struct ronde_sim_job_state *run)
 /* On the quotient, or on the graph where there is none. */
 static enum ronde_status run_flat(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = run_quotient(run);
+    const enum ronde_status status = run_quotient(run, ronde_sim_symmetric);
     return status == RONDE_UNSUPPORTED ? run_flat_graph(run) : status;
 }
 
@@ -152,7 +159,7 @@ static enum ronde_status run_flat(struct ronde_sim_job_state *run)
 static enum ronde_status run_flat_or_folded(struct ronde_sim_job_state *run)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    enum ronde_status status = run_quotient(run);
+    enum ronde_status status = run_quotient(run, ronde_sim_symmetric_if_free);
     if (status != RONDE_UNSUPPORTED)
         return status;
     if (run->job->schedule->symmetry != RONDE_SYMMETRY_NONE)
