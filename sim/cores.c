@@ -35,7 +35,6 @@ struct worker {
     uint32_t end_lane;
     uint32_t lane;  /* to poll next */
     uint32_t burst; /* steps of it in a row */
-    bool has_begun; /* executed a step of this run */
     bool has_moved; /* since the sweep began */
     bool is_idle;   /* waits for a counter; for one of another worker if its clock is INFINITY */
 };
@@ -59,8 +58,7 @@ struct cores {
     double line_ns;   /* fetching a counter that another core has changed */
     double launch_ns; /* of a run, without the rank of the ping-pong that measured it */
     double begin_ns;  /* when the caller's core polls first */
-    double awake_ns;  /* when the others do */
-    double alone_ns;  /* what their first step takes longer where it waits for no message */
+    double wake_ns;   /* when the others do */
     double flight_ns; /* from a change until it can be fetched */
 };
 
@@ -106,9 +104,6 @@ static void execute(struct cores *cores, struct worker *worker, uint32_t op)
     if (core > 0 && !cores->has_begun[actor])
         worker->clock_ns += cores->start_ns;
     cores->has_begun[actor] = true;
-    if (core > 0 && !worker->has_begun && !receives)
-        worker->clock_ns += cores->alone_ns;
-    worker->has_begun = true;
     if (receives && cores->worker_of[dag->ops[dag->edges[self->first_edge].op].src] != core)
         worker->clock_ns += cores->line_ns;
     worker->clock_ns += ronde_sim_operands_move(&cores->operands, &cores->caches, core, op);
@@ -178,10 +173,9 @@ static enum ronde_status run(struct cores *cores, double *out_end_ns)
         cores->lanes[l].next = cores->lanes[l].first;
     for (uint32_t w = 0; w < cores->worker_count; w++) {
         struct worker *worker = &cores->workers[w];
-        worker->clock_ns = w == 0 ? cores->begin_ns : cores->awake_ns;
+        worker->clock_ns = w == 0 ? cores->begin_ns : cores->wake_ns;
         worker->lane = worker->first_lane;
         worker->burst = 0;
-        worker->has_begun = false;
         worker->has_moved = false;
         worker->is_idle = false;
     }
@@ -315,21 +309,18 @@ static enum ronde_status check_platform(const struct ronde_platform *platform,
 
 /*
  * How a run begins. The ping-pong that measured the launch is begun by the caller's core, and while its first message is on
- * the way the other core wakes and fetches what its ranks are made of. Begun by the other core it takes a hop longer, and
- * more. Files that do not say how long that takes have one sum for both.
+ * the way the other core wakes: what is left of it at no hop is less than waking takes, by up to a hop. Files that do not
+ * say what waking takes have one sum for both.
  */
-static void find_beginning(struct cores *cores, const struct ronde_cache_facts *facts, double hop_ns)
+static void find_beginning(struct cores *cores, const struct ronde_cache_facts *facts)
 {
     const double launch_ns = cores->scene.dag->launch_ns;
-    const double woken_ns = facts->wake_ns + cores->start_ns;
     if (facts->wake_ns <= 0) {
         cores->launch_ns = fmax(launch_ns - cores->start_ns, 0.0);
         return;
     }
-    const double met_ns = fmin(launch_ns + hop_ns, woken_ns);
-    cores->begin_ns = fmin(launch_ns, woken_ns);
-    cores->awake_ns = fmax(met_ns - cores->start_ns, 0.0);
-    cores->alone_ns = woken_ns - cores->start_ns - cores->awake_ns;
+    cores->begin_ns = fmin(launch_ns, facts->wake_ns + cores->start_ns);
+    cores->wake_ns = facts->wake_ns;
 }
 
 /*
@@ -351,7 +342,7 @@ static enum ronde_status find_flight(struct cores *cores)
     cores->step_ns = facts->shared.core_step_ns;
     cores->poll_ns = facts->caches.poll_ns;
     cores->start_ns = facts->caches.start_ns;
-    find_beginning(cores, &facts->caches, ronde_network_alpha_ns(&network) + facts->time.step_ns);
+    find_beginning(cores, &facts->caches);
     cores->line_ns = curve->bytes[0] / curve->GBps[0];
     cores->flight_ns = fmax(ronde_network_alpha_ns(&network) + facts->time.step_ns -
                                 cores->step_ns - 2.0 * cores->line_ns,

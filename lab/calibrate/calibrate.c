@@ -175,12 +175,15 @@ static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *erro
     return status;
 }
 
-/* Begun by a core that has to wake first. */
+/*
+ * Begun by a core that has to wake first. It also ends there: a core that is done long before the caller may have yielded
+ * its processor when the next run begins.
+ */
 static enum ronde_status measure_return(struct raw *raw, struct ronde_error *error)
 {
-    struct setup setup = {RONDE_PROBE_RETURN, FEW_HOPS, 16, 0, 1, true, 0};
+    struct setup setup = {RONDE_PROBE_RETURN, FEW_HOPS + 1, 16, 0, 1, true, 0};
     enum ronde_status status = measure(raw->bench, &setup, &raw->few_return, error);
-    setup.length = MANY_HOPS;
+    setup.length = MANY_HOPS + 1;
     if (status == RONDE_OK)
         status = measure(raw->bench, &setup, &raw->many_return, error);
     return status;
@@ -416,7 +419,7 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
                      FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
     caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
     const double hop_ns = slope(&raw->few_return, &raw->many_return, MANY_HOPS - FEW_HOPS);
-    caches->wake_ns = fmax(raw->few_return.median - FEW_HOPS * hop_ns - caches->start_ns, 0.0);
+    caches->wake_ns = fmax(raw->few_return.median - (FEW_HOPS + 1) * hop_ns - caches->start_ns, 0.0);
     const uint32_t last = caches->cross_copy.count - 1;
     report->constants[report->constant_count++] = (struct ronde_constant){
         "line_ns", "ns", caches->line_ns, 0.0,

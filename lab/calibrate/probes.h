@@ -36,7 +36,7 @@ ronde_probe_make_waiting(uint32_t ranks, uint32_t length, struct ronde_schedule 
 
 /**
  * Makes a probe for two ranks (LAUNCH: one), in equal channels that each do it with a share of the block. `length` is odd
- * for PING_PONG, so that the message ends at rank 1, and for RETURN, and ignored where nothing above mentions it. Owner: the caller
+ * for PING_PONG, so that the message ends at rank 1, even for RETURN, for the same, and ignored where nothing above mentions it. Owner: the caller
  * destroys *out_schedule. Errors: as ronde_schedule_finish.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
