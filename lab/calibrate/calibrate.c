@@ -83,7 +83,7 @@ struct raw {
     struct ronde_stats few_near_hops, many_near_hops;
     struct ronde_stats few_waiting, many_waiting; /* the same beside ranks that wait */
     struct ronde_stats few_long[MESSAGES], many_long[MESSAGES]; /* hops between two cores */
-    struct ronde_stats few_return, many_return;                 /* begun by the other core */
+    struct ronde_stats few_waking, many_waking;                 /* both begin */
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats all_cores[STREAMS];          /* stream, every core */
@@ -175,17 +175,14 @@ static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *erro
     return status;
 }
 
-/*
- * Begun by a core that has to wake first. It also ends there: a core that is done long before the caller may have yielded
- * its processor when the next run begins.
- */
-static enum ronde_status measure_return(struct raw *raw, struct ronde_error *error)
+/* Two ranks that both begin at once, each on a core of its own, one of which has to wake first. */
+static enum ronde_status measure_waking(struct raw *raw, struct ronde_error *error)
 {
-    struct setup setup = {RONDE_PROBE_RETURN, FEW_HOPS + 1, 16, 0, 1, true, 0};
-    enum ronde_status status = measure(raw->bench, &setup, &raw->few_return, error);
-    setup.length = MANY_HOPS + 1;
+    struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 0, 1, false, 2};
+    enum ronde_status status = measure(raw->bench, &setup, &raw->few_waking, error);
+    setup.length = MANY_HOPS;
     if (status == RONDE_OK)
-        status = measure(raw->bench, &setup, &raw->many_return, error);
+        status = measure(raw->bench, &setup, &raw->many_waking, error);
     return status;
 }
 
@@ -366,7 +363,7 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     ronde_reporter_say(reporter, "calibrate: caches");
     enum ronde_status status = measure_pairs(raw, error);
     if (status == RONDE_OK)
-        status = measure_return(raw, error);
+        status = measure_waking(raw, error);
     if (status == RONDE_OK)
         status = measure_waiting(raw, error);
     if (status == RONDE_OK)
@@ -418,8 +415,8 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
         rest_ns[k] = raw->few_pairs[k].median -
                      FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
     caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
-    const double hop_ns = slope(&raw->few_return, &raw->many_return, MANY_HOPS - FEW_HOPS);
-    caches->wake_ns = fmax(raw->few_return.median - (FEW_HOPS + 1) * hop_ns - caches->start_ns, 0.0);
+    const double hop_ns = slope(&raw->few_waking, &raw->many_waking, MANY_HOPS - FEW_HOPS);
+    caches->wake_ns = fmax(raw->few_waking.median - FEW_HOPS * hop_ns - caches->start_ns, 0.0);
     const uint32_t last = caches->cross_copy.count - 1;
     report->constants[report->constant_count++] = (struct ronde_constant){
         "line_ns", "ns", caches->line_ns, 0.0,
@@ -434,8 +431,8 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
                                 "two pairs a core and one, at no hop, per rank"};
     report->constants[report->constant_count++] =
         (struct ronde_constant){"wake_ns", "ns", caches->wake_ns,
-                                ronde_stats_spread(&raw->few_return),
-                                "ping-pong begun by the second rank, at no hop, without start_ns"};
+                                ronde_stats_spread(&raw->few_waking),
+                                "two ranks that both begin at once, at no hop, without start_ns"};
     report->constants[report->constant_count++] =
         (struct ronde_constant){"combine_GBps", "GB/s", caches->combine_GBps, 0.0,
                                 "sums in the nearest cache, all cores"};

@@ -99,7 +99,6 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
                            ronde_chunks(RONDE_OUT, 0, 1));
         break;
     case RONDE_PROBE_PING_PONG:
-    case RONDE_PROBE_RETURN: /* from the root, which is rank 1 */
         build_ping_pong(builder, length);
         break;
     case RONDE_PROBE_MESSAGES:
@@ -123,15 +122,14 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
 enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
-    static const char *const names[] = {"launch",   "ping_pong", "messages", "stream", "reduce",
-                                        "exchange", "pairs",     "return",   "waiting"};
+    static const char *const names[] = {"launch", "ping_pong", "messages", "stream",
+                                        "reduce", "exchange",  "pairs",    "waiting"};
     const struct ronde_compile_request request = {
         .collective = probe == RONDE_PROBE_REDUCE     ? RONDE_REDUCE
                       : probe == RONDE_PROBE_EXCHANGE ? RONDE_ALL_GATHER
                                                       : RONDE_BROADCAST,
         .algorithm = names[probe],
         .ranks = probe == RONDE_PROBE_LAUNCH ? 1 : 2,
-        .root = probe == RONDE_PROBE_RETURN ? 1 : 0,
         .channels = channels,
     };
     if (probe == RONDE_PROBE_PAIRS)

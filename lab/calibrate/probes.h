@@ -20,7 +20,6 @@ enum ronde_probe {
     RONDE_PROBE_REDUCE,   /**< the same, combined with the receiver's input on arrival */
     RONDE_PROBE_EXCHANGE, /**< the whole block both ways at once */
     RONDE_PROBE_PAIRS, /**< ping-pong both ways at once, `length` times, between ranks 0 and 1, 2 and 3, and so on */
-    RONDE_PROBE_RETURN, /**< the same as PING_PONG, begun by rank 1 */
     RONDE_PROBE_WAITING /**< ping-pong between ranks 0 and 1, while all others wait for what comes of it */
 };
 
@@ -36,7 +35,7 @@ ronde_probe_make_waiting(uint32_t ranks, uint32_t length, struct ronde_schedule 
 
 /**
  * Makes a probe for two ranks (LAUNCH: one), in equal channels that each do it with a share of the block. `length` is odd
- * for PING_PONG, so that the message ends at rank 1, even for RETURN, for the same, and ignored where nothing above mentions it. Owner: the caller
+ * for PING_PONG, so that the message ends at rank 1, and ignored where nothing above mentions it. Owner: the caller
  * destroys *out_schedule. Errors: as ronde_schedule_finish.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
