@@ -47,6 +47,7 @@ struct ronde_curve {
 struct ronde_cache_facts {
     double poll_ns; /**< ronde.poll_ns: polling a lane that cannot go on */
     double start_ns; /**< ronde.start_ns: a core's first step in a channel of a rank that another core has prepared */
+    double wake_ns; /**< ronde.wake_ns: from the beginning of a run until a core other than the caller's polls; 0 = not known */
     double line_ns; /**< ronde.line_ns: a cache line's way between cores while all this was measured (ronde/distance.h); 0 = not known */
     double core_bytes; /**< ronde.core_bytes: what a core caches for itself */
     double combine_GBps; /**< ronde.combine_GBps: results of a reduction whose operands lie in the nearest cache */
