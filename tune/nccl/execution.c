@@ -19,6 +19,8 @@
  *                   of all others reduced, and takes in what all others store; chunks grow with the call
  *   NVLSTree        launch + nvls_us + 2 log2(N) L (+) bytes through NVLink, or through the NICs as in Tree
  *
+ *   sends, receives point.c
+ *
  * NCCL's own formula stands beside, in tuner.c. Not modelled: other traffic, CollNet, registered buffers, copy engines.
  */
 #include "setting.h"

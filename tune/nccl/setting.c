@@ -234,6 +234,8 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     setting.launch_us = constants->launch_us > 0
                             ? constants->launch_us
                             : ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_launch_us);
+    if (protocol == RONDE_NCCL_LL128)
+        setting.launch_us += ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_ll128_us);
     if (call->version > 0 && call->version < LAUNCH_AT_ONCE)
         setting.launch_us += setting.channels *
                              ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);

@@ -8,6 +8,7 @@
 /** Of all machines: common.txt. */
 #define RONDE_NCCL_COMMON_LIST(X)                                                                  \
     X(launch_us_per_gpu)                                                                           \
+    X(launch_ll128_us)                                                                             \
     X(launch_us_per_channel)                                                                       \
     X(nvlink_efficiency)                                                                           \
     X(pcie_efficiency)                                                                             \
