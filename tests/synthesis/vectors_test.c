@@ -73,8 +73,8 @@ static double replayed_GBps(const struct ronde_platform *platform,
     struct ronde_prediction prediction = {.time_ns = INFINITY};
     struct ronde_error error = {0};
     struct ronde_forecast forecast = ronde_forecast_of(platform, schedule, &request, &options);
-    forecast.load.count = ronde_collective_count(schedule->collective, schedule->ranks,
-                                                 (uint64_t)GIB, RONDE_FLOAT32);
+    forecast.load.count =
+        ronde_collective_count(schedule->collective, schedule->ranks, (uint64_t)GIB, RONDE_FLOAT32);
     forecast.load.slot_bytes = ronde_pipeline_slot(schedule, forecast.load.count * 4);
     CU_ASSERT_EQUAL(ronde_forecast_replay(&forecast, "auto", &prediction, &error), RONDE_OK);
     if (error.status != RONDE_OK)
@@ -91,9 +91,9 @@ static void check(const char *name, const struct ronde_platform *platform,
     struct ronde_schedule *schedule = NULL;
     struct ronde_synthesis made;
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(
-        ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error),
-        RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made,
+                                     &error),
+                    RONDE_OK);
     if (!schedule) {
         suite_note("%s: %s", name, error.message);
         return;

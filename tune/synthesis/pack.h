@@ -10,9 +10,9 @@
 
 /** What to pack. */
 struct ronde_pack_task {
-    const struct ronde_graph *graph;   /**< reversed where ways are */
-    const struct ronde_ways *ways;     /**< of the trees' edges */
-    uint32_t root;                     /**< the only one, or RONDE_NONE: every rank is one */
+    const struct ronde_graph *graph; /**< reversed where ways are */
+    const struct ronde_ways *ways;   /**< of the trees' edges */
+    uint32_t root;                   /**< the only one, or RONDE_NONE: every rank is one */
     const struct ronde_wiring_symmetry
         *symmetry; /**< the trees of rank 0 stand for those of all, on turned ways; NULL = no */
     const struct ronde_graph_cut *cut; /**< the worst cut: what leaves it limits all trees */
