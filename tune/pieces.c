@@ -11,10 +11,8 @@
 
 /** Pieces for each level of a tree. */
 #define PIECES_PER_LEVEL 4u
-/* Pieces of a chunk of packed trees: for each message in a row, and at least; and the least that these shrink to. */
-#define PIECES_PER_MESSAGE 8u
-#define PIECES_OF_FOREST 64u
-#define LEAST_OF_FOREST (UINT64_C(16) << 10)
+/* Pieces of a chunk of packed trees: some 4 levels fill in an eighth of the time, and replays that share links stay short. */
+#define PIECES_OF_FOREST 32u
 
 /* Trees that were packed for a machine cut every block into chunks of their own. */
 static bool is_forest(const struct ronde_schedule *schedule)
@@ -63,15 +61,6 @@ static uint64_t levels_of(uint32_t ranks)
     return levels;
 }
 
-/* Pieces that fill a pipeline well. */
-static uint64_t pieces_wanted(const struct ronde_schedule *schedule)
-{
-    const uint64_t by_height = (uint64_t)PIECES_PER_MESSAGE * schedule->proof.critical_path;
-    if (!is_forest(schedule))
-        return PIECES_PER_LEVEL * levels_of(schedule->ranks);
-    return by_height > PIECES_OF_FOREST ? by_height : PIECES_OF_FOREST;
-}
-
 uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t block_bytes)
 {
     uint64_t widest = 0, slot_bytes = STEP_BYTES;
@@ -83,13 +72,11 @@ uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t blo
     const double share = (double)widest / (double)schedule->weight_total;
     const uint64_t chunk_bytes =
         (uint64_t)((double)block_bytes * share / schedule->chunks_per_block);
-    const uint64_t wanted = pieces_wanted(schedule);
-    const uint64_t least_bytes = is_forest(schedule) ? LEAST_OF_FOREST : LEAST_BYTES;
-    while (slot_bytes > least_bytes && chunk_bytes / slot_bytes < wanted)
+    const uint64_t wanted =
+        is_forest(schedule) ? PIECES_OF_FOREST : PIECES_PER_LEVEL * levels_of(schedule->ranks);
+    while (slot_bytes > LEAST_BYTES && chunk_bytes / slot_bytes < wanted)
         slot_bytes /= 2;
-    const uint64_t most =
-        wanted > RONDE_MOST_DEFAULT_PIECES / 2 ? 2 * wanted : RONDE_MOST_DEFAULT_PIECES;
-    while (chunk_bytes / slot_bytes > most)
+    while (chunk_bytes / slot_bytes > RONDE_MOST_DEFAULT_PIECES)
         slot_bytes *= 2;
     return slot_bytes < chunk_bytes ? slot_bytes : 0;
 }
