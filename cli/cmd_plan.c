@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "common.h"
 #include "nccl_style.h"
+#include "plan_forest.h"
 #include "report.h"
 #include "table.h"
 #include "tune_options.h"
@@ -337,6 +338,8 @@ static enum ronde_status print_plan(const struct ronde_options *options,
         print_table(plan, &share, sink);
     else if (status == RONDE_OK)
         status = print_rows(plan, &share, sink, error);
+    if (status == RONDE_OK && options->synthesize && !options->csv)
+        status = ronde_plan_forest_print(plan, sink, error);
     if (status == RONDE_OK && options->plot)
         status = ronde_plan_plot(plan, options->plot, error);
     if (sink->file && ronde_sink_close(sink, error) != RONDE_OK)

@@ -3,6 +3,7 @@
 #include "common.h"
 #include "report.h"
 #include "schedule_file.h"
+#include "table.h"
 #include "without_links.h"
 
 #include "ronde/synthesize.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 
 /* What was made, in lines beside the schedule. */
-static void say(const struct ronde_synthesis *made)
+static void say(const struct ronde_synthesis *made, uint64_t bytes)
 {
     const struct ronde_bound *bound = &made->bound;
     if (isinf(bound->GBps)) {
@@ -23,6 +24,10 @@ static void say(const struct ronde_synthesis *made)
                    made->trees, made->trees == 1 ? "" : "s", made->GBps,
                    100 * made->GBps / bound->GBps, 100 * made->trees_GBps / bound->GBps);
     }
+    if (bytes > 0)
+        ronde_note("for %s: %s us predicted, the bound is %s us", ronde_cell_size(bytes).text,
+                   ronde_cell_us(made->time_ns).text,
+                   ronde_cell_us(ronde_bound_ns(bound, (double)bytes)).text);
     ronde_note("at most %u messages in a row, %u connections into a rank", made->height,
                made->connections);
 }
@@ -38,7 +43,8 @@ static enum ronde_status find_request(const struct ronde_options *options,
                                                         .ranks = request.ranks,
                                                         .root = request.root,
                                                         .trees = options->trees,
-                                                        .connections = options->connections};
+                                                        .connections = options->connections,
+                                                        .bytes = options->for_bytes};
     return status;
 }
 
@@ -63,7 +69,7 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_schedule_text_write(options, text, bytes, &error);
     if (status == RONDE_OK)
-        say(&made);
+        say(&made, options->for_bytes);
     ronde_schedule_destroy(schedule);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);

@@ -77,7 +77,8 @@ static const struct ronde_command commands[] = {
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
      "  ronde plan all_reduce -N 4 --backend cpu\n"
      "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
-     WHAT SWEEP "slot depth topo engine backend plot style wide" PRINT, 1, false, ronde_cmd_plan},
+     WHAT SWEEP "slot depth topo engine backend plot style wide synthesize" PRINT, 1, false,
+     ronde_cmd_plan},
     {"bound", "COLLECTIVE", "the least time any schedule can take on a machine, and what limits it",
      "  ronde bound all_gather --topo dgx-h100-pod\n"
      "  ronde bound all_reduce --topo pod.xml --degrade n5g0_c=0 --json\n",
@@ -85,8 +86,9 @@ static const struct ronde_command commands[] = {
     {"synthesize", "COLLECTIVE", "make the schedule that a machine's links allow at best, proved",
      "  ronde synthesize all_gather --topo pod.xml -o forest.ronde\n"
      "  ronde synthesize all_reduce --topo pod.xml --degrade n5g0_c=0 -o around.ronde\n"
+     "  ronde synthesize all_gather --topo pod.xml --for 64K -o quick.ronde\n"
      "  ronde synthesize broadcast -r 3 --topo pod.xml --trees 4 -o forest.ronde\n",
-     " ranks root topo degrade trees connections output ", 1, false, ronde_cmd_synthesize},
+     " ranks root topo degrade trees connections for output ", 1, false, ronde_cmd_synthesize},
     {"tune", "[COLLECTIVE]", "measure all algorithms on this machine, for -a auto",
      "  ronde tune\n  ronde tune --backend proc --budget 300\n"
      "  ronde tune all_reduce -N 4 -b 8 -e 1M -o tables/cpu.txt\n"

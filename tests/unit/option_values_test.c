@@ -74,6 +74,7 @@ static const struct number numbers[] = {
     {"depth", AT(depth), U32, "1", "1024", 1, 1024, "0", "4294967296"},
     {"seed", AT(seed), U64, "0", "9223372036854775807", 0, 9223372036854775807.0, "-1",
      "9223372036854775808"},
+    {"for", AT(for_bytes), U64, "1", "1G", 1, 1073741824, "x", "99999999999G"},
     {"slot", AT(slot_bytes), U64, "16", "1M", 16, 1048576, "15", "99999999999G"},
     {"nic-GBps", AT(nic_GBps), REAL, "0.001", "1000000", 0.001, 1e6, "0", "1000001"},
     {"nvlink-GBps", AT(nvlink_GBps), REAL, "0.5", "1e6", 0.5, 1e6, "-1", "1e7"},
@@ -188,12 +189,19 @@ static const struct {
     const char *name;
     size_t offset;
 } switches[] = {
-    {"json", AT(json)},         {"csv", AT(csv)},
-    {"all", AT(all)},           {"expand", AT(expand)},
-    {"markdown", AT(markdown)}, {"verbose", AT(verbose)},
-    {"wide", AT(wide)},         {"native-latency", AT(native_latency)},
-    {"why", AT(why)},           {"resume", AT(resume)},
-    {"local", AT(local)},       {"help", AT(help)},
+    {"json", AT(json)},
+    {"csv", AT(csv)},
+    {"all", AT(all)},
+    {"expand", AT(expand)},
+    {"markdown", AT(markdown)},
+    {"verbose", AT(verbose)},
+    {"wide", AT(wide)},
+    {"native-latency", AT(native_latency)},
+    {"synthesize", AT(synthesize)},
+    {"why", AT(why)},
+    {"resume", AT(resume)},
+    {"local", AT(local)},
+    {"help", AT(help)},
 };
 
 static void switches_switch_and_take_no_value(void)

@@ -19,6 +19,7 @@ struct ronde_pack_task {
     double rate_GBps;                  /**< of the data of a root, by that cut */
     uint32_t trees;                    /**< for each root; 0 = as few as serve */
     uint32_t most_trees;               /**< for each root at most, where `trees` is 0 */
+    uint32_t most_height;              /**< of a tree, as far as links allow; 0 = any */
 };
 
 /** Trees, those of root 0 first. */
