@@ -1,4 +1,5 @@
 /* ronde synthesize: the schedule that a machine's links allow at best. */
+#include "cli/draw/forest_svg.h"
 #include "commands.h"
 #include "common.h"
 #include "report.h"
@@ -9,7 +10,9 @@
 #include "ronde/synthesize.h"
 #include "ronde/text.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
 /* What was made, in lines beside the schedule. */
 static void say(const struct ronde_synthesis *made, uint64_t bytes)
@@ -48,6 +51,22 @@ static enum ronde_status find_request(const struct ronde_options *options,
     return status;
 }
 
+/* The trees of one root, as a picture in a file of its own. */
+static enum ronde_status draw(const struct ronde_options *options,
+                              const struct ronde_schedule *schedule,
+                              const struct ronde_platform *platform, struct ronde_error *error)
+{
+    if (!options->plot)
+        return RONDE_OK;
+    FILE *file = fopen(options->plot, "w");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: %s", options->plot, strerror(errno));
+    enum ronde_status status = ronde_forest_svg(schedule, platform, options->root, file, error);
+    if (fclose(file) != 0 && status == RONDE_OK)
+        status = ronde_fail(error, RONDE_DEVICE, "%s: could not be written", options->plot);
+    return status;
+}
+
 int ronde_cmd_synthesize(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -68,6 +87,8 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
         status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)
         status = ronde_schedule_text_write(options, text, bytes, &error);
+    if (status == RONDE_OK)
+        status = draw(options, schedule, platform, &error);
     if (status == RONDE_OK)
         say(&made, options->for_bytes);
     ronde_schedule_destroy(schedule);
