@@ -10,7 +10,7 @@
 #include "ronde/bound.h"
 
 /** Ranks up to which shares are found: the routes of all pairs must be known, which beyond takes longer than a replay. */
-#define RONDE_BOUND_SHARE_RANKS 512u
+#define RONDE_BOUND_SHARE_RANKS 1024u
 
 /** The bound of what is predicted, where it is known. */
 struct ronde_bound_share {

@@ -193,7 +193,11 @@ static enum ronde_status open_algorithm(struct session *session, const char *alg
     session->forecast =
         ronde_forecast_of(session->platform, session->schedule, &request, &session->how);
     session->forecast.sim.host_of = session->placed.host_of;
-    session->share = ronde_bound_share_find(session->platform, &request, session->placed.host_of);
+    /* What else happens in a scenario takes links from what the bound is of. */
+    session->share = (struct ronde_bound_share){.is_known = false};
+    if (!session->has_scenario)
+        session->share =
+            ronde_bound_share_find(session->platform, &request, session->placed.host_of);
     session->cuts_by_size = session->forecast.load.slot_bytes == 0 && !session->has_scenario &&
                             !ronde_is_auto(session->options) &&
                             ronde_schedule_is_pipelined(session->schedule);
