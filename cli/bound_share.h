@@ -19,8 +19,8 @@ struct ronde_bound_share {
 };
 
 /**
- * Finds the bound of a request. Not known: a machine without links, more ranks than RONDE_BOUND_SHARE_RANKS, ranks that
- * are placed on chosen hosts (host_of), a barrier.
+ * Finds the bound of a request. Not known: a machine without links, more ranks than RONDE_BOUND_SHARE_RANKS, some of the
+ * hosts chosen for the ranks (host_of), a barrier.
  */
 struct ronde_bound_share ronde_bound_share_find(const struct ronde_platform *platform,
                                                 const struct ronde_compile_request *request,

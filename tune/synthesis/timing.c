@@ -19,7 +19,13 @@ enum ronde_status ronde_synthesis_time(const struct ronde_platform *platform,
     forecast.load.count = count > 0 ? count : 1;
     forecast.load.slot_bytes =
         ronde_pipeline_slot(schedule, forecast.load.count * ronde_dtype_bytes(RONDE_FLOAT32));
-    const enum ronde_status status = ronde_forecast_replay(&forecast, "auto", &prediction, error);
+    struct ronde_error why_not = {0};
+    enum ronde_status status = ronde_forecast_replay(&forecast, "auto", &prediction, &why_not);
+    /* Too many messages to share links exactly: candidates are compared coarsely, all alike. */
+    if (status != RONDE_OK && status != RONDE_NO_MEMORY)
+        status = ronde_forecast_replay(&forecast, "flat_fifo", &prediction, error);
+    else if (status == RONDE_NO_MEMORY)
+        (void)ronde_fail(error, status, "%s", why_not.message);
     if (status == RONDE_OK)
         *out_ns = prediction.time_ns;
     return status;
