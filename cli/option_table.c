@@ -137,7 +137,8 @@ static const struct argp_option all_options[] = {
      "with --published: nominal (default), smallest, leave-one-out; constants prints those fitted "
      "to all, spread how far off leave-one-out is",
      3},
-    {"plot", KEY_PLOT, "FILE", 0, "write an SVG plot (needs gnuplot); of synthesize: the trees of --root", 3},
+    {"plot", KEY_PLOT, "FILE", 0,
+     "write an SVG plot (needs gnuplot); of synthesize: the trees of --root", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write results there instead of to stdout", 3},
     {"wide", KEY_WIDE, NULL, 0, "tables as wide as they are, also on a terminal of fewer columns", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per line (needs libjansson)", 3},
