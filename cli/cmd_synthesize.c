@@ -82,7 +82,10 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = find_request(options, &request, &error);
     if (status == RONDE_OK)
+        ronde_progress("routes, cuts and trees of %u ranks", request.ranks);
+    if (status == RONDE_OK)
         status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
+    ronde_progress_end();
     if (status == RONDE_OK)
         status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)

@@ -17,6 +17,7 @@ from .validation import validate
 
 __version__: str = _ffi.string(_lib.ronde_version()).decode()
 
-__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Bound", "Chunks", "Communicator", "Forest", "Operation", "Proof", "Records", "RondeError",
-           "RondeTimeoutError", "Schedule", "Timeline", "Topology", "__version__", "algorithms", "bound", "build", "compile", "copy",
-           "kinds", "plan", "price", "reduce", "simulate", "sweep", "synthesize", "timeline", "transfer", "validate"]
+__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Bound", "Chunks", "Communicator", "Forest", "Operation",
+           "Proof", "Records", "RondeError", "RondeTimeoutError", "Schedule", "Timeline", "Topology", "__version__",
+           "algorithms", "bound", "build", "compile", "copy", "kinds", "plan", "price", "reduce", "simulate", "sweep",
+           "synthesize", "timeline", "transfer", "validate"]
