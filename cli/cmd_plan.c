@@ -1,9 +1,11 @@
 /* ronde plan: which algorithm for which size, by how much, and why. */
+#include "bound_share.h"
 #include "cli/draw/gnuplot.h"
 #include "cli/draw/plan_plot.h"
 #include "commands.h"
 #include "common.h"
 #include "nccl_style.h"
+#include "plan_forest.h"
 #include "report.h"
 #include "table.h"
 #include "tune_options.h"
@@ -16,26 +18,26 @@
 #include <math.h>
 #include <string.h>
 
-#define COLUMNS 13u
+#define COLUMNS 14u
 
 static const struct ronde_column columns[COLUMNS] = {
     {"size", "(B)", 12},         {"count", "(elements)", 12},  {"type", "", 8},
     {"algorithm", "", 24},       {"time", "(us)", 11},         {"engine", "", 11},
     {"runner-up", "", 24},       {"time", "(us)", 11},         {"slower", "(times)", 7},
     {"messages", "in a row", 8}, {"busiest", "sends (B)", 12}, {"latency", "(share)", 7},
-    {"price", "", 11},
+    {"price", "", 11},           {"bound", "(%)", 6},
 };
 
 static const struct ronde_table wide = {columns, COLUMNS, 2};
 
 /* The same for a terminal of 100 characters, on two lines: the cells of each, in the order of the wide table. */
-#define FIRST_COLUMNS 7u
+#define FIRST_COLUMNS 8u
 #define SECOND_COLUMNS 7u
 
-static const uint32_t first_cells[FIRST_COLUMNS] = {0, 1, 2, 3, 4, 5, 12};
+static const uint32_t first_cells[FIRST_COLUMNS] = {0, 1, 2, 3, 4, 5, 12, 13};
 static const struct ronde_column first_columns[FIRST_COLUMNS] = {
     {"size", "(B)", 11}, {"count", "(elements)", 11}, {"type", "", 8},   {"algorithm", "", 24},
-    {"time", "(us)", 9}, {"engine", "", 11},          {"price", "", 11},
+    {"time", "(us)", 9}, {"engine", "", 11},          {"price", "", 11}, {"bound", "(%)", 5},
 };
 static const struct ronde_table first_line = {first_columns, FIRST_COLUMNS, 1};
 
@@ -57,7 +59,7 @@ static void print_line(FILE *file, const struct ronde_table *line, const uint32_
                        const struct ronde_cell *cells)
 {
     struct ronde_cell own[FIRST_COLUMNS];
-    _Static_assert(FIRST_COLUMNS == SECOND_COLUMNS, "room for both lines");
+    _Static_assert(FIRST_COLUMNS >= SECOND_COLUMNS, "room for both lines");
     for (size_t i = 0; i < line->count; i++)
         own[i] = indices[i] < COLUMNS ? cells[indices[i]] : ronde_cell_text(" ");
     ronde_table_row(file, line, own);
@@ -76,7 +78,7 @@ static const char *name_of(const struct ronde_plan *plan, uint32_t candidate)
 }
 
 static void print_table_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                            const struct ronde_sink *sink)
+                            const struct ronde_bound_share *share, const struct ronde_sink *sink)
 {
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
@@ -100,6 +102,7 @@ static void print_table_row(const struct ronde_plan *plan, const struct ronde_pl
     cells[10] = ronde_cell_integer((uint64_t)llround(row->sent_bytes));
     snprintf(cells[11].text, sizeof cells[11].text, "%.0f%%", 100.0 * latency_share(row));
     cells[12] = ronde_cell_text(best->is_exact ? "exact" : "approximate");
+    cells[13] = ronde_bound_share_cell(ronde_bound_share_of(share, row->bytes, best->time_ns));
     if (ronde_table_fits(&wide, sink->width)) {
         ronde_table_row(sink->file, &wide, cells);
         return;
@@ -150,18 +153,19 @@ static void print_head(const struct ronde_plan *plan, const struct ronde_sink *s
     ronde_table_head(file, &second_line);
 }
 
-static void print_table(const struct ronde_plan *plan, const struct ronde_sink *sink)
+static void print_table(const struct ronde_plan *plan, const struct ronde_bound_share *share,
+                        const struct ronde_sink *sink)
 {
     print_head(plan, sink);
     for (uint32_t i = 0; i < plan->row_count; i++)
-        print_table_row(plan, &plan->rows[i], sink);
+        print_table_row(plan, &plan->rows[i], share, sink);
     print_changes(plan, sink->file);
 }
 
 /* ---- For programs ----------------------------------------------------------------------------------------------- */
 
 #define QUOTE_FIELDS 6u
-#define ROW_FIELDS 22u
+#define ROW_FIELDS 23u
 
 /* A printed row; it points into itself. */
 struct sheet {
@@ -239,8 +243,8 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
 }
 
 static enum ronde_status print_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                                   struct sheet *sheet, struct ronde_sink *sink,
-                                   struct ronde_error *error)
+                                   const struct ronde_bound_share *share, struct sheet *sheet,
+                                   struct ronde_sink *sink, struct ronde_error *error)
 {
     layout_candidates(plan, row, sheet);
     size_t count = layout_request(plan, row, sheet->fields);
@@ -249,6 +253,8 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
                                                   .kind = RONDE_FIELD_ROWS,
                                                   .rows = sheet->candidates,
                                                   .count = plan->selector->choice.count};
+    sheet->fields[count++] = ronde_bound_share_field(
+        ronde_bound_share_of(share, row->bytes, row->quotes[row->decision.best].time_ns));
     const struct ronde_row printed = {sheet->fields, count};
     return ronde_sink_row(sink, &printed, error);
 }
@@ -271,7 +277,8 @@ static enum ronde_status print_change_rows(const struct ronde_plan *plan, struct
     return status;
 }
 
-static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_sink *sink,
+static enum ronde_status print_rows(const struct ronde_plan *plan,
+                                    const struct ronde_bound_share *share, struct ronde_sink *sink,
                                     struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
@@ -284,7 +291,7 @@ static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_
     if (!sheet.quotes || !sheet.candidates)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to print %u candidates", candidates);
     for (uint32_t i = 0; status == RONDE_OK && i < plan->row_count; i++)
-        status = print_row(plan, &plan->rows[i], &sheet, sink, error);
+        status = print_row(plan, &plan->rows[i], share, &sheet, sink, error);
     if (status == RONDE_OK)
         status = print_change_rows(plan, sink, error);
     ronde_mem_free(mem, sheet.candidates, candidates, sizeof *sheet.candidates);
@@ -323,11 +330,16 @@ static enum ronde_status print_plan(const struct ronde_options *options,
                                     const struct ronde_plan *plan, struct ronde_sink *sink,
                                     struct ronde_error *error)
 {
+    const struct ronde_bound_share share =
+        ronde_bound_share_find(plan->selector->platform_pricer.platform,
+                               &plan->selector->choice.candidates[0].request, NULL);
     enum ronde_status status = ronde_sink_open(options, sink, error);
     if (status == RONDE_OK && ronde_sink_is_table(sink))
-        print_table(plan, sink);
+        print_table(plan, &share, sink);
     else if (status == RONDE_OK)
-        status = print_rows(plan, sink, error);
+        status = print_rows(plan, &share, sink, error);
+    if (status == RONDE_OK && options->synthesize && !options->csv)
+        status = ronde_plan_forest_print(plan, sink, error);
     if (status == RONDE_OK && options->plot)
         status = ronde_plan_plot(plan, options->plot, error);
     if (sink->file && ronde_sink_close(sink, error) != RONDE_OK)

@@ -31,6 +31,7 @@ struct session {
     struct ronde_placed placed;
     const char *algorithm; /* what the schedule was compiled from; NULL before the first */
     struct ronde_schedule *schedule;
+    struct ronde_bound_share share; /* of what is predicted, where it is known */
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
     bool cuts_by_size; /* no slot was given and the schedule is pipelined: pieces as NCCL's */
@@ -73,7 +74,8 @@ static enum ronde_status find_view(struct session *session, struct ronde_result_
 static enum ronde_status sim_size(struct session *session, struct ronde_error *error)
 {
     struct ronde_result_view view = {.says_why = session->options->why,
-                                     .co_run = session->has_scenario ? &session->co_run : NULL};
+                                     .co_run = session->has_scenario ? &session->co_run : NULL,
+                                     .share = &session->share};
     enum ronde_status status = find_view(session, &view, error);
     if (status == RONDE_OK && session->placed.label[0])
         ronde_record_label(&view.record, session->placed.label);
@@ -88,7 +90,7 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
 /* One size priced twice: by formula and by the longest path. */
 static enum ronde_status price_size(struct session *session, struct ronde_error *error)
 {
-    struct ronde_result_view view = {.is_kept = false};
+    struct ronde_result_view view = {.is_kept = false, .share = &session->share};
     enum ronde_status status = RONDE_OK;
     /* A formula belongs to an algorithm; a schedule from a file has none. */
     if (!session->given)
@@ -191,6 +193,11 @@ static enum ronde_status open_algorithm(struct session *session, const char *alg
     session->forecast =
         ronde_forecast_of(session->platform, session->schedule, &request, &session->how);
     session->forecast.sim.host_of = session->placed.host_of;
+    /* What else happens in a scenario takes links from what the bound is of. */
+    session->share = (struct ronde_bound_share){.is_known = false};
+    if (!session->has_scenario)
+        session->share =
+            ronde_bound_share_find(session->platform, &request, session->placed.host_of);
     session->cuts_by_size = session->forecast.load.slot_bytes == 0 && !session->has_scenario &&
                             !ronde_is_auto(session->options) &&
                             ronde_schedule_is_pipelined(session->schedule);

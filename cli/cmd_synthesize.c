@@ -1,17 +1,21 @@
 /* ronde synthesize: the schedule that a machine's links allow at best. */
+#include "cli/draw/forest_svg.h"
 #include "commands.h"
 #include "common.h"
 #include "report.h"
 #include "schedule_file.h"
+#include "table.h"
 #include "without_links.h"
 
 #include "ronde/synthesize.h"
 #include "ronde/text.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
 /* What was made, in lines beside the schedule. */
-static void say(const struct ronde_synthesis *made)
+static void say(const struct ronde_synthesis *made, uint64_t bytes)
 {
     const struct ronde_bound *bound = &made->bound;
     if (isinf(bound->GBps)) {
@@ -23,6 +27,10 @@ static void say(const struct ronde_synthesis *made)
                    made->trees, made->trees == 1 ? "" : "s", made->GBps,
                    100 * made->GBps / bound->GBps, 100 * made->trees_GBps / bound->GBps);
     }
+    if (bytes > 0)
+        ronde_note("for %s: %s us predicted, the bound is %s us", ronde_cell_size(bytes).text,
+                   ronde_cell_us(made->time_ns).text,
+                   ronde_cell_us(ronde_bound_ns(bound, (double)bytes)).text);
     ronde_note("at most %u messages in a row, %u connections into a rank", made->height,
                made->connections);
 }
@@ -38,7 +46,24 @@ static enum ronde_status find_request(const struct ronde_options *options,
                                                         .ranks = request.ranks,
                                                         .root = request.root,
                                                         .trees = options->trees,
-                                                        .connections = options->connections};
+                                                        .connections = options->connections,
+                                                        .bytes = options->for_bytes};
+    return status;
+}
+
+/* The trees of one root, as a picture in a file of its own. */
+static enum ronde_status draw(const struct ronde_options *options,
+                              const struct ronde_schedule *schedule,
+                              const struct ronde_platform *platform, struct ronde_error *error)
+{
+    if (!options->plot)
+        return RONDE_OK;
+    FILE *file = fopen(options->plot, "w");
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s: %s", options->plot, strerror(errno));
+    enum ronde_status status = ronde_forest_svg(schedule, platform, options->root, file, error);
+    if (fclose(file) != 0 && status == RONDE_OK)
+        status = ronde_fail(error, RONDE_DEVICE, "%s: could not be written", options->plot);
     return status;
 }
 
@@ -57,13 +82,18 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = find_request(options, &request, &error);
     if (status == RONDE_OK)
+        ronde_progress("routes, cuts and trees of %u ranks", request.ranks);
+    if (status == RONDE_OK)
         status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
+    ronde_progress_end();
     if (status == RONDE_OK)
         status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)
         status = ronde_schedule_text_write(options, text, bytes, &error);
     if (status == RONDE_OK)
-        say(&made);
+        status = draw(options, schedule, platform, &error);
+    if (status == RONDE_OK)
+        say(&made, options->for_bytes);
     ronde_schedule_destroy(schedule);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);

@@ -86,16 +86,18 @@ static const struct ronde_command commands[] = {
      "  ronde plan all_reduce -N 4 --backend cpu\n"
      "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"
      "  ronde plan all_reduce --style nccl -N 8 --topo Alps-GH200 --to nccl-tuner -o tuner.csv\n",
-     WHAT SWEEP "slot depth topo engine backend plot style to wide" PRINT, 1, false, ronde_cmd_plan},
+     WHAT SWEEP "slot depth topo engine backend plot style to wide synthesize" PRINT, 1, false,
+     ronde_cmd_plan},
     {"bound", "COLLECTIVE", "the least time any schedule can take on a machine, and what limits it",
      "  ronde bound all_gather --topo dgx-h100-pod\n"
      "  ronde bound all_reduce --topo pod.xml --degrade n5g0_c=0 --json\n",
      " ranks root pairs " SWEEP "topo degrade" PRINT, 1, false, ronde_cmd_bound},
     {"synthesize", "COLLECTIVE", "make the schedule that a machine's links allow at best, proved",
-     "  ronde synthesize all_gather --topo pod.xml -o forest.ronde\n"
+     "  ronde synthesize all_gather --topo pod.xml -o forest.ronde --plot trees.svg\n"
      "  ronde synthesize all_reduce --topo pod.xml --degrade n5g0_c=0 -o around.ronde\n"
+     "  ronde synthesize all_gather --topo pod.xml --for 64K -o quick.ronde\n"
      "  ronde synthesize broadcast -r 3 --topo pod.xml --trees 4 -o forest.ronde\n",
-     " ranks root topo degrade trees connections output ", 1, false, ronde_cmd_synthesize},
+     " ranks root topo degrade trees connections for plot output ", 1, false, ronde_cmd_synthesize},
     {"tune", "[COLLECTIVE]", "measure all algorithms on this machine, for -a auto",
      "  ronde tune\n  ronde tune --backend proc --budget 300\n"
      "  ronde tune all_reduce -N 4 -b 8 -e 1M -o tables/cpu.txt\n"

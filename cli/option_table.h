@@ -77,6 +77,8 @@ enum key {
     KEY_STYLE,
     KEY_TREES,
     KEY_CONNECTIONS,
+    KEY_FOR,
+    KEY_SYNTHESIZE,
     KEY_TO,
     KEY_DIALECT,
     KEY_NCCL_LOG,

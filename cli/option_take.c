@@ -234,6 +234,7 @@ static const struct plain plains[] = {
     SWITCH(KEY_LOCAL, local),
     SWITCH(KEY_WIDE, wide),
     SWITCH(KEY_SEQUENCE_PARALLEL, gpt.splits_sequence),
+    SWITCH(KEY_SYNTHESIZE, synthesize),
     SWITCH('h', help),
 };
 
@@ -326,6 +327,8 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_count_parse("trees", text, 1, &options->trees, error);
     case KEY_CONNECTIONS:
         return ronde_count_parse("connections", text, 1, &options->connections, error);
+    case KEY_FOR:
+        return ronde_size_parse(text, &options->for_bytes, error);
     case KEY_WORLD_SIZE:
         return ronde_count_parse("world size", text, 1, &options->world_size, error);
     case 'g':

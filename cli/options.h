@@ -47,6 +47,8 @@ struct ronde_options {
     uint32_t channels;                      /**< --channels; 0 = the algorithm's default */
     uint32_t trees;                         /**< --trees; 0 = not given */
     uint32_t connections;                   /**< --connections; 0 = not given */
+    uint64_t for_bytes;                     /**< --for; 0 = not given */
+    bool synthesize;                        /**< --synthesize */
     uint64_t slot_bytes;                    /**< --slot; 0 = the backend's or the machine file's */
     uint32_t depth;                         /**< --depth; 0 = default */
     enum ronde_protocol protocol;           /**< --protocol */

@@ -7,27 +7,32 @@
 #include "why.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
-#define COLUMNS 10u
+#define COLUMNS 11u
 
 static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},  {"count", "(elements)", 12}, {"type", "", 8},
-    {"time", "(us)", 11}, {"algbw", "(GB/s)", 8},      {"busbw", "(GB/s)", 8},
-    {"pieces", "", 7},    {"engine", "", 11},          {"busiest link", "(used)", 22},
+    {"size", "(B)", 12},    {"count", "(elements)", 12},
+    {"type", "", 8},        {"time", "(us)", 11},
+    {"algbw", "(GB/s)", 8}, {"busbw", "(GB/s)", 8},
+    {"bound", "(%)", 6},    {"pieces", "", 7},
+    {"engine", "", 11},     {"busiest link", "(used)", 22},
     {"labels", "", 0},
 };
 
 static const struct ronde_table wide = {columns, COLUMNS, 2};
 
 /* The same for a terminal of 100 characters: labels go below. */
-#define NARROW_COLUMNS 9u
-#define NARROW_LINK 21
+#define NARROW_COLUMNS 10u
+#define NARROW_LINK 16
 
 static const struct ronde_column narrow_columns[NARROW_COLUMNS] = {
-    {"size", "(B)", 11}, {"count", "(elements)", 11}, {"type", "", 8},
-    {"time", "(us)", 9}, {"algbw", "(GB/s)", 7},      {"busbw", "(GB/s)", 7},
-    {"pieces", "", 6},   {"engine", "", 11},          {"busiest link", "(used)", NARROW_LINK},
+    {"size", "(B)", 10},    {"count", "(elements)", 11},
+    {"type", "", 8},        {"time", "(us)", 9},
+    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
+    {"bound", "(%)", 5},    {"pieces", "", 6},
+    {"engine", "", 11},     {"busiest link", "(used)", NARROW_LINK},
 };
 
 static const struct ronde_table narrow = {narrow_columns, NARROW_COLUMNS, 1};
@@ -54,26 +59,39 @@ static struct ronde_cell link_cell(const struct ronde_sim_result *result, int mo
     return cell;
 }
 
+static uint64_t bytes_of(const struct ronde_record *record)
+{
+    return ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype);
+}
+
+/* Of the bound; NAN where that is not known. */
+static double share_of(const struct ronde_result_view *view)
+{
+    return view->share
+               ? ronde_bound_share_of(view->share, bytes_of(&view->record), view->record.time_ns)
+               : NAN;
+}
+
 static void print_table_row(const struct ronde_result_view *view, const struct ronde_sink *sink)
 {
     const bool is_wide = ronde_table_fits(&wide, sink->width);
     const struct ronde_record *record = &view->record;
     const struct ronde_sim_result *result = &view->result;
     struct ronde_cell cells[COLUMNS];
-    cells[0] = ronde_cell_integer(
-        ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
+    cells[0] = ronde_cell_integer(bytes_of(record));
     cells[1] = ronde_cell_integer(record->count);
     cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
     cells[3] = ronde_cell_us(record->time_ns);
     cells[4] = ronde_cell_rate(ronde_record_algbw_GBps(record));
     cells[5] = ronde_cell_rate(ronde_record_busbw_GBps(record));
-    cells[6] = ronde_cell_integer(record->pieces);
-    cells[7] = ronde_cell_text(record->engine);
-    cells[8] = link_cell(result, is_wide ? 40 : NARROW_LINK - 5);
-    cells[9] = labels_cell(record);
+    cells[6] = ronde_bound_share_cell(share_of(view));
+    cells[7] = ronde_cell_integer(record->pieces);
+    cells[8] = ronde_cell_text(record->engine);
+    cells[9] = link_cell(result, is_wide ? 40 : NARROW_LINK - 5);
+    cells[10] = labels_cell(record);
     ronde_table_row(sink->file, is_wide ? &wide : &narrow, cells);
-    if (!is_wide && cells[9].text[0])
-        fprintf(sink->file, "#   labels         %s\n", cells[9].text);
+    if (!is_wide && cells[10].text[0])
+        fprintf(sink->file, "#   labels         %s\n", cells[10].text);
 }
 
 /* What each part of a scenario takes alone and together. */
@@ -108,8 +126,8 @@ static void print_comments(const struct ronde_result_view *view, FILE *file)
         ronde_why_print(&view->kept.why, view->kept.replay.platform, file);
 }
 
-/* Fields of a record at most: what it always has, why, and the scenario. */
-#define ROW_FIELDS (RONDE_RECORD_FIELDS + RONDE_WHY_FIELDS + 3u)
+/* Fields of a record at most: what it always has, the share of the bound, why, and the scenario. */
+#define ROW_FIELDS (RONDE_RECORD_FIELDS + RONDE_WHY_FIELDS + 4u)
 /* Fields of a part of a scenario. */
 #define PART_FIELDS 5u
 
@@ -157,6 +175,7 @@ static enum ronde_status print_fields(const struct ronde_result_view *view, stru
     ronde_record_layout(&view->record, &sheet.record);
     size_t count = sheet.record.row.count;
     memcpy(sheet.fields, sheet.record.row.fields, count * sizeof *sheet.fields);
+    sheet.fields[count++] = ronde_bound_share_field(share_of(view));
     if (view->says_why && view->is_kept) {
         ronde_why_layout(&view->kept.why, view->kept.replay.platform, &sheet.why);
         memcpy(sheet.fields + count, sheet.why.fields, sheet.why.row.count * sizeof *sheet.fields);

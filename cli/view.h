@@ -5,6 +5,7 @@
 #ifndef RONDE_CLI_VIEW_H
 #define RONDE_CLI_VIEW_H
 
+#include "bound_share.h"
 #include "common.h"
 #include "lab/co_run.h"
 
@@ -15,7 +16,8 @@ struct ronde_result_view {
     struct ronde_kept kept;         /**< the replay itself */
     bool is_kept;                   /**< kept holds it */
     bool says_why;                  /**< an explanation was asked for */
-    const struct ronde_co_run *co_run; /**< the scenario, or NULL */
+    const struct ronde_co_run *co_run;     /**< the scenario, or NULL */
+    const struct ronde_bound_share *share; /**< the bound it is compared with, or NULL */
 };
 
 /** Prints the header of the table. */

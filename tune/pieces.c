@@ -11,8 +11,8 @@
 
 /** Pieces for each level of a tree. */
 #define PIECES_PER_LEVEL 4u
-/* Pieces of a chunk of packed trees: some 8 levels up, and as many down, fill in an eighth of the time at most. */
-#define PIECES_OF_FOREST 64u
+/* Pieces of a chunk of packed trees: some 6 levels fill in an eighth of the time, and replays that share links stay short. */
+#define PIECES_OF_FOREST 48u
 
 /* Trees that were packed for a machine cut every block into chunks of their own. */
 static bool is_forest(const struct ronde_schedule *schedule)

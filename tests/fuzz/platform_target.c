@@ -5,6 +5,7 @@
 
 #include "ronde/schedules.h"
 #include "ronde/sim.h"
+#include "ronde/synthesize.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -150,6 +151,27 @@ static void check_replay(struct subject *subject, uint32_t ranks)
     ronde_schedule_destroy(schedule);
 }
 
+/* Bounds are no smaller than nothing, and what is packed for the first hosts is proved and no faster than its bound. */
+static void check_synthesis(struct subject *subject, uint32_t ranks)
+{
+    const struct ronde_synthesis_request request = {.collective = RONDE_ALL_GATHER,
+                                                    .ranks = ranks,
+                                                    .trees = 1};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_synthesis made = {.trees = 0};
+    struct ronde_error error = {0};
+    if (ranks < 2)
+        return;
+    const enum ronde_status status =
+        ronde_synthesize(subject->platform, &request, &subject->mem, &schedule, &made, &error);
+    if (is_fine(subject, "synthesize", status, &error) &&
+        (!(made.bound.GBps > 0) || !(made.GBps <= made.bound.GBps * (1 + 1e-6)) ||
+         !is_number(made.bound.latency_ns)))
+        complain(subject, "synthesis: %g of %g GB/s, latency %g ns", made.GBps, made.bound.GBps,
+                 made.bound.latency_ns);
+    ronde_schedule_destroy(schedule);
+}
+
 static void use(struct subject *subject)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(subject->platform);
@@ -161,6 +183,7 @@ static void use(struct subject *subject)
             check_route(subject, src, dst);
     check_network(subject, hosts);
     check_replay(subject, hosts);
+    check_synthesis(subject, hosts);
 }
 
 void fuzz_platform(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict)

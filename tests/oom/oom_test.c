@@ -304,6 +304,32 @@ static void topologies_survive_every_failure(void)
     }
 }
 
+/* A machine that looks alike from all ranks, and one that does not. */
+static void synthesis_survives_every_failure(void)
+{
+    static const char *const files[] = {"topologies/crossbar-64.xml",
+                                        "docs/examples/pod-dead-nic.xml"};
+    const char *reason;
+    if (!ronde_topologies_available(&reason)) {
+        suite_skip("no platform can be read: %s", reason);
+        return;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[512];
+        struct ronde_platform *platform = NULL;
+        if (!suite_source(path, sizeof path, files[i]))
+            return;
+        CU_ASSERT_EQUAL_FATAL(ronde_platform_read(path, ronde_mem_default(), &platform, NULL),
+                              RONDE_OK);
+        const struct oom_use use = {.platform = platform};
+        const struct sweep sweep = {.what = files[i], .operation = oom_synthesize, .context = &use};
+        const size_t allocations = sweep_run(&sweep);
+        suite_note("%s: %zu allocations", files[i], allocations);
+        CU_ASSERT(allocations > 50 && allocations <= 1000);
+        ronde_platform_destroy(platform);
+    }
+}
+
 static void calls_survive_every_failure(void)
 {
     const struct sweep sweep = {.what = "calls", .operation = oom_call, .context = "oom"};
@@ -354,6 +380,7 @@ int main(void)
         {"choice_survives_every_failure", choice_survives_every_failure},
         {"backends_survive_every_failure", backends_survive_every_failure},
         {"calls_survive_every_failure", calls_survive_every_failure},
+        {"synthesis_survives_every_failure", synthesis_survives_every_failure},
         {"flat_replay_survives_every_failure", flat_replay_survives_every_failure},
         {"topologies_survive_every_failure", topologies_survive_every_failure},
         {"selection_survives_every_failure", selection_survives_every_failure},

@@ -6,6 +6,7 @@
 #include "ronde/ronde.h"
 #include "ronde/select.h"
 #include "ronde/sim.h"
+#include "ronde/synthesize.h"
 
 /* Elements of a block in runs and prices: a few grains per chunk, several pieces with the small slot. */
 #define COUNT 301u
@@ -156,6 +157,21 @@ enum ronde_status oom_price(const void *context, const struct ronde_mem *mem,
     const struct oom_use *use = context;
     double time_ns;
     return ronde_dag_price(use->schedule, &oom_load, &oom_network, mem, &time_ns, error);
+}
+
+enum ronde_status oom_synthesize(const void *context, const struct ronde_mem *mem,
+                                 struct ronde_error *error)
+{
+    const struct oom_use *use = context;
+    const struct ronde_synthesis_request request = {.collective = RONDE_ALL_REDUCE,
+                                                    .ranks = 6,
+                                                    .trees = 1};
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_synthesis made;
+    const enum ronde_status status =
+        ronde_synthesize(use->platform, &request, mem, &schedule, &made, error);
+    ronde_schedule_destroy(schedule);
+    return status;
 }
 
 enum ronde_status oom_choose(const void *context, const struct ronde_mem *mem,

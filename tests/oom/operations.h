@@ -55,6 +55,9 @@ enum ronde_status oom_make_dag(const void *context, const struct ronde_mem *mem,
 /** Prices the schedule. */
 enum ronde_status oom_price(const void *context, const struct ronde_mem *mem,
                             struct ronde_error *error);
+/** Bounds a collective of six ranks on the platform, and makes its schedule; all_reduce has everything. */
+enum ronde_status oom_synthesize(const void *context, const struct ronde_mem *mem,
+                                 struct ronde_error *error);
 /** Compiles all that serve a struct ronde_compile_request and prices them. */
 enum ronde_status oom_choose(const void *context, const struct ronde_mem *mem,
                              struct ronde_error *error);

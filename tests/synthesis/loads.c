@@ -21,8 +21,9 @@ static void add_rank(const struct ronde_schedule *schedule, const struct ronde_p
         if (!ronde_step_sends((enum ronde_step_op)step->op))
             continue;
         const uint32_t peer = ronde_view_peer(&view, step->send);
-        CU_ASSERT_EQUAL_FATAL(
-            ronde_platform_route(platform, rank, peer, MOST_LINKS, links, &count, NULL), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_platform_route(platform, rank, peer, MOST_LINKS, links, &count,
+                                                   NULL),
+                              RONDE_OK);
         CU_ASSERT_FATAL(count <= MOST_LINKS);
         for (uint32_t l = 0; l < count; l++)
             load[links[l]] += step->chunk_count;
@@ -43,8 +44,8 @@ double loads_GBps(const struct ronde_schedule *schedule, const struct ronde_plat
     }
     free(load);
     CU_ASSERT(longest > 0);
-    const bool has_blocks = schedule->collective == RONDE_ALL_GATHER ||
-                            schedule->collective == RONDE_REDUCE_SCATTER;
+    const bool has_blocks =
+        schedule->collective == RONDE_ALL_GATHER || schedule->collective == RONDE_REDUCE_SCATTER;
     const double blocks = has_blocks ? schedule->ranks : 1;
     return longest > 0 ? blocks * schedule->chunks_per_block / longest : 0;
 }

@@ -35,8 +35,9 @@ static void add_wire(struct random_graph *graph, uint32_t from, uint32_t to)
 void random_graph_make(struct random_graph *graph, uint64_t seed, uint32_t hosts, uint32_t switches)
 {
     uint32_t ring[GRAPH_PLACES];
-    *graph = (struct random_graph){
-        .hosts = hosts, .places = hosts + switches, .state = seed * 0x9e3779b97f4a7c15u + 1};
+    *graph = (struct random_graph){.hosts = hosts,
+                                   .places = hosts + switches,
+                                   .state = seed * 0x9e3779b97f4a7c15u + 1};
     for (uint32_t p = 0; p < graph->places; p++) {
         const uint32_t other = random_graph_below(graph, p + 1);
         ring[p] = ring[other];
@@ -78,8 +79,8 @@ static size_t write_route(struct random_graph *graph, char *text, size_t bytes, 
     uint32_t wires[GRAPH_PLACES], count = 0;
     for (uint32_t at = to; at != from; at = graph->from[by[at]])
         wires[count++] = by[at];
-    size_t used = (size_t)snprintf(text, bytes, "<route src=\"p%u\" dst=\"p%u\" symmetrical=\"NO\">",
-                                   from, to);
+    size_t used = (size_t)snprintf(text, bytes,
+                                   "<route src=\"p%u\" dst=\"p%u\" symmetrical=\"NO\">", from, to);
     graph->ends[wires[0]] = true;
     graph->begins[wires[count - 1]] = true;
     while (count-- > 0) {

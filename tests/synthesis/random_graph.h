@@ -26,12 +26,11 @@ struct random_graph {
      * receive by every one that enters. Otherwise routes pass a host whose own messages cannot change to them.
      */
     bool is_plain;
-    uint64_t state;             /**< of its random numbers */
+    uint64_t state; /**< of its random numbers */
 };
 
 /** Makes a machine all of whose hosts reach each other, from `seed` alone. */
-void random_graph_make(struct random_graph *graph, uint64_t seed, uint32_t hosts,
-                       uint32_t switches);
+void random_graph_make(struct random_graph *graph, uint64_t seed, uint32_t hosts, uint32_t switches);
 
 /** The machine as a platform; NULL fails the test. Link w of the file is wire w. */
 struct ronde_platform *random_graph_platform(struct random_graph *graph);

@@ -77,9 +77,10 @@ static double brute_force(const struct random_graph *graph, enum ronde_collectiv
     }
 }
 
-static const enum ronde_collective bounded[] = {
-    RONDE_ALL_GATHER, RONDE_REDUCE_SCATTER, RONDE_ALL_REDUCE, RONDE_BROADCAST,
-    RONDE_REDUCE,     RONDE_SCATTER,        RONDE_GATHER};
+static const enum ronde_collective bounded[] = {RONDE_ALL_GATHER, RONDE_REDUCE_SCATTER,
+                                                RONDE_ALL_REDUCE, RONDE_BROADCAST,
+                                                RONDE_REDUCE,     RONDE_SCATTER,
+                                                RONDE_GATHER};
 
 /* Returns the collectives whose bound is that of the worst cut. */
 static uint32_t check_bounds(const struct random_graph *graph,
@@ -93,8 +94,9 @@ static uint32_t check_bounds(const struct random_graph *graph,
         struct ronde_bound bound;
         struct ronde_error error = {0};
         const double expected = brute_force(graph, bounded[c], root);
-        CU_ASSERT_EQUAL_FATAL(
-            ronde_bound_find(platform, &request, ronde_mem_default(), &bound, &error), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_bound_find(platform, &request, ronde_mem_default(), &bound,
+                                               &error),
+                              RONDE_OK);
         /* Routes may know more than cuts: from which wire of a switch to which one messages can change. */
         const bool is_exact = fabs(bound.GBps - expected) <= 1e-9 * expected;
         CU_ASSERT(bound.GBps <= expected * (1 + 1e-9));
@@ -134,9 +136,9 @@ static double check_schedule(const struct ronde_platform *platform,
     struct ronde_schedule *schedule = NULL;
     struct ronde_synthesis made;
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(
-        ronde_synthesize(platform, request, ronde_mem_default(), &schedule, &made, &error),
-        RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_synthesize(platform, request, ronde_mem_default(), &schedule, &made,
+                                     &error),
+                    RONDE_OK);
     if (error.status != RONDE_OK)
         suite_note("%s: %s", ronde_collective_text(request->collective), error.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
@@ -152,8 +154,8 @@ static double check_schedule(const struct ronde_platform *platform,
     return made.GBps / made.bound.GBps;
 }
 
-static const enum ronde_collective synthesised[] = {
-    RONDE_ALL_GATHER, RONDE_REDUCE_SCATTER, RONDE_ALL_REDUCE, RONDE_BROADCAST, RONDE_REDUCE};
+static const enum ronde_collective synthesised[] = {RONDE_ALL_GATHER, RONDE_REDUCE_SCATTER,
+                                                    RONDE_ALL_REDUCE, RONDE_BROADCAST, RONDE_REDUCE};
 
 static void schedules_are_proved_and_load_what_they_say(void)
 {
@@ -167,11 +169,12 @@ static void schedules_are_proved_and_load_what_they_say(void)
         if (!platform)
             return;
         for (size_t c = 0; c < sizeof synthesised / sizeof *synthesised; c++, count++) {
-            const struct ronde_synthesis_request request = {
-                .collective = synthesised[c],
-                .ranks = hosts,
-                .root = random_graph_below(&graph, hosts),
-                .connections = seed % 5 == 0 ? 4 * hosts : 0};
+            const struct ronde_synthesis_request request = {.collective = synthesised[c],
+                                                            .ranks = hosts,
+                                                            .root =
+                                                                random_graph_below(&graph, hosts),
+                                                            .connections =
+                                                                seed % 5 == 0 ? 4 * hosts : 0};
             const double share = check_schedule(platform, &request);
             sum += share;
             least = fmin(least, share);
@@ -198,8 +201,8 @@ static void trees_fill_the_bound_where_there_are_no_switches(void)
         /* A capacity of c for trees of the root's rate in whole numbers: as many trees as GB/s. */
         struct ronde_bound bound;
         const struct ronde_compile_request asked = {.collective = RONDE_BROADCAST, .ranks = hosts};
-        CU_ASSERT_EQUAL_FATAL(
-            ronde_bound_find(platform, &asked, ronde_mem_default(), &bound, NULL), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_bound_find(platform, &asked, ronde_mem_default(), &bound, NULL),
+                              RONDE_OK);
         const struct ronde_synthesis_request request = {.collective = RONDE_BROADCAST,
                                                         .ranks = hosts,
                                                         .trees = (uint32_t)lround(bound.GBps)};
@@ -234,9 +237,9 @@ static void a_host_that_is_cut_off_is_refused_by_name(void)
         error = (struct ronde_error){0};
         if (synthesised[c] == RONDE_REDUCE)
             continue; /* host 3 can still send */
-        CU_ASSERT_EQUAL(
-            ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error),
-            RONDE_BAD_INPUT);
+        CU_ASSERT_EQUAL(ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made,
+                                         &error),
+                        RONDE_BAD_INPUT);
         CU_ASSERT_PTR_NULL(schedule);
         CU_ASSERT(strstr(error.message, "host p3 is cut off") != NULL);
     }
@@ -247,8 +250,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"bounds_are_those_of_the_worst_of_all_cuts", bounds_are_those_of_the_worst_of_all_cuts},
-        {"schedules_are_proved_and_load_what_they_say",
-         schedules_are_proved_and_load_what_they_say},
+        {"schedules_are_proved_and_load_what_they_say", schedules_are_proved_and_load_what_they_say},
         {"trees_fill_the_bound_where_there_are_no_switches",
          trees_fill_the_bound_where_there_are_no_switches},
         {"a_host_that_is_cut_off_is_refused_by_name", a_host_that_is_cut_off_is_refused_by_name},

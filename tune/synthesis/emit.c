@@ -226,8 +226,7 @@ static void state_own(struct building *building)
         const uint32_t lane = building->lanes[r]++;
         for (uint32_t k = 0; k < emission->trees; k++)
             ronde_builder_copy(building->builder, position_of(emission, r), lane,
-                               ronde_chunks(RONDE_IN, k, 1),
-                               ronde_chunks(RONDE_OUT, first + k, 1));
+                               ronde_chunks(RONDE_IN, k, 1), ronde_chunks(RONDE_OUT, first + k, 1));
     }
 }
 
@@ -253,8 +252,7 @@ static void state_up(struct building *building, const struct message *messages, 
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct message *message = &messages[i];
-        const struct ronde_operand own =
-            ronde_chunks(RONDE_IN, whole_chunk(building, message), 1);
+        const struct ronde_operand own = ronde_chunks(RONDE_IN, whole_chunk(building, message), 1);
         const bool sends_sum = has_sum[edge_of(building, message->tree, message->from)];
         bool *adds_sum = &has_sum[edge_of(building, message->tree, message->to)];
         struct ronde_transfer transfer = transfer_of(building, message);

@@ -16,6 +16,8 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 /* Steps of a search at each level: so many for each edge, and some more. */
 #define STEPS_PER_EDGE 20u
 #define STEPS_MORE 30000u
+/* The share of these that trees of limited height are worth: they seldom balance. */
+#define STEPS_OF_LOW 16u
 /* Numbers of trees that are tried, the most promising first. */
 #define TRIES 4u
 
@@ -142,12 +144,15 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     struct ronde_packing found = {.trees = trees};
     struct ronde_balance balance;
     const uint32_t count = list_roots(packing, trees);
-    const uint64_t steps = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
+    const uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
+    const uint64_t steps = task->most_height > 0 ? usual / STEPS_OF_LOW : usual;
     found.bound_time = bound_of(task, trees, packing->entering);
     if (!ronde_forest_create(&found.forest, task->ways, packing->roots, count, packing->pool) ||
         !ronde_balance_create(&balance, &found.forest, packing->pool))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
                           task->ways->ranks);
+    if (task->most_height > 0)
+        balance.most_depth = task->most_height;
     ronde_balance_aim(&balance, found.bound_time);
     if (!ronde_balance_grow(&balance))
         return ronde_fail(error, RONDE_BAD_INPUT, "some rank cannot be reached from another");

@@ -10,15 +10,16 @@
 
 /** What to pack. */
 struct ronde_pack_task {
-    const struct ronde_graph *graph;   /**< reversed where ways are */
-    const struct ronde_ways *ways;     /**< of the trees' edges */
-    uint32_t root;                     /**< the only one, or RONDE_NONE: every rank is one */
+    const struct ronde_graph *graph; /**< reversed where ways are */
+    const struct ronde_ways *ways;   /**< of the trees' edges */
+    uint32_t root;                   /**< the only one, or RONDE_NONE: every rank is one */
     const struct ronde_wiring_symmetry
         *symmetry; /**< the trees of rank 0 stand for those of all, on turned ways; NULL = no */
     const struct ronde_graph_cut *cut; /**< the worst cut: what leaves it limits all trees */
     double rate_GBps;                  /**< of the data of a root, by that cut */
     uint32_t trees;                    /**< for each root; 0 = as few as serve */
     uint32_t most_trees;               /**< for each root at most, where `trees` is 0 */
+    uint32_t most_height;              /**< of a tree, as far as links allow; 0 = any */
 };
 
 /** Trees, those of root 0 first. */

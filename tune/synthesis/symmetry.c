@@ -66,8 +66,7 @@ static bool can_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
         seeking->image[w] = seeking->origin[w] = RONDE_NONE;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
-            if (i != j &&
-                !carry_route(seeking, i * n + j, seeking->next[i] * n + seeking->next[j]))
+            if (i != j && !carry_route(seeking, i * n + j, seeking->next[i] * n + seeking->next[j]))
                 return false;
     for (uint32_t w = 0; w < wires; w++)
         if (seeking->image[w] != RONDE_NONE)
@@ -131,8 +130,8 @@ bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_index_p
     seeking.origin = ronde_pool_new(pool, wires, sizeof *seeking.origin);
     seeking.parent = ronde_pool_new(pool, wires, sizeof *seeking.parent);
     seeking.next = ronde_pool_new(pool, wiring->ranks, sizeof *seeking.next);
-    if (!out_symmetry->class_of || !out_symmetry->class_size || !seeking.image ||
-        !seeking.origin || !seeking.parent || !seeking.next)
+    if (!out_symmetry->class_of || !out_symmetry->class_size || !seeking.image || !seeking.origin ||
+        !seeking.parent || !seeking.next)
         return false;
     for (; out_symmetry->digits <= RONDE_MAX_SHAPE; out_symmetry->digits++)
         if (try_shapes(&seeking, 0, wiring->ranks)) {

@@ -14,11 +14,11 @@
 
 /** A symmetry of a wiring. */
 struct ronde_wiring_symmetry {
-    uint32_t digits;                  /**< of a position; 0 = there is no symmetry */
-    uint32_t radix[RONDE_MAX_SHAPE];  /**< of each, slowest first; their product is the ranks */
-    uint32_t *class_of;               /**< per wire */
-    uint32_t *class_size;             /**< per class: its wires */
-    uint32_t class_count;             /**< classes */
+    uint32_t digits;                 /**< of a position; 0 = there is no symmetry */
+    uint32_t radix[RONDE_MAX_SHAPE]; /**< of each, slowest first; their product is the ranks */
+    uint32_t *class_of;              /**< per wire */
+    uint32_t *class_size;            /**< per class: its wires */
+    uint32_t class_count;            /**< classes */
 };
 
 /** Looks for a symmetry, shapes with few digits first. Errors: false, no memory. */

@@ -3,6 +3,7 @@
 
 #include "emit.h"
 #include "pack.h"
+#include "timing.h"
 
 #include <math.h>
 
@@ -66,7 +67,8 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
                                                                         (double)cut.blocks *
                                                                         making->graph.unit_GBps,
                                              .trees = trees,
-                                             .most_trees = most_trees(making)};
+                                             .most_trees = most_trees(making),
+                                             .most_height = request->most_height};
         status = ronde_pack(&task, making->pool, out_packing, error);
     } else {
         status =
@@ -240,13 +242,61 @@ static enum ronde_status check(const struct ronde_synthesis_request *request,
     return RONDE_OK;
 }
 
+/* One schedule of the height that was asked for. */
+static enum ronde_status synthesize_once(const struct ronde_platform *platform,
+                                         const struct ronde_synthesis_request *request,
+                                         const struct ronde_mem *mem,
+                                         struct ronde_schedule **out_schedule,
+                                         struct ronde_synthesis *out, struct ronde_error *error)
+{
+    struct ronde_index_pool pool = {.mem = mem};
+    struct making making = {.request = request, .pool = &pool};
+    const enum ronde_status status = make(&making, platform, out_schedule, out, error);
+    ronde_pool_clear(&pool);
+    return status;
+}
+
+/* Heights that are tried for a size; 0 = any. */
+static const uint32_t heights[] = {0, 1, 2, 3, 4, 6};
+
+/* Makes schedules of several heights and keeps the one that is predicted to be fastest. */
+static enum ronde_status synthesize_for_size(const struct ronde_platform *platform,
+                                             const struct ronde_synthesis_request *request,
+                                             const struct ronde_mem *mem,
+                                             struct ronde_schedule **out_schedule,
+                                             struct ronde_synthesis *out, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < sizeof heights / sizeof *heights; i++) {
+        struct ronde_synthesis_request tried = *request;
+        struct ronde_synthesis made = *out;
+        struct ronde_schedule *schedule = NULL;
+        tried.most_height = heights[i];
+        if (heights[i] > 0 && request->trees == 0)
+            tried.trees = 1;
+        status = synthesize_once(platform, &tried, mem, &schedule, &made, error);
+        if (status == RONDE_OK)
+            status = ronde_synthesis_time(platform, schedule, request->bytes, &made.time_ns, error);
+        if (status == RONDE_OK && (!*out_schedule || made.time_ns < out->time_ns)) {
+            struct ronde_schedule *slower = *out_schedule;
+            *out_schedule = schedule;
+            *out = made;
+            schedule = slower;
+        }
+        ronde_schedule_destroy(schedule);
+    }
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(*out_schedule);
+        *out_schedule = NULL;
+    }
+    return status;
+}
+
 enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
                                    const struct ronde_synthesis_request *request,
                                    const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
                                    struct ronde_synthesis *out_synthesis, struct ronde_error *error)
 {
-    struct ronde_index_pool pool = {.mem = mem};
-    struct making making = {.request = request, .pool = &pool};
     const struct ronde_compile_request asked = {.collective = request->collective,
                                                 .ranks = request->ranks,
                                                 .root = request->root};
@@ -255,8 +305,9 @@ enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
     enum ronde_status status = check(request, error);
     if (status == RONDE_OK)
         status = ronde_bound_find(platform, &asked, mem, &out_synthesis->bound, error);
-    if (status == RONDE_OK)
-        status = make(&making, platform, out_schedule, out_synthesis, error);
-    ronde_pool_clear(&pool);
-    return status;
+    if (status != RONDE_OK)
+        return status;
+    return request->bytes > 0 && request->most_height == 0
+               ? synthesize_for_size(platform, request, mem, out_schedule, out_synthesis, error)
+               : synthesize_once(platform, request, mem, out_schedule, out_synthesis, error);
 }

@@ -30,8 +30,7 @@ static void fill(const struct ronde_wiring *wiring, bool is_reversed, struct ron
 bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *pool)
 {
     const uint32_t pairs = ways->ranks * ways->ranks;
-    ways->first_user =
-        ronde_pool_new(pool, (size_t)ways->wire_count + 1, sizeof *ways->first_user);
+    ways->first_user = ronde_pool_new(pool, (size_t)ways->wire_count + 1, sizeof *ways->first_user);
     if (!ways->first_user)
         return false;
     for (uint32_t h = 0; h < ways->first[pairs]; h++)

@@ -64,7 +64,8 @@ static void say_links(struct words *words, const struct ronde_graph *graph,
     uint32_t count = 0;
     for (uint32_t a = 0; a < graph->arc_count; a++) {
         const struct ronde_arc *arc = &graph->arcs[a];
-        if (arc->wire == RONDE_NONE || !cut->inside[arc->from] || cut->inside[arc->to])
+        if (arc->wire == RONDE_NONE || arc->capacity == 0 || !cut->inside[arc->from] ||
+            cut->inside[arc->to])
             continue;
         const uint32_t link = graph->wiring->wires[arc->wire].link;
         if (count++ < NAMED_LINKS)

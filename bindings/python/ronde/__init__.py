@@ -10,12 +10,14 @@ from .prediction import plan, price, simulate
 from .records import Records
 from .schedule import Proof, Schedule, algorithms, compile
 from .sweeps import sweep
+from .synthesis import Bound, Forest, bound, synthesize
 from .timelines import Timeline, timeline
 from .topology import Topology, kinds
 from .validation import validate
 
 __version__: str = _ffi.string(_lib.ronde_version()).decode()
 
-__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Chunks", "Communicator", "Operation", "Proof", "Records", "RondeError",
-           "RondeTimeoutError", "Schedule", "Timeline", "Topology", "__version__", "algorithms", "build", "compile", "copy",
-           "kinds", "plan", "price", "reduce", "simulate", "sweep", "timeline", "transfer", "validate"]
+__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Bound", "Chunks", "Communicator", "Forest", "Operation",
+           "Proof", "Records", "RondeError", "RondeTimeoutError", "Schedule", "Timeline", "Topology", "__version__",
+           "algorithms", "bound", "build", "compile", "copy", "kinds", "plan", "price", "reduce", "simulate", "sweep",
+           "synthesize", "timeline", "transfer", "validate"]

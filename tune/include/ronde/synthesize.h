@@ -23,6 +23,12 @@ struct ronde_synthesis_request {
     uint32_t root;                    /**< of broadcast and reduce */
     uint32_t trees;       /**< of each root; 0 = as few as reach the bound or nearly so */
     uint32_t connections; /**< that a rank receives by, at most; 0 = one for each edge of a tree */
+    uint32_t most_height; /**< messages from a root to the farthest rank, as far as links allow; 0 = any number */
+    /**
+     * Bytes that it is for, as nccl-tests counts them; 0 = large ones. Trees of several heights are made and replayed, and
+     * the fastest at this size is kept: low ones for what is small, balanced ones for what is large.
+     */
+    uint64_t bytes;
 };
 
 /** What was made. */
@@ -33,6 +39,7 @@ struct ronde_synthesis {
     double GBps;              /**< by what the busiest link carries, of large blocks */
     uint32_t height; /**< messages from a root to the farthest rank, at most; both halves of all_reduce */
     uint32_t connections; /**< that a rank receives by, at most */
+    double time_ns;       /**< predicted for request->bytes; 0 where none were given */
 };
 
 /**

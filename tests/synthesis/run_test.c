@@ -1,0 +1,130 @@
+/**
+ * Synthesised schedules where they run: on every executor as on host, which is held to the definition, and as MSCCL files.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEDULE RONDE_SCRATCH_DIR "/forest.ronde"
+#define MSCCL RONDE_SCRATCH_DIR "/forest.xml"
+#define TREES RONDE_SCRATCH_DIR "/forest.svg"
+
+static const char *const collectives[] = {"all_gather", "reduce_scatter", "all_reduce",
+                                          "broadcast -r 2", "reduce -r 2"};
+#define COLLECTIVES (sizeof collectives / sizeof *collectives)
+
+/* Machines that look alike from all ranks and some that do not, with trees, sizes and connections. */
+static const char *const machines[] = {
+    "--topo crossbar-64 -N 6",
+    "--topo mi300x -N 8 --connections 14",
+    "--topo fat-tree-2to1-64 -N 10 --trees 2 --degrade up0=0.5",
+    "--topo dgx-h100 -N 7 --for 64K",
+};
+#define MACHINES (sizeof machines / sizeof *machines)
+
+/* Runs the command; its output where it ends as it should. */
+static char *command(const char *format, const char *a, const char *b)
+{
+    char words[1024], *text = NULL;
+    size_t used = (size_t)snprintf(words, sizeof words, "'%s' ", suite_ronde());
+    used += (size_t)snprintf(words + used, sizeof words - used, format, a, b);
+    snprintf(words + used, sizeof words - used, " 2>&1");
+    const int status = files_command(words, &text);
+    CU_ASSERT_EQUAL(status, 0);
+    if (status != 0)
+        suite_note("%s: %s", words, text ? text : "");
+    return text;
+}
+
+static void make(size_t collective, size_t machine)
+{
+    free(command("synthesize %s %s -o " SCHEDULE, collectives[collective], machines[machine]));
+}
+
+/* `ronde run` compares with host, and host with the definition; what differs is an error. */
+static void run_all(const char *backend)
+{
+    for (size_t m = 0; m < MACHINES; m++)
+        for (size_t c = 0; c < COLLECTIVES; c++) {
+            make(c, m);
+            free(command("run " SCHEDULE " --backend %s -b 40 -e 64K -f 40 -n 1 -w 0 -c 1%s",
+                         backend, ""));
+        }
+}
+
+static void host_computes_what_the_definition_says(void)
+{
+    run_all("host");
+}
+
+static void cpu_computes_what_host_does(void)
+{
+    run_all("cpu");
+}
+
+/* Whether the executor is there. */
+static bool has_backend(const char *name)
+{
+    char *list = command("list%s%s", "", ""), line[64];
+    snprintf(line, sizeof line, "\n  %s ", name);
+    const char *found = list ? strstr(list, line) : NULL;
+    const bool is_there = found && strncmp(found + 27, "MISSING", 7) != 0;
+    free(list);
+    if (!is_there)
+        suite_skip("%s is not here", name);
+    return is_there;
+}
+
+static void processes_compute_what_host_does(void)
+{
+    if (has_backend("proc"))
+        run_all("proc");
+}
+
+static void ucx_computes_what_host_does(void)
+{
+    if (has_backend("ucx"))
+        run_all("ucx");
+}
+
+static void msccl_files_are_proved_again(void)
+{
+    for (size_t m = 0; m < MACHINES; m++)
+        for (size_t c = 0; c < COLLECTIVES; c++) {
+            make(c, m);
+            free(command("convert %s -o %s", SCHEDULE, MSCCL));
+            char *text = command("check %s%s", MSCCL, "");
+            CU_ASSERT(text && strstr(text, ": proved") != NULL);
+            free(text);
+        }
+}
+
+static void a_picture_has_every_rank(void)
+{
+    free(command("synthesize all_gather --topo mi300x --plot %s -o %s", TREES, SCHEDULE));
+    char *text = files_read(TREES), name[16];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT(strncmp(text, "<svg", 4) == 0);
+    for (int gpu = 0; gpu < 8; gpu++) {
+        snprintf(name, sizeof name, ">n0g%d<", gpu);
+        CU_ASSERT(strstr(text, name) != NULL);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"host_computes_what_the_definition_says", host_computes_what_the_definition_says},
+        {"cpu_computes_what_host_does", cpu_computes_what_host_does},
+        {"processes_compute_what_host_does", processes_compute_what_host_does},
+        {"ucx_computes_what_host_does", ucx_computes_what_host_does},
+        {"msccl_files_are_proved_again", msccl_files_are_proved_again},
+        {"a_picture_has_every_rank", a_picture_has_every_rank},
+    };
+    return suite_run("run", cases, sizeof cases / sizeof *cases);
+}
