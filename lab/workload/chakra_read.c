@@ -62,11 +62,19 @@ union header {
     max_align_t aligned;
 };
 
+/* What protobuf-c passes back: it says of a message that is wrong and of a lack of memory the same. */
+struct arena {
+    const struct ronde_mem *mem;
+    bool is_short;
+};
+
 static void *allocate(void *data, size_t bytes)
 {
+    struct arena *arena = data;
     if (bytes > SIZE_MAX - sizeof(union header))
         return NULL;
-    union header *header = ronde_mem_resize(data, NULL, 0, bytes + sizeof *header);
+    union header *header = ronde_mem_resize(arena->mem, NULL, 0, bytes + sizeof *header);
+    arena->is_short = arena->is_short || !header;
     if (!header)
         return NULL;
     header->bytes = bytes + sizeof *header;
@@ -75,9 +83,10 @@ static void *allocate(void *data, size_t bytes)
 
 static void release(void *data, void *pointer)
 {
+    const struct arena *arena = data;
     union header *header = pointer;
     if (header)
-        (void)ronde_mem_resize(data, header - 1, header[-1].bytes, 0);
+        (void)ronde_mem_resize(arena->mem, header - 1, header[-1].bytes, 0);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------ */
@@ -341,6 +350,10 @@ static void settle_deps(struct reading *reading)
 
 static void refuse_message(struct reading *reading, const char *what)
 {
+    const struct arena *arena = reading->allocator.allocator_data;
+    if (reading->status == RONDE_OK && arena->is_short)
+        reading->status =
+            ronde_fail(reading->error, RONDE_NO_MEMORY, "%s: no memory", reading->prefix);
     if (reading->status == RONDE_OK)
         reading->status = ronde_fail(reading->error, RONDE_BAD_INPUT, "%s.%u.et: %s",
                                      reading->prefix, reading->rank, what);
@@ -489,7 +502,8 @@ enum ronde_status ronde_chakra_parse(const struct ronde_chakra_file *files, uint
                                      struct ronde_workload **out_workload, struct ronde_error *error)
 {
     struct reading reading = {.mem = mem, .prefix = prefix, .error = error};
-    memcpy(&reading.allocator.allocator_data, &mem, sizeof mem);
+    struct arena arena = {mem, false};
+    reading.allocator.allocator_data = &arena;
     reading.allocator.alloc = allocate;
     reading.allocator.free = release;
     *out_workload = NULL;
