@@ -5,7 +5,7 @@
 #include "chakra_reading.h"
 #include "readers.h"
 
-#include "et_def.pb-c.h"
+#include <et_def.pb-c.h>
 
 #include "ronde/mem.h"
 
@@ -311,7 +311,7 @@ static void read_rank(struct reading *reading, const struct ronde_chakra_file *f
 
 bool ronde_chakra_available(const char **out_text)
 {
-    *out_text = protobuf_c_version();
+    *out_text = "protobuf-c " PROTOBUF_C_VERSION;
     return true;
 }
 
