@@ -164,7 +164,11 @@ static void take_kind(struct reading *reading, const ChakraProtoMsg__Node *node,
         take_message(reading, node, work);
         break;
     case CHAKRA_PROTO_MSG__NODE_TYPE__COMM_COLL_NODE:
-        take_collective(reading, node, work);
+        /* PyTorch's converter marks the call on the host too; the collective is the device's node. */
+        if (integer_of(node, "is_cpu_op") == 1 && !find(node, "comm_type"))
+            take_compute(reading, node, work);
+        else
+            take_collective(reading, node, work);
         break;
     default:
         refuse(reading, node->id, "has no type");
