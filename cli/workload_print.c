@@ -39,7 +39,7 @@ static void print_ranks(const struct ronde_workload_result *result, FILE *file)
 /* Families that take no part of anything are left out. */
 static void print_families(const struct ronde_workload_result *result, FILE *file)
 {
-    fprintf(file, "# exposed ");
+    fprintf(file, "# exposed %s", result->mean.exposed_ns > 0 ? "" : " nothing");
     for (uint32_t f = 0; f < result->family_count; f++)
         if (result->families[f].exposed_ns > 0)
             fprintf(file, " %s %.1f%%", result->families[f].name,
