@@ -14,8 +14,11 @@ static const struct ronde_command verbs[] = {
      "  ronde workload sim step.workload --topo dgx-h100-pod\n"
      "  ronde workload sim trace.goal --topo crossbar-64\n"
      "  ronde workload sim chakra/step.0.et --topo dgx-h100-pod -a ring --what-if 2\n"
-     "FILE is ronde's own form, GOAL, or a Chakra trace of all ranks (docs/workloads.md).\n",
-     " algorithm timeout topo engine what-if json csv output ", 1, false, ronde_workload_sim_command},
+     "FILE is ronde's own form, GOAL, or a Chakra trace of all ranks (docs/workloads.md). The "
+     "trace of\n"
+     "one rank becomes that of -N ranks, all of its groups being of all of them.\n",
+     " ranks algorithm timeout topo engine what-if json csv output ", 1, false,
+     ronde_workload_sim_command},
     {"workload gpt", "", "make the step of a GPT-like model",
      "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 64 -o step.workload\n"
      "  ronde workload gpt --layers 96 --hidden 12288 --tp 8 --pp 16 --micro 64 | ronde workload "
@@ -74,6 +77,23 @@ simulate(const struct ronde_options *options, const struct ronde_workload *step,
     return ronde_workload_simulate(step, &how, ronde_mem_default(), out_result, error);
 }
 
+/* The file, or with -N its one rank's trace given to so many. */
+static enum ronde_status open_step(const struct ronde_options *options,
+                                   struct ronde_workload **out_step, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct ronde_workload *one = NULL;
+    if (options->rank_counts > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -N is how many ranks have the trace");
+    if (options->rank_counts == 0)
+        return ronde_workload_read(options->arguments[1], mem, out_step, error);
+    enum ronde_status status = ronde_workload_read(options->arguments[1], mem, &one, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_repeat(one, options->ranks[0], mem, out_step, error);
+    ronde_workload_destroy(one);
+    return status;
+}
+
 int ronde_workload_sim_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -85,7 +105,7 @@ int ronde_workload_sim_command(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
-        status = ronde_workload_read(options->arguments[1], ronde_mem_default(), &step, &error);
+        status = open_step(options, &step, &error);
     if (status == RONDE_OK)
         status = simulate(options, step, platform, &result, &error);
     if (status == RONDE_OK)

@@ -143,7 +143,8 @@ static const struct ronde_command commands[] = {
      "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 4 -o step.workload\n"
      "  ronde workload convert step.workload step.et\n"
      "Each verb has its own --help.\n",
-     " layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel algorithm "
+     " ranks layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel "
+     "algorithm "
      "timeout topo engine what-if to" PRINT,
      3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",

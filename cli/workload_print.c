@@ -39,7 +39,7 @@ static void print_ranks(const struct ronde_workload_result *result, FILE *file)
 /* Families that take no part of anything are left out. */
 static void print_families(const struct ronde_workload_result *result, FILE *file)
 {
-    fprintf(file, "# exposed ");
+    fprintf(file, "# exposed %s", result->mean.exposed_ns > 0 ? "" : " nothing");
     for (uint32_t f = 0; f < result->family_count; f++)
         if (result->families[f].exposed_ns > 0)
             fprintf(file, " %s %.1f%%", result->families[f].name,
@@ -79,8 +79,12 @@ static struct ronde_cell alternative_cell(const struct ronde_workload_call *call
 static struct ronde_cell saving_cell(const struct ronde_workload_call *call, double time_ns)
 {
     struct ronde_cell cell = ronde_cell_text("");
+    /* Sums in another order differ in the last bits. */
+    const double saved_ns = time_ns - call->better_ns;
+    if (call->better && fabs(saved_ns) < 1e-9 * time_ns)
+        return ronde_cell_text("0.00");
     if (call->better)
-        snprintf(cell.text, sizeof cell.text, "%+.2f", (time_ns - call->better_ns) / 1e3);
+        snprintf(cell.text, sizeof cell.text, "%+.2f", saved_ns / 1e3);
     return cell;
 }
 
@@ -89,7 +93,8 @@ static void print_table(const struct ronde_workload_report *report, FILE *file)
     const struct ronde_workload_result *result = report->result;
     const struct ronde_table table = table_of(report);
     print_head(report, file);
-    ronde_table_head(file, &table);
+    if (result->call_count > 0)
+        ronde_table_head(file, &table);
     for (uint32_t c = 0; c < result->call_count; c++) {
         const struct ronde_workload_call *call = &result->calls[c];
         const struct ronde_cell cells[COLUMNS] = {

@@ -2,10 +2,10 @@
  * Chakra execution traces as workloads. As in Chakra's feeder, a node waits for its data_deps; ctrl_deps are information. A
  * group is all ranks whose traces name it.
  */
-#include "chakra.h"
+#include "chakra_reading.h"
 #include "readers.h"
 
-#include "et_def.pb-c.h"
+#include <et_def.pb-c.h>
 
 #include "ronde/mem.h"
 
@@ -17,69 +17,6 @@
 /* Processors of a rank: what runs on the host, and copies, do not hold up what the device computes. */
 enum { CPU_DEVICE, CPU_HOST, CPU_COPIES };
 
-/* Sizes that a double still holds exactly. */
-#define MOST ((uint64_t)1 << 53)
-
-/* A node's id and its item. */
-struct node_id {
-    uint64_t id;
-    uint32_t work;
-};
-
-/* A rank that uses a group. */
-struct user {
-    uint32_t name; /* of the group, into names: the first time it was seen */
-    uint32_t rank;
-};
-
-/* What is being read. */
-struct reading {
-    struct ronde_workload *workload;
-    const struct ronde_mem *mem;
-    ProtobufCAllocator allocator;
-    const char *prefix;
-    uint32_t rank;
-    struct node_id *ids; /* of the rank */
-    uint32_t id_count;
-    size_t id_capacity;
-    uint64_t *deps; /* ids, in the order of the items that have them */
-    uint32_t dep_count;
-    size_t dep_capacity;
-    uint32_t *dep_counts; /* per item of the rank */
-    size_t dep_counts_capacity;
-    struct user *users;
-    uint32_t user_count;
-    size_t user_capacity;
-    struct ronde_error *error;
-    enum ronde_status status;
-};
-
-/* --- memory for protobuf-c, which frees without saying how much ------------------------------------------- */
-
-/* Keeps what follows it aligned for any type. */
-union header {
-    size_t bytes;
-    max_align_t aligned;
-};
-
-static void *allocate(void *data, size_t bytes)
-{
-    if (bytes > SIZE_MAX - sizeof(union header))
-        return NULL;
-    union header *header = ronde_mem_resize(data, NULL, 0, bytes + sizeof *header);
-    if (!header)
-        return NULL;
-    header->bytes = bytes + sizeof *header;
-    return header + 1;
-}
-
-static void release(void *data, void *pointer)
-{
-    union header *header = pointer;
-    if (header)
-        (void)ronde_mem_resize(data, header - 1, header[-1].bytes, 0);
-}
-
 /* --- nodes ------------------------------------------------------------------------------------------------ */
 
 static void refuse(struct reading *reading, uint64_t id, const char *text)
@@ -87,12 +24,6 @@ static void refuse(struct reading *reading, uint64_t id, const char *text)
     if (reading->status == RONDE_OK)
         reading->status = ronde_fail(reading->error, RONDE_BAD_INPUT, "%s.%u.et: node %llu: %s",
                                      reading->prefix, reading->rank, (unsigned long long)id, text);
-}
-
-static void keep(struct reading *reading, enum ronde_status status)
-{
-    if (reading->status == RONDE_OK)
-        reading->status = status;
 }
 
 /* Room for one more; without memory the reading ends. */
@@ -163,7 +94,7 @@ static void take_message(struct reading *reading, const ChakraProtoMsg__Node *no
     const int64_t bytes = integer_of(node, "comm_size"), tag = integer_of(node, "comm_tag");
     const int64_t peer = integer_of(node, is_send ? "comm_dst" : "comm_src");
     work->kind = is_send ? RONDE_WORK_SEND : RONDE_WORK_RECV;
-    if (bytes < 0 || (uint64_t)bytes > MOST)
+    if (bytes < 0 || (uint64_t)bytes > CHAKRA_MOST)
         refuse(reading, node->id, "has no comm_size, or more than 2^53");
     if (peer < 0 || peer >= reading->workload->ranks || peer == reading->rank)
         refuse(reading, node->id,
@@ -199,7 +130,7 @@ static void take_collective(struct reading *reading, const ChakraProtoMsg__Node 
     work->kind = RONDE_WORK_COLLECTIVE;
     if (!find_collective(integer_of(node, "comm_type"), &work->collective))
         refuse(reading, node->id, "its comm_type is no collective");
-    if (work->collective != RONDE_BARRIER && (bytes < 0 || (uint64_t)bytes > MOST))
+    if (work->collective != RONDE_BARRIER && (bytes < 0 || (uint64_t)bytes > CHAKRA_MOST))
         refuse(reading, node->id, "has no comm_size, or more than 2^53");
     work->bytes = work->collective == RONDE_BARRIER ? 0 : (uint64_t)bytes;
     work->root = root > 0 && root < UINT32_MAX ? (uint32_t)root : 0;
@@ -210,8 +141,8 @@ static void take_collective(struct reading *reading, const ChakraProtoMsg__Node 
             work->group = reading->users[u].name;
     if (work->group != RONDE_NONE || reading->status != RONDE_OK)
         return;
-    keep(reading,
-         ronde_workload_name(reading->workload, name, strlen(name), &work->group, reading->error));
+    chakra_keep(reading, ronde_workload_name(reading->workload, name, strlen(name), &work->group,
+                                             reading->error));
     grow(reading, &reading->users, &reading->user_capacity, reading->user_count,
          sizeof *reading->users);
     if (reading->status == RONDE_OK)
@@ -233,7 +164,11 @@ static void take_kind(struct reading *reading, const ChakraProtoMsg__Node *node,
         take_message(reading, node, work);
         break;
     case CHAKRA_PROTO_MSG__NODE_TYPE__COMM_COLL_NODE:
-        take_collective(reading, node, work);
+        /* PyTorch's converter marks the call on the host too; the collective is the device's node. */
+        if (integer_of(node, "is_cpu_op") == 1 && !find(node, "comm_type"))
+            take_compute(reading, node, work);
+        else
+            take_collective(reading, node, work);
         break;
     default:
         refuse(reading, node->id, "has no type");
@@ -256,13 +191,13 @@ static void take_node(struct reading *reading, const ChakraProtoMsg__Node *node)
             reading->deps[reading->dep_count++] = node->data_deps[d];
     }
     if (reading->status == RONDE_OK)
-        keep(reading, ronde_workload_name(workload, node->name, strlen(node->name), &work.name,
-                                          reading->error));
+        chakra_keep(reading, ronde_workload_name(workload, node->name, strlen(node->name),
+                                                 &work.name, reading->error));
     if (reading->status != RONDE_OK)
         return;
     reading->dep_counts[reading->id_count] = (uint32_t)node->n_data_deps;
     reading->ids[reading->id_count++] = (struct node_id){node->id, workload->work_count};
-    keep(reading, ronde_workload_add(workload, &work, reading->error));
+    chakra_keep(reading, ronde_workload_add(workload, &work, reading->error));
 }
 
 /* --- the file of a rank ------------------------------------------------------------------------------------- */
@@ -325,9 +260,10 @@ static void settle_deps(struct reading *reading)
             if (!found)
                 refuse(reading, work->line, "waits for a node that is not there");
             else
-                keep(reading,
-                     ronde_workload_depend(workload, (struct ronde_work_dep){found->work, false},
-                                           reading->error));
+                chakra_keep(reading,
+                            ronde_workload_depend(workload,
+                                                  (struct ronde_work_dep){found->work, false},
+                                                  reading->error));
         }
         if (reading->status != RONDE_OK)
             return;
@@ -341,6 +277,9 @@ static void settle_deps(struct reading *reading)
 
 static void refuse_message(struct reading *reading, const char *what)
 {
+    if (reading->status == RONDE_OK && reading->arena.is_short)
+        reading->status =
+            ronde_fail(reading->error, RONDE_NO_MEMORY, "%s: no memory", reading->prefix);
     if (reading->status == RONDE_OK)
         reading->status = ronde_fail(reading->error, RONDE_BAD_INPUT, "%s.%u.et: %s",
                                      reading->prefix, reading->rank, what);
@@ -349,138 +288,34 @@ static void refuse_message(struct reading *reading, const char *what)
 static void read_rank(struct reading *reading, const struct ronde_chakra_file *file)
 {
     size_t at = 0, bytes = 0;
+    ProtobufCAllocator allocator = {chakra_allocate, chakra_release, &reading->arena};
     reading->id_count = reading->dep_count = 0;
     const unsigned char *message = next_message(reading, file, &at, &bytes);
     ChakraProtoMsg__GlobalMetadata *head =
-        message ? chakra_proto_msg__global_metadata__unpack(&reading->allocator, bytes, message)
-                : NULL;
+        message ? chakra_proto_msg__global_metadata__unpack(&allocator, bytes, message) : NULL;
     if (!head)
         refuse_message(reading, "does not begin with Chakra's metadata");
     else
-        chakra_proto_msg__global_metadata__free_unpacked(head, &reading->allocator);
+        chakra_proto_msg__global_metadata__free_unpacked(head, &allocator);
     while (reading->status == RONDE_OK &&
            (message = next_message(reading, file, &at, &bytes)) != NULL) {
-        ChakraProtoMsg__Node *node =
-            chakra_proto_msg__node__unpack(&reading->allocator, bytes, message);
+        ChakraProtoMsg__Node *node = chakra_proto_msg__node__unpack(&allocator, bytes, message);
         if (!node) {
             refuse_message(reading, "holds a message that is no node");
             return;
         }
         take_node(reading, node);
-        chakra_proto_msg__node__free_unpacked(node, &reading->allocator);
+        chakra_proto_msg__node__free_unpacked(node, &allocator);
     }
     if (reading->status == RONDE_OK)
         settle_deps(reading);
-}
-
-/* --- groups ---------------------------------------------------------------------------------------------------- */
-
-/* Groups called NAME.NUMBER are one family; those that are numbers only are "pg". */
-static size_t family_bytes(const char *name)
-{
-    size_t bytes = strlen(name);
-    const size_t all = bytes;
-    while (bytes > 0 && name[bytes - 1] >= '0' && name[bytes - 1] <= '9')
-        bytes--;
-    return bytes == 0 ? 0 : bytes < all && bytes > 1 && name[bytes - 1] == '.' ? bytes - 1 : all;
-}
-
-static uint32_t find_family(struct reading *reading, const char *name)
-{
-    struct ronde_workload *workload = reading->workload;
-    char text[256];
-    uint32_t place = 0;
-    const size_t bytes = family_bytes(name);
-    (void)snprintf(text, sizeof text, "%.*s", (int)(bytes < 255 ? bytes : 255), name);
-    if (bytes == 0)
-        (void)snprintf(text, sizeof text, "pg");
-    for (uint32_t f = 0; f < workload->family_count; f++)
-        if (strcmp(ronde_workload_text(workload, workload->families[f]), text) == 0)
-            return f;
-    keep(reading, ronde_workload_name(workload, text, strlen(text), &place, reading->error));
-    if (reading->status == RONDE_OK)
-        keep(reading, ronde_workload_family(workload, place, reading->error));
-    return workload->family_count - (reading->status == RONDE_OK);
-}
-
-/* Users sorted by name, then rank. There is no context for qsort, so that names are compared by a list made first. */
-struct named_user {
-    const char *text;
-    uint32_t name, rank;
-};
-
-static int by_name(const void *left, const void *right)
-{
-    const struct named_user *a = left, *b = right;
-    const int names = strcmp(a->text, b->text);
-    return names != 0 ? names : (a->rank > b->rank) - (a->rank < b->rank);
-}
-
-/* Makes a group of all users of one name; `group_of` goes by place of the name. */
-static void make_group(struct reading *reading, const struct named_user *users, uint32_t count,
-                       uint32_t *members, uint32_t *group_of)
-{
-    const struct ronde_work_group group = {.name = users[0].name,
-                                           .family = find_family(reading, users[0].text),
-                                           .member_count = count};
-    for (uint32_t i = 0; i < count; i++) {
-        members[i] = users[i].rank;
-        group_of[users[i].name] = reading->workload->group_count;
-    }
-    if (reading->status == RONDE_OK)
-        keep(reading, ronde_workload_group(reading->workload, group, members, reading->error));
-}
-
-/* Names must stay where they are while they are compared, so families get theirs in a second copy. */
-static void make_groups(struct reading *reading)
-{
-    struct ronde_workload *workload = reading->workload;
-    const size_t count = reading->user_count, names = workload->name_bytes;
-    struct named_user *users = ronde_mem_new(reading->mem, count, sizeof *users);
-    uint32_t *members = ronde_mem_new(reading->mem, count, sizeof *members);
-    uint32_t *group_of = ronde_mem_new(reading->mem, names, sizeof *group_of);
-    char *texts = ronde_mem_new(reading->mem, names, 1);
-    if (!users || !members || !group_of || !texts) {
-        reading->status =
-            ronde_fail(reading->error, RONDE_NO_MEMORY, "%s: no memory", reading->prefix);
-    } else {
-        memcpy(texts, workload->names, names);
-        for (size_t u = 0; u < count; u++)
-            users[u] = (struct named_user){texts + reading->users[u].name, reading->users[u].name,
-                                           reading->users[u].rank};
-        if (count > 0)
-            qsort(users, count, sizeof *users, by_name);
-        uint32_t end;
-        for (uint32_t first = 0; first < count && reading->status == RONDE_OK; first = end) {
-            for (end = first + 1; end < count; end++)
-                if (strcmp(users[end].text, users[first].text) != 0)
-                    break;
-            make_group(reading, users + first, end - first, members, group_of);
-        }
-    }
-    for (uint32_t w = 0; w < workload->work_count && reading->status == RONDE_OK; w++) {
-        struct ronde_work *work = &workload->works[w];
-        if (work->kind != RONDE_WORK_COLLECTIVE)
-            continue;
-        work->group = group_of[work->group];
-        const uint32_t ranks = workload->groups[work->group].member_count;
-        if (chakra_puts_in_block(work->collective))
-            work->bytes = work->bytes <= MOST / ranks ? work->bytes * ranks : MOST;
-        if (work->root >= ranks)
-            keep(reading, ronde_work_fail(workload, w, reading->error,
-                                          "root %u of a group of %u ranks", work->root, ranks));
-    }
-    ronde_mem_free(reading->mem, users, count, sizeof *users);
-    ronde_mem_free(reading->mem, members, count, sizeof *members);
-    ronde_mem_free(reading->mem, group_of, names, sizeof *group_of);
-    ronde_mem_free(reading->mem, texts, names, 1);
 }
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
 
 bool ronde_chakra_available(const char **out_text)
 {
-    *out_text = protobuf_c_version();
+    *out_text = "protobuf-c " PROTOBUF_C_VERSION;
     return true;
 }
 
@@ -488,10 +323,7 @@ enum ronde_status ronde_chakra_parse(const struct ronde_chakra_file *files, uint
                                      const char *prefix, const struct ronde_mem *mem,
                                      struct ronde_workload **out_workload, struct ronde_error *error)
 {
-    struct reading reading = {.mem = mem, .prefix = prefix, .error = error};
-    memcpy(&reading.allocator.allocator_data, &mem, sizeof mem);
-    reading.allocator.alloc = allocate;
-    reading.allocator.free = release;
+    struct reading reading = {.mem = mem, .arena = {mem, false}, .prefix = prefix, .error = error};
     *out_workload = NULL;
     reading.status = ronde_workload_create(ranks, prefix, mem, &reading.workload, error);
     if (reading.status == RONDE_OK)
@@ -501,7 +333,7 @@ enum ronde_status ronde_chakra_parse(const struct ronde_chakra_file *files, uint
         read_rank(&reading, &files[r]);
     }
     if (reading.status == RONDE_OK)
-        make_groups(&reading);
+        chakra_make_groups(&reading);
     ronde_mem_free(mem, reading.ids, reading.id_capacity, sizeof *reading.ids);
     ronde_mem_free(mem, reading.deps, reading.dep_capacity, sizeof *reading.deps);
     ronde_mem_free(mem, reading.dep_counts, reading.dep_counts_capacity, sizeof *reading.dep_counts);

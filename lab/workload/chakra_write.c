@@ -6,7 +6,7 @@
 #include "chakra.h"
 #include "matching.h"
 
-#include "et_def.pb-c.h"
+#include <et_def.pb-c.h>
 
 #include "ronde/mem.h"
 

@@ -2,164 +2,10 @@
  * GOAL schedules, as LogGOPSim's txt2bin scans them: one operation or dependency a line, labels local to a rank, a
  * dependency after both of its labels.
  */
-#include "labels.h"
+#include "goal_scan.h"
 #include "readers.h"
 
 #include "ronde/mem.h"
-
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-/* Where reading stands. */
-struct goal {
-    const char *text;
-    size_t bytes;
-    size_t at;
-    uint32_t line;
-    const char *path;
-    struct ronde_workload *workload;
-    struct labels labels; /* of the rank */
-    bool *is_seen;        /* per rank: its block was there */
-    struct ronde_error *error;
-    enum ronde_status status; /* sticky */
-};
-
-static void refuse(struct goal *goal, const char *format, ...) RONDE_FORMAT(2, 3);
-
-static void refuse(struct goal *goal, const char *format, ...)
-{
-    char text[RONDE_ERROR_MESSAGE_BYTES];
-    va_list arguments;
-    if (goal->status != RONDE_OK)
-        return;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    goal->status = ronde_fail_at(goal->error, RONDE_BAD_INPUT, goal->line, "%s:%u: %s", goal->path,
-                                 goal->line, text);
-}
-
-/* --- characters ------------------------------------------------------------------------------- */
-
-static char peek(const struct goal *goal, size_t ahead)
-{
-    return goal->at + ahead < goal->bytes ? goal->text[goal->at + ahead] : '\0';
-}
-
-/* Comments of several lines count as blanks; their lines are counted. */
-static void skip_comment(struct goal *goal)
-{
-    if (peek(goal, 1) == '/') {
-        while (goal->at < goal->bytes && peek(goal, 0) != '\n')
-            goal->at++;
-        return;
-    }
-    const uint32_t first = goal->line;
-    goal->at += 2;
-    while (goal->at < goal->bytes && !(peek(goal, 0) == '*' && peek(goal, 1) == '/'))
-        goal->line += goal->text[goal->at++] == '\n';
-    if (goal->at >= goal->bytes) {
-        goal->line = first;
-        refuse(goal, "a comment that does not end");
-    }
-    goal->at += 2;
-}
-
-static bool is_comment(const struct goal *goal)
-{
-    return peek(goal, 0) == '/' && (peek(goal, 1) == '/' || peek(goal, 1) == '*');
-}
-
-/* Blanks within a line. */
-static void skip_blanks(struct goal *goal)
-{
-    while (goal->status == RONDE_OK && goal->at < goal->bytes) {
-        const char c = peek(goal, 0);
-        if (c == ' ' || c == '\t' || c == '\r')
-            goal->at++;
-        else if (is_comment(goal))
-            skip_comment(goal);
-        else
-            return;
-    }
-}
-
-/* Blanks and ends of lines. */
-static void skip_lines(struct goal *goal)
-{
-    for (skip_blanks(goal); goal->status == RONDE_OK && peek(goal, 0) == '\n'; skip_blanks(goal)) {
-        goal->at++;
-        goal->line++;
-    }
-}
-
-static bool is_word_start(char c)
-{
-    return isalpha((unsigned char)c) || c == '_';
-}
-
-/* The next word, which may be of no bytes. */
-static struct label_text word(struct goal *goal)
-{
-    skip_blanks(goal);
-    struct label_text found = {goal->text + goal->at, 0};
-    if (goal->status != RONDE_OK || !is_word_start(peek(goal, 0)))
-        return found;
-    while (isalnum((unsigned char)peek(goal, found.bytes)) || peek(goal, found.bytes) == '_')
-        found.bytes++;
-    goal->at += found.bytes;
-    return found;
-}
-
-static bool is_text(struct label_text found, const char *text)
-{
-    return found.bytes == strlen(text) && memcmp(found.at, text, found.bytes) == 0;
-}
-
-/* Takes a word if it is there. */
-static bool take(struct goal *goal, const char *text)
-{
-    const size_t at = goal->at;
-    if (is_text(word(goal), text))
-        return true;
-    goal->at = at;
-    return false;
-}
-
-static void expect(struct goal *goal, const char *text)
-{
-    if (goal->status == RONDE_OK && !take(goal, text))
-        refuse(goal, "expected \"%s\"", text);
-}
-
-static void expect_char(struct goal *goal, char c)
-{
-    skip_blanks(goal);
-    if (goal->status == RONDE_OK && peek(goal, 0) != c)
-        refuse(goal, "expected '%c'", c);
-    else
-        goal->at++;
-}
-
-/* A number up to `most`. */
-static uint64_t number(struct goal *goal, const char *what, uint64_t most)
-{
-    uint64_t value = 0;
-    skip_blanks(goal);
-    if (goal->status == RONDE_OK && !isdigit((unsigned char)peek(goal, 0)))
-        refuse(goal, "%s is no number", what);
-    for (; goal->status == RONDE_OK && isdigit((unsigned char)peek(goal, 0)); goal->at++) {
-        const uint64_t digit = (uint64_t)(peek(goal, 0) - '0');
-        if (value > (most - digit) / 10 || digit > most) {
-            refuse(goal, "%s is more than %llu", what, (unsigned long long)most);
-            return 0;
-        }
-        value = 10 * value + digit;
-    }
-    return value;
-}
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
@@ -168,11 +14,11 @@ static uint64_t number(struct goal *goal, const char *what, uint64_t most)
 
 static void end_of_line(struct goal *goal)
 {
-    skip_blanks(goal);
+    goal_skip_blanks(goal);
     if (goal->status != RONDE_OK || goal->at >= goal->bytes)
         return;
-    if (peek(goal, 0) != '\n') {
-        refuse(goal, "expected the end of the line");
+    if (goal_peek(goal, 0) != '\n') {
+        goal_refuse(goal, "expected the end of the line");
         return;
     }
     goal->at++;
@@ -183,49 +29,49 @@ static void end_of_line(struct goal *goal)
 static void read_choices(struct goal *goal, struct ronde_work *work)
 {
     work->tag = 0;
-    if (take(goal, "tag")) {
-        skip_blanks(goal);
-        if (peek(goal, 0) == '-' && peek(goal, 1) == '1') {
+    if (goal_take(goal, "tag")) {
+        goal_skip_blanks(goal);
+        if (goal_peek(goal, 0) == '-' && goal_peek(goal, 1) == '1') {
             work->tag = RONDE_WORK_ANY_TAG;
             goal->at += 2;
         } else {
-            work->tag = (uint32_t)number(goal, "the tag", RONDE_WORK_ANY_TAG - 1);
+            work->tag = (uint32_t)goal_number(goal, "the tag", RONDE_WORK_ANY_TAG - 1);
         }
     }
-    if (take(goal, "cpu"))
-        work->cpu = (uint32_t)number(goal, "the cpu", UINT32_MAX - 1);
-    if (take(goal, "nic"))
-        (void)number(goal, "the nic", UINT32_MAX - 1);
+    if (goal_take(goal, "cpu"))
+        work->cpu = (uint32_t)goal_number(goal, "the cpu", UINT32_MAX - 1);
+    if (goal_take(goal, "nic"))
+        (void)goal_number(goal, "the nic", UINT32_MAX - 1);
 }
 
 static void read_message(struct goal *goal, struct ronde_work *work)
 {
     const bool is_send = work->kind == RONDE_WORK_SEND;
-    work->bytes = number(goal, "the size", MOST);
-    expect(goal, "b");
-    expect(goal, is_send ? "to" : "from");
-    work->peer = (uint32_t)number(goal, "the rank", UINT32_MAX - 1);
+    work->bytes = goal_number(goal, "the size", MOST);
+    goal_expect(goal, "b");
+    goal_expect(goal, is_send ? "to" : "from");
+    work->peer = (uint32_t)goal_number(goal, "the rank", UINT32_MAX - 1);
     read_choices(goal, work);
     if (goal->status != RONDE_OK)
         return;
     if (work->peer >= goal->workload->ranks)
-        refuse(goal, "rank %u of %u ranks", work->peer, goal->workload->ranks);
+        goal_refuse(goal, "rank %u of %u ranks", work->peer, goal->workload->ranks);
     else if (work->peer == work->rank)
-        refuse(goal, "rank %u sends to itself", work->rank);
+        goal_refuse(goal, "rank %u sends to itself", work->rank);
     else if (is_send && work->tag == RONDE_WORK_ANY_TAG)
-        refuse(goal, "a message has no tag -1");
+        goal_refuse(goal, "a message has no tag -1");
 }
 
 /* An operation behind its keyword. */
 static bool read_operation(struct goal *goal, struct label_text keyword, struct ronde_work *work)
 {
-    if (is_text(keyword, "calc")) {
+    if (goal_word_is(keyword, "calc")) {
         work->kind = RONDE_WORK_COMPUTE;
-        work->duration_ns = (double)number(goal, "the time", MOST);
-        if (take(goal, "cpu"))
-            work->cpu = (uint32_t)number(goal, "the cpu", UINT32_MAX - 1);
-    } else if (is_text(keyword, "send") || is_text(keyword, "recv")) {
-        work->kind = is_text(keyword, "send") ? RONDE_WORK_SEND : RONDE_WORK_RECV;
+        work->duration_ns = (double)goal_number(goal, "the time", MOST);
+        if (goal_take(goal, "cpu"))
+            work->cpu = (uint32_t)goal_number(goal, "the cpu", UINT32_MAX - 1);
+    } else if (goal_word_is(keyword, "send") || goal_word_is(keyword, "recv")) {
+        work->kind = goal_word_is(keyword, "send") ? RONDE_WORK_SEND : RONDE_WORK_RECV;
         read_message(goal, work);
     } else {
         return false;
@@ -247,7 +93,7 @@ static void add(struct goal *goal, struct ronde_work *work, struct label_text la
         return;
     if (label.bytes > 0) {
         if (labels_find(&goal->labels, label)) {
-            refuse(goal, "label %.*s is there already", (int)label.bytes, label.at);
+            goal_refuse(goal, "label %.*s is there already", (int)label.bytes, label.at);
             return;
         }
         if (!labels_add(&goal->labels, label, workload->work_count))
@@ -274,22 +120,22 @@ static uint32_t find_label(struct goal *goal, struct label_text label)
 {
     const uint64_t *found = labels_find(&goal->labels, label);
     if (!found && label.bytes == 0)
-        refuse(goal, "expected a label");
+        goal_refuse(goal, "expected a label");
     else if (!found)
-        refuse(goal, "no operation above is labelled %.*s", (int)label.bytes, label.at);
+        goal_refuse(goal, "no operation above is labelled %.*s", (int)label.bytes, label.at);
     return found ? (uint32_t)*found : 0;
 }
 
 static void read_dependency(struct goal *goal, struct edges *edges, struct label_text label)
 {
     struct edge edge = {.after = find_label(goal, label)};
-    if (take(goal, "irequires"))
+    if (goal_take(goal, "irequires"))
         edge.on_start = true;
-    else if (goal->status == RONDE_OK && !take(goal, "requires"))
-        refuse(goal, "expected an operation, requires or irequires");
+    else if (goal->status == RONDE_OK && !goal_take(goal, "requires"))
+        goal_refuse(goal, "expected an operation, requires or irequires");
     if (goal->status != RONDE_OK)
         return;
-    edge.before = find_label(goal, word(goal));
+    edge.before = find_label(goal, goal_word(goal));
     void *block = edges->all;
     if (!ronde_mem_grow(goal->workload->mem, &block, &edges->capacity, (size_t)edges->count + 1,
                         sizeof *edges->all))
@@ -302,19 +148,19 @@ static void read_dependency(struct goal *goal, struct edges *edges, struct label
 static void read_line(struct goal *goal, struct edges *edges, uint32_t rank)
 {
     struct ronde_work work = {.rank = rank, .line = goal->line};
-    struct label_text first = word(goal), label = {NULL, 0};
-    skip_blanks(goal);
-    if (first.bytes > 0 && peek(goal, 0) == ':') {
+    struct label_text first = goal_word(goal), label = {NULL, 0};
+    goal_skip_blanks(goal);
+    if (first.bytes > 0 && goal_peek(goal, 0) == ':') {
         goal->at++;
         label = first;
-        first = word(goal);
+        first = goal_word(goal);
     }
     if (first.bytes == 0)
-        refuse(goal, "expected send, recv, calc, a label or '}'");
+        goal_refuse(goal, "expected send, recv, calc, a label or '}'");
     else if (read_operation(goal, first, &work))
         add(goal, &work, label);
     else if (label.bytes > 0)
-        refuse(goal, "\"%.*s\" is no operation", (int)first.bytes, first.at);
+        goal_refuse(goal, "\"%.*s\" is no operation", (int)first.bytes, first.at);
     else
         read_dependency(goal, edges, first);
     end_of_line(goal);
@@ -353,36 +199,37 @@ static void settle(struct goal *goal, const struct edges *edges, uint32_t first)
 
 static void read_rank(struct goal *goal, struct edges *edges)
 {
-    expect(goal, "rank");
-    const uint32_t rank = (uint32_t)number(goal, "the rank", UINT32_MAX - 1);
+    goal_expect(goal, "rank");
+    const uint32_t rank = (uint32_t)goal_number(goal, "the rank", UINT32_MAX - 1);
     if (goal->status == RONDE_OK && rank >= goal->workload->ranks)
-        refuse(goal, "rank %u of %u ranks", rank, goal->workload->ranks);
+        goal_refuse(goal, "rank %u of %u ranks", rank, goal->workload->ranks);
     if (goal->status == RONDE_OK && goal->is_seen[rank])
-        refuse(goal, "rank %u a second time", rank);
-    expect_char(goal, '{');
+        goal_refuse(goal, "rank %u a second time", rank);
+    goal_expect_char(goal, '{');
     if (goal->status != RONDE_OK)
         return;
     goal->is_seen[rank] = true;
     const uint32_t first = goal->workload->work_count;
     labels_clear(&goal->labels);
     edges->count = 0;
-    for (skip_lines(goal); goal->status == RONDE_OK && peek(goal, 0) != '}'; skip_lines(goal))
+    for (goal_skip_lines(goal); goal->status == RONDE_OK && goal_peek(goal, 0) != '}';
+         goal_skip_lines(goal))
         if (goal->at >= goal->bytes)
-            refuse(goal, "the block of rank %u does not end", rank);
+            goal_refuse(goal, "the block of rank %u does not end", rank);
         else
             read_line(goal, edges, rank);
-    expect_char(goal, '}');
+    goal_expect_char(goal, '}');
     settle(goal, edges, first);
 }
 
 static void read_file(struct goal *goal, const struct ronde_mem *mem)
 {
     struct edges edges = {NULL, 0, 0};
-    skip_lines(goal);
-    expect(goal, "num_ranks");
-    const uint32_t ranks = (uint32_t)number(goal, "num_ranks", UINT32_MAX);
+    goal_skip_lines(goal);
+    goal_expect(goal, "num_ranks");
+    const uint32_t ranks = (uint32_t)goal_number(goal, "num_ranks", UINT32_MAX);
     if (goal->status == RONDE_OK && (ranks == 0 || ranks > RONDE_WORKLOAD_RANKS))
-        refuse(goal, "%u ranks: a workload has 1 to %u", ranks, RONDE_WORKLOAD_RANKS);
+        goal_refuse(goal, "%u ranks: a workload has 1 to %u", ranks, RONDE_WORKLOAD_RANKS);
     if (goal->status == RONDE_OK)
         goal->status = ronde_workload_create(ranks, goal->path, mem, &goal->workload, goal->error);
     if (goal->status != RONDE_OK)
@@ -390,7 +237,8 @@ static void read_file(struct goal *goal, const struct ronde_mem *mem)
     goal->is_seen = ronde_mem_new(mem, ranks, sizeof *goal->is_seen);
     if (!goal->is_seen)
         goal->status = ronde_fail(goal->error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
-    for (skip_lines(goal); goal->status == RONDE_OK && goal->at < goal->bytes; skip_lines(goal))
+    for (goal_skip_lines(goal); goal->status == RONDE_OK && goal->at < goal->bytes;
+         goal_skip_lines(goal))
         read_rank(goal, &edges);
     ronde_mem_free(mem, edges.all, edges.capacity, sizeof *edges.all);
     ronde_mem_free(mem, goal->is_seen, ranks, sizeof *goal->is_seen);
@@ -399,8 +247,8 @@ static void read_file(struct goal *goal, const struct ronde_mem *mem)
 bool ronde_goal_is(const char *text, size_t bytes)
 {
     struct goal goal = {.text = text, .bytes = bytes, .line = 1, .path = ""};
-    skip_lines(&goal);
-    return goal.status == RONDE_OK && take(&goal, "num_ranks");
+    goal_skip_lines(&goal);
+    return goal.status == RONDE_OK && goal_take(&goal, "num_ranks");
 }
 
 enum ronde_status workload_read_goal(const char *text, size_t bytes, const char *path,

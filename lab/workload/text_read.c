@@ -2,155 +2,19 @@
  * Ronde's own form of workloads (docs/workloads.md): families of groups, then programs, each for a set of ranks. A program
  * is read once and then given to each of its ranks.
  */
-#include "labels.h"
 #include "readers.h"
-#include "words.h"
+#include "script.h"
 
 #include "ronde/mem.h"
 #include "ronde/schedules.h"
 
 #include <string.h>
 
-/* A statement of a program, the same for all of its ranks. */
-struct statement {
-    struct ronde_work work; /* first_dep and dep_count are into the program's deps */
-    int64_t offset;         /* of a relative peer */
-    bool is_relative;       /* the peer is the rank plus offset */
-    uint32_t family;        /* collective */
-};
-
-/* An array that grows. */
-struct list {
-    void *all;
-    size_t capacity;
-    uint32_t count;
-};
-
-/* What is being read. */
-struct script {
-    struct words words;
-    const struct ronde_mem *mem;
-    struct ronde_workload *workload;
-    struct labels families; /* name -> family */
-    struct list group_of;   /* uint32_t: family * ranks + rank -> group, or RONDE_NONE */
-    struct labels labels;   /* of the program: name -> statement */
-    struct list statements; /* struct statement */
-    struct list deps;       /* uint32_t: statements */
-    struct list set;        /* uint32_t: ranks of the program, or of a group */
-};
-
-static bool append(struct script *script, struct list *list, const void *element, size_t bytes)
-{
-    if (script->words.status != RONDE_OK)
-        return false;
-    if (!ronde_mem_grow(script->mem, &list->all, &list->capacity, (size_t)list->count + 1, bytes)) {
-        script->words.status =
-            ronde_fail(script->words.error, RONDE_NO_MEMORY, "no memory for a workload");
-        return false;
-    }
-    memcpy((char *)list->all + (size_t)list->count++ * bytes, element, bytes);
-    return true;
-}
-
-static void keep(struct script *script, enum ronde_status status)
-{
-    if (script->words.status == RONDE_OK)
-        script->words.status = status;
-}
-
-/* --- sets of ranks ---------------------------------------------------------------------------- */
-
-/* The part before a separator; *rest is what follows, of no bytes where there is none. */
-static struct label_text cut(struct label_text text, char separator, struct label_text *rest)
-{
-    const char *at = text.bytes > 0 ? memchr(text.at, separator, text.bytes) : NULL;
-    const size_t bytes = at ? (size_t)(at - text.at) : text.bytes;
-    *rest = at ? (struct label_text){at + 1, text.bytes - bytes - 1} : (struct label_text){NULL, 0};
-    return (struct label_text){text.at, bytes};
-}
-
-/* A, A-B or A-B:STRIDE. */
-static void read_range(struct script *script, struct label_text range)
-{
-    struct words *words = &script->words;
-    const uint32_t most = script->workload->ranks - 1;
-    struct label_text step, end;
-    const struct label_text ends = cut(range, ':', &step), start = cut(ends, '-', &end);
-    const uint64_t first = words_number(words, start, "rank", 0, most);
-    const uint64_t last = end.at ? words_number(words, end, "rank", first, most) : first;
-    const uint64_t stride = step.at ? words_number(words, step, "stride", 1, most + 1u) : 1;
-    for (uint64_t r = first; r <= last && words->status == RONDE_OK; r += stride) {
-        const uint32_t rank = (uint32_t)r;
-        if (script->set.count >= script->workload->ranks)
-            words_refuse(words, "more ranks than there are");
-        (void)append(script, &script->set, &rank, sizeof rank);
-    }
-}
-
-/* Ranges with commas between them. */
-static void read_set(struct script *script, struct label_text set)
-{
-    script->set.count = 0;
-    if (set.bytes == 0)
-        words_refuse(&script->words, "expected ranks, such as 0-7 or 0-56:8");
-    while (set.bytes > 0 && script->words.status == RONDE_OK) {
-        struct label_text rest;
-        read_range(script, cut(set, ',', &rest));
-        if (rest.at && rest.bytes == 0)
-            words_refuse(&script->words, "expected ranks behind ','");
-        set = rest;
-    }
-}
-
-/* --- statements of the file --------------------------------------------------------------------- */
-
 static void end_line(struct script *script)
 {
     const struct label_text word = words_next(&script->words);
     if (word.bytes > 0)
         words_refuse(&script->words, "\"%.*s\" is one word too many", (int)word.bytes, word.at);
-}
-
-/* groups NAME SET SET ... */
-static void read_groups(struct script *script)
-{
-    struct words *words = &script->words;
-    struct ronde_workload *workload = script->workload;
-    const struct label_text name = words_next(words);
-    const uint32_t family = workload->family_count, none = RONDE_NONE;
-    uint32_t text = 0;
-    if (name.bytes == 0)
-        words_refuse(words, "expected the name of the groups");
-    else if (labels_find(&script->families, name))
-        words_refuse(words, "groups %.*s are there already", (int)name.bytes, name.at);
-    if (words->status != RONDE_OK)
-        return;
-    if (!labels_add(&script->families, name, family))
-        words->status = ronde_fail(words->error, RONDE_NO_MEMORY, "no memory for groups");
-    keep(script, ronde_workload_name(workload, name.at, name.bytes, &text, words->error));
-    if (words->status == RONDE_OK)
-        keep(script, ronde_workload_family(workload, text, words->error));
-    for (uint32_t r = 0; r < workload->ranks && words->status == RONDE_OK; r++)
-        (void)append(script, &script->group_of, &none, sizeof none);
-    if (words->status != RONDE_OK)
-        return;
-    struct label_text set = words_next(words);
-    do {
-        read_set(script, set);
-        const uint32_t *ranks = script->set.all, index = workload->group_count;
-        uint32_t *group_of = (uint32_t *)script->group_of.all + (size_t)family * workload->ranks;
-        for (uint32_t i = 0; i < script->set.count && words->status == RONDE_OK; i++) {
-            if (group_of[ranks[i]] != RONDE_NONE)
-                words_refuse(words, "rank %u is in two groups, or twice in one", ranks[i]);
-            group_of[ranks[i]] = index;
-        }
-        const struct ronde_work_group group = {.name = text,
-                                               .family = family,
-                                               .member_count = script->set.count};
-        if (words->status == RONDE_OK)
-            keep(script, ronde_workload_group(workload, group, ranks, words->error));
-        set = words_next(words);
-    } while (words->status == RONDE_OK && set.bytes > 0);
 }
 
 /* A rank, or with a sign the distance to one. */
@@ -224,7 +88,7 @@ static void read_after(struct script *script, struct statement *statement)
             return;
         }
         const uint32_t before = (uint32_t)*found;
-        if (append(script, &script->deps, &before, sizeof before))
+        if (script_append(script, &script->deps, &before, sizeof before))
             statement->work.dep_count++;
     }
 }
@@ -288,9 +152,9 @@ static void read_statement(struct script *script, struct label_text name)
         return;
     if (!labels_add(&script->labels, name, script->statements.count))
         words->status = ronde_fail(words->error, RONDE_NO_MEMORY, "no memory for names");
-    keep(script,
-         ronde_workload_name(script->workload, name.at, name.bytes, &work->name, words->error));
-    (void)append(script, &script->statements, &statement, sizeof statement);
+    script_keep(script, ronde_workload_name(script->workload, name.at, name.bytes, &work->name,
+                                            words->error));
+    (void)script_append(script, &script->statements, &statement, sizeof statement);
 }
 
 /* --- programs ----------------------------------------------------------------------------------- */
@@ -339,10 +203,10 @@ static void end_program(struct script *script)
             const struct ronde_work *from = &all[s].work;
             if (!place(script, &all[s], ranks[r], &work))
                 return;
-            keep(script, ronde_workload_add(workload, &work, script->words.error));
+            script_keep(script, ronde_workload_add(workload, &work, script->words.error));
             for (uint32_t d = 0; d < from->dep_count && script->words.status == RONDE_OK; d++) {
                 const struct ronde_work_dep dep = {first + deps[from->first_dep + d], false};
-                keep(script, ronde_workload_depend(workload, dep, script->words.error));
+                script_keep(script, ronde_workload_depend(workload, dep, script->words.error));
             }
             if (script->words.status != RONDE_OK)
                 return;
@@ -381,11 +245,11 @@ static void read_script(struct script *script)
         const struct label_text first = words_next(words);
         if (words_is(first, "on")) {
             end_program(script);
-            read_set(script, words_next(words));
+            script_read_set(script, words_next(words));
             end_line(script);
             is_in_program = true;
         } else if (words_is(first, "groups") && !is_in_program) {
-            read_groups(script);
+            script_read_groups(script);
         } else if (is_in_program) {
             read_statement(script, first);
         } else {

@@ -39,6 +39,8 @@ static const char *const hwloc[] = {"hwloc.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
+/* Generated while building, from lab/workload/et_def.proto. */
+static const char *const protobuf[] = {"et_def.pb-c.h", NULL};
 static const char *const ucx[] = {"ucp/", "ucs/debug/debug.h", NULL};
 static const char *const pmix[] = {"pmix.h", NULL};
 
@@ -56,7 +58,7 @@ static const struct layer {
     {"tune", {"tune", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
     {"lab",
      {"lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
-     {c11, posix, libxml, jansson}},
+     {c11, posix, libxml, jansson, protobuf}},
     {"bench",
      {"bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
      {c11, posix}},

@@ -187,6 +187,16 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_chakra_write(const struct ronde_workload *workload, const char *prefix,
                    const struct ronde_mem *mem, struct ronde_error *error);
 
+/**
+ * The trace of one rank as that of so many which all do the same: each of its groups becomes one of all ranks. Owner: the
+ * caller. Errors: BAD_ARGUMENT where it is not one rank's, and for more ranks than there may be; BAD_INPUT for messages,
+ * which are to a certain rank; NO_MEMORY; UNSUPPORTED beyond the most items.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_workload_repeat(const struct ronde_workload *workload, uint32_t ranks,
+                      const struct ronde_mem *mem, struct ronde_workload **out_workload,
+                      struct ronde_error *error);
+
 /** Whether a text is a GOAL schedule. */
 RONDE_API bool ronde_goal_is(const char *text, size_t bytes);
 
