@@ -112,7 +112,8 @@ static const struct argp_option all_options[] = {
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
     {"to", KEY_TO, "FORMAT", 0,
-     "ronde, msccl, nccl-graph (default: by the name of the output: .ronde, .xml); plan: "
+     "ronde, msccl, mscclpp, nccl-graph (default: by the name of the output: .ronde, .xml, .json); "
+     "plan: "
      "nccl-tuner, "
      "what NCCL's tuner plugin reads",
      3},

@@ -120,6 +120,8 @@ static enum ronde_status read_gpu(struct mscclpp_plan *plan, const json_t *objec
                               id, rank);
     for (unsigned b = 0; b < RONDE_BUFFER_COUNT && status == RONDE_OK; b++)
         status = mscclpp_take(&place, object, sizes[b], &gpu.chunks[b]);
+    for (unsigned b = 0; b < RONDE_BUFFER_COUNT; b++)
+        gpu.chunks[b] *= plan->units;
     if (status == RONDE_OK)
         status = read_semaphores(&place, &gpu);
     const json_t *tbs = json_object_get(object, "threadblocks");
@@ -187,6 +189,50 @@ static enum ronde_status check_sizes(struct mscclpp_plan *plan)
     return RONDE_OK;
 }
 
+/* Most parts of a chunk that groups of threadblocks share. */
+#define MOST_UNITS 64u
+
+/* The least number that all sizes of groups divide. */
+static enum ronde_status find_units(const struct mscclpp_place *place, const json_t *ops)
+{
+    size_t i;
+    const json_t *op;
+    enum ronde_status status = RONDE_OK;
+    json_array_foreach(ops, i, op)
+    {
+        uint32_t size = 1, step = place->plan->units;
+        const json_t *group = json_object_get(op, "tbg_info");
+        if (status == RONDE_OK && group)
+            status = mscclpp_take(place, group, "tbg_size", &size);
+        while (size > 0 && place->plan->units % size != 0 && place->plan->units <= MOST_UNITS)
+            place->plan->units += step;
+        if (status == RONDE_OK && (size == 0 || place->plan->units > MOST_UNITS))
+            return mscclpp_refuse(place, RONDE_UNSUPPORTED,
+                                  "groups of threadblocks that share a chunk in more than %u parts",
+                                  MOST_UNITS);
+        if (status == RONDE_OK && json_object_get(op, "iter_context"))
+            status = find_units(place, json_object_get(op, "ops"));
+    }
+    return status;
+}
+
+static enum ronde_status find_all_units(const struct mscclpp_place *place, const json_t *gpus)
+{
+    size_t g, t;
+    const json_t *gpu, *tb;
+    enum ronde_status status = RONDE_OK;
+    place->plan->units = 1;
+    json_array_foreach(gpus, g, gpu)
+    {
+        json_array_foreach(json_object_get(gpu, "threadblocks"), t, tb)
+        {
+            if (status == RONDE_OK)
+                status = find_units(place, json_object_get(tb, "ops"));
+        }
+    }
+    return status;
+}
+
 static enum ronde_status read_root(struct mscclpp_plan *plan, const json_t *root)
 {
     struct mscclpp_place place = {.plan = plan};
@@ -205,6 +251,9 @@ static enum ronde_status read_root(struct mscclpp_plan *plan, const json_t *root
     if (!json_is_array(gpus) || json_array_size(gpus) == 0 || json_array_size(gpus) > MOST_RANKS)
         return mscclpp_refuse(&place, RONDE_BAD_INPUT, "gpus is no list of 1 to %u", MOST_RANKS);
     plan->ranks = (uint32_t)json_array_size(gpus);
+    status = find_all_units(&place, gpus);
+    if (status != RONDE_OK)
+        return status;
     json_array_foreach(gpus, g, gpu)
     {
         status = read_gpu(plan, gpu, (uint32_t)g);

@@ -19,6 +19,18 @@ struct mscclpp_place {
     struct mscclpp_act base; /**< who acts: rank, tb, op */
 };
 
+/** A source or destination of an operation. */
+struct mscclpp_side {
+    struct mscclpp_span span;
+    uint32_t rank;
+};
+
+/** An operation's sides. */
+struct mscclpp_sides {
+    struct mscclpp_side in[MSCCLPP_MOST_SPANS], out[MSCCLPP_MOST_SPANS];
+    uint32_t in_count, out_count;
+};
+
 /** Refuses where the reader is. Returns `status`. */
 enum ronde_status mscclpp_refuse(const struct mscclpp_place *place, enum ronde_status status,
                                  const char *format, ...) RONDE_FORMAT(3, 4);
@@ -41,6 +53,10 @@ enum ronde_status mscclpp_find_remote(const struct mscclpp_place *place, const j
 /** i, o or s. (parse_channel.c) Errors: BAD_INPUT. */
 enum ronde_status mscclpp_take_buffer(const struct mscclpp_place *place, const json_t *object,
                                       uint8_t *out_buffer);
+
+/** An operation's sides, each of the size of source 0, or pair by pair. (parse_side.c) Errors: BAD_INPUT, UNSUPPORTED. */
+enum ronde_status mscclpp_read_sides(const struct mscclpp_place *place, const json_t *op,
+                                     bool is_pairwise, struct mscclpp_sides *out);
 
 /** An operation as acts. (parse_op.c) Errors: BAD_INPUT, UNSUPPORTED, NO_MEMORY. */
 enum ronde_status mscclpp_parse_op(struct mscclpp_place *place, const json_t *op);

@@ -10,78 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A source or destination of an operation. */
-struct side {
-    struct mscclpp_span span;
-    uint32_t rank;
-};
-
-/* An operation's sides. */
-struct sides {
-    struct side in[MSCCLPP_MOST_SPANS], out[MSCCLPP_MOST_SPANS];
-    uint32_t in_count, out_count;
-};
-
-/* --- sides ----------------------------------------------------------------------------------- */
-
-static enum ronde_status read_side(const struct mscclpp_place *place, const json_t *op,
-                                   const json_t *object, struct side *out)
-{
-    uint32_t id;
-    enum ronde_status status = mscclpp_take(place, object, "index", &out->span.first);
-    if (status == RONDE_OK)
-        status = mscclpp_take(place, object, "size", &out->span.count);
-    if (status == RONDE_OK && out->span.count == 0)
-        return mscclpp_refuse(place, RONDE_BAD_INPUT, "a buffer of size 0");
-    if (json_object_get(object, "switch_channel_id"))
-        return mscclpp_refuse(place, RONDE_UNSUPPORTED,
-                              "a switch channel: a message of a schedule has one receiver");
-    out->rank = place->base.rank;
-    if (status != RONDE_OK || !json_object_get(object, "buffer_id"))
-        return status == RONDE_OK ? mscclpp_take_buffer(place, object, &out->span.buffer) : status;
-    status = mscclpp_take(place, object, "buffer_id", &id);
-    return status == RONDE_OK ? mscclpp_find_remote(place, op, id, &out->rank, &out->span.buffer)
-                              : status;
-}
-
-static enum ronde_status read_list(const struct mscclpp_place *place, const json_t *op,
-                                   const char *name, struct side *sides, uint32_t *out_count)
-{
-    size_t i;
-    const json_t *object;
-    const json_t *list = json_object_get(op, name);
-    *out_count = 0;
-    if (json_array_size(list) > MSCCLPP_MOST_SPANS)
-        return mscclpp_refuse(place, RONDE_BAD_INPUT, "%s has more than %u entries", name,
-                              MSCCLPP_MOST_SPANS);
-    json_array_foreach(list, i, object)
-    {
-        const enum ronde_status status = read_side(place, op, object, &sides[i]);
-        if (status != RONDE_OK)
-            return status;
-        (*out_count)++;
-    }
-    return RONDE_OK;
-}
-
-/* All of one size, in the bounds of this rank where they are its own. */
-static enum ronde_status check_sides(const struct mscclpp_place *place, const struct sides *sides,
-                                     bool is_pairwise)
-{
-    for (uint32_t i = 0; i < sides->in_count + sides->out_count; i++) {
-        const bool is_in = i < sides->in_count;
-        const uint32_t at = is_in ? i : i - sides->in_count;
-        const struct side *side = is_in ? &sides->in[at] : &sides->out[at];
-        const struct side *model =
-            is_pairwise && at < sides->in_count ? &sides->in[at] : &sides->in[0];
-        if (side->span.count != model->span.count)
-            return mscclpp_refuse(place, RONDE_BAD_INPUT,
-                                  "buffers of %" PRIu32 " and %" PRIu32 " chunks in one operation",
-                                  model->span.count, side->span.count);
-    }
-    return RONDE_OK;
-}
-
 /* --- acts ------------------------------------------------------------------------------------ */
 
 static enum ronde_status add(const struct mscclpp_place *place, struct mscclpp_act act)
@@ -98,7 +26,8 @@ static enum ronde_status add(const struct mscclpp_place *place, struct mscclpp_a
 }
 
 static enum ronde_status add_move(const struct mscclpp_place *place, enum mscclpp_kind kind,
-                                  const struct side *source, const struct side *target)
+                                  const struct mscclpp_side *source,
+                                  const struct mscclpp_side *target)
 {
     const bool is_own = source->rank == target->rank;
     return add(place, (struct mscclpp_act){.kind = (uint8_t)kind,
@@ -109,13 +38,14 @@ static enum ronde_status add_move(const struct mscclpp_place *place, enum mscclp
                                            .target = target->span});
 }
 
-static bool is_same(const struct side *a, const struct side *b)
+static bool is_same(const struct mscclpp_side *a, const struct mscclpp_side *b)
 {
     return a->rank == b->rank && a->span.buffer == b->span.buffer && a->span.first == b->span.first;
 }
 
 /* Scratch that packets come to is waited for before it is read. */
-static enum ronde_status add_packets(const struct mscclpp_place *place, const struct side *side)
+static enum ronde_status add_packets(const struct mscclpp_place *place,
+                                     const struct mscclpp_side *side)
 {
     return add(place, (struct mscclpp_act){.kind = MSCCLPP_READ_PACKET,
                                            .peer = place->base.rank,
@@ -123,7 +53,8 @@ static enum ronde_status add_packets(const struct mscclpp_place *place, const st
 }
 
 /* Destination 0 <- source 0 o the others, all of this rank; the one that is the destination already comes first. */
-static enum ronde_status add_reduction(const struct mscclpp_place *place, const struct sides *sides)
+static enum ronde_status add_reduction(const struct mscclpp_place *place,
+                                       const struct mscclpp_sides *sides)
 {
     uint32_t base = 0;
     for (uint32_t i = 0; i < sides->in_count; i++)
@@ -140,7 +71,7 @@ static enum ronde_status add_reduction(const struct mscclpp_place *place, const 
 
 /* Destination 0 <- source 0 o what is read from peers. */
 static enum ronde_status add_remote_reduction(const struct mscclpp_place *place,
-                                              const struct sides *sides)
+                                              const struct mscclpp_sides *sides)
 {
     enum ronde_status status = RONDE_OK;
     if (sides->in_count == 1 && !is_same(&sides->in[0], &sides->out[0]))
@@ -156,8 +87,9 @@ static enum ronde_status add_remote_reduction(const struct mscclpp_place *place,
 }
 
 /* Destinations from `first` on get what is in the source. */
-static enum ronde_status add_sends(const struct mscclpp_place *place, const struct sides *sides,
-                                   const struct side *source, uint32_t first, enum mscclpp_kind kind)
+static enum ronde_status
+add_sends(const struct mscclpp_place *place, const struct mscclpp_sides *sides,
+          const struct mscclpp_side *source, uint32_t first, enum mscclpp_kind kind)
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = first; i < sides->out_count && status == RONDE_OK; i++)
@@ -232,7 +164,7 @@ static const struct row {
 
 /* One to one, and the signals behind them. */
 static enum ronde_status add_pairs(const struct mscclpp_place *place, const json_t *op,
-                                   const struct sides *sides, enum shape shape)
+                                   const struct mscclpp_sides *sides, enum shape shape)
 {
     const enum mscclpp_kind kind = shape == GETS      ? MSCCLPP_FETCH
                                    : shape == PACKETS ? MSCCLPP_PUT_PACKET
@@ -248,7 +180,7 @@ static enum ronde_status add_pairs(const struct mscclpp_place *place, const json
 
 /* Everything that is read is waited for, then reduced, then sent. */
 static enum ronde_status add_packet_reduction(const struct mscclpp_place *place,
-                                              const struct sides *sides, bool keeps)
+                                              const struct mscclpp_sides *sides, bool keeps)
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 1; i < sides->in_count && status == RONDE_OK; i++)
@@ -270,13 +202,13 @@ static enum ronde_status add_numbers(const struct mscclpp_place *place, const js
     enum ronde_status status = RONDE_OK;
     json_array_foreach(json_object_get(op, "semaphore_ids"), i, id)
     {
-        if (!json_is_integer(id) || json_integer_value(id) < 0 ||
-            json_integer_value(id) > UINT16_MAX)
+        uint32_t number;
+        if (!mscclpp_whole(id, UINT16_MAX, &number))
             return mscclpp_refuse(place, RONDE_BAD_INPUT, "semaphore_ids lacks a number");
         if (status == RONDE_OK)
             status = add(place, (struct mscclpp_act){.kind = (uint8_t)kind,
                                                      .peer = place->base.rank,
-                                                     .channel = (uint32_t)json_integer_value(id)});
+                                                     .channel = number});
     }
     return status;
 }
@@ -302,8 +234,8 @@ static enum ronde_status add_channels(const struct mscclpp_place *place, const j
 }
 
 /* Where each side has to lie: what is read and reduced locally is this rank's. */
-static enum ronde_status check_places(const struct mscclpp_place *place, const struct sides *sides,
-                                      const struct row *row)
+static enum ronde_status check_places(const struct mscclpp_place *place,
+                                      const struct mscclpp_sides *sides, const struct row *row)
 {
     const bool reads_peers = row->shape == READS_REDUCES || row->shape == GETS;
     const bool writes_peers = row->shape == PUTS || row->shape == SIGNALLED ||
@@ -325,7 +257,7 @@ static enum ronde_status check_places(const struct mscclpp_place *place, const s
 }
 
 static enum ronde_status add_moves(const struct mscclpp_place *place, const json_t *op,
-                                   const struct sides *sides, const struct row *row)
+                                   const struct mscclpp_sides *sides, const struct row *row)
 {
     enum ronde_status status = RONDE_OK;
     switch (row->shape) {
@@ -362,42 +294,52 @@ static enum ronde_status add_moves(const struct mscclpp_place *place, const json
 static enum ronde_status read_row(const struct mscclpp_place *place, const json_t *op,
                                   const struct row *row)
 {
-    struct sides sides;
+    struct mscclpp_sides sides;
     const char *reduction = json_string_value(json_object_get(op, "reduce_op"));
     const bool is_pairwise = row->shape == PUTS || row->shape == SIGNALLED || row->shape == GETS ||
                              row->shape == PACKETS;
-    if (json_object_get(op, "tbg_info"))
-        return mscclpp_refuse(place, RONDE_UNSUPPORTED,
-                              "tbg_info: threadblocks that share an operation by bytes; a "
-                              "schedule's lanes share by chunks");
     if (reduction && strcmp(reduction, "sum") != 0)
         return mscclpp_refuse(place, RONDE_UNSUPPORTED,
                               "reduce_op %s is fixed in the plan; a schedule is for any operator",
                               reduction);
-    enum ronde_status status = read_list(place, op, "src_buff", sides.in, &sides.in_count);
-    if (status == RONDE_OK)
-        status = read_list(place, op, "dst_buff", sides.out, &sides.out_count);
+    enum ronde_status status = mscclpp_read_sides(place, op, is_pairwise, &sides);
     if (status == RONDE_OK && (sides.in_count < row->ins || sides.out_count < row->outs))
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "%s lacks a source or a destination",
                               row->word);
-    if (status == RONDE_OK)
-        status = check_sides(place, &sides, is_pairwise);
     if (status == RONDE_OK)
         status = check_places(place, &sides, row);
     return status == RONDE_OK ? add_moves(place, op, &sides, row) : status;
 }
 
+/* A loop over parts of a chunk: once through it, since a schedule is repeated for each of its pieces. */
+static enum ronde_status read_loop(struct mscclpp_place *place, const json_t *op)
+{
+    size_t i;
+    const json_t *inner;
+    enum ronde_status status = RONDE_OK;
+    json_array_foreach(json_object_get(op, "ops"), i, inner)
+    {
+        const char *word = json_string_value(json_object_get(inner, "name"));
+        if (word && strcmp(word, "pipeline") == 0)
+            return mscclpp_refuse(place, RONDE_BAD_INPUT, "a pipeline in a pipeline");
+        if (status == RONDE_OK)
+            status = mscclpp_parse_op(place, inner);
+    }
+    return status;
+}
+
 enum ronde_status mscclpp_parse_op(struct mscclpp_place *place, const json_t *op)
 {
-    static const char *const lacking[] = {"glres", "gstore", "gstorepkt", "pipeline"};
+    static const char *const lacking[] = {"glres", "gstore", "gstorepkt"};
     const char *word = json_string_value(json_object_get(op, "name"));
     for (size_t i = 0; word && i < sizeof lacking / sizeof lacking[0]; i++)
         if (strcmp(lacking[i], word) == 0)
-            return mscclpp_refuse(place, RONDE_UNSUPPORTED, "%s: %s", word,
-                                  i < 3 ? "a switch reduces and stores for a group of GPUs; a "
-                                          "message of a schedule has one receiver"
-                                        : "a loop over parts of a chunk; a schedule has pieces of "
-                                          "its own");
+            return mscclpp_refuse(place, RONDE_UNSUPPORTED,
+                                  "%s: a switch reduces and stores for a group of GPUs; a message "
+                                  "of a schedule has one receiver",
+                                  word);
+    if (word && strcmp(word, "pipeline") == 0)
+        return read_loop(place, op);
     for (size_t i = 0; word && i < sizeof rows / sizeof rows[0]; i++) {
         const struct row *row = &rows[i];
         if (strcmp(row->word, word) != 0)

@@ -71,6 +71,7 @@ struct mscclpp_plan {
     enum ronde_collective collective;
     bool is_in_place;
     uint32_t ranks;
+    uint32_t units; /**< chunks of the schedule for each of the plan: groups of threadblocks share one */
     struct mscclpp_list gpus;       /**< struct mscclpp_gpu */
     struct mscclpp_list tbs;        /**< struct mscclpp_tb */
     struct mscclpp_list acts;       /**< struct mscclpp_act */
