@@ -5,17 +5,21 @@
 #include "schedule_file.h"
 #include "workload_export.h"
 
+#include "ronde/mscclpp.h"
 #include "ronde/nccl_graph_file.h"
 #include "ronde/text.h"
 
 #include <string.h>
 
 /* Formats that are written, and how their files are called. */
-enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_NCCL_GRAPH, FORMAT_COUNT };
+enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_NCCL_GRAPH, FORMAT_MSCCLPP, FORMAT_COUNT };
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}, {"nccl-graph", NULL}};
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"},
+                           {"msccl", ".xml"},
+                           {"nccl-graph", NULL},
+                           {"mscclpp", ".json"}};
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -35,13 +39,15 @@ static enum ronde_status find_format(const struct ronde_options *options, enum f
             return RONDE_OK;
         }
     if (options->to)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown format \"%s\"; there are ronde, msccl, nccl-graph, goal, chakra",
-                          options->to);
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "unknown format \"%s\"; there are ronde, msccl, mscclpp, nccl-graph, goal, "
+            "chakra",
+            options->to);
     return ronde_fail(
         error, RONDE_BAD_ARGUMENT,
-        "convert into which format? name a file that ends in .ronde, .xml or .goal, or "
-        "say --to ronde, --to msccl, --to nccl-graph or --to goal");
+        "convert into which format? name a file that ends in .ronde, .xml, .json or .goal, or "
+        "say --to ronde, --to msccl, --to mscclpp, --to nccl-graph or --to goal");
 }
 
 static enum ronde_status find_style(const struct ronde_options *options, enum format format,
@@ -110,6 +116,8 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
     enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
     if (status == RONDE_OK && format == FORMAT_NCCL_GRAPH)
         status = print_graph(options, schedule, out_text, out_bytes, error);
+    else if (status == RONDE_OK && format == FORMAT_MSCCLPP)
+        status = ronde_mscclpp_print(schedule, mem, out_text, out_bytes, error);
     else if (status == RONDE_OK)
         status = format == FORMAT_MSCCL
                      ? ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error)

@@ -117,8 +117,9 @@ static const struct argp_option all_options[] = {
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
     {"to", KEY_TO, "FORMAT", 0,
-     "ronde, msccl, nccl-graph, goal or chakra (default: by the name of the output: .ronde, .xml, "
-     ".goal, .et); plan: nccl-tuner, what NCCL's tuner plugin reads",
+     "ronde, msccl, mscclpp, nccl-graph, goal or chakra (default: by the name of the output: "
+     ".ronde, "
+     ".xml, .json, .goal, .et); plan: nccl-tuner, what NCCL's tuner plugin reads",
      3},
     {"dialect", KEY_DIALECT, "NAME", 0,
      "of an MSCCL file: msccl (default; reduce_scatter) or rccl (reducescatter, gather, scatter; "

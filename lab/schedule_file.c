@@ -2,6 +2,7 @@
 #include "ronde/schedule_file.h"
 
 #include "ronde/mem.h"
+#include "ronde/mscclpp.h"
 #include "ronde/text.h"
 
 #include "whole_file.h"
@@ -37,7 +38,9 @@ enum ronde_status ronde_schedule_file_inspect(const char *path, struct ronde_msc
         return status;
     /* By what is in it: names end in anything. */
     status =
-        ronde_msccl_is(text, bytes)
+        ronde_mscclpp_is(text, bytes)
+            ? ronde_mscclpp_read(text, bytes, path, mem, out_proof, out_schedule, error)
+        : ronde_msccl_is(text, bytes)
             ? ronde_msccl_read(text, bytes, path, mem, out_facts, out_proof, out_schedule, error)
             : ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
     ronde_whole_file_free(text, bytes);
