@@ -194,7 +194,8 @@ static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
     const struct ronde_nccl_machine *machine = &published->systems[request->system].machine;
     for (size_t r = 0; r < published->count; r++) {
         const struct ronde_published_row *row = &published->rows[r];
-        if (row->system != request->system || row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES)
+        if (row->system != request->system || row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES ||
+            row->state == RONDE_PUBLISHED_NOT_MODELLED)
             continue;
         if (!ronde_nccl_models(row->call.collective))
             return ronde_fail(error, RONDE_UNSUPPORTED, "%s is not modelled",

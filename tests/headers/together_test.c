@@ -47,6 +47,7 @@ static const struct {
 } needs[] = {
     {"hw/ucx/", "ucp/api/ucp.h"},
     {"hw/cuda/runtime.h", "cuda_runtime_api.h"},
+    {"lab/msccl/parse.h", "libxml/tree.h"},
 };
 
 /* Paths inside the repository. */

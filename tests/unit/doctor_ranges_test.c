@@ -247,7 +247,8 @@ static void what_cannot_be_judged_says_why(void)
     static const struct {
         struct ronde_nccl_call call;
         const char *says;
-    } rows[] = {{{RONDE_ALL_TO_ALL, 8, 1, 229, 1 << 20}, "all_to_all is not modelled"},
+    } rows[] = {{{RONDE_ALL_TO_ALL, 8, 1, 229, 1 << 20},
+                 "no row of at least 1 KiB that the model has"},
                 {{RONDE_ALL_REDUCE, 16, 1, 229, 1 << 20}, "16"},
                 {{RONDE_ALL_REDUCE, 8, 1, 229, 512}, "no row of at least 1 KiB"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -68,6 +68,8 @@ static const struct number numbers[] = {
     {"channels", AT(channels), U32, "1", "64", 1, 64, "0", "4294967296"},
     {"world-size", AT(world_size), U32, "1", "64", 1, 64, "0", "4294967296"},
     {"nodes", AT(nodes), U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"ngpus", AT(ngpus), U32, "1", "8", 1, 8, "0", "4294967296"},
+    {"nthreads", AT(nthreads), U32, "1", "8", 1, 8, "0", "4294967296"},
     {"gpus", AT(gpus), U32, "1", "8", 1, 8, "0", "4294967296"},
     {"levels", AT(levels), U32, "1", "3", 1, 3, "0", "4294967296"},
     {"jobs", AT(jobs), U32, "1", "1000", 1, 1000, "0", "4294967296"},
@@ -183,6 +185,7 @@ static const struct {
     {"system", AT(system)},
     {"fit", AT(fit)},
     {"to", AT(to)},
+    {"nccl-log", AT(nccl_log)},
     {"dialect", AT(dialect)},
 };
 
