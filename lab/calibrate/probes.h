@@ -35,8 +35,8 @@ ronde_probe_make_waiting(uint32_t ranks, uint32_t length, struct ronde_schedule 
 
 /**
  * Makes a probe for two ranks (LAUNCH: one), in equal channels that each do it with a share of the block. `length` is odd
- * for PING_PONG, so that the message ends at rank 1, and ignored where nothing above mentions it. Owner: the caller
- * destroys *out_schedule. Errors: as ronde_schedule_finish.
+ * and 3 or more for PING_PONG, so that the message ends at rank 1 and has come back once, and ignored where nothing above
+ * mentions it. Owner: the caller destroys *out_schedule. Errors: as ronde_schedule_finish.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,

@@ -314,7 +314,7 @@ static void published_systems_are_judged_as_their_sources_do(void)
                 continue;
             judged += !is_faulty;
             wrong += !is_faulty && found.is_wrong;
-            faulty += is_faulty;
+            faulty += (uint32_t)is_faulty;
             faulty_found += is_faulty && found.is_wrong;
             if (found.is_wrong)
                 suite_note("%s: wrong", published.systems[s].name);

@@ -64,7 +64,7 @@ static void each_link(const struct cluster_of *of, struct text *text, link_taker
 {
     for (uint32_t n = 0; n < of->nodes; n++)
         for (uint32_t g = 0; g < of->gpus; g++) {
-            char gpu[16], other[16];
+            char gpu[32], other[32];
             snprintf(gpu, sizeof gpu, "n%ug%u", n, g);
             snprintf(other, sizeof other, "n%us", n);
             if (!of->is_mesh && of->gpus > 1)
