@@ -21,7 +21,7 @@
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
-#define PROBE_PATIENCE_S 4.0
+#define PROBE_PATIENCE_S 10.0
 #define MOST_OFF 0.10
 
 /* The load of the probe: the same chunks, fewer pieces of them. */

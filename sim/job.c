@@ -22,6 +22,9 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
     return steps * schedule->channel_count * pieces;
 }
 
+/* Flows that `auto` watches on the quotient before it tries to fold: a second or two. */
+#define MOST_WATCHED (UINT64_C(1) << 28)
+
 bool ronde_sim_job_is_refusal(enum ronde_status status)
 {
     return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
@@ -128,44 +131,35 @@ static enum ronde_status run_flat_graph(struct ronde_sim_job_state *run)
                               : status;
 }
 
-/* What replays a quotient. */
-typedef enum ronde_status (*quotient_engine)(const struct ronde_sim_job *job,
-                                             const struct ronde_sim_options *options,
-                                             const struct ronde_mem *mem,
-                                             struct ronde_sim_result *out_result,
-                                             struct ronde_error *error);
-
-/* On the quotient; what it cannot do is no failure yet. */
-static enum ronde_status run_quotient(struct ronde_sim_job_state *run, quotient_engine engine)
-{
-    struct ronde_error refusal = {RONDE_OK, 0, ""};
-    const enum ronde_status status = engine(run->job, run->options, run->mem, run->result, &refusal);
-    return status == RONDE_OK || status == RONDE_UNSUPPORTED
-               ? status
-               : ronde_fail(run->error, status, "%s", refusal.message);
-}
-
-/* On the quotient, or on the graph where there is none. */
+/* On the quotient, or on the graph where there is none. What the quotient cannot do is no failure yet. */
 static enum ronde_status run_flat(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = run_quotient(run, ronde_sim_symmetric);
-    return status == RONDE_UNSUPPORTED ? run_flat_graph(run) : status;
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    const enum ronde_status status =
+        ronde_sim_symmetric(run->job, run->options, run->mem, run->result, &refusal);
+    if (status == RONDE_UNSUPPORTED)
+        return run_flat_graph(run);
+    return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
 }
 
 /*
- * The same for `auto`, which goes on where links are shared: what has too many routes for the quotient is folded first, for
- * its graph may be thousands of times as large as what is left then.
+ * The same for `auto`, which goes on where links are shared: what has too many routes for the quotient, or too many flows to
+ * watch, is folded first; the graph may be thousands of times as large as what is left then.
  */
 static enum ronde_status run_flat_or_folded(struct ronde_sim_job_state *run)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    enum ronde_status status = run_quotient(run, ronde_sim_symmetric_if_free);
-    if (status != RONDE_UNSUPPORTED)
-        return status;
-    if (run->job->schedule->symmetry != RONDE_SYMMETRY_NONE)
-        run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
-    status = ronde_sim_job_fold(run, RONDE_SIM_PATIENCE_S, &refusal);
-    if (ronde_sim_job_is_refusal(status))
+    enum ronde_status status = ronde_sim_symmetric_if_free(run->job, run->options, run->mem,
+                                                           MOST_WATCHED, run->result, &refusal);
+    if (status == RONDE_UNSUPPORTED) {
+        if (run->job->schedule->symmetry != RONDE_SYMMETRY_NONE)
+            run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
+        status = ronde_sim_job_fold(run, RONDE_SIM_PATIENCE_S, &refusal);
+        if (ronde_sim_job_is_refusal(status))
+            status = ronde_sim_symmetric_if_free(run->job, run->options, run->mem, UINT64_MAX,
+                                                 run->result, &refusal);
+    }
+    if (status == RONDE_UNSUPPORTED)
         return run_flat_graph(run);
     return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
 }

@@ -15,6 +15,7 @@ struct symmetric {
     struct ronde_certificate certificate;
     struct ronde_error *error;
     bool may_stop; /* once the certificate is refuted */
+    uint64_t most_watched;
 };
 
 /* Channels share nothing but links. */
@@ -60,7 +61,8 @@ static enum ronde_status replay(struct symmetric *symmetric, struct ronde_sim_re
 {
     struct ronde_sim_walk walk = {.ways = &symmetric->ways,
                                   .certificate = &symmetric->certificate,
-                                  .may_stop = symmetric->may_stop};
+                                  .may_stop = symmetric->may_stop,
+                                  .most_watched = symmetric->most_watched};
     enum ronde_status status = ronde_sim_ways_make(&symmetric->ways, symmetric->error);
     if (status != RONDE_OK)
         return status;
@@ -117,31 +119,28 @@ static enum ronde_status run(struct symmetric *symmetric, struct ronde_sim_resul
     return status;
 }
 
-static enum ronde_status begin(const struct ronde_sim_job *job,
-                               const struct ronde_sim_options *options, const struct ronde_mem *mem,
-                               bool may_stop, struct ronde_sim_result *out_result,
-                               struct ronde_error *error)
-{
-    struct symmetric symmetric = {.ways = {.job = job,
-                                           .options = options ? options : &ronde_sim_defaults,
-                                           .mem = mem},
-                                  .error = error,
-                                  .may_stop = may_stop};
-    return run(&symmetric, out_result);
-}
-
 enum ronde_status ronde_sim_symmetric(const struct ronde_sim_job *job,
                                       const struct ronde_sim_options *options,
                                       const struct ronde_mem *mem,
                                       struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    return begin(job, options, mem, false, out_result, error);
+    struct symmetric symmetric = {.ways = {.job = job,
+                                           .options = options ? options : &ronde_sim_defaults,
+                                           .mem = mem},
+                                  .error = error,
+                                  .most_watched = UINT64_MAX};
+    return run(&symmetric, out_result);
 }
 
-enum ronde_status
-ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
-                            const struct ronde_sim_options *options, const struct ronde_mem *mem,
-                            struct ronde_sim_result *out_result, struct ronde_error *error)
+enum ronde_status ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
+                                              const struct ronde_sim_options *options,
+                                              const struct ronde_mem *mem, uint64_t most_watched,
+                                              struct ronde_sim_result *out_result,
+                                              struct ronde_error *error)
 {
-    return begin(job, options, mem, true, out_result, error);
+    struct symmetric symmetric = {.ways = {.job = job, .options = options, .mem = mem},
+                                  .error = error,
+                                  .may_stop = true,
+                                  .most_watched = most_watched};
+    return run(&symmetric, out_result);
 }

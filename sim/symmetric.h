@@ -58,12 +58,14 @@ enum ronde_status ronde_sim_alike(const struct ronde_sim_job *job,
 
 /**
  * ronde_sim_symmetric for who has no use for times that are not certified: it ends at the first link that is overloaded, and
- * then only is_contention_free counts, which is false.
+ * then only is_contention_free counts, which is false. Errors: also UNSUPPORTED where flows would have to be watched on links
+ * more than `most_watched` times.
  */
-enum ronde_status
-ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
-                            const struct ronde_sim_options *options, const struct ronde_mem *mem,
-                            struct ronde_sim_result *out_result, struct ronde_error *error);
+enum ronde_status ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
+                                              const struct ronde_sim_options *options,
+                                              const struct ronde_mem *mem, uint64_t most_watched,
+                                              struct ronde_sim_result *out_result,
+                                              struct ronde_error *error);
 
 /** One flow of the quotient's that crosses a link that must be watched. */
 struct ronde_sim_watch {
@@ -75,10 +77,11 @@ struct ronde_sim_watch {
 struct ronde_sim_walk {
     const struct ronde_sim_ways *ways;
     struct ronde_certificate *certificate;
-    bool is_sweep;    /**< flows are put instead of recorded */
-    bool may_stop;    /**< at the first link that is overloaded */
-    double end_ns;    /**< found: the latest finish */
-    double launch_ns; /**< found: the run's */
+    bool is_sweep;         /**< flows are put instead of recorded */
+    bool may_stop;         /**< at the first link that is overloaded */
+    uint64_t most_watched; /**< flows on links that may be watched */
+    double end_ns;         /**< found: the latest finish */
+    double launch_ns;      /**< found: the run's */
 };
 
 /** Replays one channel. Errors: those of ronde_quotient_create; NO_MEMORY. */

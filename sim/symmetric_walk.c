@@ -226,6 +226,17 @@ static bool make_pool(struct ronde_sim_run *run)
     return run->sources && run->quoted && run->pool;
 }
 
+/* Flows on links that are watched, all operations together. */
+static uint64_t count_watched(const struct ronde_sim_run *run)
+{
+    uint64_t watched = 0;
+    for (uint32_t i = 0; i < run->quotient->dag->op_count; i++) {
+        const uint32_t send = ronde_sim_send_of(run, i);
+        watched += send == RONDE_NONE ? 0 : run->traffic[run->ways->way_of[send]].watch_count;
+    }
+    return watched;
+}
+
 static void free_run(struct ronde_sim_run *run)
 {
     const struct ronde_mem *mem = run->mem;
@@ -256,7 +267,11 @@ enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t c
     run.count = run.fold.folded.count;
     fits = fits && ronde_sim_plan_make(run.quotient, &run.fold.folded, run.mem, &run.plan) &&
            ronde_sim_traffic_make(&run) && make_pool(&run);
-    if (fits) {
+    if (fits && count_watched(&run) > walk->most_watched) {
+        status = ronde_fail(error, RONDE_UNSUPPORTED,
+                            "%s on %u ranks has too many flows on links that may be full",
+                            job->schedule->algorithm, job->schedule->ranks);
+    } else if (fits) {
         status = replay(&run, error);
         if (status == RONDE_OK && !walk->is_sweep)
             ronde_sim_traffic_carry(&run);

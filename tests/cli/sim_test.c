@@ -183,21 +183,38 @@ static void crossbars_of_any_size_are_replayed_as_one_host(void)
                   2 * 131071 * (1000 + 8192 / 50.0));
 }
 
-/* What shares links and is too large for any engine is refused at once, and not sent from one engine to the other. */
-static void what_no_engine_can_do_is_refused_once(void)
+/* Ranks of pods that do the same are replayed once, though links are shared. */
+static void pods_of_many_ranks_are_folded(void)
 {
     static const char rails[] = RONDE_SCRATCH_DIR "/rail-large.xml";
     char arguments[512];
     int code = -1;
     if (!has_everything())
         return;
-    snprintf(arguments, sizeof arguments, "topo generate rail --nodes 2048 -o %s", rails);
+    snprintf(arguments, sizeof arguments, "topo generate rail --nodes 512 -o %s", rails);
     free(run(arguments, false, &code));
     snprintf(arguments, sizeof arguments,
-             "sim all_to_all -a pairwise -N 16384 -b 1G -e 1G --topo %s", rails);
-    expect_refusal(arguments, 2, "a graph is made of up to 16777216 unasked");
+             "sim all_to_all -a pairwise -N 4096 -b 1M -e 1M --json --topo %s", rails);
+    expect(arguments, "\"symmetric\"");
+    expect(arguments, "\"maxmin\"");
+}
+
+/* What shares links and is too large for any engine is refused at once, and not sent from one engine to the other. */
+static void what_no_engine_can_do_is_refused_once(void)
+{
+    static const char torus[] = RONDE_SCRATCH_DIR "/torus-large.xml";
+    char arguments[512];
+    int code = -1;
+    if (!has_everything())
+        return;
+    snprintf(arguments, sizeof arguments, "topo generate torus --shape 16x32x32 -o %s", torus);
+    free(run(arguments, false, &code));
+    CU_ASSERT_EQUAL(code, 0);
+    snprintf(arguments, sizeof arguments,
+             "sim all_to_all -a pairwise -N 16384 -b 1G -e 1G --topo %s", torus);
+    expect_refusal(arguments, 2, "no engine replays more than 40000000 of them");
     char *text = run(arguments, true, &code);
-    CU_ASSERT_PTR_NULL(strstr(text, "--engine extrapolate"));
+    CU_ASSERT_PTR_NULL(strstr(text, "--engine"));
     free(text);
 }
 
@@ -444,6 +461,7 @@ int main(void)
         {"scenarios_beyond_a_graph_run_without_one", scenarios_beyond_a_graph_run_without_one},
         {"crossbars_of_any_size_are_replayed_as_one_host",
          crossbars_of_any_size_are_replayed_as_one_host},
+        {"pods_of_many_ranks_are_folded", pods_of_many_ranks_are_folded},
         {"what_no_engine_can_do_is_refused_once", what_no_engine_can_do_is_refused_once},
         {"two_collectives_share_their_links", two_collectives_share_their_links},
         {"given_schedules_are_companions_too", given_schedules_are_companions_too},

@@ -290,6 +290,37 @@ static void what_tells_ranks_apart_is_seen(void)
     ronde_platform_destroy(platform);
 }
 
+/** Two channels: the second half a leaf on moves along with the first, one in any other order does not. */
+static void channels_move_alike_or_are_refused(void)
+{
+    struct ronde_platform *platform =
+        platform_text_can_read() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
+    if (!platform)
+        return;
+    for (uint32_t is_even = 0; is_even < 2; is_even++) {
+        uint32_t orders[128];
+        for (uint32_t i = 0; i < 64; i++) {
+            orders[i] = i;
+            orders[64 + i] = is_even ? (i + 4) % 64 : i * 37 % 64 / 2 + i % 2 * 32;
+        }
+        const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                      .algorithm = "ring",
+                                                      .ranks = 64,
+                                                      .channels = 2,
+                                                      .channel_orders = orders};
+        const struct ronde_sim_options options = {0};
+        struct ronde_schedule *schedule = NULL;
+        struct tally tally = {0};
+        CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) ==
+                        RONDE_OK);
+        compare_loads(platform, schedule, &options, &tally);
+        CU_ASSERT_EQUAL(tally.compared, is_even ? 2 : 0);
+        CU_ASSERT_EQUAL(tally.refused, is_even ? 0 : 2);
+        ronde_schedule_destroy(schedule);
+    }
+    ronde_platform_destroy(platform);
+}
+
 /** Expects a refusal that contains `text`. */
 static void refuse(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
                    enum ronde_status status, const char *text)
@@ -353,6 +384,7 @@ int main(void)
         {"pods_are_as_their_graphs", pods_are_as_their_graphs},
         {"a_link_of_all_is_shared_by_all", a_link_of_all_is_shared_by_all},
         {"what_tells_ranks_apart_is_seen", what_tells_ranks_apart_is_seen},
+        {"channels_move_alike_or_are_refused", channels_move_alike_or_are_refused},
         {"what_it_cannot_do_is_refused", what_it_cannot_do_is_refused},
         {"every_failing_allocation_is_reported_and_leaks_nothing",
          every_failing_allocation_is_reported_and_leaks_nothing},
