@@ -197,13 +197,13 @@ static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *er
     return status;
 }
 
-/* Messages of all lengths between two cores, both ways at once: the slower of the two is what a collective waits for. */
+/* Messages of all lengths, to and fro between two cores. */
 static enum ronde_status measure_hops(struct raw *raw, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t k = 0; status == RONDE_OK && k < MESSAGES; k++) {
         struct setup setup = {
-            RONDE_PROBE_PAIRS, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, false, 2};
+            RONDE_PROBE_PING_PONG, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, true, 0};
         status = measure(raw->bench, &setup, &raw->few_long[k], error);
         setup.length = LONG_HOPS;
         if (status == RONDE_OK)
@@ -390,7 +390,7 @@ static double find_poll_ns(const struct raw *raw)
 /* Writing what crosses: what makes a replayed hop of each length take as long as it took. */
 static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches)
 {
-    const double shortest_ns = slope(&raw->few_waking, &raw->many_waking, MANY_HOPS - FEW_HOPS);
+    const double shortest_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
     struct ronde_curve *curve = &caches->cross_write;
     for (uint32_t k = 0; k < MESSAGES; k++) {
         const double bytes = (double)((uint64_t)SHORTEST_BYTES << k);
