@@ -362,6 +362,15 @@ static double measure_messages(struct caches *caches, double clock, struct ronde
 }
 
 /*
+ * Where a point of writing lies. A core's own cache loses what has not been touched longest, so that counts how far the reader
+ * is behind. Caches behind it lose by how much is in use, and that is the whole ring.
+ */
+static double written_at(const struct ronde_cache_facts *facts, double lag_bytes)
+{
+    return lag_bytes > 2.0 * facts->core_bytes ? 2.0 * lag_bytes : lag_bytes;
+}
+
+/*
  * The same over what the other core has touched since, one way and the other. The slower counts: messages of a collective go
  * both ways, and the caches of two groups of cores, which others may be using, lose data at paces of their own.
  */
@@ -374,7 +383,7 @@ static void measure_lags(struct caches *caches, double clock, double shortest_ns
         double there[2], back[2];
         message_cost(caches, READING, (struct ring){LAGGING_BYTES, 2 * lag, lag, 0}, there);
         message_cost(caches, READING, (struct ring){LAGGING_BYTES, 2 * lag, lag, 1}, back);
-        put_cross(&facts->remote_write, lag * length,
+        put_cross(&facts->remote_write, written_at(facts, lag * length),
                   (fmax(there[0], back[0]) - shortest_ns) / length,
                   cost_at(&facts->read, 2 * length));
         put_cross(&facts->remote_read, lag * length, (fmax(there[1], back[1]) - clock) / length,
