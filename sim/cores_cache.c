@@ -146,7 +146,7 @@ double ronde_sim_caches_write(struct ronde_sim_caches *caches, const struct rond
                                           .remote = &facts->remote_write,
                                           .apart = nearest,
                                           .measured_apart =
-                                              2.0 * RONDE_CROSSING_SLOTS * access->message_bytes,
+                                              RONDE_CROSSING_SLOTS * access->message_bytes,
                                           .own_ns = ns};
         ns = crossing_ns(caches, access, &crossing);
     }

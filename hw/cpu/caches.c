@@ -99,9 +99,10 @@ struct caches {
     uint32_t workers;
     bool is_crossing; /* else the workers walk */
     enum kind kind;
-    uint64_t bytes; /* of the walk, or of a message */
-    uint32_t slots; /* of the ring that messages go through */
-    uint32_t lag;   /* messages that have been seen, but not taken out */
+    uint64_t bytes;  /* of the walk, or of a message */
+    uint32_t slots;  /* of the ring that messages go through */
+    uint32_t lag;    /* messages that have been seen, but not taken out */
+    uint32_t sender; /* worker 0 or 1; the other takes them out */
     struct counter posted;
     struct counter freed;
 };
@@ -226,9 +227,9 @@ static void work(void *self, uint32_t worker)
     bench->count = 0;
     if (!caches->is_crossing)
         walk_on(caches, bench);
-    else if (worker == 0)
+    else if (worker == caches->sender)
         send_all(caches, bench);
-    else if (worker == 1)
+    else if (worker < 2)
         take_all(caches, bench);
 }
 
@@ -304,6 +305,7 @@ struct ring {
     uint64_t bytes; /* of a message */
     uint32_t slots;
     uint32_t lag;
+    uint32_t sender;
 };
 
 /* ns of a message: until it is seen, and until it, or one of before, has been taken out. */
@@ -315,10 +317,11 @@ static void message_cost(struct caches *caches, enum kind kind, struct ring ring
     caches->bytes = ring.bytes;
     caches->slots = ring.slots;
     caches->lag = ring.lag;
+    caches->sender = ring.sender;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         run(caches);
         for (uint32_t w = 0; w < 2; w++)
-            costs[w][round] = median_of(&caches->benches[w]);
+            costs[w][round] = median_of(&caches->benches[w ^ ring.sender]);
     }
     for (uint32_t w = 0; w < 2; w++)
         out_ns[w] = middle_of(costs[w]);
@@ -343,7 +346,7 @@ static double measure_messages(struct caches *caches, double clock, struct ronde
 {
     double shortest_ns = 0;
     for (uint32_t k = 0; k < MESSAGES; k++) {
-        const struct ring ring = {(uint64_t)LINE_BYTES << k, RONDE_CROSSING_SLOTS, 0};
+        const struct ring ring = {(uint64_t)LINE_BYTES << k, RONDE_CROSSING_SLOTS, 0, 0};
         const double length = (double)ring.bytes;
         double copied[2], combined[2];
         message_cost(caches, READING, ring, copied);
@@ -358,19 +361,32 @@ static double measure_messages(struct caches *caches, double clock, struct ronde
     return shortest_ns;
 }
 
-/* The same over what the other core has touched since. */
+/*
+ * Where a point of writing lies. A core's own cache loses what has not been touched longest, so that counts how far the reader
+ * is behind. Caches behind it lose by how much is in use, and that is the whole ring.
+ */
+static double written_at(const struct ronde_cache_facts *facts, double lag_bytes)
+{
+    return lag_bytes > 2.0 * facts->core_bytes ? 2.0 * lag_bytes : lag_bytes;
+}
+
+/*
+ * The same over what the other core has touched since, one way and the other. The slower counts: messages of a collective go
+ * both ways, and the caches of two groups of cores, which others may be using, lose data at paces of their own.
+ */
 static void measure_lags(struct caches *caches, double clock, double shortest_ns,
                          struct ronde_cache_facts *facts)
 {
     const double length = (double)LAGGING_BYTES;
     for (uint32_t k = 0; k < LAGS; k++) {
         const uint32_t lag = (uint32_t)((LEAST_LAG_BYTES << k) / LAGGING_BYTES);
-        const struct ring ring = {LAGGING_BYTES, 2 * lag, lag};
-        double copied[2];
-        message_cost(caches, READING, ring, copied);
-        put_cross(&facts->remote_write, lag * length, (copied[0] - shortest_ns) / length,
+        double there[2], back[2];
+        message_cost(caches, READING, (struct ring){LAGGING_BYTES, 2 * lag, lag, 0}, there);
+        message_cost(caches, READING, (struct ring){LAGGING_BYTES, 2 * lag, lag, 1}, back);
+        put_cross(&facts->remote_write, written_at(facts, lag * length),
+                  (fmax(there[0], back[0]) - shortest_ns) / length,
                   cost_at(&facts->read, 2 * length));
-        put_cross(&facts->remote_read, lag * length, (copied[1] - clock) / length,
+        put_cross(&facts->remote_read, lag * length, (fmax(there[1], back[1]) - clock) / length,
                   cost_at(&facts->write, 2 * length));
     }
 }

@@ -31,8 +31,9 @@
 #define FEW_MESSAGES 32u
 #define MANY_MESSAGES 1056u
 
-/* Hops of messages of 64 B to 256 KiB. */
+/* Hops of messages of 64 B to 32 KiB; longer ones, to 256 KiB, cost what remote_write_curve says. */
 #define LONG_HOPS 43u
+#define HOPPING 10u
 #define MESSAGES 13u
 #define SHORTEST_BYTES 64u
 
@@ -81,9 +82,9 @@ struct raw {
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
     struct ronde_stats few_near_hops, many_near_hops;
-    struct ronde_stats few_waiting, many_waiting; /* the same beside ranks that wait */
-    struct ronde_stats few_long[MESSAGES], many_long[MESSAGES]; /* hops between two cores */
-    struct ronde_stats few_waking, many_waking;                 /* both begin */
+    struct ronde_stats few_waiting, many_waiting;             /* the same beside ranks that wait */
+    struct ronde_stats few_long[HOPPING], many_long[HOPPING]; /* hops between two cores */
+    struct ronde_stats few_waking, many_waking;               /* both begin */
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats all_cores[STREAMS];          /* stream, every core */
@@ -197,13 +198,13 @@ static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *er
     return status;
 }
 
-/* Messages of all lengths between two cores, both ways at once: the slower of the two is what a collective waits for. */
+/* Messages of all lengths, to and fro between two cores. */
 static enum ronde_status measure_hops(struct raw *raw, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; status == RONDE_OK && k < MESSAGES; k++) {
+    for (uint32_t k = 0; status == RONDE_OK && k < HOPPING; k++) {
         struct setup setup = {
-            RONDE_PROBE_PAIRS, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, false, 2};
+            RONDE_PROBE_PING_PONG, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, true, 0};
         status = measure(raw->bench, &setup, &raw->few_long[k], error);
         setup.length = LONG_HOPS;
         if (status == RONDE_OK)
@@ -390,12 +391,16 @@ static double find_poll_ns(const struct raw *raw)
 /* Writing what crosses: what makes a replayed hop of each length take as long as it took. */
 static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches)
 {
-    const double shortest_ns = slope(&raw->few_waking, &raw->many_waking, MANY_HOPS - FEW_HOPS);
+    const double shortest_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
     struct ronde_curve *curve = &caches->cross_write;
     for (uint32_t k = 0; k < MESSAGES; k++) {
         const double bytes = (double)((uint64_t)SHORTEST_BYTES << k);
-        const double hop_ns = slope(&raw->few_long[k], &raw->many_long[k], LONG_HOPS - FEW_HOPS);
         curve->bytes[k] = bytes;
+        curve->GBps[k] =
+            ronde_curve_GBps(&caches->remote_write, RONDE_CROSSING_SLOTS * bytes, INFINITY);
+        if (k >= HOPPING)
+            continue;
+        const double hop_ns = slope(&raw->few_long[k], &raw->many_long[k], LONG_HOPS - FEW_HOPS);
         curve->GBps[k] = bytes / ronde_crossing_write_ns(caches, bytes, hop_ns - shortest_ns);
     }
     curve->count = MESSAGES;

@@ -126,6 +126,17 @@ static void another_core_begins_late(void)
     expect(BEGIN NEAR PROP("cores", "2") PROP("start_ns", "300") END, 6400, alone + 300);
 }
 
+/* The second core begins this schedule. Where waking it was measured, what is left of a ping-pong that the first begins is no part of it. */
+static void another_core_has_to_wake(void)
+{
+    const double alone = 20 + 6400 * 0.35 + 52 + 6400 * 1.55 + 52 + 6400 * 0.6 + 2000;
+    expect(BEGIN NEAR PROP("cores", "2") PROP("launch_ns", "500") PROP("start_ns", "300")
+               PROP("wake_ns", "700") END,
+           6400, alone + 700 + 300);
+    expect(BEGIN NEAR PROP("cores", "1") PROP("launch_ns", "500") PROP("wake_ns", "700") END, 6400,
+           3 * 20 + 6400 * (0.2 + 0.5 + 0.2) + 500);
+}
+
 /* Where sums take longer than reaching their operands, they are what counts. */
 static void sums_may_take_longer_than_their_data(void)
 {
@@ -179,6 +190,7 @@ int main(void)
          what_another_core_has_lost_costs_what_was_measured},
         {"a_line_is_the_least_that_crosses", a_line_is_the_least_that_crosses},
         {"another_core_begins_late", another_core_begins_late},
+        {"another_core_has_to_wake", another_core_has_to_wake},
         {"sums_may_take_longer_than_their_data", sums_may_take_longer_than_their_data},
         {"a_machine_without_caches_is_refused", a_machine_without_caches_is_refused},
         {"allocation_failures_are_clean", allocation_failures_are_clean},
