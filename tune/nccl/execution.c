@@ -88,11 +88,15 @@ static double chain_GBps(const struct ronde_nccl_setting *setting)
 /** The version of NCCL since which a tree's chunk of Simple is a whole slot whatever the call's size. */
 enum { WHOLE_SLOTS = 220 };
 
-/** Whether a tree inside a node hands over whole slots: then each hop waits for all of one. */
+/**
+ * Whether a tree inside a node waits for whole slots at each hop. Through NVLink alone it does not: 256 MiB of 4 H100 take
+ * 1,707 us, 1,850 with slots.
+ */
 static bool has_whole_slots(const struct ronde_nccl_setting *setting)
 {
     const uint32_t version = setting->call->version;
     return setting->protocol == RONDE_NCCL_SIMPLE && setting->call->nodes == 1 &&
+           !ronde_nccl_has_nvlink(setting->machine, setting->g) &&
            (version == 0 || version >= WHOLE_SLOTS);
 }
 
@@ -108,8 +112,6 @@ static double whole_slots_us(const struct ronde_nccl_setting *setting, double pa
 {
     const double pcie = setting->machine->pcie_GBps * setting->constants->links *
                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_one_way_efficiency);
-    if (ronde_nccl_has_nvlink(setting->machine, setting->g))
-        return passed / setting->inside_GBps;
     /* Half of the channels go through bridged pairs in the other order. */
     return ronde_nccl_is_pairs(setting)
                ? (passed / pcie + 2 * passed / ronde_nccl_reached_nvlink_GBps(setting)) / 3 / 2
