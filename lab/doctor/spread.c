@@ -19,6 +19,9 @@ static const double least_off = .05;
 /** Where no system tells. */
 static const double guessed_off = .5;
 
+/** A system that is slower than this on the whole of a class is another machine than its description's. */
+static const double most_off = 1.6;
+
 /** Longest line, its newline and NUL included. */
 #define LINE_BYTES 256
 
@@ -132,7 +135,7 @@ void ronde_doctor_spread_of(const struct ronde_published *published, struct rond
                 double mean = 0;
                 /* A system whose own table contradicts itself says nothing of the model. */
                 if (ronde_published_falls(published, s) > RONDE_PUBLISHED_MOST_FALLS ||
-                    !mean_of(published, s, p, c, out, &mean))
+                    !mean_of(published, s, p, c, out, &mean) || mean > log(most_off))
                     continue;
                 squares += mean * mean;
                 systems++;

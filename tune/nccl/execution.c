@@ -85,6 +85,39 @@ static double chain_GBps(const struct ronde_nccl_setting *setting)
                : rate * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_pcie_efficiency);
 }
 
+/** The version of NCCL since which a tree's chunk of Simple is a whole slot whatever the call's size. */
+enum { WHOLE_SLOTS = 220 };
+
+/**
+ * Whether a tree inside a node waits for whole slots at each hop. Through NVLink alone it does not: 256 MiB of 4 H100 take
+ * 1,707 us, 1,850 with slots.
+ */
+static bool has_whole_slots(const struct ronde_nccl_setting *setting)
+{
+    const uint32_t version = setting->call->version;
+    return setting->protocol == RONDE_NCCL_SIMPLE && setting->call->nodes == 1 &&
+           !ronde_nccl_has_nvlink(setting->machine, setting->g) &&
+           (version == 0 || version >= WHOLE_SLOTS);
+}
+
+/** Channels of a tree; a PCIe node's search finds one, which NCCL doubles. */
+static double tree_channels(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->link == RONDE_NCCL_PCIE ? fmin(setting->channels, 2)
+                                                     : setting->channels;
+}
+
+/** What a hop waits for, KB/GB/s = us: slots that are on their way, one direction at a time. */
+static double whole_slots_us(const struct ronde_nccl_setting *setting, double passed)
+{
+    const double pcie = setting->machine->pcie_GBps * setting->constants->links *
+                        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_one_way_efficiency);
+    /* Half of the channels go through bridged pairs in the other order. */
+    return ronde_nccl_is_pairs(setting)
+               ? (passed / pcie + 2 * passed / ronde_nccl_reached_nvlink_GBps(setting)) / 3 / 2
+               : passed / pcie;
+}
+
 /** NCCL's measured cap of a tree through NICs: channels of the search times its rate (tuner.c). */
 static double tree_cap_GBps(const struct ronde_nccl_setting *setting)
 {
@@ -104,15 +137,19 @@ static double tree_us(const struct ronde_nccl_setting *setting)
     const double stage = chunk * setting->channels / 1e3;
     double rate = chain_GBps(setting);
     /* Inside a node LL and LL128 pass on line by line, a line a thread. */
-    const double passed = fmin(chunk, setting->protocol == RONDE_NCCL_SIMPLE
-                                          ? chunk
-                                          : ronde_nccl_round_bytes[setting->protocol]) *
-                          setting->channels / 1e3;
+    double passed = fmin(chunk, setting->protocol == RONDE_NCCL_SIMPLE
+                                    ? chunk
+                                    : ronde_nccl_round_bytes[setting->protocol]) *
+                    setting->channels / 1e3;
     double hop = passed / setting->inside_GBps;
     if (ronde_nccl_is_pairs(setting))
         hop = (passed / rate + 2 * passed * ronde_nccl_wire[setting->protocol] /
                                    ronde_nccl_reached_nvlink_GBps(setting)) /
               3;
+    if (has_whole_slots(setting)) {
+        passed = fmin(setting->bytes, slot_bytes[RONDE_NCCL_SIMPLE] * tree_channels(setting)) / 1e3;
+        hop = whole_slots_us(setting, passed);
+    }
     if (nodes > 1)
         rate = fmin(fmin(rate, tree_cap_GBps(setting)),
                     setting->between_GBps * (nodes == 2 ? 1 : .5) *

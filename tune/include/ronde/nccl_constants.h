@@ -68,6 +68,7 @@
     X(tree_net_efficiency)                                                                         \
     X(tree_hop_ratio)                                                                              \
     X(tree_nvlink_efficiency)                                                                      \
+    X(tree_one_way_efficiency)                                                                     \
     X(tree_pcie_efficiency)                                                                        \
     X(overlap_inside_ll)                                                                           \
     X(overlap_inside_ll128)                                                                        \
