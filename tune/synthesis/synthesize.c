@@ -9,7 +9,7 @@
 
 /* Trees of a root at most by default, and edges of all trees: what connections and proofs stay quick with. */
 #define MOST_TREES 16u
-#define MOST_EDGES 70000u
+#define MOST_EDGES 200000u
 
 /* A share of the bound that turned trees must reach where others may be looked for. */
 #define GOOD_SHARE 0.99
