@@ -204,6 +204,8 @@ enum ronde_status ronde_recv(struct ronde_comm *comm, void *out, uint64_t count,
 {
     const struct ronde_call call = {.dtype = dtype, .out = out, .count = count};
     const struct ronde_request kind = {.peer = peer, .tag = tag};
+    if (out_request)
+        *out_request = NULL;
     if (peer == RONDE_ANY_RANK)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "recv: peer is RONDE_ANY_RANK, which ronde_recv_any is for");

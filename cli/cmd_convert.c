@@ -1,18 +1,21 @@
 /* ronde convert: a schedule from one format into another. */
 #include "commands.h"
+#include "nccl_machine.h"
 #include "report.h"
 #include "schedule_file.h"
+#include "workload_export.h"
 
+#include "ronde/nccl_graph_file.h"
 #include "ronde/text.h"
 
 #include <string.h>
 
 /* Formats that are written, and how their files are called. */
-enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_COUNT };
+enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_NCCL_GRAPH, FORMAT_COUNT };
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}};
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"}, {"msccl", ".xml"}, {"nccl-graph", NULL}};
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -26,16 +29,19 @@ static enum ronde_status find_format(const struct ronde_options *options, enum f
 {
     for (unsigned i = 0; i < FORMAT_COUNT; i++)
         if (options->to ? strcmp(options->to, formats[i].name) == 0
-                        : options->output && ends_in(options->output, formats[i].suffix)) {
+                        : options->output && formats[i].suffix &&
+                              ends_in(options->output, formats[i].suffix)) {
             *out_format = (enum format)i;
             return RONDE_OK;
         }
     if (options->to)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown format \"%s\"; there are ronde, msccl", options->to);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "convert into which format? name a file that ends in .ronde or .xml, or say "
-                      "--to ronde or --to msccl");
+                          "unknown format \"%s\"; there are ronde, msccl, nccl-graph, goal, chakra",
+                          options->to);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "convert into which format? name a file that ends in .ronde, .xml or .goal, or "
+        "say --to ronde, --to msccl, --to nccl-graph or --to goal");
 }
 
 static enum ronde_status find_style(const struct ronde_options *options, enum format format,
@@ -66,6 +72,35 @@ static enum ronde_status name_output(struct ronde_options *options, struct ronde
     return RONDE_OK;
 }
 
+/* What NCCL's search would have found beside the orders, on the machine of --topo. */
+static enum ronde_status print_graph(const struct ronde_options *options,
+                                     const struct ronde_schedule *schedule, char **out_text,
+                                     size_t *out_bytes, struct ronde_error *error)
+{
+    const struct ronde_nccl_call call = {.collective = RONDE_ALL_REDUCE,
+                                         .ranks = schedule->ranks,
+                                         .nodes = 1,
+                                         .bytes = 1};
+    struct ronde_nccl_constants constants;
+    struct ronde_nccl_machine machine;
+    enum ronde_status status = ronde_open_nccl_machine(options, &machine, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_constants_read(NULL, &constants, error);
+    if (status == RONDE_OK && schedule->ranks > machine.gpus)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "a graph file is of one node, which names its own NICs: %u ranks, %s has "
+                          "%u GPUs a node",
+                          schedule->ranks, machine.name, machine.gpus);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_nccl_node_links links = {.bus_GBps = ronde_nccl_bus_GBps(&constants,
+                                                                                &machine, &call),
+                                                .path = ronde_nccl_path_text(&machine,
+                                                                             schedule->ranks)};
+    return ronde_nccl_graph_file_print(schedule, &links, ronde_mem_default(), out_text, out_bytes,
+                                       error);
+}
+
 static enum ronde_status print_as(const struct ronde_options *options, enum format format,
                                   const struct ronde_msccl_style *style, char **out_text,
                                   size_t *out_bytes, struct ronde_error *error)
@@ -73,10 +108,30 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK && format == FORMAT_NCCL_GRAPH)
+        status = print_graph(options, schedule, out_text, out_bytes, error);
+    else if (status == RONDE_OK)
         status = format == FORMAT_MSCCL
                      ? ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error)
                      : ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+/* Formats of messages and byte counts. */
+static enum ronde_status convert_to_workload(const struct ronde_options *options,
+                                             struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_workload *workload = NULL;
+    if (options->dialect)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--dialect is for MSCCL files");
+    enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_exported(options, schedule, &workload, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_write(options, workload, error);
+    ronde_workload_destroy(workload);
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -90,6 +145,10 @@ int ronde_cmd_convert(const struct ronde_options *options)
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = name_output(&own, &error);
+    if (status == RONDE_OK && ronde_is_workload_format(&own)) {
+        status = convert_to_workload(&own, &error);
+        return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    }
     if (status == RONDE_OK)
         status = find_format(&own, &format, &error);
     if (status == RONDE_OK)

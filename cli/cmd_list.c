@@ -14,6 +14,7 @@
 #include "ronde/measured.h"
 #include "ronde/msccl.h"
 #include "ronde/sim.h"
+#include "ronde/workload.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -296,12 +297,13 @@ static enum ronde_status list_tables(struct ronde_sink *sink, struct ronde_error
 /* What is linked in or found on the PATH, and the package that brings what is not. */
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
-    struct entry entries[5] = {
+    struct entry entries[6] = {
         {"component", NULL, "simgrid", false, NULL, NULL},
         {"component", NULL, "libxml2", false, NULL, NULL},
         {"component", NULL, "jansson", false, NULL, NULL},
         {"component", NULL, "pmix", false, NULL, NULL},
         {"component", NULL, "gnuplot", false, NULL, NULL},
+        {"component", NULL, "protobuf", false, NULL, NULL},
     };
     enum ronde_status status = RONDE_OK;
     entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);
@@ -309,8 +311,9 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
     entries[2].is_available = ronde_json_available(&entries[2].text);
     entries[3].is_available = ronde_pmix_available(&entries[3].text);
     entries[4].is_available = ronde_plot_available(&entries[4].text);
+    entries[5].is_available = ronde_chakra_available(&entries[5].text);
     print_heading(sink, "components");
-    for (size_t i = 0; status == RONDE_OK && i < 5; i++) {
+    for (size_t i = 0; status == RONDE_OK && i < 6; i++) {
         if (!entries[i].text)
             entries[i].text = "built in";
         status = print_entry(sink, &entries[i], error);
@@ -318,22 +321,33 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
     return status;
 }
 
-/* Files that stand where a collective could, and what writes them. */
+/* Files that stand where a collective could, and what writes them; then those of workloads. */
 static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_error *error)
 {
     char text[160];
-    const char *library = NULL;
+    const char *library = NULL, *chakra = NULL;
     const bool is_here = ronde_msccl_available(&library);
+    const bool has_chakra = ronde_chakra_available(&chakra);
     (void)snprintf(text, sizeof text,
                    is_here ? "MSCCL algorithms: read (%s), written by ronde convert"
                            : "MSCCL algorithms are only written: %s",
                    library);
-    const struct entry ronde = {
-        "format", NULL, "ronde", true, "schedules as text: read and written", NULL};
-    const struct entry msccl = {"format", NULL, "msccl", is_here, text, NULL};
-    print_heading(sink, "formats of schedules");
-    const enum ronde_status status = print_entry(sink, &ronde, error);
-    return status == RONDE_OK ? print_entry(sink, &msccl, error) : status;
+    const struct entry entries[] = {
+        {"format", NULL, "ronde", true, "schedules as text: read and written", NULL},
+        {"format", NULL, "msccl", is_here, text, NULL},
+        {"format", NULL, "goal", true,
+         "LogGOPSim's GOAL: schedules and workloads are written, workloads read", NULL},
+        {"format", NULL, "chakra", has_chakra,
+         has_chakra ? "Chakra execution traces: schedules and workloads are written, workloads read"
+                    : chakra,
+         NULL},
+        {"format", NULL, "workload", true, "ronde's own form of workloads: read", NULL},
+    };
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "formats of schedules and workloads");
+    for (size_t i = 0; status == RONDE_OK && i < sizeof entries / sizeof entries[0]; i++)
+        status = print_entry(sink, &entries[i], error);
+    return status;
 }
 
 int ronde_cmd_list(const struct ronde_options *options)

@@ -403,5 +403,14 @@ static int plan_by_table(const struct ronde_options *options)
 
 int ronde_cmd_plan(const struct ronde_options *options)
 {
+    struct ronde_error error = {0};
+    if (options->to && !options->style) {
+        ronde_fail(
+            &error, RONDE_BAD_ARGUMENT,
+            "--to %s: which of NCCL's algorithms and protocols is fastest, only --style nccl "
+            "knows",
+            options->to);
+        return ronde_report(&error);
+    }
     return options->style ? ronde_nccl_style(options, true) : plan_by_table(options);
 }

@@ -5,6 +5,7 @@
 #include "report.h"
 #include "run.h"
 #include "run_backend.h"
+#include "run_nccl_tests.h"
 #include "run_variants.h"
 #include "schedule_file.h"
 #include "tune_options.h"
@@ -31,7 +32,7 @@ static enum ronde_status pick(struct ronde_run_session *session, uint64_t count,
     if (!ronde_sink_is_table(&session->sink))
         return session->race.autotune.is_autotune ? ronde_run_print_autotune(session, count, error)
                                                   : RONDE_OK;
-    if (session->benchmark != last && !session->race.autotune.only_hears) {
+    if (session->benchmark != last && !session->is_nccl_tests && !session->race.autotune.only_hears) {
         ronde_selector_say(&session->race.autotune.selector, &decision, text, sizeof text);
         fprintf(session->sink.file, "# algorithm %s; schedule %016" PRIx64 "\n", text,
                 session->benchmark->schedule->hash);
@@ -190,7 +191,7 @@ static enum ronde_status open_next(struct ronde_run_session *session, struct ron
     if (status == RONDE_OK)
         status = enter_subject(session, error);
     if (status == RONDE_OK && session->given && session->given->hash != hash &&
-        ronde_sink_is_table(&session->sink))
+        !session->is_nccl_tests && ronde_sink_is_table(&session->sink))
         fprintf(session->sink.file, "# root %u; schedule %016" PRIx64 "\n", options->root,
                 session->given->hash);
     return status;
@@ -223,7 +224,9 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     ronde_variant_first(&own);
     ronde_machine_line(options->backend, comm ? ronde_comm_processors(comm) : ronde_usable_cores(),
                        session.machine, sizeof session.machine);
-    enum ronde_status status = open_session(&session, &error);
+    enum ronde_status status = ronde_run_is_nccl_tests(options, &session.is_nccl_tests, &error);
+    if (status == RONDE_OK)
+        status = open_session(&session, &error);
     if (status == RONDE_OK)
         status = run_variants(&session, &own, &error);
     if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)

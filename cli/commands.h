@@ -6,6 +6,13 @@
 
 #include "options.h"
 
+/** All of them, in the order of help; main.c has the table. */
+const struct ronde_command *ronde_commands(uint32_t *out_count);
+
+/** Completions of a shell. */
+int ronde_cmd_completion(const struct ronde_options *options);
+/** A page for `man`, of a command or of all together. */
+int ronde_cmd_manual(const struct ronde_options *options);
 /** What is here, and why something is missing. */
 int ronde_cmd_list(const struct ronde_options *options);
 /** Prints or stores a schedule's text. */
@@ -42,6 +49,16 @@ int ronde_cmd_demo(const struct ronde_options *options);
 int ronde_cmd_topo(const struct ronde_options *options);
 /** The verb of a word, with its own help and options; NULL for none. */
 const struct ronde_command *ronde_topo_verb(const char *word);
+/** Workloads: replayed, made, written in other formats: ronde workload VERB ... */
+int ronde_cmd_workload(const struct ronde_options *options);
+/** The verb of a word, with its own help and options; NULL for none. */
+const struct ronde_command *ronde_workload_verb(const char *word);
+/** ronde workload sim FILE: a step on a platform file. */
+int ronde_workload_sim_command(const struct ronde_options *options);
+/** ronde workload gpt: a step of a GPT-like model. */
+int ronde_workload_gpt_command(const struct ronde_options *options);
+/** ronde workload convert FILE FILE: a workload as GOAL or Chakra. */
+int ronde_workload_convert_command(const struct ronde_options *options);
 /** ronde topo show FILE: a tree on a terminal, or an SVG. */
 int ronde_topo_show(const struct ronde_options *options);
 

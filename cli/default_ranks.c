@@ -7,11 +7,11 @@
 /* The fewest that have anything to say to each other. */
 #define LEAST_RANKS 2u
 
-static enum ronde_status ranks_of_schedule(const char *path, uint32_t *out_ranks,
+static enum ronde_status ranks_of_schedule(const struct ronde_options *options, uint32_t *out_ranks,
                                            struct ronde_error *error)
 {
     struct ronde_schedule *schedule = NULL;
-    const enum ronde_status status = ronde_schedule_file_open(path, NULL, &schedule, error);
+    const enum ronde_status status = ronde_schedule_file_read(options, NULL, NULL, &schedule, error);
     if (status == RONDE_OK)
         *out_ranks = schedule->ranks;
     ronde_schedule_destroy(schedule);
@@ -34,6 +34,6 @@ enum ronde_status ronde_default_ranks(const struct ronde_options *options, uint3
 {
     *out_ranks = LEAST_RANKS;
     if (ronde_is_schedule_file(options))
-        return ranks_of_schedule(options->arguments[0], out_ranks, error);
+        return ranks_of_schedule(options, out_ranks, error);
     return options->topo ? hosts_of_machine(options->topo, out_ranks, error) : RONDE_OK;
 }

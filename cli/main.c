@@ -1,5 +1,6 @@
 /* ronde: the dispatch table. */
 #include "commands.h"
+#include "nccl_tests.h"
 #include "report.h"
 #include "ronde/field.h"
 #include "stdin_file.h"
@@ -21,6 +22,8 @@
 /* What every command that walks sizes takes. */
 #define SWEEP " minbytes maxbytes stepbytes stepfactor datatype "
 #define WHAT " ranks algorithm root channels shape pairs "
+/* What takes a file of another tool in place of an algorithm. */
+#define GIVEN " nccl-log "
 #define PRINT " json csv output "
 
 static const struct ronde_command commands[] = {
@@ -30,31 +33,36 @@ static const struct ronde_command commands[] = {
      "  ronde compile all_reduce -a ring -N 8\n"
      "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n"
      "  ronde compile all_reduce -a auto -b 64M -N 8 --topo dgx-h100\n",
-     WHAT "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
+     WHAT GIVEN "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
     {"convert", "FILE|COLLECTIVE [FILE]", "a schedule from one format into another",
      "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
      "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
-     "  ronde convert msccl.xml --to ronde\n",
-     WHAT "to dialect output ", 2, false, ronde_cmd_convert},
+     "  ronde convert msccl.xml --to ronde\n"
+     "  ronde convert all_reduce -a ring -N 4 --to nccl-graph --topo A6000-NV-4 -o graph.xml\n"
+     "  ronde convert all_reduce ring.goal -a ring -N 8 -b 1M\n",
+     WHAT GIVEN "minbytes datatype slot topo to dialect output ", 2, false, ronde_cmd_convert},
     {"check", "FILE|COLLECTIVE", "prove a schedule; accounting and minimum depth",
      "  ronde check my.ronde\n  ronde check all_reduce -a ring -N 16384\n"
      "  ronde check --all -N 2..33\n",
-     WHAT "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
+     WHAT GIVEN "expand all markdown verbose" PRINT, 1, false, ronde_cmd_check},
     {"run", "FILE|COLLECTIVE", "execute, compare with the specification and measure",
      "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
      "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
+     "  ronde run all_reduce -b 8 -e 128M -f 2 -g 4\n"
      "  ronde run all_reduce -N 4 --backend proc\n"
      "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
-     WHAT SWEEP "op iters warmup_iters check slot depth protocol seed timeout backend rank"
-                " join token buffers bind transport hosts launcher topo wide" PRINT,
+     WHAT GIVEN SWEEP
+     "op iters warmup_iters check slot depth protocol seed timeout backend rank"
+     " join token buffers bind transport hosts launcher topo style ngpus nthreads wide" PRINT,
      1, true, ronde_cmd_run},
     {"sim", "FILE|COLLECTIVE", "replay a schedule on a platform file",
      "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde sim all_reduce -a tree -N 8 --topo machine.xml --engine simgrid -b 1M -e 64M\n"
      "  ronde sim all_reduce -a ring -N 1024 --topo dgx-h100-pod --why --trace out.json\n"
      "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n"
+     "  ronde sim all_reduce --nccl-log nccl.log -a tree --topo dgx-h100-pod\n"
      "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
-     WHAT SWEEP
+     WHAT GIVEN SWEEP
      "slot depth timeout topo engine placement with background degrade straggler scenario"
      " cfg native-latency why trace timeline style wide" PRINT,
      1, false, ronde_cmd_sim},
@@ -71,13 +79,14 @@ static const struct ronde_command commands[] = {
     {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
-     WHAT SWEEP "slot depth topo wide" PRINT, 1, false, ronde_cmd_price},
+     WHAT GIVEN SWEEP "slot depth topo wide" PRINT, 1, false, ronde_cmd_price},
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
      "  ronde plan all_reduce -N 4 --backend cpu\n"
-     "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
-     WHAT SWEEP "slot depth topo engine backend plot style wide synthesize" PRINT, 1, false,
+     "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"
+     "  ronde plan all_reduce --style nccl -N 8 --topo Alps-GH200 --to nccl-tuner -o tuner.csv\n",
+     WHAT SWEEP "slot depth topo engine backend plot style to wide synthesize" PRINT, 1, false,
      ronde_cmd_plan},
     {"bound", "COLLECTIVE", "the least time any schedule can take on a machine, and what limits it",
      "  ronde bound all_gather --topo dgx-h100-pod\n"
@@ -128,15 +137,39 @@ static const struct ronde_command commands[] = {
      " local nodes gpus levels shape oversubscription fabric nic-GBps nvlink-GBps "
      "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
+    {"workload", "sim|gpt|convert [FILE [FILE]]",
+     "steps of programs: replayed on a platform file, made, written in other formats",
+     "  ronde workload sim step.workload --topo dgx-h100-pod\n"
+     "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 4 -o step.workload\n"
+     "  ronde workload convert step.workload step.et\n"
+     "Each verb has its own --help.\n",
+     " ranks layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel "
+     "algorithm "
+     "timeout topo engine what-if to" PRINT,
+     3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"
      "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"
      "Operations are the collectives, the compositions mean, argmax, softmax, ring, halves and\n"
      "groups, and all.\n",
      " operation world-size backend output verbose ", 0, false, ronde_cmd_demo},
+    {"completion", "bash|zsh|fish", "what a shell completes behind ronde, for its configuration",
+     "  ronde completion bash > ~/.local/share/bash-completion/completions/ronde\n"
+     "  ronde completion zsh > ~/.zfunc/_ronde\n"
+     "  ronde completion fish > ~/.config/fish/completions/ronde.fish\n",
+     " output ", 1, false, ronde_cmd_completion},
+    {"manual", "[COMMAND]", "a page for man, of a command or of all together",
+     "  ronde manual > ronde.1\n  ronde manual run | man -l -\n", " output ", 1, false,
+     ronde_cmd_manual},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+const struct ronde_command *ronde_commands(uint32_t *out_count)
+{
+    *out_count = COMMAND_COUNT;
+    return commands;
+}
 
 static const struct ronde_command *find_command(const char *name)
 {
@@ -213,10 +246,13 @@ static int print_version(void)
     return RONDE_EXIT_OK;
 }
 
-/* The verb of `topo` that a word names, which has a help of its own; else the command. */
+/* The verb that a word names, which has a help of its own; else the command. */
 static const struct ronde_command *part_of(const struct ronde_command *command, const char *word)
 {
-    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word) : NULL;
+    const struct ronde_command *verb = command->run == ronde_cmd_topo ? ronde_topo_verb(word)
+                                       : command->run == ronde_cmd_workload
+                                           ? ronde_workload_verb(word)
+                                           : NULL;
     return verb ? verb : command;
 }
 
@@ -311,6 +347,17 @@ static int run_words(int argc, char **argv)
     return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
 }
 
+/* A link that is named like a program of nccl-tests. */
+static int run_nccl_tests(int argc, char **argv)
+{
+    struct ronde_nccl_tests words;
+    struct ronde_error error = {0};
+    bool is_help;
+    if (ronde_nccl_tests_translate(argc, argv, &words, &is_help, &error) != RONDE_OK)
+        return ronde_report(&error);
+    return is_help ? RONDE_EXIT_OK : run_command(find_command("run"), words.count, words.words);
+}
+
 int main(int argc, char **argv)
 {
     (void)sigprocmask(SIG_SETMASK, &mask_at_start, NULL);
@@ -320,5 +367,6 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     /* Rows appear as they are measured, in pipes too. */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    return finish(run_words(argc, argv));
+    const bool is_link = argc > 0 && ronde_is_nccl_tests(argv[0]);
+    return finish(is_link ? run_nccl_tests(argc, argv) : run_words(argc, argv));
 }

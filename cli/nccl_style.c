@@ -2,7 +2,9 @@
 #include "nccl_style.h"
 
 #include "common.h"
+#include "nccl_log.h"
 #include "nccl_machine.h"
+#include "nccl_tuner_csv.h"
 #include "report.h"
 #include "table.h"
 
@@ -19,6 +21,7 @@ struct session {
     struct ronde_nccl_machine machine;
     enum ronde_collective collective;
     struct ronde_sink sink;
+    uint32_t log_nodes; /* hosts of --nccl-log; 0 = none was given */
     bool is_plan; /* NCCL's choice beside the fastest, not how long what was asked for takes */
 };
 
@@ -33,17 +36,24 @@ static enum ronde_status check_options(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--style nccl wants --topo with a machine's description "
                           "(topologies/published/README.md)");
-    if (options->rank_counts == 0 && options->shape.count == 0)
+    if (options->rank_counts == 0 && options->shape.count == 0 && !options->nccl_log)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "number of ranks is missing: -N, or --shape");
     if (options->why || options->trace || options->timeline || options->slot_bytes ||
         options->with_count || options->scenario || options->background_count ||
-        options->degrade_count || options->straggler_count || options->channels || options->plot ||
-        options->has_backend || strcmp(options->engine, "auto") != 0)
+        options->degrade_count || options->straggler_count || options->plot ||
+        (options->channels && !options->to) || options->has_backend ||
+        strcmp(options->engine, "auto") != 0)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--style nccl is a model: it replays nothing, and takes no --why, --trace, "
             "--timeline, --slot, --channels, --with, --background, --degrade, "
             "--straggler, --scenario, --engine, --backend or --plot");
+    if (options->to && strcmp(options->to, "nccl-tuner") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--to \"%s\" is not nccl-tuner", options->to);
+    if (options->to && (options->json || options->csv || options->algorithm_count > 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--to nccl-tuner is a file of its own form, for what is fastest: leave "
+                          "out --json, --csv and -a");
     return RONDE_OK;
 }
 
@@ -67,6 +77,9 @@ static enum ronde_status find_nodes(const struct session *session, uint32_t rank
     const enum ronde_status status = ronde_shape_nodes(session->options, ranks, out_nodes, error);
     if (status != RONDE_OK || *out_nodes > 0)
         return status;
+    *out_nodes = session->log_nodes;
+    if (*out_nodes > 0)
+        return RONDE_OK;
     *out_nodes = ranks <= gpus ? 1 : ranks / gpus;
     if (ranks > gpus && ranks % gpus != 0)
         return ronde_fail(
@@ -143,7 +156,9 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
             break;
         const double us =
             ronde_nccl_choose(&session->constants, &session->machine, call, wish, &choice);
-        if (!isfinite(us))
+        /* Sends and receives have no algorithms to name. */
+        if (!isfinite(us) &&
+            (choice.algorithm != RONDE_NCCL_POINT || wish.algorithm != RONDE_NCCL_ALGORITHM_COUNT))
             return ronde_fail(error, RONDE_UNSUPPORTED,
                               "NCCL has no %s for %s of %u ranks on %u nodes of %s", name,
                               ronde_collective_text(call->collective), call->ranks, call->nodes,
@@ -217,6 +232,12 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
     struct ronde_nccl_call call = {.collective = session->collective, .ranks = ranks};
     enum ronde_status status = find_nodes(session, ranks, &call.nodes, error);
     call.bytes = session->options->min_bytes;
+    if (session->options->to) {
+        const struct ronde_tuner_csv csv = {session->options, &session->constants,
+                                            &session->machine};
+        return status == RONDE_OK ? ronde_tuner_csv_rows(&csv, call, session->sink.file, error)
+                                  : status;
+    }
     while (status == RONDE_OK && call.bytes != 0) {
         status =
             session->is_plan ? plan_size(session, &call, error) : show_size(session, &call, error);
@@ -225,11 +246,27 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
     return status;
 }
 
+/* The ranks and nodes of a communicator that NCCL made. */
+static enum ronde_status show_log(struct session *session, struct ronde_error *error)
+{
+    struct ronde_nccl_graph *graph = NULL;
+    enum ronde_status status = ronde_nccl_log_read(session->options, &graph, error);
+    if (status != RONDE_OK)
+        return status;
+    session->log_nodes = graph->hosts;
+    status = show_ranks(session, graph->ranks, error);
+    ronde_nccl_graph_destroy(graph);
+    return status;
+}
+
 static enum ronde_status show(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
-    if (ronde_sink_is_table(&session->sink)) {
+    if (options->to) {
+        const struct ronde_tuner_csv csv = {options, &session->constants, &session->machine};
+        ronde_tuner_csv_head(&csv, session->sink.file);
+    } else if (ronde_sink_is_table(&session->sink)) {
         fprintf(
             session->sink.file,
             "# ronde %s: %s as NCCL executes it on %s (%s), a model: docs/validation-nccl.md\n#\n",
@@ -237,6 +274,8 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
             ronde_nccl_generation_text(session->machine.generation));
         ronde_table_head(session->sink.file, session->is_plan ? &plan_table : &table);
     }
+    if (options->nccl_log)
+        return show_log(session, error);
     if (options->rank_counts == 0)
         return show_ranks(session, options->shape.radix[0] * options->shape.radix[1], error);
     for (uint32_t r = 0; status == RONDE_OK && r < options->rank_counts; r++)

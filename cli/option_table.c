@@ -21,6 +21,10 @@ static const struct argp_option all_options[] = {
     {"stepbytes", 'i', "SIZE", 0, "add this from size to size instead of multiplying", 1},
     {"stepfactor", 'f', "FACTOR", 0, "multiply by this from size to size (default 4)", 1},
     {"bytes", KEY_BYTES, "A:B:xF|+S", 0, "all of these at once: from A to B, times F or plus S", 1},
+    {"ngpus", 'g', "COUNT", 0,
+     "nccl-tests' words for -N: ranks a thread (default 1); its table, with algorithm and protocol",
+     1},
+    {"nthreads", 't', "COUNT", 0, "threads, each with -g ranks (default 1)", 1},
     {"iters", 'n', "COUNT", 0, "measured iterations of a size (default 20)", 1},
     {"warmup_iters", 'w', "COUNT", 0,
      "unmeasured iterations before them (default: until times are stable)", 1},
@@ -82,6 +86,10 @@ static const struct argp_option all_options[] = {
      "nccl: no replay, but the model of how NCCL executes it on the machine that --topo describes; "
      "plan: what NCCL takes beside what is fastest",
      2},
+    {"nccl-log", KEY_NCCL_LOG, "FILE", 0,
+     "rings or trees (-a tree) as NCCL built them: a log with NCCL_DEBUG=INFO and "
+     "NCCL_DEBUG_SUBSYS=INIT,GRAPH",
+     2},
     {"placement", KEY_PLACEMENT, "NAME", 0,
      "ranks on hosts: file (default), packed, scattered, auto", 2},
     {"with", KEY_WITH, "COLL:ALGO:SIZE[:HOSTS]", 0,
@@ -108,11 +116,32 @@ static const struct argp_option all_options[] = {
     {"local", KEY_LOCAL, NULL, 0, "topo show: this machine's GPUs, and how they reach each other", 2},
     {"expand", KEY_EXPAND, NULL, 0, "also prove every rank's steps where the quotient decided", 2},
     {"all", KEY_ALL, NULL, 0, "every collective and algorithm", 2},
-    {"to", KEY_TO, "FORMAT", 0, "ronde or msccl (default: by the name of the output: .ronde, .xml)",
+    {"to", KEY_TO, "FORMAT", 0,
+     "ronde, msccl, nccl-graph, goal or chakra (default: by the name of the output: .ronde, .xml, "
+     ".goal, .et); plan: nccl-tuner, what NCCL's tuner plugin reads",
      3},
     {"dialect", KEY_DIALECT, "NAME", 0,
      "of an MSCCL file: msccl (default; reduce_scatter) or rccl (reducescatter, gather, scatter; "
      "Azure's too)",
+     3},
+    {"layers", KEY_LAYERS, "COUNT", 0, "transformer layers", 2},
+    {"hidden", KEY_HIDDEN, "SIZE", 0, "hidden size", 2},
+    {"seq", KEY_SEQ, "TOKENS", 0, "tokens of a sequence (default 2048)", 2},
+    {"batch", KEY_BATCH, "COUNT", 0, "sequences of a step (default: one a microbatch)", 2},
+    {"vocab", KEY_VOCAB, "COUNT", 0, "words of the last layer (default 51200); 0: without it", 2},
+    {"tp", KEY_TP, "RANKS", 0, "ranks that share each layer (default 1)", 2},
+    {"dp", KEY_DP, "RANKS", 0, "replicas (default 1)", 2},
+    {"pp", KEY_PP, "STAGES", 0, "stages of the pipeline (default 1)", 2},
+    {"micro", KEY_MICRO, "COUNT", 0,
+     "microbatches of a pipeline (default: 1, or four a stage where there are several)", 2},
+    {"dtype", KEY_DTYPE, "TYPE", 0, "of activations and gradients (default bfloat16)", 2},
+    {"flops", KEY_FLOPS, "RATE", 0,
+     "operations a second that a rank attains (default 400e12: 40% of an H100's 989e12)", 2},
+    {"bucket", KEY_BUCKET, "SIZE", 0, "gradients reduced at once, at least (default 25M)", 2},
+    {"sequence-parallel", KEY_SEQUENCE_PARALLEL, NULL, 0,
+     "reduce_scatter and all_gather instead of each all_reduce of a layer", 2},
+    {"what-if", KEY_WHAT_IF, "COUNT", 0,
+     "try other algorithms for so many kinds of calls, those with most of the critical path first",
      3},
     {"markdown", KEY_MARKDOWN, NULL, 0, "with --all: tables for a document, by number of ranks", 3},
     {"verbose", KEY_VERBOSE, NULL, 0, "say more; with --all: also what is left out and why", 3},
@@ -206,6 +235,9 @@ static const char *doc_of(const struct ronde_command *command, const struct rond
         return own->ops;
     case 'r':
         return command->is_bench ? "root of rooted collectives (default 0), or all" : option->doc;
+    case KEY_STYLE:
+        return command->is_bench ? "nccl-tests: its table, byte by byte, and algorithm and protocol"
+                                 : option->doc;
     default:
         return option->doc;
     }

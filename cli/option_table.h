@@ -80,11 +80,26 @@ enum key {
     KEY_FOR,
     KEY_SYNTHESIZE,
     KEY_TO,
-    KEY_DIALECT
+    KEY_DIALECT,
+    KEY_NCCL_LOG,
+    KEY_LAYERS,
+    KEY_HIDDEN,
+    KEY_SEQ,
+    KEY_BATCH,
+    KEY_VOCAB,
+    KEY_TP,
+    KEY_DP,
+    KEY_PP,
+    KEY_MICRO,
+    KEY_DTYPE,
+    KEY_FLOPS,
+    KEY_BUCKET,
+    KEY_SEQUENCE_PARALLEL,
+    KEY_WHAT_IF
 };
 
 /** Room for the options of any command, the entry that ends them included. */
-#define RONDE_OPTION_ROOM 96u
+#define RONDE_OPTION_ROOM 128u
 
 /** The options of one command. */
 struct ronde_own_options {

@@ -69,12 +69,11 @@ static const char *in_small_letters(const char *text, char out_word[WORD_BYTES])
     return out_word;
 }
 
-static enum ronde_status parse_dtype(const char *text, struct ronde_options *options,
+static enum ronde_status parse_dtype(const char *text, enum ronde_dtype *out,
                                      struct ronde_error *error)
 {
     char word[WORD_BYTES];
-    options->all_dtypes = false;
-    return ronde_dtype_parse(in_small_letters(text, word), &options->dtype)
+    return ronde_dtype_parse(in_small_letters(text, word), out)
                ? RONDE_OK
                : fail_name("element type", text, dtype_names, RONDE_DTYPE_COUNT, error);
 }
@@ -208,6 +207,7 @@ static const struct plain plains[] = {
     TEXT(KEY_FIT, fit),
     TEXT(KEY_TO, to),
     TEXT(KEY_DIALECT, dialect),
+    TEXT(KEY_NCCL_LOG, nccl_log),
     TEXT(KEY_OPERATION, operation),
     TEXT(KEY_FABRIC, fabric),
     TEXT(KEY_PLACEMENT, placement),
@@ -233,6 +233,7 @@ static const struct plain plains[] = {
     SWITCH(KEY_RESUME, resume),
     SWITCH(KEY_LOCAL, local),
     SWITCH(KEY_WIDE, wide),
+    SWITCH(KEY_SEQUENCE_PARALLEL, gpt.splits_sequence),
     SWITCH(KEY_SYNTHESIZE, synthesize),
     SWITCH('h', help),
 };
@@ -267,6 +268,38 @@ static enum ronde_status take_plain(struct ronde_options *options, const struct 
     return RONDE_OK;
 }
 
+/* The model, the batch and their division. */
+static enum ronde_status take_gpt(struct ronde_gpt *gpt, int key, const char *text,
+                                  struct ronde_error *error)
+{
+    switch (key) {
+    case KEY_LAYERS:
+        return ronde_count_parse("layers", text, 1, &gpt->layers, error);
+    case KEY_HIDDEN:
+        return ronde_count_parse("hidden", text, 1, &gpt->hidden, error);
+    case KEY_SEQ:
+        return ronde_count_parse("seq", text, 1, &gpt->seq, error);
+    case KEY_BATCH:
+        return ronde_count_parse("batch", text, 1, &gpt->batch, error);
+    case KEY_VOCAB:
+        return ronde_count_parse("vocab", text, 0, &gpt->vocab, error);
+    case KEY_TP:
+        return ronde_count_parse("tp", text, 1, &gpt->tp, error);
+    case KEY_DP:
+        return ronde_count_parse("dp", text, 1, &gpt->dp, error);
+    case KEY_PP:
+        return ronde_count_parse("pp", text, 1, &gpt->pp, error);
+    case KEY_MICRO:
+        return ronde_count_parse("micro", text, 1, &gpt->micro, error);
+    case KEY_FLOPS:
+        return parse_positive("flops", text, 1e21, &gpt->flops, error);
+    case KEY_BUCKET:
+        return ronde_size_parse(text, &gpt->bucket_bytes, error);
+    default:
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
+    }
+}
+
 static enum ronde_status take_number(struct ronde_options *options, int key, const char *text,
                                      struct ronde_error *error)
 {
@@ -298,6 +331,10 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return ronde_size_parse(text, &options->for_bytes, error);
     case KEY_WORLD_SIZE:
         return ronde_count_parse("world size", text, 1, &options->world_size, error);
+    case 'g':
+        return ronde_count_parse("ngpus", text, 1, &options->ngpus, error);
+    case 't':
+        return ronde_count_parse("nthreads", text, 1, &options->nthreads, error);
     case KEY_NODES:
         return ronde_count_parse("nodes", text, 1, &options->nodes, error);
     case KEY_GPUS:
@@ -324,8 +361,10 @@ static enum ronde_status take_number(struct ronde_options *options, int key, con
         return parse_positive("budget", text, 1e6, &options->budget_s, error);
     case KEY_TIMEOUT:
         return parse_positive("timeout", text, 1e6, &options->timeout_s, error);
+    case KEY_WHAT_IF:
+        return ronde_count_parse("what-if", text, 0, &options->what_if, error);
     default:
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "option %d has no parser", key);
+        return take_gpt(&options->gpt, key, text, error);
     }
 }
 
@@ -341,7 +380,10 @@ enum ronde_status ronde_option_take(struct ronde_options *options, int key, cons
     case 'a':
         return parse_names(text, options, error);
     case 'd':
-        return parse_dtype(text, options, error);
+        options->all_dtypes = false;
+        return parse_dtype(text, &options->dtype, error);
+    case KEY_DTYPE:
+        return parse_dtype(text, &options->gpt.dtype, error);
     case 'c':
         return parse_check(text, &options->check, error);
     case KEY_OP:

@@ -115,6 +115,14 @@ static void set_defaults(struct ronde_options *options)
         .backend = "cpu",
         .rank = RONDE_NONE,
         .engine = "auto",
+        .gpt = {.seq = 2048,
+                .vocab = 51200,
+                .tp = 1,
+                .dp = 1,
+                .pp = 1,
+                .dtype = RONDE_BFLOAT16,
+                .flops = 400e12,
+                .bucket_bytes = (uint64_t)25 << 20},
     };
 }
 

@@ -11,6 +11,7 @@
 #include "values.h"
 
 #include "ronde/backend.h"
+#include "ronde/gpt.h"
 
 #include <stdio.h>
 
@@ -81,6 +82,9 @@ struct ronde_options {
     const char *system;                     /**< --system, of a published table; NULL = all */
     const char *fit;                        /**< --fit; NULL = nominal */
     const char *to;                         /**< --to; NULL = as the output's name says */
+    uint32_t ngpus;                         /**< --ngpus: ranks a thread; 0 = not given */
+    uint32_t nthreads;                      /**< --nthreads; 0 = not given */
+    const char *nccl_log;                   /**< --nccl-log; NULL = none */
     const char *dialect;                    /**< --dialect; NULL = msccl */
     bool json;                              /**< --json */
     bool csv;                               /**< --csv */
@@ -124,7 +128,9 @@ struct ronde_options {
     bool all_dtypes;                           /**< -d all */
     bool all_ops;                              /**< -o all */
     bool all_roots;                            /**< -r all */
-    bool help;                                 /**< --help */
+    struct ronde_gpt gpt; /**< --layers to --sequence-parallel; 0 = not given */
+    uint32_t what_if;     /**< --what-if */
+    bool help;            /**< --help */
 };
 
 /** A command as its row of the dispatch table describes it. */

@@ -80,7 +80,7 @@ static const struct ronde_column columns[] = {
     {"system", "", 24},        {"predicted", "(rows)", 9},      {"fitted", "(rows)", 6},
     {"faulty", "(rows)", 6},   {"other", "(rows)", 6},          {"median", "(error)", 8},
     {"p90", "(error)", 8},     {"closed form", "(median)", 11}, {"NCCL", "(median)", 8},
-    {"winners", "(right)", 8}, {"falls", "(noise)", 7}};
+    {"winners", "(right)", 8}, {"repeats", "(p90)", 8},         {"falls", "(noise)", 7}};
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
@@ -98,8 +98,8 @@ void ronde_published_print_head(const struct ronde_published_view *view)
     fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", view->mode->title, view->mode->says);
     fprintf(file, "| system | predicted rows | fitted | faulty | other | median | p90 | closed "
                   "form, median | "
-                  "NCCL's formula, median | winners right | falls "
-                  "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+                  "NCCL's formula, median | winners right | repeats, p90 | falls "
+                  "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 static struct ronde_cell percent(double error, bool is_there)
@@ -128,8 +128,9 @@ void ronde_published_print_score(const struct ronde_published_view *view, const 
         percent(score->median, predicted > 0),
         percent(score->p90, predicted > 0),
         percent(score->closed_form_median, predicted > 0 && score->closed_form_median > 0),
-        percent(score->nccl_median, predicted > 0),
+        percent(score->nccl_median, predicted > 0 && score->nccl_median > 0),
         winners,
+        percent(score->own_spread, score->own_spread >= 0),
         percent(score->falls, true)};
     if (!view->is_markdown) {
         ronde_table_row(view->sink->file, &table, cells);

@@ -17,6 +17,7 @@ struct ronde_run_session {
     const char *engine;                   /**< what executes, in words */
     struct ronde_target target;           /**< what executes */
     struct ronde_compile_request request; /**< its algorithm is the one that was named, or NULL */
+    bool is_nccl_tests;                   /**< its table, and its times: means */
     bool is_autotuned;                    /**< none was: the contest's trials run */
     struct ronde_race race;               /**< with no candidates otherwise */
     struct ronde_schedule *given;         /**< what was named; NULL in a contest */

@@ -54,12 +54,36 @@ static const char *process_backend(const struct ronde_options *options)
     return ronde_transport_available(RONDE_TRANSPORT_HYBRID, &reason) ? "hybrid" : "proc";
 }
 
+/* -g and -t are of this process; of several processes each is a rank. */
+static enum ronde_status take_own_ranks(struct ronde_options *options, bool has_processes,
+                                        struct ronde_error *error)
+{
+    const uint64_t own =
+        (options->ngpus ? options->ngpus : 1ull) * (options->nthreads ? options->nthreads : 1ull);
+    if (options->ngpus == 0 && options->nthreads == 0)
+        return RONDE_OK;
+    if (has_processes && own > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "-g and -t: a process is one rank here; start as many processes instead");
+    if (has_processes)
+        return RONDE_OK;
+    if (own > RONDE_MAX_RANKS || (options->rank_counts > 0 && options->ranks[0] != own))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "-g and -t make %llu ranks, which -N is not",
+                          (unsigned long long)own);
+    options->ranks[0] = (uint32_t)own;
+    options->rank_counts = 1;
+    return RONDE_OK;
+}
+
 enum ronde_status ronde_run_backend(struct ronde_options *options,
                                     struct ronde_launcher *out_launcher, struct ronde_error *error)
 {
     memset(out_launcher, 0, sizeof *out_launcher);
-    if (options->has_backend)
-        return check_uses(options, error);
+    if (options->has_backend) {
+        const enum ronde_status status =
+            take_own_ranks(options, process_option(options) != NULL, error);
+        return status == RONDE_OK ? check_uses(options, error) : status;
+    }
     bool has_processes = process_option(options) != NULL;
     if (!has_processes && !options->has_seed) {
         const enum ronde_status status = ronde_launcher_find(NULL, NULL, out_launcher, error);
@@ -70,6 +94,9 @@ enum ronde_status ronde_run_backend(struct ronde_options *options,
         if (!has_processes)
             ronde_launcher_close(out_launcher);
     }
+    const enum ronde_status status = take_own_ranks(options, has_processes, error);
+    if (status != RONDE_OK)
+        return status;
     if (has_processes)
         options->backend = process_backend(options);
     return check_uses(options, error);

@@ -1,5 +1,6 @@
 /* ronde run's table: nccl-tests' columns, and what is needed to run the same again. See run.h. */
 #include "run.h"
+#include "run_nccl_tests.h"
 #include "table.h"
 #include "tune_options.h"
 
@@ -98,6 +99,10 @@ void ronde_run_print_head(const struct ronde_run_session *session)
 {
     char basis[RONDE_BASIS_BYTES];
     FILE *file = session->sink.file;
+    if (session->is_nccl_tests) {
+        ronde_run_nccl_tests_head(session);
+        return;
+    }
     print_subject(session);
     fprintf(file, "# %s%s%s\n", session->machine,
             ronde_target_is_oversubscribed(&session->target, session->request.ranks)
@@ -166,6 +171,10 @@ void ronde_run_print_row(const struct ronde_run_session *session,
                          const struct ronde_record *in_place)
 {
     struct ronde_cell cells[COLUMNS];
+    if (session->is_nccl_tests) {
+        ronde_run_nccl_tests_row(session, out_of_place, in_place);
+        return;
+    }
     if (!ronde_table_fits(&wide, session->sink.width)) {
         print_narrow_row(session->sink.file, out_of_place, in_place);
         return;
@@ -179,6 +188,10 @@ void ronde_run_print_row(const struct ronde_run_session *session,
 void ronde_run_print_verdict(const struct ronde_run_session *session)
 {
     FILE *file = session->sink.file;
+    if (session->is_nccl_tests) {
+        ronde_run_nccl_tests_end(session);
+        return;
+    }
     if (!ronde_run_is_checked(session))
         fprintf(file, "# Not checked (%s)\n",
                 ronde_target_moves_data(&session->target) ? "-c 0" : "no data is moved");

@@ -1,9 +1,12 @@
 /* Schedules from files, as the command line names them. See schedule_file.h. */
 #include "schedule_file.h"
 
+#include "nccl_log.h"
+
 bool ronde_is_schedule_file(const struct ronde_options *options)
 {
-    return options->argument_count > 0 && ronde_is_file(options->arguments[0]);
+    return options->nccl_log ||
+           (options->argument_count > 0 && ronde_is_file(options->arguments[0]));
 }
 
 /* What an algorithm would be asked for is decided in the file: nothing that is said beside it may be ignored. */
@@ -28,6 +31,14 @@ ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl
                          struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
                          struct ronde_error *error)
 {
+    if (options->nccl_log) {
+        if (out_facts)
+            *out_facts = (struct ronde_msccl_facts){.is_msccl = false};
+        const enum ronde_status built = ronde_nccl_log_schedule(options, out_schedule, error);
+        if (built == RONDE_OK && out_proof)
+            *out_proof = (*out_schedule)->proof;
+        return built;
+    }
     enum ronde_status status = ronde_schedule_file_inspect(options->arguments[0], out_facts,
                                                            out_proof, out_schedule, error);
     if (status == RONDE_OK)

@@ -10,7 +10,7 @@
 
 #include "ronde/schedule_file.h"
 
-/** Whether the command's first argument names a file. */
+/** Whether the command's first argument names a file, or --nccl-log one. */
 bool ronde_is_schedule_file(const struct ronde_options *options);
 
 /**

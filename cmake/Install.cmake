@@ -23,6 +23,18 @@ function(ronde_install_library target name)
   endif()
 endfunction()
 
+# nccl-tests' programs as links to `ronde`, which tells by its name what is asked of it (cli/nccl_tests.c).
+set(RONDE_NCCL_TESTS all_reduce all_gather broadcast reduce_scatter reduce alltoall gather scatter sendrecv)
+
+function(ronde_install_nccl_tests target)
+  foreach(name IN LISTS RONDE_NCCL_TESTS)
+    install(CODE "
+      set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+      file(CREATE_LINK \"$<TARGET_FILE_NAME:${target}>\" \"\${folder}/${name}_perf\" SYMBOLIC)
+    ")
+  endforeach()
+endfunction()
+
 function(ronde_install_program target)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "\$ORIGIN/${RONDE_BIN_TO_LIB}")
   install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -53,6 +65,11 @@ function(ronde_install_package)
     string(APPEND dependencies "find_dependency(PkgConfig)\n"
                                "pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)\n")
     string(APPEND requires " jansson")
+  endif()
+  if(RONDE_HAVE_PROTOBUF)
+    string(APPEND dependencies "find_dependency(PkgConfig)\n"
+                               "pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET libprotobuf-c)\n")
+    string(APPEND requires " libprotobuf-c")
   endif()
   if(RONDE_HAVE_CPU)
     string(APPEND dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)\n")

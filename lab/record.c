@@ -113,7 +113,7 @@ static struct ronde_field time_field(const struct ronde_record *record, const ch
 }
 
 /* Slots on both sides is what NCCL calls simple; predictions model that. */
-static const char *protocol_text(const struct ronde_record *record)
+const char *ronde_record_protocol_text(const struct ronde_record *record)
 {
     const bool is_copied =
         record->protocol == RONDE_PROTOCOL_AUTO || record->protocol == RONDE_PROTOCOL_STAGED;
@@ -140,7 +140,7 @@ static size_t layout_request(const struct ronde_record *record, struct ronde_fie
         traits->has_root ? ronde_field_integer("root", record->root) : ronde_field_null("root");
     field[at++] = ronde_field_integer("channels", record->channels);
     field[at++] = ronde_field_integer("pieces", record->pieces);
-    field[at++] = ronde_field_text("protocol", protocol_text(record));
+    field[at++] = ronde_field_text("protocol", ronde_record_protocol_text(record));
     field[at++] = ronde_field_boolean("in_place", record->in_place);
     return at;
 }

@@ -53,6 +53,8 @@ struct ronde_stats ronde_stats_of_turns(double *samples, size_t count, size_t th
     const double quartiles =
         ronde_percentile(samples, count, 75.0) - ronde_percentile(samples, count, 25.0);
     stats.median = middle(samples, count);
+    for (size_t i = 0; i < count; i++)
+        stats.mean += samples[i] / (double)count;
     stats.min = samples[0];
     stats.p95 = ronde_percentile(samples, count, 95.0);
     stats.notch = 1.57 * quartiles / sqrt((double)count);

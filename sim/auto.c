@@ -8,9 +8,15 @@
  * Wall time SimGrid takes, in seconds. Where flows share, it solves for all that hang together at every event, so a
  * message costs more the more ranks there are: 25, 43 and 85 us on double trees of 64, 128 and 256 (SimGrid 3.32).
  */
-static double simgrid_s(const struct ronde_dag *dag)
+static double simgrid_s(uint64_t steps, uint32_t ranks)
 {
-    return dag->op_count * (1.0 + dag->ranks / 3.0) * 1e-6;
+    return (double)steps * (1.0 + ranks / 3.0) * 1e-6;
+}
+
+bool ronde_sim_is_simgrid_quick(uint64_t steps, uint32_t ranks)
+{
+    const char *version;
+    return ronde_sim_simgrid_available(&version) && simgrid_s(steps, ranks) <= SIMGRID_PATIENCE_S;
 }
 
 enum ronde_status
@@ -18,8 +24,7 @@ ronde_sim_share_links(const struct ronde_platform *platform, const struct ronde_
                       const struct ronde_sim_options *options, const struct ronde_mem *mem,
                       struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    const char *version;
-    return ronde_sim_simgrid_available(&version) && simgrid_s(dag) <= SIMGRID_PATIENCE_S
+    return ronde_sim_is_simgrid_quick(dag->op_count, dag->ranks)
                ? ronde_sim_simgrid(platform, dag, options, out_result, error)
                : ronde_sim_maxmin(platform, dag, options, mem, out_result, error);
 }

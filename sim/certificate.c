@@ -59,6 +59,7 @@ void ronde_certificate_overlap(struct ronde_certificate *certificate, uint32_t l
     use->overlaps = true;
     use->is_overloaded |=
         is_pair && use->busy_GBps + flow->rate_GBps > rate_GBps * (1 + RONDE_CERTIFICATE_TOLERANCE);
+    certificate->is_refuted |= use->is_overloaded && !use->is_exempt;
 }
 
 enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *certificate)

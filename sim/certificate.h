@@ -69,6 +69,7 @@ struct ronde_certificate {
     size_t *next;                /**< sweep: per link, where its next flow goes */
     struct ronde_flow_end *ends; /**< sweep: grouped by link */
     size_t end_count;
+    bool is_refuted; /**< some link was overloaded: whatever follows, the verdict is known */
 };
 
 /** Starts with no flows; false when there is no memory. Close it in any case. */

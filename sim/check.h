@@ -40,6 +40,9 @@ bool ronde_sim_has_flags(const struct ronde_platform *platform,
 /** Whether ranks of this platform share cores or memory. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform);
 
+/** Whether SimGrid is there and expected to replay so many steps in half a second. */
+bool ronde_sim_is_simgrid_quick(uint64_t steps, uint32_t ranks);
+
 /**
  * Replays a graph whose flows share links: by SimGrid where it is there and expected to be done in half a second, else by
  * maxmin. Errors: theirs.

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "job.h"
+#include "shorten.h"
 
 #include "ronde/split.h"
 
@@ -11,29 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-/* What `auto` waits for shared links. */
-#define PATIENCE_S 20.0
-
 /* The same for all windows of an extrapolation: trees are refused only after many of them. */
 #define WINDOWS_PATIENCE_S 2.0
 
+/* Pieces in the shortest three windows, 8, 16 and 24, and the least that makes an extrapolation worth while. */
+#define WINDOWS_PIECES 48u
+#define LEAST_PERIODS 32u
+
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
-#define PROBE_PATIENCE_S 10.0
+#define PROBE_PATIENCE_S 4.0
 #define MOST_OFF 0.10
-
-/* Whether an engine has only refused, so that another may replay. */
-static bool is_refusal(enum ronde_status status)
-{
-    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
-}
-
-/* A time limit, or the caller's where that is shorter. */
-static double within(const struct ronde_sim_options *options, double patience_s)
-{
-    return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s
-                                                                           : patience_s;
-}
 
 /* The load of the probe: the same chunks, fewer pieces of them. */
 static struct ronde_load probe_load(const struct ronde_sim_job *job)
@@ -60,7 +49,7 @@ static double probe(const struct ronde_sim_job_state *run)
     struct ronde_dag *dag = NULL;
     hurried.out_start_ns = NULL;
     hurried.out_finish_ns = NULL;
-    hurried.time_limit_s = within(run->options, PROBE_PATIENCE_S);
+    hurried.time_limit_s = ronde_sim_job_within(run->options, PROBE_PATIENCE_S);
     enum ronde_status status =
         ronde_dag_create(run->job->schedule, &load, run->job->params, run->mem, &dag, &refusal);
     if (status == RONDE_OK)
@@ -69,6 +58,24 @@ static double probe(const struct ronde_sim_job_state *run)
         status = ronde_sim_fifo(run->job->platform, dag, &hurried, run->mem, &queued, &refusal);
     ronde_dag_destroy(dag, run->mem);
     return status == RONDE_OK ? fabs(queued.time_ns / shared.time_ns - 1) : INFINITY;
+}
+
+/* Too large for a graph: names an engine that would make it all the same only where there is one. */
+static enum ronde_status refuse_size(const struct ronde_sim_job_state *run, const char *why)
+{
+    const struct ronde_schedule *schedule = run->job->schedule;
+    const uint64_t steps = ronde_sim_job_steps(run->job);
+    if (steps <= RONDE_SIM_MOST_GRAPH_OPS)
+        return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks has %" PRIu64
+                          " steps that share links, and a graph is made of up to %u unasked; "
+                          "--engine flat_fifo makes it all the same (%s)",
+                          schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_AUTO_OPS, why);
+    return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                      "%s on %u ranks has %" PRIu64
+                      " steps that share links, and no engine replays more than %u of them one by "
+                      "one: fewer ranks or larger pieces (--slot) may do (%s)",
+                      schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_GRAPH_OPS, why);
 }
 
 /* Queues, where they are near enough. `why` is what the others said. */
@@ -93,34 +100,51 @@ static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *w
         "%s on %u ranks: how far flat_fifo is off cannot be found in %g s, and nothing "
         "else gets done (%s); --engine flat_fifo takes it all the same",
         run->job->schedule->algorithm, run->job->schedule->ranks,
-        within(run->options, PROBE_PATIENCE_S), why);
+        ronde_sim_job_within(run->options, PROBE_PATIENCE_S), why);
+}
+
+/*
+ * Whether windows may be done in time. Those of pieces replay a part of what has just been given up, so their time is known
+ * to be at least that part of the limit; those of steps are far shorter than the whole.
+ */
+static bool may_extrapolate(const struct ronde_sim_job_state *run, enum ronde_status shared)
+{
+    const struct ronde_schedule *schedule = run->job->schedule;
+    struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
+    const uint64_t steps = ronde_sim_job_steps(run->job);
+    const struct ronde_load whole = {run->job->load->count, run->job->load->dtype, 0, 0};
+    const struct ronde_sim_job one_piece = {run->job->platform, schedule, &whole, run->job->params};
+    const uint64_t least = ronde_sim_job_steps(&one_piece);
+    const double pieces = least > 0 ? (double)steps / (double)least : 1;
+    if (shared != RONDE_TIMEOUT || ronde_sim_phases(schedule, LEAST_PERIODS - 1, phases) > 0)
+        return true;
+    return ronde_sim_job_within(run->options, RONDE_SIM_PATIENCE_S) * WINDOWS_PIECES <=
+           ronde_sim_job_within(run->options, WINDOWS_PATIENCE_S) * pieces;
 }
 
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
 {
     struct ronde_sim_options hurried = *run->options;
     struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};
-    enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, &too_large);
+    enum ronde_status status = ronde_sim_job_fold(run, RONDE_SIM_PATIENCE_S, &refusal);
+    if (!ronde_sim_job_is_refusal(status))
+        return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
+    refusal = (struct ronde_error){RONDE_OK, 0, ""};
+    status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, &too_large);
     if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
         return ronde_fail(run->error, status, "%s", too_large.message);
-    hurried.time_limit_s = within(run->options, PATIENCE_S);
+    hurried.time_limit_s = ronde_sim_job_within(run->options, RONDE_SIM_PATIENCE_S);
     status = run->dag ? ronde_sim_share_links(run->job->platform, run->dag, &hurried, run->mem,
                                               run->result, &refusal)
                       : RONDE_UNSUPPORTED;
-    if (is_refusal(status)) {
+    if (ronde_sim_job_is_refusal(status) && may_extrapolate(run, status)) {
         refusal = (struct ronde_error){RONDE_OK, 0, ""};
-        hurried.time_limit_s = within(run->options, WINDOWS_PATIENCE_S);
+        hurried.time_limit_s = ronde_sim_job_within(run->options, WINDOWS_PATIENCE_S);
         status = ronde_sim_extrapolate(run->job, &hurried, run->mem, run->result, &refusal);
     }
-    if (!is_refusal(status))
+    if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
         return queue_up(run, refusal.message);
-    return ronde_fail(
-        run->error, RONDE_UNSUPPORTED,
-        "%s on %u ranks has %" PRIu64
-        " steps and no quotient whose links nobody shares; a graph is made of up to %u "
-        "unasked (of %u by --engine maxmin or flat_fifo); extrapolate: %s",
-        run->job->schedule->algorithm, run->job->schedule->ranks, ronde_sim_job_steps(run->job),
-        run->most_ops, RONDE_SIM_MOST_GRAPH_OPS, refusal.message);
+    return refuse_size(run, refusal.message);
 }

@@ -139,13 +139,14 @@ double ronde_sim_caches_write(struct ronde_sim_caches *caches, const struct rond
     const struct ronde_sim_holder *own = owns ? &segment->owner : &segment->reader;
     const struct ronde_sim_holder *other = owns ? &segment->reader : &segment->owner;
     const double near = own->core == access->core ? distance(caches, own) : INFINITY;
-    double ns = cost_ns(&facts->write, fmin(near, distance(caches, other)), access->bytes);
+    const double nearest = fmin(near, distance(caches, other));
+    double ns = cost_ns(&facts->write, nearest, access->bytes);
     if (other->core != RONDE_SIM_NO_CORE) {
         const struct crossing crossing = {.cross = &facts->cross_write,
                                           .remote = &facts->remote_write,
-                                          .apart = distance(caches, other),
+                                          .apart = nearest,
                                           .measured_apart =
-                                              RONDE_CROSSING_SLOTS * access->message_bytes,
+                                              2.0 * RONDE_CROSSING_SLOTS * access->message_bytes,
                                           .own_ns = ns};
         ns = crossing_ns(caches, access, &crossing);
     }

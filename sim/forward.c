@@ -107,7 +107,7 @@ static enum ronde_status find_busiest(const struct ronde_sim_forward *walk,
 {
     const struct ronde_sim_scene *scene = &walk->scene;
     const struct ronde_sim_forward_graph *graph = &walk->graph;
-    const uint32_t links = ronde_platform_link_count(scene->platform);
+    const uint32_t links = graph->link_count;
     double *bytes = ronde_mem_new(scene->mem, links, sizeof *bytes);
     if (!bytes)
         return ronde_sim_no_memory(scene);
@@ -117,12 +117,13 @@ static enum ronde_status find_busiest(const struct ronde_sim_forward *walk,
             bytes[graph->routes.hops[k]] += kind->bytes * kind->ops;
     }
     for (uint32_t l = 0; l < links && walk->end_ns > 0; l++) {
-        const struct ronde_link *link = ronde_platform_link(scene->platform, l);
-        const double use = bytes[l] / (link->rate_GBps * walk->end_ns);
-        if (link->is_fatpipe || use <= result->busiest_utilisation)
+        const double rate_GBps = graph->links[l].rate_GBps;
+        const double use = rate_GBps > 0 ? bytes[l] / (rate_GBps * walk->end_ns) : 0;
+        if (use <= result->busiest_utilisation)
             continue;
         result->busiest_utilisation = use;
-        (void)snprintf(result->busiest_link, sizeof result->busiest_link, "%s", link->name);
+        (void)snprintf(result->busiest_link, sizeof result->busiest_link, "%s",
+                       ronde_platform_link(scene->platform, l)->name);
     }
     ronde_mem_free(scene->mem, bytes, links, sizeof *bytes);
     return RONDE_OK;

@@ -44,19 +44,22 @@ static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32
     return true;
 }
 
+void ronde_sim_forward_kind_finish(struct ronde_sim_forward_kind *kind,
+                                   const struct ronde_sim_route *route)
+{
+    kind->latency_ns = route->path.latency_ns;
+    if (kind->bytes == 0 || route->hop_count == 0)
+        return;
+    kind->own_ns = kind->bytes / route->path.rate_GBps;
+    kind->first_hop = route->first_hop;
+    kind->hop_count = route->hop_count;
+}
+
 /* Fills in the kinds from the routes, which are known by now. */
 static void finish_kinds(struct ronde_sim_forward_graph *graph)
 {
-    for (uint32_t i = 0; i < graph->kind_count; i++) {
-        struct ronde_sim_forward_kind *kind = &graph->kinds[i];
-        const struct ronde_sim_route *route = &graph->routes.all[kind->route];
-        kind->latency_ns = route->path.latency_ns;
-        if (kind->bytes == 0 || route->hop_count == 0)
-            continue;
-        kind->own_ns = kind->bytes / route->path.rate_GBps;
-        kind->first_hop = route->first_hop;
-        kind->hop_count = route->hop_count;
-    }
+    for (uint32_t i = 0; i < graph->kind_count; i++)
+        ronde_sim_forward_kind_finish(&graph->kinds[i], &graph->routes.all[graph->kinds[i].route]);
 }
 
 /* Adds the nodes of a block, whose routes may be new, and counts the successors of those before. */

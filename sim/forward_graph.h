@@ -56,6 +56,10 @@ struct ronde_sim_forward_graph {
 enum ronde_status ronde_sim_forward_graph_make(const struct ronde_sim_scene *scene,
                                                struct ronde_sim_forward_graph *out_graph);
 
+/** Fills in what a kind has of its route. */
+void ronde_sim_forward_kind_finish(struct ronde_sim_forward_kind *kind,
+                                   const struct ronde_sim_route *route);
+
 /** Frees what it holds. */
 void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph,
                                   const struct ronde_mem *mem);

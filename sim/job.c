@@ -1,6 +1,7 @@
 /* Jobs: from a schedule and a load to the engine that replays it, by name or by what is cheapest and right. */
 #include "job.h"
 #include "check.h"
+#include "symmetric.h"
 
 #include "ronde/split.h"
 
@@ -21,6 +22,17 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
     return steps * schedule->channel_count * pieces;
 }
 
+bool ronde_sim_job_is_refusal(enum ronde_status status)
+{
+    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
+}
+
+double ronde_sim_job_within(const struct ronde_sim_options *options, double patience_s)
+{
+    return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s
+                                                                           : patience_s;
+}
+
 /* The graph, unless it is too large. A data type that does not exist has no bytes to count: the graph refuses it. */
 enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error)
 {
@@ -29,9 +41,25 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
         return ronde_fail(
             error, RONDE_UNSUPPORTED,
             "%s on %u ranks has %" PRIu64
-            " steps, and a graph is made of up to %u: use larger pieces or --engine extrapolate",
+            " steps, and a graph is made of up to %u: larger pieces (--slot) make fewer",
             job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job), run->most_ops);
     return ronde_dag_create(job->schedule, job->load, job->params, run->mem, &run->dag, error);
+}
+
+enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double patience_s,
+                                     struct ronde_error *error)
+{
+    struct ronde_sim_options hurried = *run->options;
+    const struct ronde_schedule *schedule = run->job->schedule;
+    if (run->has_folded || schedule->symmetry == RONDE_SYMMETRY_NONE ||
+        (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
+        ronde_sim_is_simgrid_quick(ronde_sim_job_steps(run->job), schedule->ranks))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
+                          schedule->algorithm, schedule->ranks);
+    run->has_folded = true;
+    if (patience_s > 0)
+        hurried.time_limit_s = ronde_sim_job_within(run->options, patience_s);
+    return ronde_sim_folded(run->job, &hurried, run->mem, run->result, error);
 }
 
 static enum ronde_status run_simgrid(struct ronde_sim_job_state *run)
@@ -50,9 +78,13 @@ static enum ronde_status run_fifo(struct ronde_sim_job_state *run)
                               : status;
 }
 
+/* The whole graph, so that operations have times; where it is too large, what is left of it once it is folded. */
 static enum ronde_status run_maxmin(struct ronde_sim_job_state *run)
 {
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
     const enum ronde_status status = ronde_sim_job_graph(run, run->error);
+    if (status == RONDE_UNSUPPORTED && ronde_sim_job_fold(run, 0, &refusal) == RONDE_OK)
+        return RONDE_OK;
     return status == RONDE_OK ? ronde_sim_maxmin(run->job->platform, run->dag, run->options,
                                                  run->mem, run->result, run->error)
                               : status;
@@ -88,20 +120,54 @@ static enum ronde_status run_extrapolate(struct ronde_sim_job_state *run)
     return ronde_sim_extrapolate(run->job, run->options, run->mem, run->result, run->error);
 }
 
-/* On the quotient, or on the graph where there is none. What the quotient cannot do is no failure yet. */
-static enum ronde_status run_flat(struct ronde_sim_job_state *run)
+static enum ronde_status run_flat_graph(struct ronde_sim_job_state *run)
 {
-    struct ronde_error refusal = {RONDE_OK, 0, ""};
-    enum ronde_status status =
-        ronde_sim_symmetric(run->job, run->options, run->mem, run->result, &refusal);
-    if (status == RONDE_OK)
-        return status;
-    if (status != RONDE_UNSUPPORTED)
-        return ronde_fail(run->error, status, "%s", refusal.message);
-    status = ronde_sim_job_graph(run, run->error);
+    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
     return status == RONDE_OK ? ronde_sim_flat(run->job->platform, run->dag, run->options, run->mem,
                                                run->result, run->error)
                               : status;
+}
+
+/* What replays a quotient. */
+typedef enum ronde_status (*quotient_engine)(const struct ronde_sim_job *job,
+                                             const struct ronde_sim_options *options,
+                                             const struct ronde_mem *mem,
+                                             struct ronde_sim_result *out_result,
+                                             struct ronde_error *error);
+
+/* On the quotient; what it cannot do is no failure yet. */
+static enum ronde_status run_quotient(struct ronde_sim_job_state *run, quotient_engine engine)
+{
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    const enum ronde_status status = engine(run->job, run->options, run->mem, run->result, &refusal);
+    return status == RONDE_OK || status == RONDE_UNSUPPORTED
+               ? status
+               : ronde_fail(run->error, status, "%s", refusal.message);
+}
+
+/* On the quotient, or on the graph where there is none. */
+static enum ronde_status run_flat(struct ronde_sim_job_state *run)
+{
+    const enum ronde_status status = run_quotient(run, ronde_sim_symmetric);
+    return status == RONDE_UNSUPPORTED ? run_flat_graph(run) : status;
+}
+
+/*
+ * The same for `auto`, which goes on where links are shared: what has too many routes for the quotient is folded first, for
+ * its graph may be thousands of times as large as what is left then.
+ */
+static enum ronde_status run_flat_or_folded(struct ronde_sim_job_state *run)
+{
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    enum ronde_status status = run_quotient(run, ronde_sim_symmetric_if_free);
+    if (status != RONDE_UNSUPPORTED)
+        return status;
+    if (run->job->schedule->symmetry != RONDE_SYMMETRY_NONE)
+        run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
+    status = ronde_sim_job_fold(run, RONDE_SIM_PATIENCE_S, &refusal);
+    if (ronde_sim_job_is_refusal(status))
+        return run_flat_graph(run);
+    return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
 }
 
 /* flat if certified; on a machine it does not model, or with flags that change the model, SimGrid is the only one. */
@@ -113,7 +179,7 @@ static enum ronde_status run_auto(struct ronde_sim_job_state *run)
         ronde_sim_has_flags(run->job->platform, run->options))
         return run_simgrid(run);
     run->error = &refusal;
-    const enum ronde_status status = run_flat(run);
+    const enum ronde_status status = run_flat_or_folded(run);
     run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
     run->error = error;
     if (status == RONDE_OK && run->result->is_contention_free)

@@ -16,6 +16,7 @@ struct ronde_sim_job_state {
     struct ronde_error *error;               /**< where failures are reported */
     struct ronde_dag *dag;                   /**< once it is needed */
     uint32_t most_ops;                       /**< of the graph */
+    bool has_folded;                         /**< folding has been tried, and refused */
 };
 
 /** Operations of a graph: about 90 bytes each with what its replay needs, so 3.6 GB; where `auto` makes it unasked, 1.5. */
@@ -27,6 +28,22 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
 
 /** The graph of a run. Errors: UNSUPPORTED for one of more operations than the run may have; those of ronde_dag_create. */
 enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error);
+
+/** What `auto` waits for shared links. */
+#define RONDE_SIM_PATIENCE_S 10.0
+
+/**
+ * Folds a schedule that SimGrid would not be done with at once, for so long (0: as long as options say). Errors: UNSUPPORTED
+ * where that is not so, has been tried before, or cannot be; those of ronde_sim_folded.
+ */
+enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double patience_s,
+                                     struct ronde_error *error);
+
+/** A time limit, or the caller's where that is shorter. */
+double ronde_sim_job_within(const struct ronde_sim_options *options, double patience_s);
+
+/** Whether an engine has only refused, so that another may replay. */
+bool ronde_sim_job_is_refusal(enum ronde_status status);
 
 /** Replays where flows share links, by the engine that is right and affordable. Errors: UNSUPPORTED where none is. */
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run);

@@ -16,16 +16,16 @@
 /* Rates that differ by less are the same: an end found before stays, to the last bit. */
 #define EVEN 1e-13
 
-/* Moments between two looks at the clock. */
-#define PATIENCE 256u
+/* Moments between two looks at the clock: one of a large tree takes 20 ms. */
+#define PATIENCE 16u
 
 /* A replay is judged by its beginning once it has taken so long, where it would take so many times its limit. */
 #define LEAST_S 0.5
-#define FAR 2.0
+#define FAR 1.5
 
 /* The state of a replay. */
 struct maxmin {
-    struct ronde_sim_forward walk;
+    struct ronde_sim_forward *walk;
     struct ronde_sim_share share;
     uint32_t *ends; /* flows as a heap, the one that ends first on top */
     size_t end_capacity;
@@ -66,7 +66,7 @@ static void settle_end(struct maxmin *maxmin, uint32_t at)
 static bool add_end(struct maxmin *maxmin, uint32_t flow)
 {
     void *block = maxmin->ends;
-    const bool fits = ronde_mem_grow(maxmin->walk.scene.mem, &block, &maxmin->end_capacity,
+    const bool fits = ronde_mem_grow(maxmin->walk->scene.mem, &block, &maxmin->end_capacity,
                                      (size_t)maxmin->end_count + 1, sizeof *maxmin->ends);
     maxmin->ends = block;
     if (!fits)
@@ -94,15 +94,15 @@ static bool end_flows(struct maxmin *maxmin, double until_ns)
         const uint32_t index = take_first_end(maxmin);
         const struct ronde_sim_flow flow = maxmin->share.flows[index];
         fits = ronde_sim_share_leave(&maxmin->share, index) &&
-               ronde_sim_forward_finish(&maxmin->walk,
+               ronde_sim_forward_finish(maxmin->walk,
                                         (struct ronde_sim_over){flow.end_ns, flow.op, flow.kind});
     }
-    return fits && ronde_sim_forward_settle(&maxmin->walk);
+    return fits && ronde_sim_forward_settle(maxmin->walk);
 }
 
 static double first_arrival(const struct maxmin *maxmin)
 {
-    const struct ronde_sim_queue *queue = &maxmin->walk.queue;
+    const struct ronde_sim_queue *queue = &maxmin->walk->queue;
     return queue->heap_count > 0 ? queue->heap[0].at_ns : INFINITY;
 }
 
@@ -119,7 +119,7 @@ static bool begin_flows(struct maxmin *maxmin, double until_ns)
     while (fits && first_arrival(maxmin) <= until_ns) {
         double at_ns;
         uint32_t count;
-        fits = ronde_sim_queue_pop(&maxmin->walk.queue, &at_ns, &batch, &count);
+        fits = ronde_sim_queue_pop(&maxmin->walk->queue, &at_ns, &batch, &count);
         for (uint32_t i = 0; fits && i < count; i++)
             fits = ronde_sim_share_join(&maxmin->share, at_ns, &batch[i]) != RONDE_NONE;
         maxmin->begun += count;
@@ -170,7 +170,7 @@ static uint64_t count_flows(const struct ronde_sim_forward_graph *graph)
 /* Gives up at the limit, and before it where what has been done so far says that it will be far beyond. */
 static enum ronde_status look_at_clock(const struct maxmin *maxmin)
 {
-    const double limit_s = maxmin->walk.scene.options->time_limit_s;
+    const double limit_s = maxmin->walk->scene.options->time_limit_s;
     struct timespec now = maxmin->start;
     (void)timespec_get(&now, TIME_UTC);
     const double spent_s = difftime(now.tv_sec, maxmin->start.tv_sec) +
@@ -178,7 +178,7 @@ static enum ronde_status look_at_clock(const struct maxmin *maxmin)
     const double whole_s = spent_s * (double)maxmin->flow_count / (double)maxmin->begun;
     if (limit_s <= 0 || (spent_s <= limit_s && (spent_s < LEAST_S || whole_s <= FAR * limit_s)))
         return RONDE_OK;
-    return ronde_fail(maxmin->walk.scene.error, RONDE_TIMEOUT,
+    return ronde_fail(maxmin->walk->scene.error, RONDE_TIMEOUT,
                       "the replay takes some %.0f s, longer than its limit of %g s", whole_s,
                       limit_s);
 }
@@ -186,24 +186,36 @@ static enum ronde_status look_at_clock(const struct maxmin *maxmin)
 static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *out_result)
 {
     enum ronde_status status = RONDE_OK;
-    maxmin->flow_count = count_flows(&maxmin->walk.graph);
+    maxmin->flow_count = count_flows(&maxmin->walk->graph);
     (void)timespec_get(&maxmin->start, TIME_UTC);
-    bool fits = ronde_sim_share_open(&maxmin->share, &maxmin->walk.graph, maxmin->walk.scene.mem) &&
-                ronde_sim_forward_begin(&maxmin->walk);
+    bool fits =
+        ronde_sim_share_open(&maxmin->share, &maxmin->walk->graph, maxmin->walk->scene.mem) &&
+        ronde_sim_forward_begin(maxmin->walk);
     for (uint32_t moment = 1; fits && status == RONDE_OK; moment++) {
-        if (maxmin->end_count == 0 && maxmin->walk.queue.heap_count == 0)
+        if (maxmin->end_count == 0 && maxmin->walk->queue.heap_count == 0)
             break;
         fits = live_moment(maxmin);
-        status = ronde_sim_check_cancel(&maxmin->walk.scene);
+        status = ronde_sim_check_cancel(&maxmin->walk->scene);
         if (status == RONDE_OK && moment % PATIENCE == 0)
             status = look_at_clock(maxmin);
     }
     if (!fits)
-        return ronde_sim_no_memory(&maxmin->walk.scene);
+        return ronde_sim_no_memory(&maxmin->walk->scene);
     /* As of simgrid: what flows share is in the times. */
     out_result->is_contention_free = true;
-    return status == RONDE_OK ? ronde_sim_forward_report(&maxmin->walk, "maxmin", out_result)
+    return status == RONDE_OK ? ronde_sim_forward_report(maxmin->walk, "maxmin", out_result)
                               : status;
+}
+
+enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
+                                        struct ronde_sim_result *out_result)
+{
+    const struct ronde_mem *mem = walk->scene.mem;
+    struct maxmin maxmin = {.walk = walk};
+    const enum ronde_status status = replay(&maxmin, out_result);
+    ronde_sim_share_close(&maxmin.share);
+    ronde_mem_free(mem, maxmin.ends, maxmin.end_capacity, sizeof *maxmin.ends);
+    return status;
 }
 
 enum ronde_status
@@ -213,14 +225,11 @@ ronde_sim_maxmin(const struct ronde_platform *platform, const struct ronde_dag *
 {
     const struct ronde_sim_scene scene = {platform, dag, options ? options : &ronde_sim_defaults,
                                           mem, error};
-    struct maxmin maxmin = {.ends = NULL};
+    struct ronde_sim_forward walk;
     memset(out_result, 0, sizeof *out_result);
-    enum ronde_status status = ronde_sim_forward_open(&maxmin.walk, &scene, "maxmin");
-    if (status == RONDE_OK) {
-        status = replay(&maxmin, out_result);
-        ronde_sim_share_close(&maxmin.share);
-        ronde_mem_free(mem, maxmin.ends, maxmin.end_capacity, sizeof *maxmin.ends);
-    }
-    ronde_sim_forward_close(&maxmin.walk);
+    enum ronde_status status = ronde_sim_forward_open(&walk, &scene, "maxmin");
+    if (status == RONDE_OK)
+        status = ronde_sim_maxmin_walk(&walk, out_result);
+    ronde_sim_forward_close(&walk);
     return status;
 }

@@ -96,23 +96,11 @@ void ronde_sim_share_close(struct ronde_sim_share *share)
     free_numbers(mem, &share->ranks);
 }
 
-static const struct ronde_sim_forward_kind *kind_of(const struct ronde_sim_share *share,
-                                                    uint32_t flow)
-{
-    return &share->graph->kinds[share->flows[flow].kind];
-}
-
-static double own_GBps(const struct ronde_sim_share *share, uint32_t flow)
-{
-    return share->graph->routes.all[kind_of(share, flow)->route].path.rate_GBps;
-}
-
 /* The link of a hop of a flow, or NULL where it is not shared. */
 static struct ronde_sim_shared_link *link_of(const struct ronde_sim_share *share, uint32_t flow,
                                              uint32_t hop)
 {
-    const uint32_t first = kind_of(share, flow)->first_hop;
-    struct ronde_sim_shared_link *link = &share->links[share->graph->routes.hops[first + hop]];
+    struct ronde_sim_shared_link *link = &share->links[share->flows[flow].hops[hop]];
     return link->rate_GBps > 0 ? link : NULL;
 }
 
@@ -156,7 +144,7 @@ static bool cross(struct ronde_sim_share *share, struct ronde_sim_shared_link *l
         return false;
     *place_of(share, crossing) = link->count;
     link->flows[link->count++] = crossing;
-    link->demand_GBps += own_GBps(share, crossing.flow);
+    link->demand_GBps += share->flows[crossing.flow].own_GBps;
     return touch(share, link);
 }
 
@@ -168,8 +156,13 @@ uint32_t ronde_sim_share_join(struct ronde_sim_share *share, double at_ns,
     const uint32_t flow =
         share->free.count > 0 ? share->free.all[--share->free.count] : share->flow_count++;
     const struct ronde_sim_forward_kind *kind = &share->graph->kinds[arrival->kind];
+    const struct ronde_sim_route *route = &share->graph->routes.all[kind->route];
     share->flows[flow] = (struct ronde_sim_flow){.left_bytes = kind->bytes,
                                                  .since_ns = at_ns,
+                                                 .own_GBps = route->path.rate_GBps,
+                                                 .hops = share->graph->routes.hops + kind->first_hop,
+                                                 .hop_count = kind->hop_count,
+                                                 .rank = share->rank_of[kind->route],
                                                  .op = arrival->op,
                                                  .kind = arrival->kind,
                                                  .heap_at = RONDE_NONE};
@@ -188,13 +181,14 @@ static bool uncross(struct ronde_sim_share *share, struct ronde_sim_shared_link 
     const uint32_t place = *place_of(share, crossing);
     link->flows[place] = link->flows[--link->count];
     *place_of(share, link->flows[place]) = place;
-    link->demand_GBps = link->count > 0 ? link->demand_GBps - own_GBps(share, crossing.flow) : 0.0;
+    link->demand_GBps =
+        link->count > 0 ? link->demand_GBps - share->flows[crossing.flow].own_GBps : 0.0;
     return touch(share, link);
 }
 
 bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow)
 {
-    const uint32_t hops = kind_of(share, flow)->hop_count;
+    const uint32_t hops = share->flows[flow].hop_count;
     bool fits = push(share->mem, &share->free, flow);
     for (uint32_t hop = 0; hop < hops && fits; hop++) {
         struct ronde_sim_shared_link *link = link_of(share, flow, hop);
@@ -211,7 +205,7 @@ static bool affect(struct ronde_sim_share *share, uint32_t index)
     struct ronde_sim_flow *flow = &share->flows[index];
     if (flow->solved == share->solution)
         return true;
-    const uint32_t rank = share->rank_of[kind_of(share, index)->route];
+    const uint32_t rank = flow->rank;
     const bool is_first = share->rank_head[rank] == RONDE_NONE;
     flow->solved = share->solution;
     flow->found_GBps = 0;
@@ -263,7 +257,7 @@ static bool collect(struct ronde_sim_share *share)
     }
     for (uint32_t i = 0; i < share->affected.count && fits; i++) {
         const uint32_t flow = share->affected.all[i];
-        const uint32_t hops = kind_of(share, flow)->hop_count;
+        const uint32_t hops = share->flows[flow].hop_count;
         for (uint32_t hop = 0; hop < hops && fits; hop++)
             fits = take_link(share, link_of(share, flow, hop));
     }
@@ -313,7 +307,7 @@ static struct ronde_sim_shared_link *tightest(struct ronde_sim_share *share)
 
 static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps)
 {
-    const uint32_t hops = kind_of(share, flow)->hop_count;
+    const uint32_t hops = share->flows[flow].hop_count;
     if (share->flows[flow].found_GBps > 0)
         return;
     share->flows[flow].found_GBps = rate_GBps;
@@ -330,7 +324,7 @@ static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps)
 static void fix_rank(struct ronde_sim_share *share, uint32_t rank)
 {
     for (uint32_t flow = share->rank_head[rank]; flow != RONDE_NONE; flow = share->flows[flow].next)
-        fix(share, flow, own_GBps(share, flow));
+        fix(share, flow, share->flows[flow].own_GBps);
     share->rank_head[rank] = RONDE_NONE;
 }
 
@@ -351,7 +345,7 @@ static void fill(struct ronde_sim_share *share)
         qsort(share->ranks.all, share->ranks.count, sizeof *share->ranks.all, compare_ranks);
     for (uint32_t next = 0; next < share->ranks.count;) {
         const uint32_t rank = share->ranks.all[next];
-        const double own = own_GBps(share, share->rank_head[rank]);
+        const double own = share->flows[share->rank_head[rank]].own_GBps;
         struct ronde_sim_shared_link *link = tightest(share);
         if (!link || own <= share->levels[0].GBps) {
             reached_GBps = fmax(reached_GBps, own);

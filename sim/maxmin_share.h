@@ -11,16 +11,20 @@
 
 /** A message on its way. */
 struct ronde_sim_flow {
-    double left_bytes; /**< at since_ns */
-    double since_ns;   /**< when its rate last changed */
-    double rate_GBps;  /**< from then on; 0 = none yet */
-    double end_ns;     /**< at this rate */
-    uint32_t op;       /**< whose message */
-    uint32_t kind;     /**< of the operation */
-    uint32_t heap_at;  /**< its place among the ends */
-    uint32_t next;     /**< the next one of the same own rate, or NONE, while rates are found */
-    uint64_t solved;   /**< number of the last solution it took part in */
-    double found_GBps; /**< its rate there; 0 = not found yet */
+    double left_bytes;    /**< at since_ns */
+    double since_ns;      /**< when its rate last changed */
+    double rate_GBps;     /**< from then on; 0 = none yet */
+    double end_ns;        /**< at this rate */
+    double own_GBps;      /**< the most its route gives it, alone */
+    const uint32_t *hops; /**< links of its route */
+    uint32_t hop_count;   /**< of those */
+    uint32_t rank;        /**< place of its own rate among all own rates */
+    uint32_t op;          /**< whose message */
+    uint32_t kind;        /**< of the operation */
+    uint32_t heap_at;     /**< its place among the ends */
+    uint32_t next;        /**< the next one of the same own rate, or NONE, while rates are found */
+    uint64_t solved;      /**< number of the last solution it took part in */
+    double found_GBps;    /**< its rate there; 0 = not found yet */
 };
 
 /** One flow on a link, as often as its route crosses it. */
@@ -101,5 +105,12 @@ bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow);
  * no memory.
  */
 bool ronde_sim_share_solve(struct ronde_sim_share *share);
+
+/**
+ * Replays what a walk has been opened for: the moments of ronde_sim_maxmin (maxmin.c). Errors: TIMEOUT, CANCELLED,
+ * NO_MEMORY.
+ */
+enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
+                                        struct ronde_sim_result *out_result);
 
 #endif

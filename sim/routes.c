@@ -107,26 +107,37 @@ static bool reserve_hops(const struct ronde_mem *mem, struct ronde_sim_routes *r
     return fits;
 }
 
+enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint32_t src,
+                                           uint32_t dst, uint32_t *out_hops, uint32_t *out_count,
+                                           struct ronde_path *out_path)
+{
+    enum ronde_status status =
+        ronde_cancel_check(search->options->cancel, "the replay", search->error);
+    *out_count = 0;
+    if (status == RONDE_OK)
+        status = ronde_router_route(search->router, ronde_sim_host(search->options, src),
+                                    ronde_sim_host(search->options, dst), RONDE_SIM_MAX_HOPS,
+                                    out_hops, out_count, search->error);
+    if (status == RONDE_OK)
+        *out_path = measure(search, out_hops, *out_count);
+    return status;
+}
+
 /* Looks up in the platform the route of a pair that has a number. */
 static enum ronde_status find_route(struct ronde_sim_search *search, struct ronde_sim_route *route)
 {
     struct ronde_sim_routes *routes = search->routes;
     uint32_t hops[RONDE_SIM_MAX_HOPS];
     uint32_t count = 0;
-    enum ronde_status status =
-        ronde_cancel_check(search->options->cancel, "the replay", search->error);
-    if (status == RONDE_OK)
-        status = ronde_router_route(search->router,
-                                    ronde_sim_host(search->options, (uint32_t)(route->key >> 32)),
-                                    ronde_sim_host(search->options, (uint32_t)route->key),
-                                    RONDE_SIM_MAX_HOPS, hops, &count, search->error);
+    const enum ronde_status status =
+        ronde_sim_search_look_up(search, (uint32_t)(route->key >> 32), (uint32_t)route->key, hops,
+                                 &count, &route->path);
     if (status != RONDE_OK)
         return status;
     if (!reserve_hops(search->mem, routes, count))
         return no_memory(search);
     if (count > 0)
         memcpy(routes->hops + routes->hop_count, hops, count * sizeof *hops);
-    route->path = measure(search, hops, count);
     route->first_hop = routes->hop_count;
     route->hop_count = count;
     routes->hop_count += count;

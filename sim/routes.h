@@ -62,6 +62,13 @@ enum ronde_status ronde_sim_search_begin(struct ronde_sim_search *search);
 struct ronde_sim_search ronde_sim_search_for(const struct ronde_sim_scene *scene,
                                              struct ronde_sim_routes *routes);
 
+/**
+ * The route of a pair, looked up anew and not kept: up to RONDE_SIM_MAX_HOPS links. Errors: as ronde_sim_search_find.
+ */
+enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint32_t src,
+                                           uint32_t dst, uint32_t *out_hops, uint32_t *out_count,
+                                           struct ronde_path *out_path);
+
 /** The route of a pair, made on first use. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
 enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
                                         uint32_t *out_route);

@@ -2,6 +2,7 @@
 #include "symmetric.h"
 
 #include "check.h"
+#include "job.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct symmetric {
     struct ronde_sim_ways ways;
     struct ronde_certificate certificate;
     struct ronde_error *error;
+    bool may_stop; /* once the certificate is refuted */
 };
 
 /* Channels share nothing but links. */
@@ -56,7 +58,9 @@ static enum ronde_status certify(struct symmetric *symmetric, struct ronde_sim_w
 
 static enum ronde_status replay(struct symmetric *symmetric, struct ronde_sim_result *out_result)
 {
-    struct ronde_sim_walk walk = {.ways = &symmetric->ways, .certificate = &symmetric->certificate};
+    struct ronde_sim_walk walk = {.ways = &symmetric->ways,
+                                  .certificate = &symmetric->certificate,
+                                  .may_stop = symmetric->may_stop};
     enum ronde_status status = ronde_sim_ways_make(&symmetric->ways, symmetric->error);
     if (status != RONDE_OK)
         return status;
@@ -76,38 +80,68 @@ static enum ronde_status replay(struct symmetric *symmetric, struct ronde_sim_re
     return status;
 }
 
-enum ronde_status ronde_sim_symmetric(const struct ronde_sim_job *job,
-                                      const struct ronde_sim_options *options,
-                                      const struct ronde_mem *mem,
-                                      struct ronde_sim_result *out_result, struct ronde_error *error)
+static enum ronde_status run(struct symmetric *symmetric, struct ronde_sim_result *out_result)
 {
+    const struct ronde_sim_job *job = symmetric->ways.job;
     const struct ronde_schedule *schedule = job->schedule;
-    struct symmetric symmetric = {.ways = {.job = job,
-                                           .options = options ? options : &ronde_sim_defaults,
-                                           .mem = mem},
-                                  .error = error};
+    const struct ronde_mem *mem = symmetric->ways.mem;
+    struct ronde_error *const error = symmetric->error;
     memset(out_result, 0, sizeof *out_result);
     if (schedule->symmetry == RONDE_SYMMETRY_NONE)
         return ronde_fail(
             error, RONDE_UNSUPPORTED,
             "%s on %u ranks has a program per position: only its graph can be replayed",
             schedule->algorithm, schedule->ranks);
-    if (symmetric.ways.options->out_start_ns || symmetric.ways.options->out_finish_ns)
+    if (symmetric->ways.options->out_start_ns || symmetric->ways.options->out_finish_ns)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "a replay on the quotient keeps no times of single operations");
+    if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT &&
+        ronde_sim_job_steps(job) / schedule->ranks > RONDE_SIM_MOST_GRAPH_OPS)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks: a rank has more than the %u steps that are replayed",
+                          schedule->algorithm, schedule->ranks, RONDE_SIM_MOST_GRAPH_OPS);
     enum ronde_status status = ronde_sim_refuse_shared(job->platform, "flat", error);
     if (status == RONDE_OK)
         status =
-            ronde_sim_check_hosts(job->platform, schedule->ranks, symmetric.ways.options, error);
+            ronde_sim_check_hosts(job->platform, schedule->ranks, symmetric->ways.options, error);
     if (status != RONDE_OK)
         return status;
     /* Its own record: what it cannot do is no failure. */
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    status = ronde_sim_alike(job, symmetric.ways.options, mem, out_result, &refusal);
+    status = ronde_sim_alike(job, symmetric->ways.options, mem, out_result, &refusal);
     if (status != RONDE_UNSUPPORTED)
         return status == RONDE_OK ? status : ronde_fail(error, status, "%s", refusal.message);
     memset(out_result, 0, sizeof *out_result);
-    status = replay(&symmetric, out_result);
-    ronde_sim_ways_free(&symmetric.ways);
+    status = replay(symmetric, out_result);
+    ronde_sim_ways_free(&symmetric->ways);
     return status;
+}
+
+static enum ronde_status begin(const struct ronde_sim_job *job,
+                               const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                               bool may_stop, struct ronde_sim_result *out_result,
+                               struct ronde_error *error)
+{
+    struct symmetric symmetric = {.ways = {.job = job,
+                                           .options = options ? options : &ronde_sim_defaults,
+                                           .mem = mem},
+                                  .error = error,
+                                  .may_stop = may_stop};
+    return run(&symmetric, out_result);
+}
+
+enum ronde_status ronde_sim_symmetric(const struct ronde_sim_job *job,
+                                      const struct ronde_sim_options *options,
+                                      const struct ronde_mem *mem,
+                                      struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    return begin(job, options, mem, false, out_result, error);
+}
+
+enum ronde_status
+ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
+                            const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                            struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    return begin(job, options, mem, true, out_result, error);
 }

@@ -26,7 +26,7 @@ struct ronde_sim_ways {
     struct ronde_sim_routes routes;
 };
 
-/** Finds the routes of a job. Errors: those of routes; UNSUPPORTED beyond 2^28 of them. Free in every case. */
+/** Finds the routes of a job. Errors: those of routes; UNSUPPORTED beyond 2^22 of them. Free in every case. */
 enum ronde_status ronde_sim_ways_make(struct ronde_sim_ways *ways, struct ronde_error *error);
 
 /** Frees what ways hold. */
@@ -56,6 +56,15 @@ enum ronde_status ronde_sim_alike(const struct ronde_sim_job *job,
                                   const struct ronde_mem *mem, struct ronde_sim_result *out_result,
                                   struct ronde_error *error);
 
+/**
+ * ronde_sim_symmetric for who has no use for times that are not certified: it ends at the first link that is overloaded, and
+ * then only is_contention_free counts, which is false.
+ */
+enum ronde_status
+ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
+                            const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                            struct ronde_sim_result *out_result, struct ronde_error *error);
+
 /** One flow of the quotient's that crosses a link that must be watched. */
 struct ronde_sim_watch {
     uint32_t position; /**< folded */
@@ -67,6 +76,7 @@ struct ronde_sim_walk {
     const struct ronde_sim_ways *ways;
     struct ronde_certificate *certificate;
     bool is_sweep;    /**< flows are put instead of recorded */
+    bool may_stop;    /**< at the first link that is overloaded */
     double end_ns;    /**< found: the latest finish */
     double launch_ns; /**< found: the run's */
 };

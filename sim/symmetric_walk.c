@@ -186,6 +186,8 @@ static enum ronde_status replay(struct ronde_sim_run *run, struct ronde_error *e
     enum ronde_status status = RONDE_OK;
     run->walk->launch_ns = dag->launch_ns;
     for (uint32_t i = 0; i < dag->op_count && status == RONDE_OK; i++) {
+        if (run->walk->may_stop && run->walk->certificate->is_refuted)
+            break;
         status = ronde_cancel_check(run->ways->options->cancel, "the replay", error);
         if (run->plan.bytes_from && run->plan.bytes_from[i] == i)
             load_bytes(run, i);

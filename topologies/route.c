@@ -86,9 +86,8 @@ static enum ronde_status star_route(struct walk *walk, const struct ronde_netpoi
     return status;
 }
 
-/* The written route between two points of a zone, or NULL. */
-static const struct ronde_route *find_route(const struct ronde_platform *platform, uint32_t src,
-                                            uint32_t dst)
+const struct ronde_route *ronde_platform_written_route(const struct ronde_platform *platform,
+                                                       uint32_t src, uint32_t dst)
 {
     const struct ronde_netpoint *point = point_at(platform, src);
     uint32_t low = point->first_route;
@@ -125,7 +124,9 @@ static enum ronde_status ring_route(struct walk *walk, const struct ronde_zone *
     for (uint32_t here = from; here != to && status == RONDE_OK;) {
         const uint32_t next = (here + (is_up ? 1 : length - 1)) % length;
         const uint32_t host = *at - here * stride + next * stride;
-        status = append_hops(walk, find_route(platform, members[*at], members[host])->hops);
+        status =
+            append_hops(walk,
+                        ronde_platform_written_route(platform, members[*at], members[host])->hops);
         here = next;
         *at = host;
     }
@@ -166,7 +167,8 @@ static enum ronde_status append_route(struct walk *walk, uint32_t index, uint32_
 static enum ronde_status written_route(struct walk *walk, const uint32_t *children, uint32_t from,
                                        uint32_t to)
 {
-    const struct ronde_route *route = find_route(walk->platform, children[0], children[1]);
+    const struct ronde_route *route =
+        ronde_platform_written_route(walk->platform, children[0], children[1]);
     if (!route)
         return no_route(walk);
     const uint32_t index =

@@ -50,6 +50,10 @@ struct ronde_router {
     uint64_t searched;    /**< searches so far */
 };
 
+/** The written route between two points of a zone, or NULL. */
+const struct ronde_route *ronde_platform_written_route(const struct ronde_platform *platform,
+                                                       uint32_t src, uint32_t dst);
+
 /** Searches the zone of src until dst is final or everything that can be reached is; the answer is in visits[dst]. */
 void ronde_router_search(struct ronde_router *router, uint32_t src, uint32_t dst);
 

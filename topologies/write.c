@@ -38,7 +38,7 @@ struct fact {
     double value;
 };
 
-#define FACTS 23
+#define FACTS 24
 
 /* rate 0 is written as 0: it means unlimited on both sides. */
 static void list_facts(const struct ronde_calibration *calibration, struct fact *facts)
@@ -66,6 +66,7 @@ static void list_facts(const struct ronde_calibration *calibration, struct fact 
         {"reverse_share", calibration->packets.reverse_share},
         {"poll_ns", calibration->caches.poll_ns},
         {"start_ns", calibration->caches.start_ns},
+        {"wake_ns", calibration->caches.wake_ns},
         {"line_ns", calibration->caches.line_ns},
         {"core_bytes", calibration->caches.core_bytes},
         {"combine_GBps", calibration->caches.combine_GBps},

@@ -19,10 +19,10 @@ void ronde_find(struct ronde_proof *proof, enum ronde_finding_code code,
                 struct ronde_step_location place, const char *format, ...) RONDE_FORMAT(4, 5);
 
 /** The same where the place is known as that of a finding, whose text is not looked at. */
-void ronde_find_there(struct ronde_proof *proof, const struct ronde_finding *finding,
-                      const char *format, ...) RONDE_FORMAT(3, 4);
+RONDE_API void ronde_find_there(struct ronde_proof *proof, const struct ronde_finding *finding,
+                                const char *format, ...) RONDE_FORMAT(3, 4);
 
 /** Sets the text of a finding: its place, then a sentence. */
-void ronde_finding_say(struct ronde_finding *finding, const char *sentence);
+RONDE_API void ronde_finding_say(struct ronde_finding *finding, const char *sentence);
 
 #endif

@@ -7,7 +7,7 @@
 /* Room that one formatted piece never exceeds, its zero included. */
 #define PIECE_BYTES 512
 
-void text_put(struct text_out *out, const char *format, ...)
+void ronde_text_put(struct ronde_text_out *out, const char *format, ...)
 {
     if (out->is_short ||
         !ronde_mem_grow(out->mem, &out->text, &out->capacity, out->bytes + PIECE_BYTES, 1)) {
@@ -23,7 +23,7 @@ void text_put(struct text_out *out, const char *format, ...)
 }
 
 /* Returns the text in a block of exactly its size; the caller put something in. */
-static bool trim(struct text_out *out, char **out_text)
+static bool trim(struct ronde_text_out *out, char **out_text)
 {
     if (out->is_short || out->bytes == 0)
         return false;
@@ -35,8 +35,8 @@ static bool trim(struct text_out *out, char **out_text)
     return true;
 }
 
-enum ronde_status text_finish(struct text_out *out, char **out_text, size_t *out_bytes,
-                              struct ronde_error *error)
+enum ronde_status ronde_text_finish(struct ronde_text_out *out, char **out_text, size_t *out_bytes,
+                                    struct ronde_error *error)
 {
     *out_text = NULL;
     const bool is_whole = trim(out, out_text);

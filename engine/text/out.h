@@ -7,7 +7,7 @@
 #include "ronde/mem.h"
 
 /** The text so far. A lack of memory is kept until the end. Start with `mem` set and the rest zero. */
-struct text_out {
+struct ronde_text_out {
     const struct ronde_mem *mem;
     void *text;
     size_t capacity;
@@ -16,13 +16,14 @@ struct text_out {
 };
 
 /** Appends a formatted piece of at most 511 bytes. */
-void text_put(struct text_out *out, const char *format, ...) RONDE_FORMAT(2, 3);
+RONDE_API void ronde_text_put(struct ronde_text_out *out, const char *format, ...)
+    RONDE_FORMAT(2, 3);
 
 /**
  * Ends the text: *out_text is zero-terminated, *out_bytes long without the zero, to be freed with
  * ronde_mem_free(mem, text, bytes + 1, 1). Frees everything and returns NO_MEMORY if some was missing.
  */
-enum ronde_status text_finish(struct text_out *out, char **out_text, size_t *out_bytes,
-                              struct ronde_error *error);
+RONDE_API enum ronde_status ronde_text_finish(struct ronde_text_out *out, char **out_text,
+                                              size_t *out_bytes, struct ronde_error *error);
 
 #endif

@@ -26,116 +26,118 @@ static uint32_t run_end(const uint32_t *numbers, uint32_t count, uint32_t first)
 }
 
 /* A list with its longer runs written short, as text_need_list reads it. */
-static void put_list(struct text_out *out, const uint32_t *numbers, uint32_t count)
+static void put_list(struct ronde_text_out *out, const uint32_t *numbers, uint32_t count)
 {
     for (uint32_t i = 0; i < count;) {
         const uint32_t end = run_end(numbers, count, i);
         if (end - i < RUN_LEAST) {
-            text_put(out, " %" PRIu32, numbers[i++]);
+            ronde_text_put(out, " %" PRIu32, numbers[i++]);
             continue;
         }
-        text_put(out, " %" PRIu32 "-%" PRIu32, numbers[i], numbers[end - 1]);
+        ronde_text_put(out, " %" PRIu32 "-%" PRIu32, numbers[i], numbers[end - 1]);
         i = end;
     }
 }
 
 /* The one plain channel that most schedules have is omitted. */
-static void put_channels(struct text_out *out, const struct ronde_schedule *schedule)
+static void put_channels(struct ronde_text_out *out, const struct ronde_schedule *schedule)
 {
     const struct ronde_channel *channels = schedule->channels;
     if (schedule->channel_count == 1 && channels[0].weight == 1 && !channels[0].order)
         return;
     for (uint32_t k = 0; k < schedule->channel_count; k++) {
-        text_put(out, "channel weight %" PRIu32, channels[k].weight);
+        ronde_text_put(out, "channel weight %" PRIu32, channels[k].weight);
         if (channels[k].order) {
-            text_put(out, " order");
+            ronde_text_put(out, " order");
             put_list(out, channels[k].order, schedule->ranks);
         }
-        text_put(out, "\n");
+        ronde_text_put(out, "\n");
     }
 }
 
 /* Shape and symmetry. A shape means nothing elsewhere and is not printed there. */
-static void put_symmetry(struct text_out *out, const struct ronde_schedule *schedule)
+static void put_symmetry(struct ronde_text_out *out, const struct ronde_schedule *schedule)
 {
     if (schedule->symmetry == RONDE_SYMMETRY_NONE)
         return;
     if (schedule->symmetry == RONDE_SYMMETRY_ROTATE && schedule->shape_count > 0) {
-        text_put(out, "shape");
+        ronde_text_put(out, "shape");
         for (uint32_t i = 0; i < schedule->shape_count; i++)
-            text_put(out, " %" PRIu32, schedule->shape[i]);
-        text_put(out, "\n");
+            ronde_text_put(out, " %" PRIu32, schedule->shape[i]);
+        ronde_text_put(out, "\n");
     }
-    text_put(out, schedule->symmetry == RONDE_SYMMETRY_XOR ? "xor" : "rotate");
+    ronde_text_put(out, schedule->symmetry == RONDE_SYMMETRY_XOR ? "xor" : "rotate");
     for (uint32_t buffer = 0; buffer < RONDE_BUFFER_COUNT; buffer++)
         if (schedule->rotates[buffer])
-            text_put(out, " %s", text_buffer_words[buffer]);
-    text_put(out, "\n");
+            ronde_text_put(out, " %s", text_buffer_words[buffer]);
+    ronde_text_put(out, "\n");
 }
 
 /* In the order of destinations, of which there is one each. */
-static void put_pairs(struct text_out *out, const struct ronde_schedule *schedule)
+static void put_pairs(struct ronde_text_out *out, const struct ronde_schedule *schedule)
 {
     if (!schedule->source_of)
         return;
-    text_put(out, "pairs");
+    ronde_text_put(out, "pairs");
     for (uint32_t rank = 0; rank < schedule->ranks; rank++)
         if (schedule->source_of[rank] != RONDE_NONE)
-            text_put(out, " %" PRIu32 " -> %" PRIu32, schedule->source_of[rank], rank);
-    text_put(out, "\n");
+            ronde_text_put(out, " %" PRIu32 " -> %" PRIu32, schedule->source_of[rank], rank);
+    ronde_text_put(out, "\n");
 }
 
 /* Everything above the programs, in the order of enum text_header_word. */
-static void put_header(struct text_out *out, const struct ronde_schedule *schedule)
+static void put_header(struct ronde_text_out *out, const struct ronde_schedule *schedule)
 {
-    text_put(out, "ronde 1\n");
-    text_put(out, "collective %s\n", ronde_collective_text(schedule->collective));
-    text_put(out, "algorithm %s\n", schedule->algorithm);
-    text_put(out, "ranks %" PRIu32 "\n", schedule->ranks);
+    ronde_text_put(out, "ronde 1\n");
+    ronde_text_put(out, "collective %s\n", ronde_collective_text(schedule->collective));
+    ronde_text_put(out, "algorithm %s\n", schedule->algorithm);
+    ronde_text_put(out, "ranks %" PRIu32 "\n", schedule->ranks);
     if (schedule->root != 0)
-        text_put(out, "root %" PRIu32 "\n", schedule->root);
+        ronde_text_put(out, "root %" PRIu32 "\n", schedule->root);
     put_pairs(out, schedule);
     if (schedule->chunks_per_block != 1)
-        text_put(out, "chunks %" PRIu32 "\n", schedule->chunks_per_block);
+        ronde_text_put(out, "chunks %" PRIu32 "\n", schedule->chunks_per_block);
     put_symmetry(out, schedule);
     if (schedule->absolute_peers)
-        text_put(out, "peers absolute\n");
+        ronde_text_put(out, "peers absolute\n");
     if (!schedule->allow_dead_work)
-        text_put(out, "strict\n");
+        ronde_text_put(out, "strict\n");
     if (schedule->clobbers)
-        text_put(out, "clobbers\n");
+        ronde_text_put(out, "clobbers\n");
     if (schedule->is_unscaled)
-        text_put(out, "unscaled\n");
+        ronde_text_put(out, "unscaled\n");
     if (schedule->form != RONDE_FORM_ANY)
-        text_put(out, "placement %s\n", ronde_form_text(schedule->form));
+        ronde_text_put(out, "placement %s\n", ronde_form_text(schedule->form));
     put_channels(out, schedule);
 }
 
 /*
  * A strided operand prints its count even if that is 1: without it, it would not read as strided.
  */
-static void put_range(struct text_out *out, const char *buffer, const struct ronde_range *range)
+static void put_range(struct ronde_text_out *out, const char *buffer,
+                      const struct ronde_range *range)
 {
-    text_put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
-             range->first, range->count, range->run, range->stride);
+    ronde_text_put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
+                   range->first, range->count, range->run, range->stride);
 }
 
 /* A plain operand. */
-static void put_chunks(struct text_out *out, const char *buffer, uint32_t first, uint32_t count)
+static void put_chunks(struct ronde_text_out *out, const char *buffer, uint32_t first,
+                       uint32_t count)
 {
     if (count == 1)
-        text_put(out, " %s[%" PRIu32 "]", buffer, first);
+        ronde_text_put(out, " %s[%" PRIu32 "]", buffer, first);
     else
-        text_put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
+        ronde_text_put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
 }
 
 /* Source, then destination; "rs" has neither and prints how much passes through. */
-static void put_operands(struct text_out *out, const struct ronde_program *program,
+static void put_operands(struct ronde_text_out *out, const struct ronde_program *program,
                          const struct ronde_step *step)
 {
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     if (ronde_op_is_in(op, RONDE_OPS_THAT_PASS))
-        text_put(out, " %" PRIu32, step->chunk_count);
+        ronde_text_put(out, " %" PRIu32, step->chunk_count);
     if (ronde_step_reads_source(op)) {
         const char *buffer = text_buffer_words[step->source];
         if (step->flags & RONDE_FLAG_SOURCE_RANGE)
@@ -153,37 +155,38 @@ static void put_operands(struct text_out *out, const struct ronde_program *progr
 }
 
 /* An offset modulo a radix the shorter way round; half way is positive. */
-static void put_offset(struct text_out *out, const char *plus, uint32_t offset, uint32_t radix)
+static void put_offset(struct ronde_text_out *out, const char *plus, uint32_t offset, uint32_t radix)
 {
     if (offset <= radix / 2)
-        text_put(out, "%s%" PRIu32, plus, offset);
+        ronde_text_put(out, "%s%" PRIu32, plus, offset);
     else
-        text_put(out, "-%" PRIu32, radix - offset);
+        ronde_text_put(out, "-%" PRIu32, radix - offset);
 }
 
 /* An offset digit by digit, slowest first. */
-static void put_shaped_peer(struct text_out *out, const struct ronde_schedule *schedule,
+static void put_shaped_peer(struct ronde_text_out *out, const struct ronde_schedule *schedule,
                             uint32_t peer)
 {
     uint32_t place = schedule->ranks;
     for (uint32_t i = 0; i < schedule->shape_count; i++) {
         const uint32_t radix = schedule->shape[i];
         place /= radix;
-        text_put(out, i == 0 ? "(" : ",");
+        ronde_text_put(out, i == 0 ? "(" : ",");
         put_offset(out, "", peer / place % radix, radix);
     }
-    text_put(out, ")");
+    ronde_text_put(out, ")");
 }
 
 /* A peer in the form the header requires. */
-static void put_peer(struct text_out *out, const struct ronde_schedule *schedule, uint32_t peer)
+static void put_peer(struct ronde_text_out *out, const struct ronde_schedule *schedule,
+                     uint32_t peer)
 {
     switch (text_peer_form(schedule)) {
     case TEXT_PEER_ABSOLUTE:
-        text_put(out, "@%" PRIu32, peer);
+        ronde_text_put(out, "@%" PRIu32, peer);
         break;
     case TEXT_PEER_XOR:
-        text_put(out, "^%" PRIu32, peer);
+        ronde_text_put(out, "^%" PRIu32, peer);
         break;
     case TEXT_PEER_SHAPED:
         put_shaped_peer(out, schedule, peer);
@@ -195,25 +198,25 @@ static void put_peer(struct text_out *out, const struct ronde_schedule *schedule
 }
 
 /* One end of a connection; tag 0 is omitted. */
-static void put_connection(struct text_out *out, const struct ronde_schedule *schedule,
+static void put_connection(struct ronde_text_out *out, const struct ronde_schedule *schedule,
                            const char *arrow, const struct ronde_connection *connection)
 {
-    text_put(out, " %s ", arrow);
+    ronde_text_put(out, " %s ", arrow);
     put_peer(out, schedule, connection->peer);
     if (connection->tag != 0)
-        text_put(out, ":%" PRIu32, connection->tag);
+        ronde_text_put(out, ":%" PRIu32, connection->tag);
 }
 
 /* Dependencies as lane and step within the lane, which is how a reader counts. */
-static void put_dependencies(struct text_out *out, const struct ronde_program *program,
+static void put_dependencies(struct ronde_text_out *out, const struct ronde_program *program,
                              const struct ronde_step *step)
 {
     if (step->dependency_count > 0)
-        text_put(out, " after");
+        ronde_text_put(out, " after");
     for (uint32_t i = 0; i < step->dependency_count; i++) {
         const uint32_t on = program->dependencies[step->first_dependency + i];
         const uint32_t lane = ronde_program_lane(program, on);
-        text_put(out, " %" PRIu32 ".%" PRIu32, lane, on - program->lane_first[lane]);
+        ronde_text_put(out, " %" PRIu32 ".%" PRIu32, lane, on - program->lane_first[lane]);
     }
 }
 
@@ -230,12 +233,12 @@ static const char *signal_word(const struct ronde_step *step)
     return NULL;
 }
 
-static void put_step(struct text_out *out, const struct ronde_schedule *schedule,
+static void put_step(struct ronde_text_out *out, const struct ronde_schedule *schedule,
                      const struct ronde_program *program, const struct ronde_step *step)
 {
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     const char *word = signal_word(step);
-    text_put(out, "    %s", word ? word : ronde_step_op_text(op));
+    ronde_text_put(out, "    %s", word ? word : ronde_step_op_text(op));
     if (!word)
         put_operands(out, program, step);
     if (ronde_step_receives(op))
@@ -243,16 +246,16 @@ static void put_step(struct text_out *out, const struct ronde_schedule *schedule
     if (ronde_step_sends(op))
         put_connection(out, schedule, "->", &program->connections[step->send]);
     put_dependencies(out, program, step);
-    text_put(out, "\n");
+    ronde_text_put(out, "\n");
 }
 
 /* The steps, lane after lane; a single lane needs no heading. */
-static void put_steps(struct text_out *out, const struct ronde_schedule *schedule,
+static void put_steps(struct ronde_text_out *out, const struct ronde_schedule *schedule,
                       const struct ronde_program *program)
 {
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         if (program->lane_count > 1)
-            text_put(out, "  lane %" PRIu32 "\n", lane);
+            ronde_text_put(out, "  lane %" PRIu32 "\n", lane);
         for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++)
             put_step(out, schedule, program, &program->steps[s]);
     }
@@ -274,19 +277,19 @@ static void sort_positions(const struct ronde_schedule *schedule, uint32_t *firs
 }
 
 /* The programs, each below an empty line. */
-static void put_programs(struct text_out *out, const struct ronde_schedule *schedule,
+static void put_programs(struct ronde_text_out *out, const struct ronde_schedule *schedule,
                          const uint32_t *firsts, const uint32_t *places)
 {
     for (uint32_t i = 0; i < schedule->program_count; i++) {
         const struct ronde_program *program = &schedule->programs[i];
-        text_put(out, "\nprogram %" PRIu32, i);
+        ronde_text_put(out, "\nprogram %" PRIu32, i);
         if (program->scratch_chunks > 0)
-            text_put(out, " scratch %" PRIu32, program->scratch_chunks);
+            ronde_text_put(out, " scratch %" PRIu32, program->scratch_chunks);
         if (schedule->program_of) {
-            text_put(out, " positions");
+            ronde_text_put(out, " positions");
             put_list(out, &places[firsts[i]], firsts[i + 1] - firsts[i]);
         }
-        text_put(out, "\n");
+        ronde_text_put(out, "\n");
         put_steps(out, schedule, program);
     }
 }
@@ -295,7 +298,7 @@ enum ronde_status ronde_schedule_print(const struct ronde_schedule *schedule,
                                        const struct ronde_mem *mem, char **out_text,
                                        size_t *out_bytes, struct ronde_error *error)
 {
-    struct text_out printed = {.mem = mem};
+    struct ronde_text_out printed = {.mem = mem};
     const size_t starts = (size_t)schedule->program_count + 2;
     uint32_t *firsts = ronde_mem_new(mem, starts, sizeof *firsts);
     uint32_t *places = ronde_mem_new(mem, schedule->ranks, sizeof *places);
@@ -308,5 +311,5 @@ enum ronde_status ronde_schedule_print(const struct ronde_schedule *schedule,
     }
     ronde_mem_free(mem, places, schedule->ranks, sizeof *places);
     ronde_mem_free(mem, firsts, starts, sizeof *firsts);
-    return text_finish(&printed, out_text, out_bytes, error);
+    return ronde_text_finish(&printed, out_text, out_bytes, error);
 }

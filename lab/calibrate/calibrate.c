@@ -31,9 +31,8 @@
 #define FEW_MESSAGES 32u
 #define MANY_MESSAGES 1056u
 
-/* Hops of messages of 64 B to 32 KiB; longer ones, to 256 KiB, cost what remote_write_curve says. */
+/* Hops of messages of 64 B to 256 KiB. */
 #define LONG_HOPS 43u
-#define HOPPING 10u
 #define MESSAGES 13u
 #define SHORTEST_BYTES 64u
 
@@ -82,8 +81,9 @@ struct raw {
     struct ronde_stats few_messages, many_messages; /* two cores */
     struct ronde_stats few_near, many_near;         /* one core */
     struct ronde_stats few_near_hops, many_near_hops;
-    struct ronde_stats few_waiting, many_waiting;             /* the same beside ranks that wait */
-    struct ronde_stats few_long[HOPPING], many_long[HOPPING]; /* hops between two cores */
+    struct ronde_stats few_waiting, many_waiting; /* the same beside ranks that wait */
+    struct ronde_stats few_long[MESSAGES], many_long[MESSAGES]; /* hops between two cores */
+    struct ronde_stats few_waking, many_waking;                 /* both begin */
     struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
     struct ronde_stats across[STREAMS];             /* stream, two cores */
     struct ronde_stats all_cores[STREAMS];          /* stream, every core */
@@ -175,6 +175,17 @@ static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *erro
     return status;
 }
 
+/* Two ranks that both begin at once, each on a core of its own, one of which has to wake first. */
+static enum ronde_status measure_waking(struct raw *raw, struct ronde_error *error)
+{
+    struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 0, 1, false, 2};
+    enum ronde_status status = measure(raw->bench, &setup, &raw->few_waking, error);
+    setup.length = MANY_HOPS;
+    if (status == RONDE_OK)
+        status = measure(raw->bench, &setup, &raw->many_waking, error);
+    return status;
+}
+
 /* Ranks that wait, all on one core: each is polled again and again. */
 static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *error)
 {
@@ -186,13 +197,13 @@ static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *er
     return status;
 }
 
-/* Messages of all lengths, to and fro between two cores. */
+/* Messages of all lengths between two cores, both ways at once: the slower of the two is what a collective waits for. */
 static enum ronde_status measure_hops(struct raw *raw, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; status == RONDE_OK && k < HOPPING; k++) {
+    for (uint32_t k = 0; status == RONDE_OK && k < MESSAGES; k++) {
         struct setup setup = {
-            RONDE_PROBE_PING_PONG, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, true, 0};
+            RONDE_PROBE_PAIRS, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, false, 2};
         status = measure(raw->bench, &setup, &raw->few_long[k], error);
         setup.length = LONG_HOPS;
         if (status == RONDE_OK)
@@ -280,19 +291,20 @@ static double cost_at(const struct raw *raw, const struct ronde_stats *runs, siz
 static void fit_copy(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
-    double costs[STREAMS], apart = 0.0;
+    double costs[STREAMS], spread = 0.0;
     for (size_t i = 0; i < STREAMS; i++) {
         const double across = cost_at(raw, raw->across, i, fit->time.step_ns);
         const double within = cost_at(raw, raw->all_cores, i, 2.0 * fit->shared.core_step_ns) / 2.0;
         costs[i] = sqrt(across * within);
-        apart = worst_of(apart, (across > within ? across : within) / costs[i] - 1.0);
+        spread = worst_of(spread, ronde_stats_spread(&raw->across[i]));
+        spread = worst_of(spread, ronde_stats_spread(&raw->all_cores[i]));
         fit->copy_curve.bytes[i] = (double)raw->bench->stream_bytes[i] * sqrt(2.0);
         fit->copy_curve.GBps[i] = 1.0 / costs[i];
     }
     fit->copy_curve.count = STREAMS;
     fit->time.copy_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
     report->constants[4] = (struct ronde_constant){
-        "copy_GBps", "GB/s", fit->time.copy_GBps, apart,
+        "copy_GBps", "GB/s", fit->time.copy_GBps, spread,
         "one-way streams, 64 KiB to 64 MiB (the file has all): two cores, and every core at once"};
 }
 
@@ -351,6 +363,8 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     ronde_reporter_say(reporter, "calibrate: caches");
     enum ronde_status status = measure_pairs(raw, error);
     if (status == RONDE_OK)
+        status = measure_waking(raw, error);
+    if (status == RONDE_OK)
         status = measure_waiting(raw, error);
     if (status == RONDE_OK)
         status = measure_hops(raw, error);
@@ -376,16 +390,12 @@ static double find_poll_ns(const struct raw *raw)
 /* Writing what crosses: what makes a replayed hop of each length take as long as it took. */
 static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches)
 {
-    const double shortest_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
+    const double shortest_ns = slope(&raw->few_waking, &raw->many_waking, MANY_HOPS - FEW_HOPS);
     struct ronde_curve *curve = &caches->cross_write;
     for (uint32_t k = 0; k < MESSAGES; k++) {
         const double bytes = (double)((uint64_t)SHORTEST_BYTES << k);
-        curve->bytes[k] = bytes;
-        curve->GBps[k] =
-            ronde_curve_GBps(&caches->remote_write, RONDE_CROSSING_SLOTS * bytes, INFINITY);
-        if (k >= HOPPING)
-            continue;
         const double hop_ns = slope(&raw->few_long[k], &raw->many_long[k], LONG_HOPS - FEW_HOPS);
+        curve->bytes[k] = bytes;
         curve->GBps[k] = bytes / ronde_crossing_write_ns(caches, bytes, hop_ns - shortest_ns);
     }
     curve->count = MESSAGES;
@@ -405,6 +415,8 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
         rest_ns[k] = raw->few_pairs[k].median -
                      FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
     caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
+    const double hop_ns = slope(&raw->few_waking, &raw->many_waking, MANY_HOPS - FEW_HOPS);
+    caches->wake_ns = fmax(raw->few_waking.median - FEW_HOPS * hop_ns - caches->start_ns, 0.0);
     const uint32_t last = caches->cross_copy.count - 1;
     report->constants[report->constant_count++] = (struct ronde_constant){
         "line_ns", "ns", caches->line_ns, 0.0,
@@ -417,6 +429,10 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
         (struct ronde_constant){"start_ns", "ns", caches->start_ns,
                                 ronde_stats_spread(&raw->few_pairs[1]),
                                 "two pairs a core and one, at no hop, per rank"};
+    report->constants[report->constant_count++] =
+        (struct ronde_constant){"wake_ns", "ns", caches->wake_ns,
+                                ronde_stats_spread(&raw->few_waking),
+                                "two ranks that both begin at once, at no hop, without start_ns"};
     report->constants[report->constant_count++] =
         (struct ronde_constant){"combine_GBps", "GB/s", caches->combine_GBps, 0.0,
                                 "sums in the nearest cache, all cores"};

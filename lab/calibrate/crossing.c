@@ -22,8 +22,5 @@ double ronde_crossing_write_ns(const struct ronde_cache_facts *facts, double byt
     const double line = facts->cross_copy.bytes[0];
     const double fetch_ns = cost_ns(&facts->cross_copy, bytes, bytes);
     const double line_ns = cost_ns(&facts->cross_copy, line, line);
-    const double apart = RONDE_CROSSING_SLOTS * bytes;
-    const double later_ns = cost_ns(&facts->remote_write, 2.0 * apart, bytes) -
-                            cost_ns(&facts->remote_write, apart, bytes);
-    return fmax(beyond_ns - (fetch_ns - line_ns) - later_ns, LEAST_NS_PER_BYTE * bytes);
+    return fmax(beyond_ns - (fetch_ns - line_ns), LEAST_NS_PER_BYTE * bytes);
 }

@@ -48,12 +48,16 @@ double doctor_predict_us(const struct ronde_doctor_request *request,
     if (variant && !variant->apply(strength, &row->call, &machine, &constants, &add_us, &no_nvls))
         return 0;
     double us = ronde_nccl_choose(&constants, &machine, &row->call, row->wish, &choice);
+    const bool is_point = choice.algorithm == RONDE_NCCL_POINT;
+    if (is_point && no_nvls)
+        return 0;
     if (isfinite(us) && no_nvls && choice.algorithm >= RONDE_NCCL_NVLS) {
         const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
         us = ronde_nccl_choose(&constants, &machine, &row->call, ring, &choice);
     }
-    return isfinite(us) ? add_us + ronde_nccl_execution_us(&constants, &machine, &row->call, choice)
-                        : 0;
+    return isfinite(us) || is_point
+               ? add_us + ronde_nccl_execution_us(&constants, &machine, &row->call, choice)
+               : 0;
 }
 
 /** Sums of log(measured / predicted) by class. */
@@ -199,14 +203,14 @@ static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
             return error->status;
     }
     return ronde_fail(error, RONDE_UNSUPPORTED,
-                      "no row of at least 1 KiB that the model has: algorithms of NCCL for "
-                      "all_reduce, all_gather, reduce_scatter, broadcast and reduce");
+                      "no row of at least 1 KiB that the model has: algorithms of NCCL, and its "
+                      "sends and receives");
 }
 
 enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
                                struct ronde_diagnosis *out, struct ronde_error *error)
 {
-    bool is_short = false, has_rows = false;
+    bool has_rows = false;
     const struct sums healthy = sum_up(request, NULL, 0);
     memset(out, 0, sizeof *out);
     for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
@@ -222,8 +226,6 @@ enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
     if (status != RONDE_OK)
         return status;
     find_causes(request, &healthy, out);
-    for (uint32_t r = 0; r < out->range_count; r++)
-        is_short = is_short || out->ranges[r].is_short;
-    out->is_wrong = (is_short && out->healthy < .5) || out->jumps > RONDE_DOCTOR_MOST_JUMPS;
+    out->is_wrong = (out->is_wrong && out->healthy < .5) || out->jumps > RONDE_DOCTOR_MOST_JUMPS;
     return RONDE_OK;
 }

@@ -21,7 +21,10 @@ double doctor_predict_us(const struct ronde_doctor_request *request,
                          const struct ronde_published_row *row,
                          const struct ronde_doctor_variant *variant, uint32_t strength);
 
-/** Ranges of sizes that are short or not, and how often rates jump. Errors: NO_MEMORY. */
+/**
+ * Ranges of sizes that are short or not, and how often rates jump; is_wrong says whether any size is short, one that there
+ * is no range for among them. Errors: NO_MEMORY.
+ */
 RONDE_MUST_CHECK enum ronde_status doctor_find_ranges(const struct ronde_doctor_request *request,
                                                       struct ronde_diagnosis *out,
                                                       struct ronde_error *error);

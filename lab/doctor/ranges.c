@@ -58,7 +58,8 @@ static double middle_ratio(const struct expected *rows, size_t from, size_t to)
                          : sum / (double)(to - from);
 }
 
-static void put(struct ronde_diagnosis *out, const struct ronde_doctor_request *request,
+/** Adds rows [from, to) to the last range or begins one; false where there is no room for it. */
+static bool put(struct ronde_diagnosis *out, const struct ronde_doctor_request *request,
                 const struct expected *rows, size_t from, size_t to, bool starts_series)
 {
     const struct ronde_published_row *row = rows[from].row;
@@ -69,8 +70,9 @@ static void put(struct ronde_diagnosis *out, const struct ronde_doctor_request *
     const double rate_GBps =
         (double)row->call.bytes / row->measured_us / 1e3 * ronde_published_bus_factor(&row->call);
     if (!range || starts_series || range->is_short != is_short) {
+        out->is_wrong = out->is_wrong || is_short;
         if (out->range_count == RONDE_DOCTOR_MAX_RANGES)
-            return;
+            return false;
         range = &out->ranges[out->range_count++];
         *range = (struct ronde_doctor_range){.call = row->call,
                                              .wish = row->wish,
@@ -84,6 +86,7 @@ static void put(struct ronde_diagnosis *out, const struct ronde_doctor_request *
     range->tolerance += log(tolerance);
     range->measured_GBps = rate_GBps;
     range->expected_GBps = rate_GBps * rows[from].ratio;
+    return true;
 }
 
 static size_t collect(const struct ronde_doctor_request *request, struct expected *rows)
@@ -122,12 +125,14 @@ enum ronde_status doctor_find_ranges(const struct ronde_doctor_request *request,
     if (!rows)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", published->count);
     const size_t count = collect(request, rows);
+    bool has_room = true;
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && is_one_series(rows[from].row, rows[to].row) &&
                             rows[to].row->call.bytes == rows[from].row->call.bytes;)
             to++;
-        put(out, request, rows, from, to,
-            from == 0 || !is_one_series(rows[from - 1].row, rows[from].row));
+        /* Behind a range that was left out every size begins one, so that none is put to another series. */
+        has_room = put(out, request, rows, from, to,
+                       !has_room || from == 0 || !is_one_series(rows[from - 1].row, rows[from].row));
     }
     for (uint32_t r = 0; r < out->range_count; r++) {
         out->ranges[r].ratio = exp(out->ranges[r].ratio / out->ranges[r].sizes);

@@ -47,7 +47,9 @@ static bool take_line(const char *line, struct ronde_doctor_spread *to)
     unsigned place = 0, size = 0, systems = 0;
     double off = 0;
     char more = '\0';
-    if (sscanf(line, "%u %u %lf %u %c", &place, &size, &off, &systems, &more) != 4 ||
+    /* Four digits at most: what a longer number says beyond them is "more". */
+    if (strpbrk(line, "+-") ||
+        sscanf(line, "%4u %4u %lf %4u %c", &place, &size, &off, &systems, &more) != 4 ||
         place >= RONDE_DOCTOR_PLACES || size >= RONDE_DOCTOR_SIZES || !(off >= least_off) ||
         off > 10)
         return false;

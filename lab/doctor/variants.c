@@ -18,8 +18,9 @@
 static double pcie_GBps(const struct ronde_nccl_machine *machine)
 {
     static const double by_generation[RONDE_NCCL_GENERATION_COUNT] = {
-        [RONDE_NCCL_PASCAL] = 15.75, [RONDE_NCCL_VOLTA] = 15.75, [RONDE_NCCL_AMPERE] = 31.5,
-        [RONDE_NCCL_ADA] = 31.5,     [RONDE_NCCL_HOPPER] = 63,   [RONDE_NCCL_BLACKWELL] = 63};
+        [RONDE_NCCL_PASCAL] = 15.75,    [RONDE_NCCL_VOLTA] = 15.75, [RONDE_NCCL_AMPERE] = 31.5,
+        [RONDE_NCCL_AMPERE_RTX] = 31.5, [RONDE_NCCL_ADA] = 31.5,    [RONDE_NCCL_HOPPER] = 63,
+        [RONDE_NCCL_BLACKWELL] = 63};
     return machine->pcie_GBps > 0 ? machine->pcie_GBps : by_generation[machine->generation];
 }
 
@@ -308,6 +309,7 @@ bool ronde_doctor_generation(const char *gpu, enum ronde_nccl_generation *out)
         {"GB300", RONDE_NCCL_BLACKWELL},
         {"B200", RONDE_NCCL_BLACKWELL},
         {"B300", RONDE_NCCL_BLACKWELL},
+        {"B100", RONDE_NCCL_BLACKWELL},
         {"RTX 50", RONDE_NCCL_BLACKWELL},
         {"H100", RONDE_NCCL_HOPPER},
         {"H200", RONDE_NCCL_HOPPER},
@@ -318,12 +320,19 @@ bool ronde_doctor_generation(const char *gpu, enum ronde_nccl_generation *out)
         {"RTX 40", RONDE_NCCL_ADA},
         {"A100", RONDE_NCCL_AMPERE},
         {"A800", RONDE_NCCL_AMPERE},
-        {"A6000", RONDE_NCCL_AMPERE},
-        {"A40", RONDE_NCCL_AMPERE},
+        {"A6000", RONDE_NCCL_AMPERE_RTX},
+        {"A5000", RONDE_NCCL_AMPERE_RTX},
+        {"A40", RONDE_NCCL_AMPERE_RTX},
         {"A30", RONDE_NCCL_AMPERE},
-        {"A10", RONDE_NCCL_AMPERE},
-        {"RTX 30", RONDE_NCCL_AMPERE},
+        {"A10", RONDE_NCCL_AMPERE_RTX},
+        {"RTX 30", RONDE_NCCL_AMPERE_RTX},
         {"V100", RONDE_NCCL_VOLTA},
+        /* Turing is Volta in NCCL's tables. */
+        {"Tesla T4", RONDE_NCCL_VOLTA},
+        {"NVIDIA T4", RONDE_NCCL_VOLTA},
+        {"RTX 20", RONDE_NCCL_VOLTA},
+        {"RTX 8000", RONDE_NCCL_VOLTA},
+        {"RTX 6000", RONDE_NCCL_VOLTA},
         {"P100", RONDE_NCCL_PASCAL},
     };
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)

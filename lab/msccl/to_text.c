@@ -8,7 +8,7 @@
 
 /* The text being printed. */
 struct writer {
-    struct text_out out;
+    struct ronde_text_out out;
     const struct msccl_algo *algo;
     const struct msccl_reading *reading;
     const struct ronde_collective_traits *traits;
@@ -35,7 +35,7 @@ static void put_name(struct writer *writer)
         name[length++] = is_plain ? *at : '-';
     }
     name[length] = '\0';
-    text_put(&writer->out, "algorithm %s\n", length > 0 ? name : "msccl");
+    ronde_text_put(&writer->out, "algorithm %s\n", length > 0 ? name : "msccl");
 }
 
 /* --- header ---------------------------------------------------------------------------------- */
@@ -44,13 +44,13 @@ static void put_name(struct writer *writer)
 static void put_pairs(struct writer *writer)
 {
     const uint32_t ranks = writer->algo->ranks;
-    text_put(&writer->out, "pairs");
+    ronde_text_put(&writer->out, "pairs");
     for (uint32_t rank = 0; rank + 1 < ranks; rank++)
         if (writer->algo->goes_backward)
-            text_put(&writer->out, " %" PRIu32 " -> %" PRIu32, rank + 1, rank);
+            ronde_text_put(&writer->out, " %" PRIu32 " -> %" PRIu32, rank + 1, rank);
         else
-            text_put(&writer->out, " %" PRIu32 " -> %" PRIu32, rank, rank + 1);
-    text_put(&writer->out, "\n");
+            ronde_text_put(&writer->out, " %" PRIu32 " -> %" PRIu32, rank, rank + 1);
+    ronde_text_put(&writer->out, "\n");
 }
 
 /* Where an operand lies: a rank whose user buffer is not used by the collective has the other one in its place. */
@@ -87,26 +87,26 @@ static void put_header(struct writer *writer)
 {
     const struct msccl_algo *algo = writer->algo;
     const uint32_t root = writer->reading->root;
-    struct text_out *out = &writer->out;
-    text_put(out, "ronde 1\ncollective %s\n", ronde_collective_text(algo->collective));
+    struct ronde_text_out *out = &writer->out;
+    ronde_text_put(out, "ronde 1\ncollective %s\n", ronde_collective_text(algo->collective));
     put_name(writer);
-    text_put(out, "ranks %" PRIu32 "\n", algo->ranks);
+    ronde_text_put(out, "ranks %" PRIu32 "\n", algo->ranks);
     if (root > 0)
-        text_put(out, "root %" PRIu32 "\n", root);
+        ronde_text_put(out, "root %" PRIu32 "\n", root);
     if (algo->is_custom)
         put_pairs(writer);
-    text_put(out, "chunks %" PRIu32 "\npeers absolute\n", msccl_parts(algo));
+    ronde_text_put(out, "chunks %" PRIu32 "\npeers absolute\n", msccl_parts(algo));
     if (writes_input(writer))
-        text_put(out, "clobbers\n");
+        ronde_text_put(out, "clobbers\n");
     if (writer->reading->is_unscaled)
-        text_put(out, "unscaled\n");
+        ronde_text_put(out, "unscaled\n");
     if (writer->is_in_place)
-        text_put(out, "placement in_place\n");
+        ronde_text_put(out, "placement in_place\n");
     else if (!algo->in_place && writer->traits->has_in_place)
-        text_put(out, "placement out_of_place\n");
+        ronde_text_put(out, "placement out_of_place\n");
     if (root > 0)
-        text_put(out, "channel order %" PRIu32 "-%" PRIu32 " 0-%" PRIu32 "\n", root,
-                 algo->ranks - 1, root - 1);
+        ronde_text_put(out, "channel order %" PRIu32 "-%" PRIu32 " 0-%" PRIu32 "\n", root,
+                       algo->ranks - 1, root - 1);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -126,8 +126,8 @@ static void put_operand(struct writer *writer, uint32_t rank, uint8_t buffer, in
 {
     static const char *const words[RONDE_BUFFER_COUNT] = {"in", "out", "scratch"};
     const uint8_t ours = buffer_of(writer, rank, buffer);
-    text_put(&writer->out, " %s[%" PRIu32 "+%" PRIu32 "]", words[ours],
-             chunk_of(writer, ours, (uint32_t)offset), count);
+    ronde_text_put(&writer->out, " %s[%" PRIu32 "+%" PRIu32 "]", words[ours],
+                   chunk_of(writer, ours, (uint32_t)offset), count);
 }
 
 static void put_operands(struct writer *writer, uint32_t rank, const struct msccl_step *step)
@@ -146,11 +146,11 @@ static void put_dependencies(struct writer *writer, const struct msccl_gpu *gpu,
     const bool waits = step && step->waits_step != RONDE_NONE;
     if (!waits && (!is_first || copies == 0))
         return;
-    text_put(&writer->out, " after");
+    ronde_text_put(&writer->out, " after");
     if (waits)
-        text_put(&writer->out, " %" PRId32 ".%" PRIu32, step->depid, step->waits_step);
+        ronde_text_put(&writer->out, " %" PRId32 ".%" PRIu32, step->depid, step->waits_step);
     if (is_first && copies > 0)
-        text_put(&writer->out, " %" PRIu32 ".%" PRIu32, gpu->tb_count, copies - 1);
+        ronde_text_put(&writer->out, " %" PRIu32 ".%" PRIu32, gpu->tb_count, copies - 1);
 }
 
 static void put_step(struct writer *writer, const struct msccl_gpu *gpu, const struct msccl_tb *tb,
@@ -158,16 +158,16 @@ static void put_step(struct writer *writer, const struct msccl_gpu *gpu, const s
 {
     const struct msccl_step *step = msccl_step_at(writer->algo, tb, s);
     const struct msccl_op_row *row = &msccl_ops[step->op];
-    text_put(&writer->out, "    %s", row->ours);
+    ronde_text_put(&writer->out, "    %s", row->ours);
     put_operands(writer, gpu->id, step);
     if (row->receives)
-        text_put(&writer->out, " <- @%" PRIu32 ":%" PRIu32, position_of(writer, (uint32_t)tb->recv),
-                 tb->chan);
+        ronde_text_put(&writer->out, " <- @%" PRIu32 ":%" PRIu32,
+                       position_of(writer, (uint32_t)tb->recv), tb->chan);
     if (row->sends)
-        text_put(&writer->out, " -> @%" PRIu32 ":%" PRIu32, position_of(writer, (uint32_t)tb->send),
-                 tb->chan);
+        ronde_text_put(&writer->out, " -> @%" PRIu32 ":%" PRIu32,
+                       position_of(writer, (uint32_t)tb->send), tb->chan);
     put_dependencies(writer, gpu, step, copies, s == 0);
-    text_put(&writer->out, "\n");
+    ronde_text_put(&writer->out, "\n");
 }
 
 /* --- ranks ----------------------------------------------------------------------------------- */
@@ -193,10 +193,10 @@ static uint32_t take_copies(struct writer *writer, const struct msccl_gpu *gpu, 
         count++;
         if (!is_printed)
             continue;
-        text_put(&writer->out, "    copy");
+        ronde_text_put(&writer->out, "    copy");
         put_operand(writer, gpu->id, RONDE_IN, (int32_t)copy->from, 1);
         put_operand(writer, gpu->id, RONDE_OUT, (int32_t)copy->to, 1);
-        text_put(&writer->out, "\n");
+        ronde_text_put(&writer->out, "\n");
     }
     return count;
 }
@@ -205,14 +205,14 @@ static uint32_t take_copies(struct writer *writer, const struct msccl_gpu *gpu, 
 static void put_tb(struct writer *writer, const struct msccl_gpu *gpu, const struct msccl_tb *tb,
                    uint32_t copies)
 {
-    text_put(&writer->out, "  lane %" PRIu32 "\n", tb->id);
+    ronde_text_put(&writer->out, "  lane %" PRIu32 "\n", tb->id);
     for (uint32_t s = 0; s < tb->step_count; s++)
         put_step(writer, gpu, tb, s, copies);
     if (tb->step_count > 0)
         return;
-    text_put(&writer->out, "    nop");
+    ronde_text_put(&writer->out, "    nop");
     put_dependencies(writer, gpu, NULL, copies, true);
-    text_put(&writer->out, "\n");
+    ronde_text_put(&writer->out, "\n");
 }
 
 static void put_program(struct writer *writer, uint32_t position)
@@ -221,12 +221,12 @@ static void put_program(struct writer *writer, uint32_t position)
     const struct msccl_gpu *gpu =
         msccl_gpu_at(algo, (position + writer->reading->root) % algo->ranks);
     const uint32_t copies = take_copies(writer, gpu, false);
-    text_put(&writer->out, "\nprogram %" PRIu32 " scratch %" PRIu32 " positions %" PRIu32 "\n",
-             position, gpu->chunks[RONDE_SCRATCH], position);
+    ronde_text_put(&writer->out, "\nprogram %" PRIu32 " scratch %" PRIu32 " positions %" PRIu32 "\n",
+                   position, gpu->chunks[RONDE_SCRATCH], position);
     for (uint32_t t = 0; t < gpu->tb_count; t++)
         put_tb(writer, gpu, msccl_tb_at(algo, gpu, t), copies);
     if (copies > 0)
-        text_put(&writer->out, "  lane %" PRIu32 "\n", gpu->tb_count);
+        ronde_text_put(&writer->out, "  lane %" PRIu32 "\n", gpu->tb_count);
     (void)take_copies(writer, gpu, true);
 }
 
@@ -241,5 +241,5 @@ enum ronde_status msccl_to_text(const struct msccl_algo *algo, const struct mscc
     put_header(&writer);
     for (uint32_t position = 0; position < algo->ranks; position++)
         put_program(&writer, position);
-    return text_finish(&writer.out, out_text, out_bytes, error);
+    return ronde_text_finish(&writer.out, out_text, out_bytes, error);
 }

@@ -134,23 +134,24 @@ static uint32_t channels_of(const struct msccl_algo *algo)
 }
 
 /* MSCCL has one flag for two things: a schedule that may run either way is offered out of place, as calls mostly are. */
-static void put_head(struct text_out *out, const struct msccl_algo *algo,
+static void put_head(struct ronde_text_out *out, const struct msccl_algo *algo,
                      enum ronde_msccl_dialect dialect)
 {
     const bool is_rccl = dialect == RONDE_MSCCL_OF_RCCL;
-    text_put(out,
-             "<algo name=\"%s\" proto=\"%s\" nchannels=\"%" PRIu32 "\" nchunksperloop=\"%" PRIu32
-             "\" ngpus=\"%" PRIu32 "\" coll=\"%s\" inplace=\"%d\"",
-             algo->name, msccl_protocols[algo->protocol].text, channels_of(algo), algo->chunks,
-             algo->ranks, coll_of(algo, dialect),
-             is_rccl ? algo->in_place : algo->in_place && !algo->out_of_place);
+    ronde_text_put(out,
+                   "<algo name=\"%s\" proto=\"%s\" nchannels=\"%" PRIu32
+                   "\" nchunksperloop=\"%" PRIu32 "\" ngpus=\"%" PRIu32
+                   "\" coll=\"%s\" inplace=\"%d\"",
+                   algo->name, msccl_protocols[algo->protocol].text, channels_of(algo),
+                   algo->chunks, algo->ranks, coll_of(algo, dialect),
+                   is_rccl ? algo->in_place : algo->in_place && !algo->out_of_place);
     if (is_rccl)
-        text_put(out, " outofplace=\"%d\" minBytes=\"0\" maxBytes=\"0\"", algo->out_of_place);
-    text_put(out, ">\n");
+        ronde_text_put(out, " outofplace=\"%d\" minBytes=\"0\" maxBytes=\"0\"", algo->out_of_place);
+    ronde_text_put(out, ">\n");
 }
 
 /* The side that is not used repeats the other, as msccl-tools writes it. */
-static void put_step(struct text_out *out, const struct msccl_step *step, uint32_t s)
+static void put_step(struct ronde_text_out *out, const struct msccl_step *step, uint32_t s)
 {
     static const char letters[] = "ios";
     const struct msccl_op_row *row = &msccl_ops[step->op];
@@ -162,31 +163,33 @@ static void put_step(struct text_out *out, const struct msccl_step *step, uint32
         dst = row->writes ? step->dst : step->src;
         dstoff = row->writes ? step->dstoff : step->srcoff;
     }
-    text_put(out,
-             "      <step s=\"%" PRIu32 "\" type=\"%s\" srcbuf=\"%c\" srcoff=\"%" PRId32
-             "\" dstbuf=\"%c\" dstoff=\"%" PRId32 "\" cnt=\"%" PRIu32 "\" depid=\"%" PRId32
-             "\" deps=\"%" PRId32 "\" hasdep=\"%d\"/>\n",
-             s, row->word, letters[src], srcoff, letters[dst], dstoff, step->cnt, step->depid,
-             step->deps, step->hasdep);
+    ronde_text_put(out,
+                   "      <step s=\"%" PRIu32 "\" type=\"%s\" srcbuf=\"%c\" srcoff=\"%" PRId32
+                   "\" dstbuf=\"%c\" dstoff=\"%" PRId32 "\" cnt=\"%" PRIu32 "\" depid=\"%" PRId32
+                   "\" deps=\"%" PRId32 "\" hasdep=\"%d\"/>\n",
+                   s, row->word, letters[src], srcoff, letters[dst], dstoff, step->cnt, step->depid,
+                   step->deps, step->hasdep);
 }
 
-static void put_gpu(struct text_out *out, const struct msccl_algo *algo, const struct msccl_gpu *gpu)
+static void put_gpu(struct ronde_text_out *out, const struct msccl_algo *algo,
+                    const struct msccl_gpu *gpu)
 {
-    text_put(out,
-             "  <gpu id=\"%" PRIu32 "\" i_chunks=\"%" PRIu32 "\" o_chunks=\"%" PRIu32
-             "\" s_chunks=\"%" PRIu32 "\">\n",
-             gpu->id, gpu->chunks[RONDE_IN], gpu->chunks[RONDE_OUT], gpu->chunks[RONDE_SCRATCH]);
+    ronde_text_put(out,
+                   "  <gpu id=\"%" PRIu32 "\" i_chunks=\"%" PRIu32 "\" o_chunks=\"%" PRIu32
+                   "\" s_chunks=\"%" PRIu32 "\">\n",
+                   gpu->id, gpu->chunks[RONDE_IN], gpu->chunks[RONDE_OUT],
+                   gpu->chunks[RONDE_SCRATCH]);
     for (uint32_t t = 0; t < gpu->tb_count; t++) {
         const struct msccl_tb *tb = msccl_tb_at(algo, gpu, t);
-        text_put(out,
-                 "    <tb id=\"%" PRIu32 "\" send=\"%" PRId32 "\" recv=\"%" PRId32
-                 "\" chan=\"%" PRIu32 "\">\n",
-                 tb->id, tb->send, tb->recv, tb->chan);
+        ronde_text_put(out,
+                       "    <tb id=\"%" PRIu32 "\" send=\"%" PRId32 "\" recv=\"%" PRId32
+                       "\" chan=\"%" PRIu32 "\">\n",
+                       tb->id, tb->send, tb->recv, tb->chan);
         for (uint32_t s = 0; s < tb->step_count; s++)
             put_step(out, msccl_step_at(algo, tb, s), s);
-        text_put(out, "    </tb>\n");
+        ronde_text_put(out, "    </tb>\n");
     }
-    text_put(out, "  </gpu>\n");
+    ronde_text_put(out, "  </gpu>\n");
 }
 
 enum ronde_status ronde_msccl_print(const struct ronde_schedule *schedule,
@@ -195,7 +198,7 @@ enum ronde_status ronde_msccl_print(const struct ronde_schedule *schedule,
                                     struct ronde_error *error)
 {
     struct msccl_algo algo = {.mem = mem, .path = "the written file"};
-    struct text_out out = {.mem = mem};
+    struct ronde_text_out out = {.mem = mem};
     *out_text = NULL;
     *out_bytes = 0;
     enum ronde_status status = msccl_export(schedule, &algo, error);
@@ -209,8 +212,8 @@ enum ronde_status ronde_msccl_print(const struct ronde_schedule *schedule,
         put_head(&out, &algo, style->dialect);
         for (uint32_t g = 0; g < algo.ranks; g++)
             put_gpu(&out, &algo, msccl_gpu_at(&algo, g));
-        text_put(&out, "</algo>\n");
-        status = text_finish(&out, out_text, out_bytes, error);
+        ronde_text_put(&out, "</algo>\n");
+        status = ronde_text_finish(&out, out_text, out_bytes, error);
     }
     msccl_algo_free(&algo);
     return status;

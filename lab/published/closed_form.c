@@ -20,6 +20,8 @@ static const uint64_t piece_bytes = 524288;
 static const char *algorithm_name(const struct ronde_nccl_call *call,
                                   struct ronde_nccl_choice choice)
 {
+    if (choice.algorithm == RONDE_NCCL_POINT)
+        return "direct";
     if (choice.algorithm == RONDE_NCCL_TREE)
         return "nccl_tree";
     if (choice.algorithm != RONDE_NCCL_RING)
@@ -62,7 +64,8 @@ double ronde_published_closed_form_us(const struct ronde_nccl_machine *machine,
                                                   .shape_count = 2,
                                                   .shape = {call->nodes, call->ranks / call->nodes}};
     const bool has_blocks =
-        call->collective == RONDE_ALL_GATHER || call->collective == RONDE_REDUCE_SCATTER;
+        call->collective == RONDE_ALL_GATHER || call->collective == RONDE_REDUCE_SCATTER ||
+        (choice.algorithm == RONDE_NCCL_POINT && call->collective != RONDE_SEND_RECV);
     const struct ronde_load load = {
         .count = has_blocks ? (call->bytes + call->ranks - 1) / call->ranks : call->bytes,
         .dtype = RONDE_UINT8,

@@ -163,9 +163,17 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
     lower(&fit, knobs, count);
 }
 
+/** Sends and receives: few channels limit these, not the links. */
+static bool is_point(const struct ronde_published_row *row)
+{
+    return row->choice.algorithm == RONDE_NCCL_POINT;
+}
+
 /** Whether `row` is a better first row to fit than `than`: fewer ranks, fewer nodes, all_reduce before others. */
 static bool is_before(const struct ronde_published_row *row, const struct ronde_published_row *than)
 {
+    if (is_point(row) != is_point(than))
+        return is_point(than);
     if (row->call.ranks != than->call.ranks)
         return row->call.ranks < than->call.ranks;
     if (row->call.nodes != than->call.nodes)

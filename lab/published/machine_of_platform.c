@@ -37,7 +37,9 @@ static enum ronde_status route_of(const struct ronde_platform *platform, uint32_
 static enum ronde_nccl_generation generation_of(const struct ronde_platform_facts *facts,
                                                 const struct ronde_nccl_machine *machine)
 {
-    static const double most_GBps[] = {80, 150, 300, 300, 450}; /* data sheets; Ada has no NVLink */
+    /* Data sheets; 0: no switch joins such GPUs, they have bridges or no NVLink. */
+    static const double most_GBps[RONDE_NCCL_GENERATION_COUNT] = {
+        [RONDE_NCCL_PASCAL] = 80, [RONDE_NCCL_VOLTA] = 150, [RONDE_NCCL_AMPERE] = 300, [RONDE_NCCL_HOPPER] = 450};
     enum ronde_nccl_generation generation = RONDE_NCCL_PASCAL;
     if (ronde_doctor_generation(facts->description, &generation) ||
         ronde_doctor_generation(facts->name, &generation))

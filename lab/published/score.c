@@ -1,5 +1,5 @@
 /** Predictions of published measurements and how good they are. See published.h. */
-#include "ronde/published.h"
+#include "repeats.h"
 
 #include "ronde/stats.h"
 
@@ -80,7 +80,10 @@ double ronde_published_bus_factor(const struct ronde_nccl_call *call)
     const double n = call->ranks;
     if (call->collective == RONDE_ALL_REDUCE)
         return 2 * (n - 1) / n;
-    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ? 1 : (n - 1) / n;
+    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ||
+                   call->collective == RONDE_SEND_RECV
+               ? 1
+               : (n - 1) / n;
 }
 
 /** Rows of one point lie beside each other in this order. */
@@ -179,6 +182,7 @@ static void score_rows(const struct room *room, struct ronde_published_score *sc
     score->median = median_of(room, offsetof(struct ronde_published_row, predicted_us));
     /* Those of the predictions are sorted now. */
     score->p90 = ronde_percentile(room->errors, room->count, 90);
+    score->own_spread = published_own_spread(room->rows, room->count, room->errors);
     qsort(room->rows, room->count, sizeof room->rows[0], by_point);
     for (size_t from = 0, to; from < room->count; from = to) {
         for (to = from + 1; to < room->count && is_one_point(room->rows[from], room->rows[to]);)
@@ -214,7 +218,7 @@ enum ronde_status ronde_published_score_of(const struct ronde_published *publish
                                            struct ronde_error *error)
 {
     struct room room;
-    *out = (struct ronde_published_score){.median = 0};
+    *out = (struct ronde_published_score){.own_spread = -1};
     const bool is_done = open_room(published, &room);
     for (size_t r = 0; is_done && r < published->count; r++) {
         struct ronde_published_row *row = &published->rows[r];

@@ -109,6 +109,24 @@ static int by_ranks(const void *left, const void *right)
     return a->nodes < b->nodes ? -1 : a->nodes > b->nodes;
 }
 
+/** Adds a place that is not there yet; where all are taken, the new least or largest stands for the one before. */
+static void keep_place(struct place *places, uint32_t *count, struct place place)
+{
+    uint32_t least = 0, largest = 0;
+    for (uint32_t p = 0; p < *count; p++) {
+        if (by_ranks(&places[p], &place) == 0)
+            return;
+        least = by_ranks(&places[p], &places[least]) < 0 ? p : least;
+        largest = by_ranks(&places[p], &places[largest]) > 0 ? p : largest;
+    }
+    if (*count < MOST_PLACES)
+        places[(*count)++] = place;
+    else if (by_ranks(&place, &places[least]) < 0)
+        places[least] = place;
+    else if (by_ranks(&place, &places[largest]) > 0)
+        places[largest] = place;
+}
+
 /** Where a collective was measured, in ascending order. */
 static uint32_t find_places(const struct ronde_published *published, uint32_t system,
                             enum ronde_collective collective, struct place out[MOST_PLACES])
@@ -116,14 +134,9 @@ static uint32_t find_places(const struct ronde_published *published, uint32_t sy
     uint32_t count = 0;
     for (size_t r = 0; r < published->count; r++) {
         const struct ronde_published_row *row = &published->rows[r];
-        uint32_t p = 0;
-        if (row->system != system || row->state > RONDE_PUBLISHED_FITTED ||
-            row->call.collective != collective)
-            continue;
-        while (p < count && (out[p].ranks != row->call.ranks || out[p].nodes != row->call.nodes))
-            p++;
-        if (p == count && count < MOST_PLACES)
-            out[count++] = (struct place){row->call.ranks, row->call.nodes};
+        if (row->system == system && row->state <= RONDE_PUBLISHED_FITTED &&
+            row->call.collective == collective)
+            keep_place(out, &count, (struct place){row->call.ranks, row->call.nodes});
     }
     qsort(out, count, sizeof out[0], by_ranks);
     return count;

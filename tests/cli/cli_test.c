@@ -543,7 +543,7 @@ static void schedules_are_converted(void)
     expect("convert reduce_scatter -a ring -N 3 --to msccl --dialect rccl", 0,
            "coll=\"reducescatter\"");
     expect_refusal("convert all_reduce -a ring -N 4", 2, "convert into which format?");
-    expect_refusal("convert all_reduce -a ring -N 4 --to goal", 2, "unknown format \"goal\"");
+    expect_refusal("convert all_reduce -a ring -N 4 --to gaol", 2, "unknown format \"gaol\"");
     expect_refusal("convert all_reduce -N 4 --to msccl --dialect nccl", 2, "unknown dialect");
     expect_refusal("convert all_reduce -N 4 --to ronde --dialect rccl", 2, "is for MSCCL files");
     expect_refusal("convert all_reduce -N 4 a.xml -o b.xml", 2, "two outputs");

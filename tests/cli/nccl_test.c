@@ -73,7 +73,8 @@ static void style_nccl_refuses_what_it_cannot(void)
     check_says("sim all_reduce --style nccl --topo A6000-NV-4", 2, "number of ranks");
     check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 -a bruck", 2, "\"bruck\"");
     check_says("sim all_gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
-    check_says("sim gather --style nccl -N 4 --topo A6000-NV-4", 2, "not modelled");
+    check_says("sim gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
+    check_says("sim barrier --style nccl -N 4 --topo A6000-NV-4", 2, "not modelled");
     check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --why", 2, "replays nothing");
 }
 

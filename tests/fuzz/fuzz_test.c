@@ -184,6 +184,15 @@ static void accepted_msccl_files_do_what_they_claim(void)
     report(&replay);
 }
 
+static void accepted_workloads_are_sound(void)
+{
+    static const char *const endings[] = {".workload", ".goal", ".et"};
+    struct replay replay = {.target = fuzz_workload};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        CU_ASSERT(files_walk("tests/data/workload", endings[i], replay_file, &replay) > 0);
+    report(&replay);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -193,6 +202,7 @@ int main(void)
         {"accepted_measurements_can_be_predicted", accepted_measurements_can_be_predicted},
         {"machines_of_the_vectors_too", machines_of_the_vectors_too},
         {"accepted_msccl_files_do_what_they_claim", accepted_msccl_files_do_what_they_claim},
+        {"accepted_workloads_are_sound", accepted_workloads_are_sound},
     };
     return suite_run("fuzz", cases, sizeof cases / sizeof cases[0]);
 }

@@ -49,6 +49,12 @@ void fuzz_measured(const unsigned char *data, size_t bytes, struct fuzz_verdict 
 void fuzz_msccl(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
+ * Reads bytes as a workload, ronde's own form or GOAL, and as a Chakra trace. A refusal must carry a reason; indices of what
+ * is accepted are in range, its messages match or say why not, and as GOAL it comes back. Nothing may leak.
+ */
+void fuzz_workload(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
  * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by
  * a little, words exchanged, bytes changed. Returns the new length, at most `capacity`. The same seed does the same.
  */

@@ -39,6 +39,8 @@ static const char *const hwloc[] = {"hwloc.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
+/* Generated while building, from lab/workload/et_def.proto. */
+static const char *const protobuf[] = {"et_def.pb-c.h", NULL};
 static const char *const ucx[] = {"ucp/", "ucs/debug/debug.h", NULL};
 static const char *const pmix[] = {"pmix.h", NULL};
 
@@ -56,20 +58,19 @@ static const struct layer {
     {"tune", {"tune", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
     {"lab",
      {"lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
-     {c11, posix, libxml, jansson}},
+     {c11, posix, libxml, jansson, protobuf}},
     {"bench",
      {"bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
      {c11, posix}},
     {"api", {"api", "tune", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
     {"cli",
-     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies",
-      "engine"},
+     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
      {c11, posix}},
 };
 
 /** Folders whose headers are reached without naming them. */
 static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw",
-                                    "tune",   "lab",       "bench",      "api",     "cli"};
+                                    "tune",   "lab",       "bench",      "api", "cli"};
 
 static const struct layer *find_layer(const char *folder)
 {

@@ -44,8 +44,8 @@ static void scan_file(const char *path, void *context)
 
 static void includes_follow_the_layer_table(void)
 {
-    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
-                                          "hw",     "tune",      "lab",        "api",     "cli"};
+    static const char *const folders[] = {"engine", "schedules", "topologies", "sim", "hw",
+                                          "tune",   "lab",       "api",        "cli"};
     static const char *const suffixes[] = {".c", ".h", ".cpp", ".cu"};
     /* Of bench/ the part that is linked into the command; its peers are programs of others' libraries. */
     struct scan rig = {"bench", NULL, 0};

@@ -23,7 +23,7 @@ struct room {
 static const struct room rooms[] = {
     {"engine", false}, {"schedules", false}, {"topologies", false}, {"sim", false},
     {"hw", false},     {"tune", true},       {"lab", true},         {"api", false},
-    {"cli", true},     {"bench", false},    
+    {"cli", true},     {"bench", false},
 };
 
 /* Paths below the root of the sources. */

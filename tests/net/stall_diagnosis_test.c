@@ -73,8 +73,11 @@ static enum ronde_status open_stage(const struct team_member *member, struct sta
         status = ronde_comm_load(out->comms[k], out->schedule, NULL, &out->programs[k], error);
     if (status == RONDE_OK)
         status = ronde_comm_allgather(out->comms[0], &mine, sizeof mine, out->processes, error);
+    /* These are not what is tested: on a busy machine ranks are late for them. */
+    struct ronde_launch patient = out->launch;
+    patient.timeout_ns = UINT64_C(20000000000);
     for (uint32_t k = 0; k < GOOD_RUNS && status == RONDE_OK; k++)
-        status = run_launch(out->programs[0], &out->launch, error);
+        status = run_launch(out->programs[0], &patient, error);
     return status;
 }
 

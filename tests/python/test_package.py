@@ -40,6 +40,15 @@ class PackageTest(unittest.TestCase):
         self.assertTrue((PACKAGE / "share/ronde/topologies/dgx-h100.xml").exists())
         self.assertEqual(ronde.Topology.read("dgx-h100").hosts, 8)
 
+    def test_what_the_command_prints_is_utf8_in_every_locale(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "machine.xml")
+            path.write_text(ronde.Topology.generate("crossbar", nodes=2).xml.replace("crossbar", "größte"), encoding="utf-8")
+            code = f"from ronde import _command; print(ascii(_command.output('topo', 'show', {str(path)!r})))"
+            said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                                  env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"})
+        self.assertIn("gr\\xf6\\xdfte", said.stdout)
+
     def test_torch_finds_the_backend_by_name(self) -> None:
         entries = {(entry.group, entry.value) for entry in metadata.distribution("ronde").entry_points}
         self.assertIn(("torch.distributed.backends", "ronde.torch:register"), entries)

@@ -73,6 +73,7 @@ static void numbers_are_named_when_they_are_none(void)
         {&calibration.packets.reverse_share, "reverse_share"},
         {&calibration.caches.poll_ns, "poll_ns"},
         {&calibration.caches.start_ns, "start_ns"},
+        {&calibration.caches.wake_ns, "wake_ns"},
         {&calibration.caches.line_ns, "line_ns"},
         {&calibration.caches.core_bytes, "core_bytes"},
         {&calibration.caches.combine_GBps, "combine_GBps"},

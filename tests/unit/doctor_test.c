@@ -149,6 +149,29 @@ static void faults_that_were_put_in_are_found(void)
     expect(&l40s, &log, "pcie_half");
 }
 
+/* Sends and receives: as described fine, and what is put in is found. */
+static void sends_and_receives_are_diagnosed(void)
+{
+    struct ronde_nccl_machine faulty = h100;
+    struct log_of log = {&h100, 64, 8, "", 0, 1, 1ull << 32, "alltoall_perf", RONDE_ALL_TO_ALL};
+    struct ronde_diagnosis found = find(&h100, &log);
+    check_sound(&found);
+    CU_ASSERT(!found.is_wrong && found.healthy > .5);
+    log.machine = &faulty;
+    faulty.nic_GBps = 25;
+    expect(&h100, &log, "nic_lost");
+    faulty.nics = 1;
+    faulty.nic_GBps = 50;
+    expect(&h100, &log, "nic_one");
+    faulty = h100;
+    log = (struct log_of){&faulty, 8, 1, "", 0, 1, 1ull << 32, "sendrecv_perf", RONDE_SEND_RECV};
+    faulty.nvlink_GBps = 225;
+    expect(&h100, &log, "nvlink_half");
+    log.machine = &h100;
+    found = find(&h100, &log);
+    CU_ASSERT(!found.is_wrong && found.healthy > .5);
+}
+
 /* Slower at large sizes alone: the ranges say from where on. */
 static void ranges_say_which_sizes_are_slow(void)
 {
@@ -233,8 +256,13 @@ static void variants_are_worse(void)
                     }
             /* One NIC a GPU here: nothing has a single one. */
             CU_ASSERT(applied > 0 || strcmp(variants[v].key, "nic_half") == 0);
-            CU_ASSERT(applied == 0 || v == 0 || worst > 1.02 ||
-                      strcmp(variants[v].key, "no_nvls") == 0);
+            /* Rings of these machines are bound by what a thread block moves: seven NICs of eight suffice them. */
+            const bool is_hidden = strcmp(variants[v].key, "no_nvls") == 0 ||
+                                   (strcmp(variants[v].key, "nic_lost") == 0 && s == 1);
+            const bool is_worse = applied == 0 || v == 0 || worst > 1.02 || is_hidden;
+            CU_ASSERT(is_worse);
+            if (!is_worse)
+                suite_note("%s, strength %u: %.3f times at the most", variants[v].key, s, worst);
         }
 }
 
@@ -247,7 +275,7 @@ static void gpus_tell_their_generation(void)
                 {"NVIDIA GH200 120GB", RONDE_NCCL_HOPPER},
                 {"NVIDIA A100-SXM4-40GB", RONDE_NCCL_AMPERE},
                 {"NVIDIA RTX 6000 Ada Generation", RONDE_NCCL_ADA},
-                {"NVIDIA RTX A6000", RONDE_NCCL_AMPERE},
+                {"NVIDIA RTX A6000", RONDE_NCCL_AMPERE_RTX},
                 {"NVIDIA L4", RONDE_NCCL_ADA},
                 {"Tesla V100-SXM2-32GB", RONDE_NCCL_VOLTA},
                 {"NVIDIA GB200", RONDE_NCCL_BLACKWELL},
@@ -328,6 +356,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"machines_as_described_are_fine", machines_as_described_are_fine},
         {"faults_that_were_put_in_are_found", faults_that_were_put_in_are_found},
+        {"sends_and_receives_are_diagnosed", sends_and_receives_are_diagnosed},
         {"ranges_say_which_sizes_are_slow", ranges_say_which_sizes_are_slow},
         {"what_no_fault_explains_is_called_so", what_no_fault_explains_is_called_so},
         {"what_the_log_says_counts", what_the_log_says_counts},

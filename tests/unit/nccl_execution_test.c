@@ -195,7 +195,10 @@ static void more_nodes_are_not_faster(void)
         CU_ASSERT(each(sizes[s], shows_more_nodes_are_not_faster) > 1000);
 }
 
-/* Links and NICs of half the rate, a bridge on the way, processes that launch in turn. */
+/*
+ * Links and NICs of half the rate, a bridge on the way, processes that launch in turn. From 45 GB/s a NIC on NCCL doubles its
+ * channels, and a tree's chunks are halved less often: up to 3 %.
+ */
 static void shows_slower_parts_are_not_faster(const struct run *run)
 {
     for (int part = 0; part < 5; part++) {
@@ -207,7 +210,9 @@ static void shows_slower_parts_are_not_faster(const struct run *run)
         slower.nic_GBps /= part == 2 ? 2 : 1;
         slower.behind_bridge |= part == 3;
         slower.is_one_process |= part == 4;
-        not_faster(run, us_of(&changed), us_of(run), "a machine of faster parts");
+        const bool is_tree = run->choice.algorithm == RONDE_NCCL_TREE && part == 2;
+        not_faster(run, us_of(&changed), us_of(run) * (is_tree ? .97 : 1),
+                   "a machine of faster parts");
     }
 }
 
@@ -366,7 +371,8 @@ static void ll_between_nodes_goes_through_proxies(void)
     machine.nvlink_GBps = 1e6;
     set_of(&made, RONDE_NCCL_OF_channels, 8);
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4 * rows[r].g, 4, 229, 256 * MIB};
+        /* Before 2.18, which opens more channels on such NICs. */
+        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4 * rows[r].g, 4, 217, 256 * MIB};
         const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_LL};
         const double n = call.ranks;
         made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = rows[r].proxy;
@@ -444,7 +450,7 @@ static void calls_that_cannot_be_are_refused(void)
         {{RONDE_ALL_REDUCE, 10, 2, 0, 1}, 1, "made has 4 GPUs a node, not 5"},
         {{RONDE_ALL_REDUCE, 8, 2, 0, 1}, 0, "made is described without NICs"},
         {{RONDE_ALL_REDUCE, 4, 1, 0, 0}, 1, "a call of 0 bytes has no time"},
-        {{RONDE_SCATTER, 4, 1, 0, 1}, 1, "scatter is not modelled"},
+        {{RONDE_BARRIER, 4, 1, 0, 1}, 1, "barrier is not modelled"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct ronde_nccl_machine machine = {.name = "made", .gpus = 4, .nics = cases[i].nics};

@@ -186,7 +186,7 @@ static void impossible_calls_are_refused(void)
     CU_ASSERT(strstr(error.message, "without NICs") != NULL);
     error = (struct ronde_error){0};
     call = all_reduce(4, 1, 1024);
-    call.collective = RONDE_GATHER;
+    call.collective = RONDE_BARRIER;
     CU_ASSERT_EQUAL(ronde_nccl_call_check(&lone, &call, &error), RONDE_UNSUPPORTED);
 }
 

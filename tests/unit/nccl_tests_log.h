@@ -14,9 +14,11 @@ struct log_of {
     double late_us;      /**< of every call beyond the model's time */
     double alternation;  /**< every second size takes so many times as long; 1 for none */
     uint64_t most_bytes; /**< largest size; the least is 1 KiB, each is four times the last */
+    const char *test;    /**< program; NULL: all_reduce_perf */
+    enum ronde_collective collective; /**< of the program, where it is named */
 };
 
-/** Writes an all_reduce log, times off by up to 4 % with a fixed seed; false where that failed. */
+/** Writes a log, times off by up to 4 % with a fixed seed; false where that failed. */
 bool nccl_tests_log_write(const char *path, const struct log_of *log);
 
 #endif

@@ -72,6 +72,8 @@ static const struct number numbers[] = {
     {"levels", AT(levels), U32, "1", "3", 1, 3, "0", "4294967296"},
     {"jobs", AT(jobs), U32, "1", "1000", 1, 1000, "0", "4294967296"},
     {"depth", AT(depth), U32, "1", "1024", 1, 1024, "0", "4294967296"},
+    {"trees", AT(trees), U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"connections", AT(connections), U32, "1", "4096", 1, 4096, "0", "4294967296"},
     {"seed", AT(seed), U64, "0", "9223372036854775807", 0, 9223372036854775807.0, "-1",
      "9223372036854775808"},
     {"for", AT(for_bytes), U64, "1", "1G", 1, 1073741824, "x", "99999999999G"},
@@ -80,6 +82,18 @@ static const struct number numbers[] = {
     {"nvlink-GBps", AT(nvlink_GBps), REAL, "0.5", "1e6", 0.5, 1e6, "-1", "1e7"},
     {"memory-GBps", AT(memory_GBps), REAL, "1e-3", "1e6", 1e-3, 1e6, "-0", "inf"},
     {"oversubscription", AT(oversubscription), REAL, "0.5", "1e6", 0.5, 1e6, "0.0", "nan"},
+    {"layers", AT(gpt.layers), U32, "1", "1000", 1, 1000, "0", "4294967296"},
+    {"hidden", AT(gpt.hidden), U32, "1", "65536", 1, 65536, "0", "4294967296"},
+    {"seq", AT(gpt.seq), U32, "1", "131072", 1, 131072, "0", "4294967296"},
+    {"batch", AT(gpt.batch), U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"vocab", AT(gpt.vocab), U32, "0", "51200", 0, 51200, "-1", "4294967296"},
+    {"tp", AT(gpt.tp), U32, "1", "8", 1, 8, "0", "4294967296"},
+    {"dp", AT(gpt.dp), U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"pp", AT(gpt.pp), U32, "1", "16", 1, 16, "0", "4294967296"},
+    {"micro", AT(gpt.micro), U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"flops", AT(gpt.flops), REAL, "1", "1e21", 1, 1e21, "0", "1e22"},
+    {"bucket", AT(gpt.bucket_bytes), U64, "0", "25M", 0, 26214400, "-1", "99999999999G"},
+    {"what-if", AT(what_if), U32, "0", "3", 0, 3, "-1", "4294967296"},
     {"budget", AT(budget_s), REAL, "0.25", "1e6", 0.25, 1e6, "-0.1", "1e999"},
     {"timeout", AT(timeout_s), REAL, "1e-9", "1e6", 1e-9, 1e6, "0", "1000000.5"},
 };
@@ -168,6 +182,8 @@ static const struct {
     {"published", AT(published)},
     {"system", AT(system)},
     {"fit", AT(fit)},
+    {"to", AT(to)},
+    {"dialect", AT(dialect)},
 };
 
 static void texts_are_kept_as_they_are(void)
@@ -202,6 +218,8 @@ static const struct {
     {"resume", AT(resume)},
     {"local", AT(local)},
     {"help", AT(help)},
+    {"auto-topo", AT(auto_topo)},
+    {"sequence-parallel", AT(gpt.splits_sequence)},
 };
 
 static void switches_switch_and_take_no_value(void)
@@ -287,6 +305,7 @@ static void words_of_a_set_are_known_or_the_set_is_named(void)
         const char *name, *good, *near, *nearest, *far, *list;
     } rows[] = {
         {"datatype", "bfloat16", "float23", "float", "xyzzy", "there are"},
+        {"dtype", "bfloat16", "float23", "did you mean float", "xyzzy", "there are"},
         {"op", "premul_sum", "summ", "did you mean sum", "xyzzy", "there are sum"},
         {"protocol", "staged", "stagged", "did you mean staged", "xyzzy", "there are auto"},
         {"buffers", "user", "usr", "did you mean user", "xyzzy", "there are registered, user"},
@@ -364,7 +383,7 @@ static bool has_row(const char *name)
 {
     static const char *const others[] = {"ranks",    "algorithm", "maxbytes", "bytes", "check",
                                          "datatype", "op",        "shape",    "pairs", "protocol",
-                                         "rank",     "buffers",   "bind"};
+                                         "rank",     "buffers",   "bind",     "dtype"};
     bool found = false;
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         found |= strcmp(numbers[k].name, name) == 0;

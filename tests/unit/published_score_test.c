@@ -105,6 +105,24 @@ static void errors_are_summed_up_by_hand(void)
     CU_ASSERT_EQUAL(second.nccl_median, 0);
 }
 
+/* Repeats of 100, 121 and 110 us lie 1.153, 0.866 and 1 times from the mean of the others; other calls are no repeats. */
+static void repeats_are_held_against_each_other(void)
+{
+    static struct made made;
+    static const double us[] = {100, 121, 110};
+    start(&made, 2);
+    for (size_t i = 0; i < 3; i++)
+        add(&made, 0, 2, 1, 1024, us[i])->predicted_us = 100;
+    CU_ASSERT_DOUBLE_EQUAL(score_of(&made, 0).own_spread, 121 / sqrt(100 * 110.) - 1, 1e-9);
+    made.rows[2].wish.protocol = RONDE_NCCL_LL;
+    CU_ASSERT_DOUBLE_EQUAL(score_of(&made, 0).own_spread, .21, 1e-9);
+    made.rows[1].is_in_place = true;
+    CU_ASSERT_DOUBLE_EQUAL(score_of(&made, 0).own_spread, .21, 1e-9);
+    made.rows[1].call.version = 228;
+    CU_ASSERT_EQUAL(score_of(&made, 0).own_spread, -1);
+    CU_ASSERT_EQUAL(score_of(&made, 1).own_spread, -1);
+}
+
 /* Rows of every state are counted by it; errors are of the predicted ones alone. */
 static void only_predictions_are_scored(void)
 {
@@ -364,6 +382,7 @@ int main(void)
         {"only_predictions_are_scored", only_predictions_are_scored},
         {"winners_are_of_the_best_protocols", winners_are_of_the_best_protocols},
         {"points_are_told_apart", points_are_told_apart},
+        {"repeats_are_held_against_each_other", repeats_are_held_against_each_other},
         {"falls_are_of_steps_of_one_series", falls_are_of_steps_of_one_series},
         {"descriptions_decide_what_is_predicted", descriptions_decide_what_is_predicted},
         {"a_system_is_fitted_to_its_smallest", a_system_is_fitted_to_its_smallest},

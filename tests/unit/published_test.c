@@ -50,7 +50,7 @@ static void rows_are_read_and_sorted_out(void)
         HEAD "H100-together-8,8,1,2.26.2,all_reduce,Ring,auto,1048576,50,20.97,x,\n"
              "\n"
              "H100-together-8,8,1,,all_reduce,auto,LL,1048576,50,20.97,\"a, \"\"b\"\"\",FAULTY: x\n"
-             "H100-together-8,8,1,,gather,auto,auto,1048576,50,20.97,,\n"
+             "H100-together-8,8,1,,barrier,auto,auto,1048576,50,20.97,,\n"
              "H100-together-8,8,1,,all_reduce,MSCCL-Ring,LL,1048576,50,20.97,,\n"
              "H100-together-8,8,1,,all_reduce,auto,auto,512,5,0.1024,,\n"
              "nowhere,8,1,,all_reduce,auto,auto,1048576,50,20.97,,\n"

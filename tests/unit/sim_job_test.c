@@ -5,6 +5,7 @@
 #include "support/suite.h"
 
 #include "leaves.h"
+#include "sim/job.h"
 
 #include "ronde/schedules.h"
 
@@ -141,6 +142,66 @@ static void graphs_beyond_the_limit_are_never_made(void)
     end(&stage);
 }
 
+/* Whether a message names an engine to take instead. */
+static const char *engine_named(const char *message)
+{
+    static const char *const names[] = {"simgrid", "maxmin", "flat_fifo", "extrapolate", "auto"};
+    const char *found = strstr(message, "--engine ");
+    for (size_t i = 0; found && i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(found + strlen("--engine "), names[i], strlen(names[i])) == 0)
+            return names[i];
+    return NULL;
+}
+
+/*
+ * Beyond all graphs no refusal sends to an engine, for every one of them refuses; one that could replay it all the same is
+ * named only where it can.
+ */
+static void no_engine_is_named_that_refuses_too(void)
+{
+    static const char *const engines[] = {"auto", "maxmin", "flat_fifo", "simgrid", "extrapolate"};
+    static const char *const algorithms[] = {"double_tree", "direct", "hierarchical"};
+    const struct ronde_sim_options hurried = {.time_limit_s = 0.2};
+    for (size_t a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++) {
+        struct stage stage;
+        unsigned refused = 0;
+        if (!begin(&stage, algorithms[a], 16))
+            return;
+        stage.load.count = (uint64_t)1 << 36;
+        stage.load.slot_bytes = 4096;
+        CU_ASSERT(ronde_sim_job_steps(&stage.job) > RONDE_SIM_MOST_GRAPH_OPS);
+        for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
+            if (run(&stage, engines[i], &hurried) == RONDE_OK)
+                continue;
+            refused++;
+            CU_ASSERT_PTR_NULL(engine_named(stage.error.message));
+            if (engine_named(stage.error.message))
+                suite_note("%s: \"%s\"", engines[i], stage.error.message);
+        }
+        CU_ASSERT(refused >= 3);
+        end(&stage);
+    }
+}
+
+/* Graphs that are made on request only: what `auto` says leads to an engine that makes them. */
+static void what_is_too_large_unasked_is_possible_on_request(void)
+{
+    /* Ranks 0 and 8 are on the wrong leaves, so that no rank is like another. */
+    static const uint32_t crossed[16] = {8, 1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15};
+    const struct ronde_sim_options hurried = {.host_of = crossed, .time_limit_s = 0.2};
+    struct stage stage;
+    if (!begin(&stage, "direct", 16))
+        return;
+    const uint64_t steps = ronde_sim_job_steps(&stage.job) / 4;
+    stage.load = leaves_load(stage.schedule, 20000000 / steps, 4096);
+    CU_ASSERT(ronde_sim_job_steps(&stage.job) > RONDE_SIM_MOST_AUTO_OPS &&
+              ronde_sim_job_steps(&stage.job) < RONDE_SIM_MOST_GRAPH_OPS);
+    CU_ASSERT_EQUAL(run(&stage, "auto", &hurried), RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(engine_named(stage.error.message));
+    CU_ASSERT_STRING_EQUAL(engine_named(stage.error.message), "flat_fifo");
+    end(&stage);
+}
+
 /* Within a leaf nobody shares a link: every engine has the same time, and auto the cheapest of them. */
 static void where_nothing_is_shared_all_engines_agree(void)
 {
@@ -265,6 +326,9 @@ int main(void)
         {"names_of_no_engine_are_refused", names_of_no_engine_are_refused},
         {"flags_are_for_who_takes_them", flags_are_for_who_takes_them},
         {"graphs_beyond_the_limit_are_never_made", graphs_beyond_the_limit_are_never_made},
+        {"no_engine_is_named_that_refuses_too", no_engine_is_named_that_refuses_too},
+        {"what_is_too_large_unasked_is_possible_on_request",
+         what_is_too_large_unasked_is_possible_on_request},
         {"where_nothing_is_shared_all_engines_agree", where_nothing_is_shared_all_engines_agree},
         {"where_links_are_full_auto_shares_them", where_links_are_full_auto_shares_them},
         {"hosts_that_nothing_tells_apart_are_replayed_as_one",

@@ -431,8 +431,7 @@ static void jobs_that_no_engine_can_do_are_refused(void)
     CU_ASSERT_EQUAL(ronde_sim_job_run(&job, "flat_fifo", NULL, ronde_mem_default(), &stage.result,
                                       &stage.error),
                     RONDE_UNSUPPORTED);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(stage.error.message, "use larger pieces or --engine extrapolate"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "larger pieces (--slot) make fewer"));
     ronde_schedule_destroy(schedule);
     stage_end(&stage);
 }

@@ -16,7 +16,7 @@ enum ronde_status ronde_document_read(const char *path, const struct ronde_mem *
                                       xmlDoc **out_document, struct ronde_error *error);
 
 /** The same for bytes in memory; `path` is what errors call them. */
-enum ronde_status ronde_document_parse(const char *path, const char *bytes, size_t count,
-                                       xmlDoc **out_document, struct ronde_error *error);
+RONDE_API enum ronde_status ronde_document_parse(const char *path, const char *bytes, size_t count,
+                                                 xmlDoc **out_document, struct ronde_error *error);
 
 #endif

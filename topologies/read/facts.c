@@ -31,6 +31,7 @@ static const struct {
     {"reverse_share", SHARE, offsetof(struct ronde_platform_facts, packets.reverse_share)},
     {"poll_ns", TIME, offsetof(struct ronde_platform_facts, caches.poll_ns)},
     {"start_ns", TIME, offsetof(struct ronde_platform_facts, caches.start_ns)},
+    {"wake_ns", TIME, offsetof(struct ronde_platform_facts, caches.wake_ns)},
     {"line_ns", TIME, offsetof(struct ronde_platform_facts, caches.line_ns)},
     {"core_bytes", BYTES, offsetof(struct ronde_platform_facts, caches.core_bytes)},
     {"combine_GBps", RATE, offsetof(struct ronde_platform_facts, caches.combine_GBps)},

@@ -12,7 +12,7 @@
 #include <libxml/tree.h>
 
 /** Number of ronde.* props (rows of the table in facts.c). */
-#define RONDE_FACT_COUNT 42
+#define RONDE_FACT_COUNT 43
 
 /** State of one reading. */
 struct ronde_xml_reader {

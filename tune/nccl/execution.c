@@ -19,6 +19,8 @@
  *                   of all others reduced, and takes in what all others store; chunks grow with the call
  *   NVLSTree        launch + nvls_us + 2 log2(N) L (+) bytes through NVLink, or through the NICs as in Tree
  *
+ *   sends, receives point.c
+ *
  * NCCL's own formula stands beside, in tuner.c. Not modelled: other traffic, CollNet, registered buffers, copy engines.
  */
 #include "setting.h"
@@ -164,7 +166,8 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
     const struct ronde_nccl_setting setting =
         ronde_nccl_setting_of(constants, machine, call, choice);
     const double us =
-        setting.launch_us + (choice.algorithm == RONDE_NCCL_RING   ? ring_us(&setting)
+        setting.launch_us + (ronde_nccl_is_point(call->collective) ? ronde_nccl_point_us(&setting)
+                             : choice.algorithm == RONDE_NCCL_RING ? ring_us(&setting)
                              : choice.algorithm == RONDE_NCCL_TREE ? tree_us(&setting)
                                                                    : nvls_us(&setting));
     if (!machine->is_one_process)
@@ -179,6 +182,10 @@ double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
                           const struct ronde_nccl_call *call, struct ronde_nccl_choice *out)
 {
     double least_us = INFINITY;
+    if (ronde_nccl_is_point(call->collective)) {
+        *out = ronde_nccl_point_choice(constants, machine, call);
+        return ronde_nccl_execution_us(constants, machine, call, *out);
+    }
     for (unsigned a = 0; a < RONDE_NCCL_ALGORITHM_COUNT; a++)
         for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
             const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)a,
@@ -198,7 +205,7 @@ bool ronde_nccl_models(enum ronde_collective collective)
 {
     return collective == RONDE_ALL_REDUCE || collective == RONDE_ALL_GATHER ||
            collective == RONDE_REDUCE_SCATTER || collective == RONDE_BROADCAST ||
-           collective == RONDE_REDUCE;
+           collective == RONDE_REDUCE || ronde_nccl_is_point(collective);
 }
 
 enum ronde_status ronde_nccl_call_check(const struct ronde_nccl_machine *machine,

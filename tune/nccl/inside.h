@@ -19,6 +19,9 @@ static inline double ronde_nccl_of(const struct ronde_nccl_constants *constants,
         .value;
 }
 
+/** Share of a NIC's data-sheet rate that NCCL counts with: 12 of 12.5 GB/s. */
+static const double ronde_nccl_nic_share = .96;
+
 /** Whole binary logarithm; n >= 1. */
 static inline uint32_t ronde_nccl_log2i(uint64_t n)
 {
@@ -49,6 +52,14 @@ static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine,
                ? machine->nvlink_GBps * (g - 1) / (machine->gpus - 1)
                : machine->nvlink_GBps;
 }
+
+/** Whether NCCL makes sends and receives of it. */
+bool ronde_nccl_is_point(enum ronde_collective collective);
+
+/** How NCCL sends such a call: by size alone. */
+struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constants *constants,
+                                                 const struct ronde_nccl_machine *machine,
+                                                 const struct ronde_nccl_call *call);
 
 /** Steps of a ring: 2(n-1), n-1, or 0 for a chain (broadcast, reduce). */
 static inline uint32_t ronde_nccl_ring_steps(enum ronde_collective collective, uint32_t ranks)

@@ -12,6 +12,8 @@ static const char *const protocols[] = {"LL", "LL128", "Simple", "auto"};
 
 const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm)
 {
+    if (algorithm == RONDE_NCCL_POINT)
+        return "P2P";
     return algorithms[algorithm < RONDE_NCCL_ALGORITHM_COUNT ? algorithm : RONDE_NCCL_ALGORITHM_COUNT];
 }
 

@@ -21,7 +21,10 @@ const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32
 static const double rendezvous_bytes = 8192;
 
 /** The version of NCCL since which the host's work for a call does not grow with its channels. */
-enum { LAUNCH_AT_ONCE = 214 };
+enum { LAUNCH_AT_ONCE = 214, CHANNELS_FILLED = 218 };
+
+/** The rate of a search from which on. */
+static const double least_filled_GBps = 45;
 
 /** Two limits of one rate. Sharper than that they do not meet: rings on 2, 4 and 6 of 8 H100 reach 347, 366 and 367 GB/s. */
 static const double limit_exponent = 6;
@@ -49,7 +52,7 @@ double ronde_nccl_overlapped(double a, double b, double exponent)
                : longer;
 }
 
-static double slower(double a, double b)
+double ronde_nccl_slower(double a, double b)
 {
     return 1 / ronde_nccl_overlapped(1 / a, 1 / b, limit_exponent);
 }
@@ -88,8 +91,7 @@ static double link_share(const struct ronde_nccl_setting *setting)
     return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
 }
 
-/** All NICs of a node that its ranks use, plain bytes. */
-static double nics_GBps(const struct ronde_nccl_setting *setting)
+double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     double rate = ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
@@ -109,31 +111,49 @@ static double between_GBps(const struct ronde_nccl_setting *setting, double rati
         setting->channels *
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
     if (setting->protocol == RONDE_NCCL_LL)
-        return slower(nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
-                      fmin(proxies,
-                           fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
-                               ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
-    return slower(nics_GBps(setting) *
-                      (setting->protocol == RONDE_NCCL_LL128 ? of_fabric(setting, LL128_SHARE) : 1),
-                  proxies * ratio);
+        return ronde_nccl_slower(
+            ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
+            fmin(proxies, fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
+                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
+    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * (setting->protocol == RONDE_NCCL_LL128
+                                                                  ? of_fabric(setting, LL128_SHARE)
+                                                                  : 1),
+                             proxies * ratio);
 }
 
-/** Channels that NCCL has on such ranks, before a small call leaves some out. */
-static double most_channels(const struct ronde_nccl_setting *setting)
+/** Channels of a search on one NIC, which NCCL doubles for the second tree. */
+static double lone_channels(const struct ronde_nccl_machine *machine)
+{
+    return 2 * fmax(1, machine->nics / machine->gpus);
+}
+
+/** "Use 4 compute channels per search channel to reach peak BW on <8 PPN" (connect.cc, since 2.18). */
+static double filled_channels(const struct ronde_nccl_setting *setting, double channels)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const uint32_t version = setting->call->version;
+    const bool is_filled = machine->generation >= RONDE_NCCL_HOPPER && channels < 16 &&
+                           (version == 0 || version >= CHANNELS_FILLED) &&
+                           machine->nic_GBps * ronde_nccl_nic_share > least_filled_GBps;
+    return is_filled ? 2 * channels : channels;
+}
+
+double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     const double all = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channels);
     const double nics = (double)machine->nics * setting->g / machine->gpus;
     double channels = all;
     if (setting->g == 1)
-        return 2 * fmax(1, machine->nics / machine->gpus);
+        return filled_channels(setting, lone_channels(machine));
     if (machine->link == RONDE_NCCL_MESH)
         channels = fmax(2, floor(all * (setting->g - 1) / (machine->gpus - 1)));
     else if (machine->link == RONDE_NCCL_PAIRS)
         channels = setting->g > 2 ? 8 : 4;
     else if (machine->link == RONDE_NCCL_PCIE)
         channels = fmin(all, 4);
-    return setting->call->nodes > 1 ? fmin(channels, fmax(2, 2 * nics)) : channels;
+    return setting->call->nodes > 1 ? filled_channels(setting, fmin(channels, fmax(2, 2 * nics)))
+                                    : channels;
 }
 
 /** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
@@ -201,19 +221,21 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     double opening = ronde_nccl_round_bytes[protocol];
     if (protocol == RONDE_NCCL_LL && is_ring)
         opening *= call->ranks;
-    setting.channels = fmax(1, fmin(most_channels(&setting), setting.bytes / opening));
+    setting.channels = fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / opening));
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
     const double block =
         ratio * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_channel_ll_GBps + protocol) /
         work(call, is_ring);
     setting.link_GBps = node_GBps(&setting) * link_share(&setting);
-    setting.inside_GBps = slower(setting.link_GBps, setting.channels * block);
+    setting.inside_GBps = ronde_nccl_slower(setting.link_GBps, setting.channels * block);
     if (call->nodes > 1) {
         setting.between_GBps = between_GBps(&setting, fmax(1, ratio));
     }
     setting.launch_us = constants->launch_us > 0
                             ? constants->launch_us
                             : ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_launch_us);
+    if (protocol == RONDE_NCCL_LL128)
+        setting.launch_us += ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_ll128_us);
     if (call->version > 0 && call->version < LAUNCH_AT_ONCE)
         setting.launch_us += setting.channels *
                              ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);

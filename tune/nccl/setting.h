@@ -32,6 +32,12 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
                                                 const struct ronde_nccl_call *call,
                                                 struct ronde_nccl_choice choice);
 
+/** Channels that NCCL has on such ranks, before a small call leaves some out. */
+double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting);
+
+/** All NICs of a node that its ranks use, plain bytes. */
+double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting);
+
 /** A hop between nodes with a message of so many bytes of data; `ratio` times that of a ring. */
 double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes,
                              double ratio);
@@ -60,5 +66,11 @@ static inline double ronde_nccl_generation_of(const struct ronde_nccl_setting *s
  * the longer; below 1 each disturbs the other.
  */
 double ronde_nccl_overlapped(double a, double b, double exponent);
+
+/** Two limits of one rate: the slower, and a little less where they are close. */
+double ronde_nccl_slower(double a, double b);
+
+/** A call of sends and receives without its launch. Formulas: point.c. */
+double ronde_nccl_point_us(const struct ronde_nccl_setting *setting);
 
 #endif

@@ -55,8 +55,8 @@ static const double nvls_base_us = 25, nvls_hop_us = 14;
 /** NCCL's idea of a processor's way between sockets, GB/s (LOC_BW and others of topo.h). */
 static const double socket_GBps[RONDE_NCCL_CPU_COUNT] = {10, 16, 6};
 
-/** Share of a NIC's or a slot's data-sheet rate that NCCL counts with: 12 of 12.5, 24 of 31.5 GB/s. */
-static const double nic_share = .96, pcie_share = .75;
+/** Share of a slot's data-sheet rate that NCCL counts with: 24 of 31.5 GB/s. */
+static const double pcie_share = .75;
 
 /** What a search would find. */
 struct graph {
@@ -96,9 +96,36 @@ static struct graph graph_of(const struct ronde_nccl_constants *constants,
     if (call->nodes == 1)
         return graph;
     const uint32_t nics = ronde_nccl_nics(machine, g);
-    graph.bus_GBps = fmin(graph.bus_GBps, nics * machine->nic_GBps * nic_share);
+    graph.bus_GBps = fmin(graph.bus_GBps, nics * machine->nic_GBps * ronde_nccl_nic_share);
     graph.channels = nics < 16 ? nics : 16;
     return graph;
+}
+
+/** Most channels of NCCL's. */
+static const uint32_t most_channels = 64;
+
+uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
+                             const struct ronde_nccl_machine *machine,
+                             const struct ronde_nccl_call *call)
+{
+    const uint32_t found = graph_of(constants, machine, call).channels;
+    return 2 * found < most_channels ? 2 * found : most_channels;
+}
+
+double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
+                           const struct ronde_nccl_machine *machine,
+                           const struct ronde_nccl_call *call)
+{
+    return graph_of(constants, machine, call).bus_GBps;
+}
+
+const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus)
+{
+    if (ronde_nccl_has_nvlink(machine, gpus))
+        return "NVL";
+    if (machine->sockets > 1)
+        return "SYS";
+    return machine->behind_bridge ? "PHB" : "PIX";
 }
 
 /** What a formula works on. */
@@ -179,6 +206,17 @@ static const per_protocol *hops(const struct query *query, enum kind kind)
     return hop_us[query->version >= NVLS_LATENCIES][kind];
 }
 
+/** Broadcast and reduce: a hop where all channels have one order (sameChannels), else as many as there are ranks. */
+static double chain_latency(const struct query *query, enum ronde_nccl_protocol protocol)
+{
+    const bool is_lone = query->call->nodes == 1;
+    const per_protocol *hop = hops(query, is_lone ? query->graph.kind : NET);
+    /* Each NIC has a ring of its own, which enters the node by the GPU beside it. */
+    if (is_lone || ronde_nccl_nics(query->machine, query->g) < 2)
+        return hop[0][protocol];
+    return query->call->ranks * hop[protocol == RONDE_NCCL_SIMPLE][protocol];
+}
+
 static double ring_latency(const struct query *query, enum ronde_nccl_protocol protocol, double base)
 {
     const struct ronde_nccl_call *call = query->call;
@@ -189,7 +227,7 @@ static double ring_latency(const struct query *query, enum ronde_nccl_protocol p
     if (query->version < NVLS_LATENCIES && protocol == RONDE_NCCL_LL && !is_lone)
         inside *= 1.8;
     if (!(steps > 0))
-        return base + (is_lone ? inside : between);
+        return base + chain_latency(query, protocol);
     const double across = is_lone                                ? 0
                           : call->collective == RONDE_ALL_REDUCE ? 2. * (call->nodes - 1)
                                                                  : call->nodes - 1.;
@@ -230,10 +268,15 @@ static double nvls_us(const struct query *query, enum ronde_nccl_algorithm algor
            (double)call->bytes / 1e3 / rate;
 }
 
+/** What no variable switches on: NCCL has kernels of trees for all_reduce alone. */
+static bool has_kernel(const struct query *query, struct ronde_nccl_choice choice)
+{
+    return choice.algorithm == RONDE_NCCL_RING || query->call->collective == RONDE_ALL_REDUCE;
+}
+
+/** What NCCL_PROTO switches on. */
 static bool is_disabled(const struct query *query, struct ronde_nccl_choice choice)
 {
-    if (choice.algorithm == RONDE_NCCL_TREE && query->call->collective != RONDE_ALL_REDUCE)
-        return true;
     return choice.protocol == RONDE_NCCL_LL128 &&
            (query->graph.kind == PCI || (query->call->nodes > 1 && query->machine->behind_bridge));
 }
@@ -255,9 +298,11 @@ double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constants,
                                      : 2,
     };
     const enum ronde_nccl_protocol protocol = choice.protocol;
+    if (ronde_nccl_is_point(call->collective))
+        return INFINITY;
     if (choice.algorithm >= RONDE_NCCL_NVLS)
         return protocol == RONDE_NCCL_SIMPLE ? nvls_us(&query, choice.algorithm) : INFINITY;
-    if (is_disabled(&query, choice) && !is_forced)
+    if (!has_kernel(&query, choice) || (is_disabled(&query, choice) && !is_forced))
         return INFINITY;
     const double base = base_us[(query.version >= NVLS_LATENCIES) + (query.version >= TREE_BASE)]
                                [choice.algorithm][protocol];
@@ -279,6 +324,10 @@ double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                          struct ronde_nccl_choice *out)
 {
     double best = INFINITY;
+    if (ronde_nccl_is_point(call->collective)) {
+        *out = ronde_nccl_point_choice(constants, machine, call);
+        return best;
+    }
     const bool is_forced = wish.protocol != RONDE_NCCL_PROTOCOL_COUNT;
     *out = (struct ronde_nccl_choice){wish.algorithm, RONDE_NCCL_SIMPLE};
     if (wish.algorithm == RONDE_NCCL_ALGORITHM_COUNT)

@@ -16,7 +16,9 @@ _STATUSES = {1: "rejected", 2: "bad argument", 3: "unavailable"}
 def output(*words: object) -> str:
     """What the command prints. It ends with this process, and with Ctrl-C."""
     from . import errors
-    done = subprocess.run([str(PROGRAM), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    # UTF-8 whatever the locale is: names of hosts and files are printed as they stand in a file.
+    done = subprocess.run([str(PROGRAM), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                          errors="replace")
     if done.returncode == 0:
         return done.stdout
     said = done.stderr.strip().splitlines() or [f"the command ended with {done.returncode}"]

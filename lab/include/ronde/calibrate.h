@@ -34,7 +34,7 @@ struct ronde_constant {
 };
 
 /** Constants of a calibration, at most. */
-#define RONDE_CONSTANTS 15u
+#define RONDE_CONSTANTS 16u
 
 /** What calibration found. */
 struct ronde_calibration_report {

@@ -113,7 +113,8 @@ struct ronde_published_score {
     double p90;                /**< nearest rank */
     double nccl_median;        /**< the same of NCCL's own formula, of rows it has a time for */
     double closed_form_median; /**< the same of the library's closed form */
-    double falls;              /**< as ronde_published_falls */
+    double own_spread; /**< 90th percentile of |row / mean of its repeats - 1|: what its own other runs would be off by; -1 = no repeats */
+    double falls;      /**< as ronde_published_falls */
     uint32_t winners; /**< points at which the measured fastest of several algorithms is the predicted one */
     uint32_t duels; /**< points whose measured best two differ by more than 10 % */
 };

@@ -94,6 +94,9 @@ RONDE_API uint64_t ronde_record_count(enum ronde_collective collective, uint32_t
 /** bytes / time, GB/s (1e9); 0 where there was no time. */
 RONDE_API double ronde_record_algbw_GBps(const struct ronde_record *record);
 
+/** How messages travelled, as records and tables say it: "simple" where they were copied through slots. */
+RONDE_API const char *ronde_record_protocol_text(const struct ronde_record *record);
+
 /** algbw scaled to what a link carries: nccl-tests' factor of the collective. */
 RONDE_API double ronde_record_busbw_GBps(const struct ronde_record *record);
 

@@ -18,6 +18,7 @@ extern "C" {
 /** What a set of samples says. Zeroed for an empty set. */
 struct ronde_stats {
     double median;  /**< middle; mean of the middle two */
+    double mean;    /**< arithmetic mean, what nccl-tests prints */
     double min;     /**< smallest */
     double p95;     /**< nearest-rank 95th percentile */
     double notch;   /**< half-width of the median's confidence interval, see ronde_stats_of */

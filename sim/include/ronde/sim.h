@@ -128,6 +128,21 @@ ronde_sim_symmetric(const struct ronde_sim_job *job, const struct ronde_sim_opti
                     const struct ronde_mem *mem, struct ronde_sim_result *out_result,
                     struct ronde_error *error);
 
+/** Operations that are left once a schedule is folded: some 60 bytes each, so 1.5 GB. */
+#define RONDE_SIM_MOST_FOLDED_OPS 24000000u
+
+/**
+ * `maxmin` for a symmetric schedule, of which only those positions are replayed that the machine tells apart: the others do
+ * what one of them does, at the same time (is_symmetric). The times of ronde_sim_maxmin to rounding. That positions can
+ * take each other's places is decided by ronde_platform_symmetry, or by looking up all routes of up to four million.
+ * Errors: UNSUPPORTED where the schedule is not symmetric, no two ranks are alike, chunks differ, times of operations are
+ * requested or more than RONDE_SIM_MOST_FOLDED_OPS are left; else as ronde_sim_maxmin.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_folded(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
+                 const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                 struct ronde_error *error);
+
 /**
  * Replays on the cores of one machine: workers poll the lanes of neighbouring ranks as the cpu backend does, out of
  * place and staged, and a step takes as long as reaching its data does, which depends on the core that touched them last

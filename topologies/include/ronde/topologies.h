@@ -47,6 +47,7 @@ struct ronde_curve {
 struct ronde_cache_facts {
     double poll_ns; /**< ronde.poll_ns: polling a lane that cannot go on */
     double start_ns; /**< ronde.start_ns: a core's first step in a channel of a rank that another core has prepared */
+    double wake_ns; /**< ronde.wake_ns: from the beginning of a run until a core other than the caller's polls; 0 = not known */
     double line_ns; /**< ronde.line_ns: a cache line's way between cores while all this was measured (ronde/distance.h); 0 = not known */
     double core_bytes; /**< ronde.core_bytes: what a core caches for itself */
     double combine_GBps; /**< ronde.combine_GBps: results of a reduction whose operands lie in the nearest cache */
@@ -195,9 +196,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde
  * Takes a link down: its rate is 0 from now on. A platform with such a link is for what plans around it
  * (ronde_bound_find, ronde_synthesize); a replay over the link would not end. Errors: BAD_ARGUMENT for an unknown link.
  */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_take_down(struct ronde_platform *platform,
-                                                                      const char *link,
-                                                                      struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_take_down(struct ronde_platform *platform, const char *link,
+                         struct ronde_error *error);
 
 /**
  * The flat network of `ranks` ranks: the slowest rate and longest latency of any pair's route; on a shared host the
@@ -230,6 +231,25 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_alike(const struct ronde_platform *platform, const uint32_t *host_of, uint32_t ranks,
                      const struct ronde_mem *mem, struct ronde_alike *out_alike,
                      struct ronde_error *error);
+
+/** Hosts that take other hosts' places: every one that takes a place also gives its own to one of them. */
+struct ronde_exchange {
+    const uint32_t *from; /**< hosts, each once */
+    const uint32_t *to;   /**< beside it, the host whose place it takes */
+    uint32_t count; /**< of them; others may stay where they are, or move with the zone they sit in */
+};
+
+/**
+ * Whether every route between two hosts is, link by link, the route between those whose places they take, over links of
+ * equal numbers. Decided by what routes are made of (zones, written routes, links to the centre of a star), in time and memory
+ * that grow with the file and not with the pairs of hosts. out_links has an entry per link: what becomes of it where there
+ * is symmetry, UINT32_MAX for a link that no route has. "No" may be wrong, as for a torus turned in itself, "yes" never is. Errors:
+ * NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_symmetry(const struct ronde_platform *platform,
+                        const struct ronde_exchange *exchange, const struct ronde_mem *mem,
+                        uint32_t *out_links, bool *out_is_symmetry, struct ronde_error *error);
 
 /**
  * The costs for a load: the file's constants, with curves looked up at the working set of a core, which is the

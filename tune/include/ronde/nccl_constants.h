@@ -8,6 +8,7 @@
 /** Of all machines: common.txt. */
 #define RONDE_NCCL_COMMON_LIST(X)                                                                  \
     X(launch_us_per_gpu)                                                                           \
+    X(launch_ll128_us)                                                                             \
     X(launch_us_per_channel)                                                                       \
     X(nvlink_efficiency)                                                                           \
     X(pcie_efficiency)                                                                             \
@@ -59,6 +60,11 @@
     X(net_channel_ll128_GBps)                                                                      \
     X(net_channel_simple_GBps)                                                                     \
     X(socket_ll_GBps)                                                                              \
+    X(p2p_channel_GBps)                                                                            \
+    X(p2p_host_channel_GBps)                                                                       \
+    X(p2p_net_channel_GBps)                                                                        \
+    X(p2p_net_efficiency)                                                                          \
+    X(p2p_message_us)                                                                              \
     X(tree_net_efficiency)                                                                         \
     X(tree_hop_ratio)                                                                              \
     X(tree_nvlink_efficiency)                                                                      \
@@ -81,6 +87,7 @@
     X(hop_ratio)                                                                                   \
     X(channel_ratio)                                                                               \
     X(nvls_efficiency)                                                                             \
+    X(nvlink_link_GBps)                                                                            \
     X(channels)                                                                                    \
     X(nvls_channels)                                                                               \
     X(tree_channels_per_nic)                                                                       \

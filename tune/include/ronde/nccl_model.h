@@ -82,10 +82,11 @@ struct ronde_nccl_machine {
 /** Algorithms. */
 enum ronde_nccl_algorithm {
     RONDE_NCCL_RING,
-    RONDE_NCCL_TREE,           /**< a chain inside a node, a double binary tree between nodes */
-    RONDE_NCCL_NVLS,           /**< NVSwitch reduces and multicasts */
-    RONDE_NCCL_NVLS_TREE,      /**< that inside nodes, the double tree between */
-    RONDE_NCCL_ALGORITHM_COUNT /**< how many; as a wish: any */
+    RONDE_NCCL_TREE,            /**< a chain inside a node, a double binary tree between nodes */
+    RONDE_NCCL_NVLS,            /**< NVSwitch reduces and multicasts */
+    RONDE_NCCL_NVLS_TREE,       /**< that inside nodes, the double tree between */
+    RONDE_NCCL_ALGORITHM_COUNT, /**< how many; as a wish: any */
+    RONDE_NCCL_POINT            /**< sends and receives: NCCL has no algorithms to choose from */
 };
 
 /** Protocols. */
@@ -194,6 +195,19 @@ RONDE_API double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                                    const struct ronde_nccl_machine *machine,
                                    const struct ronde_nccl_call *call,
                                    struct ronde_nccl_choice wish, struct ronde_nccl_choice *out);
+
+/** Channels of rings and trees that NCCL makes without being told: those its search finds, once more for the second tree. */
+RONDE_API uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
+                                       const struct ronde_nccl_machine *machine,
+                                       const struct ronde_nccl_call *call);
+
+/** Rate that NCCL's search finds for all these channels together, GB/s. */
+RONDE_API double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
+                                     const struct ronde_nccl_machine *machine,
+                                     const struct ronde_nccl_call *call);
+
+/** Kind of way between two GPUs of a node, by NCCL's name: NVL, PIX, PHB or SYS. */
+RONDE_API const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus);
 
 /** How long that takes, us. */
 RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,

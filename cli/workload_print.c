@@ -1,0 +1,200 @@
+/* A replayed step, for people and for programs. See workload_print.h. */
+#include "workload_print.h"
+
+#include "table.h"
+
+#include <math.h>
+
+#define COLUMNS 11u
+
+static const struct ronde_column columns[COLUMNS] = {
+    {"groups", "", 8},       {"collective", "", 14}, {"size", "(B)", 11},   {"ranks", "", 6},
+    {"calls", "", 7},        {"algorithm", "", 18},  {"alone", "(us)", 10}, {"in step", "(us)", 10},
+    {"on path", "(us)", 10}, {"what if", "", 18},    {"saves", "(us)", 10},
+};
+
+/* Without other algorithms tried the last two columns say nothing. */
+static struct ronde_table table_of(const struct ronde_workload_report *report)
+{
+    return (struct ronde_table){columns, report->has_alternatives ? COLUMNS : COLUMNS - 2, 1};
+}
+
+static double percent(double part_ns, const struct ronde_workload_result *result)
+{
+    return result->time_ns > 0 ? 100 * part_ns / result->time_ns : 0;
+}
+
+static void print_ranks(const struct ronde_workload_result *result, FILE *file)
+{
+    fprintf(file,
+            "# ranks    compute %.1f%%, exposed communication %.1f%%, idle %.1f%% of the step "
+            "(mean)\n",
+            percent(result->mean.compute_ns, result), percent(result->mean.exposed_ns, result),
+            percent(result->mean.idle_ns, result));
+    fprintf(file, "# most     exposed is rank %u: compute %.1f%%, exposed %.1f%%, idle %.1f%%\n",
+            result->worst_rank, percent(result->worst.compute_ns, result),
+            percent(result->worst.exposed_ns, result), percent(result->worst.idle_ns, result));
+}
+
+/* Families that take no part of anything are left out. */
+static void print_families(const struct ronde_workload_result *result, FILE *file)
+{
+    fprintf(file, "# exposed %s", result->mean.exposed_ns > 0 ? "" : " nothing");
+    for (uint32_t f = 0; f < result->family_count; f++)
+        if (result->families[f].exposed_ns > 0)
+            fprintf(file, " %s %.1f%%", result->families[f].name,
+                    percent(result->families[f].exposed_ns, result));
+    fprintf(file, "\n# path      compute %.1f%%", percent(result->path_compute_ns, result));
+    for (uint32_t f = 0; f < result->family_count; f++)
+        if (result->families[f].path_ns > 0)
+            fprintf(file, " %s %.1f%%", result->families[f].name,
+                    percent(result->families[f].path_ns, result));
+    fputs("\n", file);
+}
+
+static void print_head(const struct ronde_workload_report *report, FILE *file)
+{
+    const struct ronde_workload_result *result = report->result;
+    fprintf(file, "# ronde %s: %s, %u ranks on %s (%s)\n", RONDE_VERSION, report->path,
+            report->workload->ranks, ronde_platform_facts(report->platform)->name,
+            ronde_platform_path(report->platform));
+    fprintf(file, "# step     %.3f us, simulated by %s%s: %u items, %u operations\n",
+            result->time_ns / 1e3, result->engine,
+            result->is_contention_free ? "" : " (contention ignored)", report->workload->work_count,
+            result->ops);
+    print_ranks(result, file);
+    print_families(result, file);
+    if (result->busiest_link[0])
+        fprintf(file, "# busiest  link %s, used %.0f%%\n", result->busiest_link,
+                100 * result->busiest_utilisation);
+    fputs("#\n", file);
+}
+
+static struct ronde_cell alternative_cell(const struct ronde_workload_call *call)
+{
+    return ronde_cell_text(call->better ? call->better : "");
+}
+
+/* How much shorter the step is; longer ones have a minus. */
+static struct ronde_cell saving_cell(const struct ronde_workload_call *call, double time_ns)
+{
+    struct ronde_cell cell = ronde_cell_text("");
+    /* Sums in another order differ in the last bits. */
+    const double saved_ns = time_ns - call->better_ns;
+    if (call->better && fabs(saved_ns) < 1e-9 * time_ns)
+        return ronde_cell_text("0.00");
+    if (call->better)
+        snprintf(cell.text, sizeof cell.text, "%+.2f", saved_ns / 1e3);
+    return cell;
+}
+
+static void print_table(const struct ronde_workload_report *report, FILE *file)
+{
+    const struct ronde_workload_result *result = report->result;
+    const struct ronde_table table = table_of(report);
+    print_head(report, file);
+    if (result->call_count > 0)
+        ronde_table_head(file, &table);
+    for (uint32_t c = 0; c < result->call_count; c++) {
+        const struct ronde_workload_call *call = &result->calls[c];
+        const struct ronde_cell cells[COLUMNS] = {
+            ronde_cell_text(call->family),
+            ronde_cell_text(ronde_collective_text(call->collective)),
+            ronde_cell_integer(call->bytes),
+            ronde_cell_integer(call->ranks),
+            ronde_cell_integer(call->count),
+            ronde_cell_text(call->algorithm ? call->algorithm : ""),
+            ronde_cell_us(call->alone_ns),
+            ronde_cell_us(call->mean_ns),
+            ronde_cell_us(call->path_ns),
+            alternative_cell(call),
+            saving_cell(call, result->time_ns),
+        };
+        ronde_table_row(file, &table, cells);
+    }
+}
+
+/* --- rows ----------------------------------------------------------------------------------------- */
+
+static enum ronde_status print_step(const struct ronde_workload_report *report,
+                                    struct ronde_sink *sink, struct ronde_error *error)
+{
+    const struct ronde_workload_result *result = report->result;
+    const struct ronde_field fields[] = {
+        ronde_field_text("kind", "step"),
+        ronde_field_text("workload", report->path),
+        ronde_field_text("topology", ronde_platform_path(report->platform)),
+        ronde_field_integer("ranks", report->workload->ranks),
+        ronde_field_integer("items", report->workload->work_count),
+        ronde_field_integer("operations", result->ops),
+        ronde_field_text("source", "simulated"),
+        ronde_field_text("engine", result->engine),
+        ronde_field_boolean("contention_ignored", !result->is_contention_free),
+        ronde_field_real("time_ns", result->time_ns),
+        ronde_field_real("compute_ns", result->mean.compute_ns),
+        ronde_field_real("exposed_ns", result->mean.exposed_ns),
+        ronde_field_real("idle_ns", result->mean.idle_ns),
+        ronde_field_integer("worst_rank", result->worst_rank),
+        ronde_field_real("worst_exposed_ns", result->worst.exposed_ns),
+        ronde_field_real("path_compute_ns", result->path_compute_ns),
+        ronde_field_text("busiest_link", result->busiest_link[0] ? result->busiest_link : NULL),
+        ronde_field_real("busiest_utilisation", result->busiest_utilisation),
+        ronde_field_text("version", RONDE_VERSION),
+    };
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(sink, &row, error);
+}
+
+static enum ronde_status print_family(const struct ronde_workload_family *family,
+                                      struct ronde_sink *sink, struct ronde_error *error)
+{
+    const struct ronde_field fields[] = {
+        ronde_field_text("kind", "family"),
+        ronde_field_text("groups", family->name),
+        ronde_field_real("exposed_ns", family->exposed_ns),
+        ronde_field_real("path_ns", family->path_ns),
+    };
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(sink, &row, error);
+}
+
+static enum ronde_status print_call(const struct ronde_workload_call *call, struct ronde_sink *sink,
+                                    struct ronde_error *error)
+{
+    const struct ronde_field fields[] = {
+        ronde_field_text("kind", "call"),
+        ronde_field_text("groups", call->family),
+        ronde_field_text("collective", ronde_collective_text(call->collective)),
+        ronde_field_integer("bytes", call->bytes),
+        ronde_field_integer("ranks", call->ranks),
+        ronde_field_integer("calls", call->count),
+        ronde_field_text("algorithm", call->algorithm),
+        ronde_field_real("alone_ns", call->alone_ns),
+        ronde_field_real("mean_ns", call->mean_ns),
+        ronde_field_real("path_ns", call->path_ns),
+        ronde_field_text("better", call->better),
+        call->better ? ronde_field_real("better_step_ns", call->better_ns)
+                     : ronde_field_null("better_step_ns"),
+    };
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(sink, &row, error);
+}
+
+enum ronde_status ronde_workload_print(const struct ronde_workload_report *report,
+                                       struct ronde_sink *sink, struct ronde_error *error)
+{
+    const struct ronde_workload_result *result = report->result;
+    enum ronde_status status = RONDE_OK;
+    if (ronde_sink_is_table(sink)) {
+        print_table(report, sink->file);
+        return RONDE_OK;
+    }
+    /* A CSV has rows of one kind: those of calls. */
+    if (sink->json)
+        status = print_step(report, sink, error);
+    for (uint32_t f = 0; sink->json && f < result->family_count && status == RONDE_OK; f++)
+        status = print_family(&result->families[f], sink, error);
+    for (uint32_t c = 0; c < result->call_count && status == RONDE_OK; c++)
+        status = print_call(&result->calls[c], sink, error);
+    return status;
+}

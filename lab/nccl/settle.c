@@ -1,0 +1,308 @@
+/*
+ * Statements put together to rings and trees: every rank in every ring, one cycle each; every rank in every tree, parents and
+ * children agreeing. What is stated twice has to be the same; what nobody states is an error that says how to log it.
+ */
+#include "said.h"
+
+#include <inttypes.h>
+
+/* The communicator that is put together. */
+struct settling {
+    struct nccl_log *log;
+    struct ronde_nccl_graph *graph;
+    uint32_t communicator;
+};
+
+static const struct nccl_said *said_at(const struct nccl_log *log, uint32_t i)
+{
+    return (const struct nccl_said *)log->said.items + i;
+}
+
+static void raise_to(uint32_t rank, uint32_t *io_ranks)
+{
+    if (rank != RONDE_NONE && rank + 1 > *io_ranks)
+        *io_ranks = rank + 1;
+}
+
+/* As many as are named. */
+static uint32_t ranks_of(const struct nccl_log *log, uint32_t communicator)
+{
+    uint32_t ranks = 0;
+    for (uint32_t i = 0; i < log->said.count; i++) {
+        const struct nccl_said *said = said_at(log, i);
+        if (said->communicator != communicator)
+            continue;
+        raise_to(said->rank, &ranks);
+        if (!said->is_tree)
+            raise_to(said->next, &ranks);
+        raise_to(said->is_tree ? said->branch.up : RONDE_NONE, &ranks);
+        for (unsigned d = 0; said->is_tree && d < RONDE_NCCL_MOST_CHILDREN; d++)
+            raise_to(said->branch.down[d], &ranks);
+    }
+    return ranks;
+}
+
+/* Of the wanted size, or the largest; the first of several. */
+static enum ronde_status choose(struct nccl_log *log, uint32_t wanted, uint32_t *out_communicator,
+                                uint32_t *out_ranks)
+{
+    *out_ranks = 0;
+    for (uint32_t c = 0; c < log->communicators; c++) {
+        const uint32_t ranks = ranks_of(log, c);
+        if (wanted > 0 ? ranks == wanted && *out_ranks == 0 : ranks > *out_ranks) {
+            *out_communicator = c;
+            *out_ranks = ranks;
+        }
+    }
+    if (log->cuts.count > 0 && *out_ranks == 0)
+        return ronde_fail_at(
+            log->error, RONDE_BAD_INPUT, ((struct nccl_cut *)log->cuts.items)->line,
+            "%s:%" PRIu32 ": the ring is cut off after 128 characters, and no line "
+            "\"Ring NN : \" tells the rest: NCCL_DEBUG_SUBSYS=INIT,GRAPH prints them",
+            log->name, ((struct nccl_cut *)log->cuts.items)->line);
+    if (*out_ranks > 0)
+        return RONDE_OK;
+    if (log->communicators > 0 && wanted > 0)
+        return ronde_fail(log->error, RONDE_BAD_INPUT,
+                          "%s: none of its %" PRIu32 " communicators has %" PRIu32 " ranks",
+                          log->name, log->communicators, wanted);
+    return ronde_fail(log->error, RONDE_BAD_INPUT,
+                      "%s: no rings and no trees; NCCL prints them with NCCL_DEBUG=INFO and "
+                      "NCCL_DEBUG_SUBSYS=INIT,GRAPH",
+                      log->name);
+}
+
+/* --- rings ----------------------------------------------------------------------------------- */
+
+static enum ronde_status fill_rings(const struct settling *settling)
+{
+    const struct nccl_log *log = settling->log;
+    const struct ronde_nccl_graph *graph = settling->graph;
+    for (uint32_t i = 0; i < log->said.count; i++) {
+        const struct nccl_said *said = said_at(log, i);
+        if (said->is_tree || said->communicator != settling->communicator)
+            continue;
+        uint32_t *next = &graph->next[(size_t)said->channel * graph->ranks + said->rank];
+        if (*next != RONDE_NONE && *next != said->next)
+            return ronde_fail_at(log->error, RONDE_BAD_INPUT, said->line,
+                                 "%s:%" PRIu32 ": ring %" PRIu32 " goes from rank %" PRIu32
+                                 " to %" PRIu32 " here and to %" PRIu32
+                                 " before: is this another communicator's?",
+                                 log->name, said->line, said->channel, said->rank, said->next,
+                                 *next);
+        *next = said->next;
+    }
+    return RONDE_OK;
+}
+
+/* One cycle through all ranks. */
+static enum ronde_status check_ring(const struct settling *settling, uint32_t ring)
+{
+    const struct ronde_nccl_graph *graph = settling->graph;
+    const uint32_t *next = graph->next + (size_t)ring * graph->ranks;
+    uint32_t at = 0;
+    for (uint32_t seen = 1; seen <= graph->ranks; seen++) {
+        if (next[at] == RONDE_NONE)
+            return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+                              "%s: nothing says where rank %" PRIu32 " sends to in ring %" PRIu32
+                              " of %" PRIu32
+                              " ranks; NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints it",
+                              settling->log->name, at, ring, graph->ranks);
+        at = next[at];
+        if (at == 0 && seen < graph->ranks)
+            return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+                              "%s: ring %" PRIu32 " is back at rank 0 after %" PRIu32 " of %" PRIu32
+                              " ranks",
+                              settling->log->name, ring, seen, graph->ranks);
+    }
+    if (at != 0)
+        return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+                          "%s: ring %" PRIu32 " does not come back to rank 0", settling->log->name,
+                          ring);
+    return RONDE_OK;
+}
+
+static enum ronde_status settle_rings(const struct settling *settling)
+{
+    struct ronde_nccl_graph *graph = settling->graph;
+    const size_t count = (size_t)graph->rings * graph->ranks;
+    if (count == 0)
+        return RONDE_OK;
+    if (count > settling->log->said.count)
+        return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+                          "%s: %" PRIu32 " rings of %" PRIu32
+                          " ranks, of which not all say their neighbours; "
+                          "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them",
+                          settling->log->name, graph->rings, graph->ranks);
+    graph->next = ronde_mem_new(graph->mem, count, sizeof *graph->next);
+    if (!graph->next)
+        return ronde_fail(settling->log->error, RONDE_NO_MEMORY, "%s: no memory for the rings",
+                          settling->log->name);
+    for (size_t i = 0; i < count; i++)
+        graph->next[i] = RONDE_NONE;
+    enum ronde_status status = fill_rings(settling);
+    for (uint32_t ring = 0; status == RONDE_OK && ring < graph->rings; ring++)
+        status = check_ring(settling, ring);
+    return status;
+}
+
+/* --- trees ----------------------------------------------------------------------------------- */
+
+static bool is_same(const struct ronde_nccl_branch *a, const struct ronde_nccl_branch *b)
+{
+    bool is_equal = a->up == b->up;
+    for (unsigned d = 0; d < RONDE_NCCL_MOST_CHILDREN; d++)
+        is_equal = is_equal && a->down[d] == b->down[d];
+    return is_equal;
+}
+
+/* A place that nobody has stated has itself as parent. */
+static enum ronde_status fill_trees(const struct settling *settling)
+{
+    const struct nccl_log *log = settling->log;
+    const struct ronde_nccl_graph *graph = settling->graph;
+    for (uint32_t i = 0; i < log->said.count; i++) {
+        const struct nccl_said *said = said_at(log, i);
+        if (!said->is_tree || said->communicator != settling->communicator)
+            continue;
+        struct ronde_nccl_branch *branch =
+            &graph->branch[(size_t)said->channel * graph->ranks + said->rank];
+        if (branch->up != said->rank && !is_same(branch, &said->branch))
+            return ronde_fail_at(log->error, RONDE_BAD_INPUT, said->line,
+                                 "%s:%" PRIu32 ": the place of rank %" PRIu32 " in tree %" PRIu32
+                                 " is another than before: is this another communicator's?",
+                                 log->name, said->line, said->rank, said->channel);
+        *branch = said->branch;
+    }
+    return RONDE_OK;
+}
+
+static bool has_child(const struct ronde_nccl_branch *branch, uint32_t child)
+{
+    for (unsigned d = 0; d < RONDE_NCCL_MOST_CHILDREN; d++)
+        if (branch->down[d] == child)
+            return true;
+    return false;
+}
+
+/* The child of a rank behind one of its children; the first one behind RONDE_NONE. */
+static uint32_t child_behind(const struct ronde_nccl_branch *branch, uint32_t child)
+{
+    bool is_behind = child == RONDE_NONE;
+    for (unsigned d = 0; d < RONDE_NCCL_MOST_CHILDREN; d++) {
+        if (is_behind && branch->down[d] != RONDE_NONE)
+            return branch->down[d];
+        is_behind = is_behind || branch->down[d] == child;
+    }
+    return RONDE_NONE;
+}
+
+/* Ranks at and below one, of a tree whose neighbours agree: down to first children, up to the next of these. */
+static uint32_t count_below(const struct ronde_nccl_branch *tree, uint32_t root)
+{
+    uint32_t count = 1, at = root, from = RONDE_NONE;
+    for (;;) {
+        const uint32_t child = child_behind(&tree[at], from);
+        if (child != RONDE_NONE) {
+            count++;
+            at = child;
+            from = RONDE_NONE;
+        } else if (at == root) {
+            return count;
+        } else {
+            from = at;
+            at = tree[at].up;
+        }
+    }
+}
+
+/* Parents and children name each other, and a child is named once. */
+static bool agrees(const struct ronde_nccl_branch *tree, uint32_t rank)
+{
+    const struct ronde_nccl_branch *own = &tree[rank];
+    if (own->up != RONDE_NONE && !has_child(&tree[own->up], rank))
+        return false;
+    for (unsigned d = 0; d < RONDE_NCCL_MOST_CHILDREN; d++) {
+        if (own->down[d] != RONDE_NONE && tree[own->down[d]].up != rank)
+            return false;
+        for (unsigned before = 0; before < d; before++)
+            if (own->down[d] != RONDE_NONE && own->down[d] == own->down[before])
+                return false;
+    }
+    return true;
+}
+
+static enum ronde_status check_tree(const struct settling *settling, uint32_t number)
+{
+    const struct ronde_nccl_graph *graph = settling->graph;
+    const struct ronde_nccl_branch *tree = graph->branch + (size_t)number * graph->ranks;
+    uint32_t roots = 0, root = 0;
+    for (uint32_t rank = 0; rank < graph->ranks; rank++) {
+        if (!agrees(tree, rank))
+            return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+                              "%s: tree %" PRIu32 ": rank %" PRIu32
+                              " and its neighbours do not agree on who is above whom",
+                              settling->log->name, number, rank);
+        root = tree[rank].up == RONDE_NONE ? rank : root;
+        roots += tree[rank].up == RONDE_NONE;
+    }
+    if (roots != 1 || count_below(tree, root) != graph->ranks)
+        return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+                          "%s: tree %" PRIu32 " has %" PRIu32
+                          " roots, or ranks that are below none",
+                          settling->log->name, number, roots);
+    return RONDE_OK;
+}
+
+/* Trees are in the lines of every rank: with those of some there are none. */
+static bool is_whole(const struct ronde_nccl_graph *graph)
+{
+    for (uint32_t tree = 0; tree < graph->trees; tree++)
+        for (uint32_t rank = 0; rank < graph->ranks; rank++)
+            if (graph->branch[(size_t)tree * graph->ranks + rank].up == rank)
+                return false;
+    return true;
+}
+
+static enum ronde_status settle_trees(const struct settling *settling)
+{
+    struct ronde_nccl_graph *graph = settling->graph;
+    const size_t count = (size_t)graph->trees * graph->ranks;
+    if (count == 0 || count > settling->log->said.count) {
+        graph->trees = 0;
+        return RONDE_OK;
+    }
+    graph->branch = ronde_mem_new(graph->mem, count, sizeof *graph->branch);
+    if (!graph->branch)
+        return ronde_fail(settling->log->error, RONDE_NO_MEMORY, "%s: no memory for the trees",
+                          settling->log->name);
+    for (size_t i = 0; i < count; i++)
+        graph->branch[i].up = (uint32_t)(i % graph->ranks);
+    enum ronde_status status = fill_trees(settling);
+    if (status == RONDE_OK && !is_whole(graph)) {
+        ronde_mem_free(graph->mem, graph->branch, count, sizeof *graph->branch);
+        graph->branch = NULL;
+        graph->trees = 0;
+    }
+    for (uint32_t tree = 0; status == RONDE_OK && tree < graph->trees; tree++)
+        status = check_tree(settling, tree);
+    return status;
+}
+
+enum ronde_status nccl_log_settle(struct nccl_log *log, uint32_t ranks,
+                                  struct ronde_nccl_graph *graph)
+{
+    struct settling settling = {log, graph, 0};
+    enum ronde_status status = choose(log, ranks, &settling.communicator, &graph->ranks);
+    graph->hosts = log->hosts;
+    graph->communicators = log->communicators;
+    for (uint32_t i = 0; status == RONDE_OK && i < log->said.count; i++) {
+        const struct nccl_said *said = said_at(log, i);
+        uint32_t *count = said->is_tree ? &graph->trees : &graph->rings;
+        if (said->communicator == settling.communicator && said->channel + 1 > *count)
+            *count = said->channel + 1;
+    }
+    if (status == RONDE_OK)
+        status = settle_rings(&settling);
+    return status == RONDE_OK ? settle_trees(&settling) : status;
+}

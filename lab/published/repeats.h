@@ -1,0 +1,13 @@
+/** How far measurements that the model cannot tell apart lie from each other. */
+#ifndef RONDE_LAB_PUBLISHED_REPEATS_H
+#define RONDE_LAB_PUBLISHED_REPEATS_H
+
+#include "ronde/published.h"
+
+/**
+ * The 90th percentile of |row / mean of its repeats - 1|, repeats being rows of one call, version of NCCL and forced
+ * setting, in place and out of place; -1 where no row has any. Sorts `rows`; `errors` has room for `count`.
+ */
+double published_own_spread(struct ronde_published_row **rows, size_t count, double *errors);
+
+#endif

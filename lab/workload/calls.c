@@ -1,0 +1,255 @@
+/* Kinds of calls, and the algorithm each runs by. */
+#include "calls.h"
+
+#include "ronde/mem.h"
+#include "ronde/pieces.h"
+#include "ronde/predict.h"
+#include "ronde/schedules.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Steps of a candidate that is tried alone, at most: what needs more is no candidate. */
+#define CANDIDATE_STEPS ((uint64_t)1 << 20)
+
+static enum ronde_status no_memory(struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the calls of a workload");
+}
+
+static const uint32_t *hosts_of(const struct ronde_workload *workload,
+                                const struct workload_call *call)
+{
+    return workload->members + workload->groups[call->example].first_member;
+}
+
+/*
+ * Nodes times ranks of a node, where a group is made of equal runs of neighbours on nodes: what algorithms of two levels
+ * want to know.
+ */
+static void find_shape(const struct ronde_workload *workload, const struct ronde_platform *platform,
+                       const struct workload_call *call, struct ronde_compile_request *request)
+{
+    const uint32_t node_hosts = ronde_platform_facts(platform)->node_hosts, *hosts;
+    uint32_t run = 1;
+    if (node_hosts == 0)
+        return;
+    hosts = hosts_of(workload, call);
+    while (run < call->ranks && hosts[run] / node_hosts == hosts[0] / node_hosts)
+        run++;
+    for (uint32_t i = 0; i < call->ranks; i++)
+        if (call->ranks % run != 0 || hosts[i] / node_hosts != hosts[i - i % run] / node_hosts ||
+            (i > 0 && i % run == 0 && hosts[i] / node_hosts == hosts[i - 1] / node_hosts))
+            return;
+    if (run == 1 || run == call->ranks)
+        return;
+    request->shape_count = 2;
+    request->shape[0] = call->ranks / run;
+    request->shape[1] = run;
+}
+
+/* The forecast of a kind by an algorithm; the caller destroys *out_schedule. */
+static enum ronde_status forecast_of(const struct ronde_workload *workload,
+                                     const struct ronde_workload_sim *options,
+                                     const struct workload_call *call, const char *algorithm,
+                                     struct ronde_schedule **out_schedule,
+                                     struct ronde_forecast *out_forecast, struct ronde_error *error)
+{
+    const struct ronde_tune_options how = {.dtype = RONDE_UINT8,
+                                           .timeout_ns = (uint64_t)(options->time_limit_s * 1e9),
+                                           .cancel = options->cancel};
+    struct ronde_compile_request request = {.collective = call->collective,
+                                            .algorithm = algorithm,
+                                            .ranks = call->ranks,
+                                            .root = call->root};
+    if (strstr(algorithm, "hierarchical"))
+        find_shape(workload, options->platform, call, &request);
+    const enum ronde_status status =
+        ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    *out_forecast = ronde_forecast_of(options->platform, *out_schedule, &request, &how);
+    out_forecast->load.count =
+        ronde_collective_count(call->collective, call->ranks, call->bytes, RONDE_UINT8);
+    out_forecast->sim.host_of = hosts_of(workload, call);
+    if (out_forecast->load.slot_bytes == 0 && ronde_schedule_is_pipelined(*out_schedule))
+        out_forecast->load.slot_bytes = ronde_pipeline_slot(*out_schedule, out_forecast->load.count);
+    return RONDE_OK;
+}
+
+/* Whether somebody asked for it by name. */
+static bool is_asked(const struct ronde_workload_sim *options, const struct workload_call *call,
+                     const char *algorithm)
+{
+    return (call->named && strcmp(call->named, algorithm) == 0) ||
+           (options->algorithm && strcmp(options->algorithm, algorithm) == 0);
+}
+
+/* What nobody asked for must leave all ranks with the same bits, and be quick to try. */
+static enum ronde_status check_candidate(const struct ronde_forecast *forecast,
+                                         struct ronde_error *error)
+{
+    if (forecast->schedule->proof.rank_dependent_bits ||
+        ronde_forecast_steps(forecast) > CANDIDATE_STEPS)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is no candidate",
+                          forecast->request.algorithm, forecast->schedule->ranks);
+    return RONDE_OK;
+}
+
+enum ronde_status workload_call_alone(const struct ronde_workload *workload,
+                                      const struct ronde_workload_sim *options,
+                                      const struct workload_call *call, const char *algorithm,
+                                      double *out_ns, struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_forecast forecast;
+    struct ronde_prediction prediction;
+    *out_ns = INFINITY;
+    enum ronde_status status =
+        forecast_of(workload, options, call, algorithm, &schedule, &forecast, error);
+    if (status == RONDE_OK && !is_asked(options, call, algorithm))
+        status = check_candidate(&forecast, error);
+    if (status == RONDE_OK)
+        status = ronde_forecast_replay(&forecast, "auto", &prediction, error);
+    if (status == RONDE_OK)
+        *out_ns = prediction.time_ns;
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+enum ronde_status workload_call_set(const struct ronde_workload *workload,
+                                    const struct ronde_workload_sim *options,
+                                    struct workload_call *call, const char *algorithm,
+                                    const struct ronde_mem *mem, struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_forecast forecast;
+    struct ronde_dag *dag = NULL;
+    enum ronde_status status =
+        forecast_of(workload, options, call, algorithm, &schedule, &forecast, error);
+    if (status == RONDE_OK) {
+        const struct ronde_time_params params =
+            ronde_platform_time(options->platform, call->ranks, ronde_forecast_footprint(&forecast));
+        status = ronde_dag_create(schedule, &forecast.load, &params, mem, &dag, error);
+    }
+    ronde_schedule_destroy(schedule);
+    if (status != RONDE_OK)
+        return status;
+    ronde_dag_destroy(call->dag, mem);
+    call->dag = dag;
+    call->algorithm = algorithm;
+    return RONDE_OK;
+}
+
+/* The algorithm that is fastest alone. Ranks that end up with other bits are nothing for a program's calls. */
+static const char *find_fastest(const struct ronde_workload *workload,
+                                const struct ronde_workload_sim *options,
+                                const struct workload_call *call)
+{
+    uint32_t count;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    const char *best = NULL;
+    double best_ns = INFINITY, ns;
+    for (uint32_t a = 0; a < count; a++) {
+        struct ronde_error why_not = {RONDE_OK, 0, ""};
+        if (all[a]->collective == call->collective &&
+            workload_call_alone(workload, options, call, all[a]->name, &ns, &why_not) == RONDE_OK &&
+            ns < best_ns) {
+            best_ns = ns;
+            best = all[a]->name;
+        }
+    }
+    return best;
+}
+
+/* Whether an algorithm of this name serves the collective. */
+static const char *find_named(const char *name, enum ronde_collective collective)
+{
+    uint32_t count;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    for (uint32_t a = 0; name && a < count; a++)
+        if (all[a]->collective == collective && strcmp(all[a]->name, name) == 0)
+            return all[a]->name;
+    return NULL;
+}
+
+/* One rank, or no byte: nothing moves. */
+static enum ronde_status settle(const struct ronde_workload *workload,
+                                const struct ronde_workload_sim *options, struct workload_call *call,
+                                const struct ronde_mem *mem, struct ronde_error *error)
+{
+    if (call->ranks == 1 || (call->bytes == 0 && call->collective != RONDE_BARRIER))
+        return RONDE_OK;
+    const char *name = call->named;
+    if (!name)
+        name = find_named(options->algorithm, call->collective);
+    if (!name)
+        name = find_fastest(workload, options, call);
+    if (!name)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm of %s serves %u ranks",
+                          ronde_collective_text(call->collective), call->ranks);
+    const enum ronde_status status = workload_call_set(workload, options, call, name, mem, error);
+    return status == RONDE_OK
+               ? workload_call_alone(workload, options, call, name, &call->alone_ns, error)
+               : status;
+}
+
+/* The kind of an item, added where there is none such yet. */
+static uint32_t find_kind(const struct ronde_workload *workload, const struct ronde_work *work,
+                          struct workload_calls *calls)
+{
+    const struct ronde_work_group *group = &workload->groups[work->group];
+    for (uint32_t c = 0; c < calls->count; c++) {
+        const struct workload_call *call = &calls->all[c];
+        if (call->family == group->family && call->ranks == group->member_count &&
+            call->collective == work->collective && call->bytes == work->bytes &&
+            call->root == work->root && call->named == work->algorithm)
+            return c;
+    }
+    void *block = calls->all;
+    if (!ronde_mem_grow(calls->mem, &block, &calls->capacity, (size_t)calls->count + 1,
+                        sizeof *calls->all))
+        return RONDE_NONE;
+    calls->all = block;
+    calls->all[calls->count] = (struct workload_call){.family = group->family,
+                                                      .ranks = group->member_count,
+                                                      .collective = work->collective,
+                                                      .bytes = work->bytes,
+                                                      .root = work->root,
+                                                      .named = work->algorithm,
+                                                      .example = work->group};
+    return calls->count++;
+}
+
+enum ronde_status workload_calls_open(const struct ronde_workload *workload,
+                                      const struct workload_matching *matching,
+                                      const struct ronde_workload_sim *options,
+                                      struct workload_calls *out_calls, struct ronde_error *error)
+{
+    struct workload_calls *calls = out_calls;
+    *calls =
+        (struct workload_calls){.instance_count = matching->instance_count, .mem = matching->mem};
+    calls->call_of = ronde_mem_new(calls->mem, calls->instance_count, sizeof *calls->call_of);
+    if (!calls->call_of)
+        return no_memory(error);
+    for (uint32_t i = 0; i < matching->instance_count; i++) {
+        const uint32_t part = matching->parts[matching->instances[i].first];
+        calls->call_of[i] = find_kind(workload, &workload->works[part], calls);
+        if (calls->call_of[i] == RONDE_NONE)
+            return no_memory(error);
+        calls->all[calls->call_of[i]].count++;
+    }
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t c = 0; c < calls->count && status == RONDE_OK; c++)
+        status = settle(workload, options, &calls->all[c], calls->mem, error);
+    return status;
+}
+
+void workload_calls_close(struct workload_calls *calls)
+{
+    for (uint32_t c = 0; c < calls->count; c++)
+        ronde_dag_destroy(calls->all[c].dag, calls->mem);
+    ronde_mem_free(calls->mem, calls->all, calls->capacity, sizeof *calls->all);
+    ronde_mem_free(calls->mem, calls->call_of, calls->instance_count, sizeof *calls->call_of);
+    *calls = (struct workload_calls){0};
+}

@@ -1,0 +1,241 @@
+/*
+ * Collectives, as communicators match them: the n-th operation of a group on each of its ranks is one, in the order in which
+ * the ranks come to them.
+ */
+#include "matching.h"
+
+#include "ronde/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A rank's place in a group. */
+struct seat {
+    uint32_t rank, place;
+};
+
+/* What matching collectives needs beside its result. Arrays go by place in workload->members. */
+struct roster {
+    const struct ronde_workload *workload;
+    struct seat *seats;    /* of each group, by rank */
+    uint32_t *counts;      /* operations of the group on that rank */
+    uint32_t *last;        /* the one before, or RONDE_NONE */
+    uint32_t *group_first; /* per group: its first instance; one more entry at the end */
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct seat *a = left, *b = right;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Place in members of an item's rank in its group, or RONDE_NONE. */
+static uint32_t seat_of(const struct roster *roster, const struct ronde_work *work)
+{
+    const struct ronde_work_group *group = &roster->workload->groups[work->group];
+    const struct seat key = {work->rank, 0};
+    const struct seat *found = bsearch(&key, roster->seats + group->first_member,
+                                       group->member_count, sizeof key, by_rank);
+    return found ? group->first_member + found->place : RONDE_NONE;
+}
+
+static void seat_all(struct roster *roster)
+{
+    const struct ronde_workload *workload = roster->workload;
+    for (uint32_t g = 0; g < workload->group_count; g++) {
+        const struct ronde_work_group *group = &workload->groups[g];
+        struct seat *seats = roster->seats + group->first_member;
+        for (uint32_t i = 0; i < group->member_count; i++)
+            seats[i] = (struct seat){workload->members[group->first_member + i], i};
+        qsort(seats, group->member_count, sizeof *seats, by_rank);
+    }
+}
+
+/* How often each rank comes to each of its groups. */
+static enum ronde_status count(struct roster *roster, struct ronde_error *error)
+{
+    const struct ronde_workload *workload = roster->workload;
+    for (uint32_t w = 0; w < workload->work_count; w++) {
+        const struct ronde_work *work = &workload->works[w];
+        if (work->kind != RONDE_WORK_COLLECTIVE)
+            continue;
+        const uint32_t seat = seat_of(roster, work);
+        if (seat == RONDE_NONE)
+            return ronde_work_fail(workload, w, error, "rank %u is not in group %s", work->rank,
+                                   ronde_workload_text(workload, workload->groups[work->group].name));
+        roster->counts[seat]++;
+        roster->last[seat] = w;
+    }
+    return RONDE_OK;
+}
+
+/* Every rank of a group comes as often as its first. */
+static enum ronde_status compare_counts(struct roster *roster, uint32_t *out_instances,
+                                        struct ronde_error *error)
+{
+    const struct ronde_workload *workload = roster->workload;
+    uint64_t instances = 0;
+    for (uint32_t g = 0; g < workload->group_count; g++) {
+        const struct ronde_work_group *group = &workload->groups[g];
+        const uint32_t *counts = roster->counts + group->first_member;
+        roster->group_first[g] = (uint32_t)instances;
+        for (uint32_t i = 1; i < group->member_count; i++) {
+            const uint32_t more = counts[i] > counts[0] ? i : 0, fewer = more == 0 ? i : 0;
+            const uint32_t *members = workload->members + group->first_member;
+            if (counts[i] != counts[0])
+                return ronde_work_fail(workload, roster->last[group->first_member + more], error,
+                                       "rank %u has %u operations of group %s, but rank %u has %u",
+                                       members[more], counts[more],
+                                       ronde_workload_text(workload, group->name), members[fewer],
+                                       counts[fewer]);
+        }
+        instances += group->member_count > 0 ? counts[0] : 0;
+    }
+    roster->group_first[workload->group_count] = (uint32_t)instances;
+    *out_instances = (uint32_t)instances;
+    return RONDE_OK;
+}
+
+/* What a rank does must be what the first to come does. */
+static enum ronde_status compare_parts(const struct ronde_workload *workload, uint32_t first,
+                                       uint32_t work, struct ronde_error *error)
+{
+    const struct ronde_work *a = &workload->works[first], *b = &workload->works[work];
+    if (a->collective == b->collective && a->bytes == b->bytes && a->root == b->root &&
+        a->algorithm == b->algorithm)
+        return RONDE_OK;
+    return ronde_work_fail(workload, work, error,
+                           "rank %u does %s of %llu bytes (root %u, %s) in group %s, where rank %u "
+                           "does %s of %llu bytes (root %u, %s)",
+                           b->rank, ronde_collective_text(b->collective),
+                           (unsigned long long)b->bytes, b->root,
+                           b->algorithm ? b->algorithm : "any algorithm",
+                           ronde_workload_text(workload, workload->groups[b->group].name), a->rank,
+                           ronde_collective_text(a->collective), (unsigned long long)a->bytes,
+                           a->root, a->algorithm ? a->algorithm : "any algorithm");
+}
+
+static enum ronde_status join(struct roster *roster, struct workload_matching *matching,
+                              struct ronde_error *error)
+{
+    const struct ronde_workload *workload = roster->workload;
+    memset(roster->counts, 0, workload->member_count * sizeof *roster->counts);
+    for (uint32_t i = 0; i < workload->member_count; i++)
+        roster->last[i] = RONDE_NONE;
+    for (uint32_t s = 0; s < workload->work_count; s++) {
+        const uint32_t w = matching->sequence[s];
+        const struct ronde_work *work = &workload->works[w];
+        if (work->kind != RONDE_WORK_COLLECTIVE)
+            continue;
+        const uint32_t seat = seat_of(roster, work);
+        const struct ronde_work_group *group = &workload->groups[work->group];
+        const uint32_t index = roster->group_first[work->group] + roster->counts[seat]++;
+        struct workload_instance *instance = &matching->instances[index];
+        matching->instance_of[w] = index;
+        matching->previous[w] = roster->last[seat];
+        roster->last[seat] = w;
+        matching->parts[instance->first + seat - group->first_member] = w;
+        /* `joined` counts, and until the first has come `group` is not set. */
+        if (instance->joined++ == 0)
+            instance->group = w;
+        const enum ronde_status status = compare_parts(workload, instance->group, w, error);
+        if (status != RONDE_OK)
+            return status;
+    }
+    for (uint32_t i = 0; i < matching->instance_count; i++)
+        matching->instances[i].group = workload->works[matching->instances[i].group].group;
+    return RONDE_OK;
+}
+
+static enum ronde_status reserve_instances(const struct roster *roster, uint32_t instances,
+                                           struct workload_matching *matching,
+                                           struct ronde_error *error)
+{
+    const struct ronde_workload *workload = roster->workload;
+    uint64_t parts = 0;
+    for (uint32_t g = 0; g < workload->group_count; g++)
+        parts += (uint64_t)workload->groups[g].member_count *
+                 (roster->group_first[g + 1] - roster->group_first[g]);
+    /* Each part is an item, so there are no more than of those. */
+    matching->part_count = (uint32_t)parts;
+    matching->instance_count = instances;
+    matching->parts = ronde_mem_new(matching->mem, parts, sizeof *matching->parts);
+    matching->instances = ronde_mem_new(matching->mem, instances, sizeof *matching->instances);
+    if (!matching->parts || !matching->instances)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u collectives", instances);
+    uint32_t first = 0;
+    for (uint32_t g = 0; g < workload->group_count; g++)
+        for (uint32_t i = roster->group_first[g]; i < roster->group_first[g + 1]; i++) {
+            matching->instances[i].first = first;
+            first += workload->groups[g].member_count;
+        }
+    return RONDE_OK;
+}
+
+static enum ronde_status match_collectives(const struct ronde_workload *workload,
+                                           struct workload_matching *matching,
+                                           struct ronde_error *error)
+{
+    const struct ronde_mem *mem = matching->mem;
+    const size_t members = workload->member_count, groups = (size_t)workload->group_count + 1;
+    uint32_t instances = 0;
+    struct roster roster = {
+        .workload = workload,
+        .seats = ronde_mem_new(mem, members, sizeof *roster.seats),
+        .counts = ronde_mem_new(mem, members, sizeof *roster.counts),
+        .last = ronde_mem_new(mem, members, sizeof *roster.last),
+        .group_first = ronde_mem_new(mem, groups, sizeof *roster.group_first),
+    };
+    enum ronde_status status = RONDE_OK;
+    if (!roster.seats || !roster.counts || !roster.last || !roster.group_first) {
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu ranks of groups", members);
+        goto out;
+    }
+    seat_all(&roster);
+    status = count(&roster, error);
+    if (status == RONDE_OK)
+        status = compare_counts(&roster, &instances, error);
+    if (status == RONDE_OK)
+        status = reserve_instances(&roster, instances, matching, error);
+    if (status == RONDE_OK)
+        status = join(&roster, matching, error);
+out:
+    ronde_mem_free(mem, roster.seats, members, sizeof *roster.seats);
+    ronde_mem_free(mem, roster.counts, members, sizeof *roster.counts);
+    ronde_mem_free(mem, roster.last, members, sizeof *roster.last);
+    ronde_mem_free(mem, roster.group_first, groups, sizeof *roster.group_first);
+    return status;
+}
+
+enum ronde_status workload_match(const struct ronde_workload *workload, const struct ronde_mem *mem,
+                                 struct workload_matching *out_matching, struct ronde_error *error)
+{
+    const uint32_t count = workload->work_count;
+    struct workload_matching *matching = out_matching;
+    *matching = (struct workload_matching){.work_count = count, .mem = mem};
+    matching->sequence = ronde_mem_new(mem, count, sizeof *matching->sequence);
+    matching->partner = ronde_mem_new(mem, count, sizeof *matching->partner);
+    matching->instance_of = ronde_mem_new(mem, count, sizeof *matching->instance_of);
+    matching->previous = ronde_mem_new(mem, count, sizeof *matching->previous);
+    if (!matching->sequence || !matching->partner || !matching->instance_of || !matching->previous)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to match %u items", count);
+    for (uint32_t w = 0; w < count; w++)
+        matching->partner[w] = matching->instance_of[w] = matching->previous[w] = RONDE_NONE;
+    enum ronde_status status = workload_sequence(workload, matching, error);
+    if (status == RONDE_OK)
+        status = workload_match_messages(workload, matching, error);
+    return status == RONDE_OK ? match_collectives(workload, matching, error) : status;
+}
+
+void workload_matching_free(struct workload_matching *matching)
+{
+    const struct ronde_mem *mem = matching->mem;
+    const size_t count = matching->work_count;
+    ronde_mem_free(mem, matching->sequence, count, sizeof *matching->sequence);
+    ronde_mem_free(mem, matching->partner, count, sizeof *matching->partner);
+    ronde_mem_free(mem, matching->instance_of, count, sizeof *matching->instance_of);
+    ronde_mem_free(mem, matching->previous, count, sizeof *matching->previous);
+    ronde_mem_free(mem, matching->instances, matching->instance_count, sizeof *matching->instances);
+    ronde_mem_free(mem, matching->parts, matching->part_count, sizeof *matching->parts);
+    *matching = (struct workload_matching){0};
+}

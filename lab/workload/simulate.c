@@ -1,0 +1,336 @@
+/* The replay of a workload, and of the same with other algorithms. */
+#include "account.h"
+
+#include "ronde/mem.h"
+#include "ronde/schedules.h"
+#include "ronde/why.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Other algorithms of a kind of call that are tried in the step: those that are fastest alone. */
+#define TRIED 2u
+
+/* A question. */
+struct simulation {
+    const struct ronde_workload *workload;
+    const struct ronde_workload_sim *options;
+    const struct ronde_mem *mem;
+    struct workload_matching matching;
+    struct workload_calls calls;
+    struct workload_order order;
+};
+
+/* A graph with its times. */
+struct replayed {
+    struct workload_graph graph;
+    struct ronde_sim_options sim;
+    struct ronde_sim_result result;
+    uint32_t room; /* entries of the times */
+};
+
+static enum ronde_status replay_graph(const struct simulation *simulation,
+                                      struct replayed *replayed, struct ronde_error *error)
+{
+    const struct ronde_platform *platform = simulation->options->platform;
+    const struct ronde_dag *dag = &replayed->graph.dag;
+    const char *engine = simulation->options->engine ? simulation->options->engine : "auto";
+    const struct ronde_mem *mem = simulation->mem;
+    if (strcmp(engine, "auto") == 0)
+        return ronde_sim_auto(platform, dag, &replayed->sim, mem, &replayed->result, error);
+    if (strcmp(engine, "flat") == 0)
+        return ronde_sim_flat(platform, dag, &replayed->sim, mem, &replayed->result, error);
+    if (strcmp(engine, "maxmin") == 0)
+        return ronde_sim_maxmin(platform, dag, &replayed->sim, mem, &replayed->result, error);
+    if (strcmp(engine, "flat_fifo") == 0)
+        return ronde_sim_fifo(platform, dag, &replayed->sim, mem, &replayed->result, error);
+    if (strcmp(engine, "simgrid") == 0)
+        return ronde_sim_simgrid(platform, dag, &replayed->sim, &replayed->result, error);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "engine \"%s\" replays no workload; auto, flat, simgrid, maxmin and flat_fifo "
+        "do",
+        engine);
+}
+
+/* The caller frees *replayed in every case. */
+static enum ronde_status replay(struct simulation *simulation, struct replayed *replayed,
+                                struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(simulation->options->platform);
+    const struct ronde_mem *mem = simulation->mem;
+    memset(replayed, 0, sizeof *replayed);
+    workload_order_free(&simulation->order);
+    enum ronde_status status =
+        workload_order_find(simulation->workload, &simulation->matching, &simulation->calls, mem,
+                            &simulation->order, error);
+    if (status == RONDE_OK)
+        status = workload_graph_make(simulation->workload, &simulation->matching, &simulation->calls,
+                                     &simulation->order, mem, &replayed->graph, error);
+    if (status != RONDE_OK)
+        return status;
+    replayed->graph.dag.alpha_ns = facts->time.alpha_ns;
+    replayed->graph.dag.lane_GBps = facts->time.lane_GBps;
+    replayed->room = replayed->graph.dag.op_count;
+    replayed->sim.time_limit_s = simulation->options->time_limit_s;
+    replayed->sim.cancel = simulation->options->cancel;
+    replayed->sim.out_start_ns = ronde_mem_new(mem, replayed->room, sizeof(double));
+    replayed->sim.out_finish_ns = ronde_mem_new(mem, replayed->room, sizeof(double));
+    if (!replayed->sim.out_start_ns || !replayed->sim.out_finish_ns)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to keep the times of %u operations",
+                          replayed->room);
+    return replay_graph(simulation, replayed, error);
+}
+
+static void free_replayed(struct simulation *simulation, struct replayed *replayed)
+{
+    ronde_mem_free(simulation->mem, replayed->sim.out_start_ns, replayed->room, sizeof(double));
+    ronde_mem_free(simulation->mem, replayed->sim.out_finish_ns, replayed->room, sizeof(double));
+    workload_graph_free(&replayed->graph);
+}
+
+/* --- the answer -------------------------------------------------------------------------------------------- */
+
+static enum ronde_status reserve_result(const struct simulation *simulation,
+                                        struct ronde_workload_result *result,
+                                        struct ronde_error *error)
+{
+    const struct ronde_workload *workload = simulation->workload;
+    const struct ronde_mem *mem = simulation->mem;
+    result->family_count = workload->family_count + 1;
+    result->call_count = simulation->calls.count;
+    result->work_count = workload->work_count;
+    result->families = ronde_mem_new(mem, result->family_count, sizeof *result->families);
+    result->calls = ronde_mem_new(mem, result->call_count, sizeof *result->calls);
+    result->start_ns = ronde_mem_new(mem, result->work_count, sizeof *result->start_ns);
+    result->end_ns = ronde_mem_new(mem, result->work_count, sizeof *result->end_ns);
+    if (!result->families || !result->calls || !result->start_ns || !result->end_ns)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the result of %u items",
+                          result->work_count);
+    for (uint32_t f = 0; f < workload->family_count; f++)
+        result->families[f].name = ronde_workload_text(workload, workload->families[f]);
+    result->families[workload->family_count].name = "messages";
+    for (uint32_t c = 0; c < result->call_count; c++) {
+        const struct workload_call *call = &simulation->calls.all[c];
+        result->calls[c] =
+            (struct ronde_workload_call){.family = result->families[call->family].name,
+                                         .collective = call->collective,
+                                         .bytes = call->bytes,
+                                         .ranks = call->ranks,
+                                         .count = call->count,
+                                         .algorithm = call->algorithm,
+                                         .alone_ns = call->alone_ns};
+    }
+    return RONDE_OK;
+}
+
+/* Times of items, what the engine found, and the accounts. */
+static enum ronde_status account(const struct simulation *simulation,
+                                 const struct replayed *replayed,
+                                 struct ronde_workload_result *result, struct ronde_error *error)
+{
+    const struct workload_graph *graph = &replayed->graph;
+    const struct ronde_mem *mem = simulation->mem;
+    struct ronde_why why;
+    result->time_ns = replayed->result.time_ns;
+    result->engine = replayed->result.engine;
+    result->is_contention_free = replayed->result.is_contention_free;
+    result->ops = graph->dag.op_count;
+    for (uint32_t w = 0; w < result->work_count; w++) {
+        result->start_ns[w] = replayed->sim.out_start_ns[graph->begin_op[w]];
+        result->end_ns[w] = replayed->sim.out_finish_ns[graph->end_op[w]];
+    }
+    bool *on_path = ronde_mem_new(mem, graph->dag.op_count, sizeof *on_path);
+    if (!on_path)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the critical path");
+    const struct workload_replay seen = {simulation->workload,
+                                         &simulation->matching,
+                                         &simulation->calls,
+                                         graph,
+                                         replayed->sim.out_start_ns,
+                                         replayed->sim.out_finish_ns,
+                                         on_path};
+    const struct ronde_replay inquiry = {simulation->options->platform, &graph->dag, &replayed->sim,
+                                         0};
+    enum ronde_status status = ronde_why_find(&inquiry, mem, on_path, &why, error);
+    if (status == RONDE_OK) {
+        workload_account_path(&seen, result);
+        status = workload_account_ranks(&seen, result, error);
+    }
+    if (status == RONDE_OK && why.link_count > 0) {
+        const char *name = ronde_platform_link(simulation->options->platform, why.links[0])->name;
+        strncpy(result->busiest_link, name, sizeof result->busiest_link - 1);
+        result->busiest_utilisation = why.utilisation[0];
+    }
+    ronde_mem_free(mem, on_path, graph->dag.op_count, sizeof *on_path);
+    return status;
+}
+
+/* --- other algorithms ----------------------------------------------------------------------------------------- */
+
+/* An algorithm and what it takes alone. */
+struct alternative {
+    const char *algorithm;
+    double alone_ns;
+};
+
+/* The fastest others alone, the fastest first; returns how many. */
+static uint32_t find_alternatives(const struct simulation *simulation,
+                                  const struct workload_call *call, struct alternative out[TRIED])
+{
+    uint32_t all_count, count = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&all_count);
+    for (uint32_t a = 0; a < all_count; a++) {
+        struct ronde_error why_not = {RONDE_OK, 0, ""};
+        struct alternative next = {all[a]->name, 0};
+        if (all[a]->collective != call->collective || strcmp(next.algorithm, call->algorithm) == 0 ||
+            workload_call_alone(simulation->workload, simulation->options, call, next.algorithm,
+                                &next.alone_ns, &why_not) != RONDE_OK)
+            continue;
+        uint32_t at = count < TRIED ? count++ : TRIED;
+        for (; at > 0 && out[at - 1].alone_ns > next.alone_ns; at--)
+            if (at < TRIED)
+                out[at] = out[at - 1];
+        if (at < TRIED)
+            out[at] = next;
+    }
+    return count;
+}
+
+/* The step by another algorithm for one kind of call; the kind is then as before. */
+static enum ronde_status try_one(struct simulation *simulation, uint32_t index,
+                                 const char *algorithm, double *out_ns, struct ronde_error *error)
+{
+    struct workload_call *call = &simulation->calls.all[index];
+    const char *before = call->algorithm;
+    struct replayed replayed;
+    enum ronde_status status = workload_call_set(simulation->workload, simulation->options, call,
+                                                 algorithm, simulation->mem, error);
+    if (status != RONDE_OK)
+        return status;
+    status = replay(simulation, &replayed, error);
+    *out_ns = replayed.result.time_ns;
+    free_replayed(simulation, &replayed);
+    const enum ronde_status back = workload_call_set(simulation->workload, simulation->options,
+                                                     call, before, simulation->mem, error);
+    return status == RONDE_OK ? back : status;
+}
+
+/* Graphs that become too large by an algorithm are no answer, and no failure. */
+static enum ronde_status try_others(struct simulation *simulation, uint32_t index,
+                                    struct ronde_workload_call *out, struct ronde_error *error)
+{
+    struct alternative others[TRIED];
+    const uint32_t count = find_alternatives(simulation, &simulation->calls.all[index], others);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ronde_error why_not = {RONDE_OK, 0, ""};
+        double ns = 0;
+        const enum ronde_status status =
+            try_one(simulation, index, others[i].algorithm, &ns, &why_not);
+        if (status == RONDE_UNSUPPORTED || status == RONDE_TIMEOUT)
+            continue;
+        if (status != RONDE_OK)
+            return ronde_fail(error, status, "%s", why_not.message);
+        if (!out->better || ns < out->better_ns) {
+            out->better = others[i].algorithm;
+            out->better_ns = ns;
+        }
+    }
+    return RONDE_OK;
+}
+
+/* The kinds that take most of the critical path, one after another. */
+static enum ronde_status try_all(struct simulation *simulation,
+                                 struct ronde_workload_result *result, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    bool *is_tried = ronde_mem_new(simulation->mem, result->call_count, sizeof *is_tried);
+    if (!is_tried)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to try other algorithms");
+    for (uint32_t k = 0; k < simulation->options->alternatives && status == RONDE_OK; k++) {
+        uint32_t best = RONDE_NONE;
+        for (uint32_t c = 0; c < result->call_count; c++)
+            if (!is_tried[c] && result->calls[c].algorithm && result->calls[c].path_ns > 0 &&
+                (best == RONDE_NONE || result->calls[c].path_ns > result->calls[best].path_ns))
+                best = c;
+        if (best == RONDE_NONE)
+            break;
+        is_tried[best] = true;
+        status = try_others(simulation, best, &result->calls[best], error);
+    }
+    ronde_mem_free(simulation->mem, is_tried, result->call_count, sizeof *is_tried);
+    return status;
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const struct ronde_workload_call *a = left, *b = right;
+    return (a->path_ns < b->path_ns) - (a->path_ns > b->path_ns);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static enum ronde_status check(const struct ronde_workload *workload,
+                               const struct ronde_workload_sim *options, struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(options->platform);
+    bool is_known = !options->algorithm || strcmp(options->algorithm, "auto") == 0;
+    uint32_t count;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    for (uint32_t a = 0; a < count && !is_known; a++)
+        is_known = strcmp(all[a]->name, options->algorithm) == 0;
+    if (!is_known)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "no collective has an algorithm \"%s\"",
+                          options->algorithm);
+    if (facts->shared.cores > 0 || facts->shared.memory_GBps > 0)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s: its ranks share cores or memory, and what a workload computes is "
+                          "not modelled there",
+                          ronde_platform_path(options->platform));
+    return workload->ranks <= facts->hosts
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
+                            ronde_platform_path(options->platform), facts->hosts, workload->ranks);
+}
+
+enum ronde_status
+ronde_workload_simulate(const struct ronde_workload *workload,
+                        const struct ronde_workload_sim *options, const struct ronde_mem *mem,
+                        struct ronde_workload_result *out_result, struct ronde_error *error)
+{
+    struct simulation simulation = {.workload = workload, .options = options, .mem = mem};
+    struct replayed replayed = {.room = 0};
+    *out_result = (struct ronde_workload_result){.mem = mem};
+    enum ronde_status status = check(workload, options, error);
+    if (status == RONDE_OK)
+        status = workload_match(workload, mem, &simulation.matching, error);
+    if (status == RONDE_OK)
+        status =
+            workload_calls_open(workload, &simulation.matching, options, &simulation.calls, error);
+    if (status == RONDE_OK)
+        status = reserve_result(&simulation, out_result, error);
+    if (status == RONDE_OK)
+        status = replay(&simulation, &replayed, error);
+    if (status == RONDE_OK)
+        status = account(&simulation, &replayed, out_result, error);
+    free_replayed(&simulation, &replayed);
+    if (status == RONDE_OK)
+        status = try_all(&simulation, out_result, error);
+    if (status == RONDE_OK && out_result->call_count > 0)
+        qsort(out_result->calls, out_result->call_count, sizeof *out_result->calls, by_path);
+    workload_order_free(&simulation.order);
+    workload_calls_close(&simulation.calls);
+    workload_matching_free(&simulation.matching);
+    return status;
+}
+
+void ronde_workload_result_free(struct ronde_workload_result *result)
+{
+    const struct ronde_mem *mem = result->mem;
+    ronde_mem_free(mem, result->families, result->family_count, sizeof *result->families);
+    ronde_mem_free(mem, result->calls, result->call_count, sizeof *result->calls);
+    ronde_mem_free(mem, result->start_ns, result->work_count, sizeof *result->start_ns);
+    ronde_mem_free(mem, result->end_ns, result->work_count, sizeof *result->end_ns);
+    *result = (struct ronde_workload_result){0};
+}

@@ -1,0 +1,121 @@
+/* Words, numbers, sizes and times of a text. */
+#include "words.h"
+
+#include "ronde/values.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longest word of a number, a size or a time. */
+#define VALUE_BYTES 64
+
+/* Beyond these a time is a slip. */
+#define MOST_NS 1e18
+
+void words_refuse(struct words *words, const char *format, ...)
+{
+    char text[RONDE_ERROR_MESSAGE_BYTES];
+    va_list arguments;
+    if (words->status != RONDE_OK)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    words->status = ronde_fail_at(words->error, RONDE_BAD_INPUT, words->line, "%s:%u: %s",
+                                  words->path, words->line, text);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+struct label_text words_next(struct words *words)
+{
+    while (words->at < words->bytes && is_blank(words->text[words->at]))
+        words->at++;
+    struct label_text word = {words->text + words->at, 0};
+    if (words->status != RONDE_OK || words->at >= words->bytes || *word.at == '#')
+        return word;
+    while (words->at < words->bytes && words->text[words->at] != '\n' &&
+           !is_blank(words->text[words->at])) {
+        words->at++;
+        word.bytes++;
+    }
+    return word;
+}
+
+bool words_line(struct words *words)
+{
+    while (words->status == RONDE_OK && words->at < words->bytes) {
+        const size_t at = words->at;
+        const bool has_word = words_next(words).bytes > 0;
+        if (has_word) {
+            words->at = at;
+            return true;
+        }
+        while (words->at < words->bytes && words->text[words->at] != '\n')
+            words->at++;
+        words->line += words->at < words->bytes;
+        words->at++;
+    }
+    return false;
+}
+
+bool words_is(struct label_text word, const char *text)
+{
+    return word.bytes == strlen(text) && memcmp(word.at, text, word.bytes) == 0;
+}
+
+/* The word as a text of its own; "" where it is too long to be a value. */
+static char *copy(struct label_text word, char text[VALUE_BYTES])
+{
+    const size_t bytes = word.bytes < VALUE_BYTES ? word.bytes : 0;
+    memcpy(text, word.at, bytes);
+    text[bytes] = '\0';
+    return text;
+}
+
+uint64_t words_number(struct words *words, struct label_text word, const char *what, uint64_t low,
+                      uint64_t high)
+{
+    char text[VALUE_BYTES];
+    uint64_t number = 0;
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    if (ronde_number_parse(what, copy(word, text), low, high, &number, &why) != RONDE_OK)
+        words_refuse(words, "%s", why.message);
+    return words->status == RONDE_OK ? number : 0;
+}
+
+uint64_t words_size(struct words *words, struct label_text word)
+{
+    char text[VALUE_BYTES];
+    uint64_t bytes = 0;
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    if (ronde_size_parse(copy(word, text), &bytes, &why) != RONDE_OK)
+        words_refuse(words, "%s", why.message);
+    else if (bytes > (uint64_t)1 << 53)
+        words_refuse(words, "a size of more than 2^53 bytes");
+    return words->status == RONDE_OK ? bytes : 0;
+}
+
+double words_time(struct words *words, struct label_text word)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char text[VALUE_BYTES];
+    char *unit = copy(word, text);
+    const bool starts_well = text[0] >= '0' && text[0] <= '9' && !strpbrk(text, "xX");
+    const double number = starts_well ? strtod(text, &unit) : 0;
+    for (size_t i = 0; starts_well && i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(unit, units[i].name) == 0 && number * units[i].ns <= MOST_NS)
+            return number * units[i].ns;
+    words_refuse(words, "time \"%.*s\" is not a number with ns, us, ms or s", (int)word.bytes,
+                 word.at);
+    return 0;
+}

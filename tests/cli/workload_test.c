@@ -1,0 +1,126 @@
+/* Workloads as a user meets them: made, replayed and written by `ronde workload`, exported by `ronde convert`. */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/topologies.h"
+#include "ronde/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA RONDE_SOURCE_DIR "/tests/data/workload"
+#define CROSSBAR " --topo " RONDE_SOURCE_DIR "/topologies/crossbar-64.xml"
+
+/* False after a visible skip. */
+static bool has_platforms(void)
+{
+    const char *reason;
+    if (ronde_topologies_available(&reason))
+        return true;
+    suite_skip("%s", reason);
+    return false;
+}
+
+/* Runs `ronde ARGUMENTS`; what it says on both streams holds `part`. */
+static void expect(const char *arguments, int code, const char *part)
+{
+    char command[2048], *text = NULL;
+    snprintf(command, sizeof command, "cd '%s' && \"%s\" %s 2>&1", RONDE_SCRATCH_DIR, suite_ronde(),
+             arguments);
+    const int got = files_command(command, &text);
+    const bool is_right = got == code && text && strstr(text, part) != NULL;
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("ronde %s: exit %d, no \"%s\" in %.600s", arguments, got, part, text ? text : "");
+    free(text);
+}
+
+/* 8 ranks of a ring of 1 MiB over 50 GB/s and 1 us: 14 messages of 128 KiB. */
+static void a_schedule_is_replayed_as_its_messages(void)
+{
+    const char *reason;
+    if (!has_platforms())
+        return;
+    expect("convert all_reduce -a ring -N 8 -b 1M w.goal", 0, "");
+    expect("workload sim w.goal" CROSSBAR, 0, "# step     50.700 us");
+    expect("sim all_reduce -a ring -N 8 -b 1M -e 1M" CROSSBAR, 0, " 50.70 ");
+    expect("convert all_reduce -a ring -N 2 -b 32 --to goal", 0, "l0: send 16b to 1\n");
+    if (!ronde_chakra_available(&reason))
+        return;
+    expect("convert all_reduce -a ring -N 8 -b 1M w.et", 0, "");
+    expect("workload sim w.3.et" CROSSBAR, 0, "# step     50.700 us");
+    expect("workload convert w.et again.goal", 2, "w.et: the name of a trace has a rank");
+    expect("workload convert w again.goal", 0, "");
+    expect("workload sim again.goal" CROSSBAR, 0, "# step     50.700 us");
+    expect("convert all_reduce -a ring -N 8 --to chakra", 2, "Chakra traces are a file a rank");
+}
+
+static void a_step_is_made_and_replayed(void)
+{
+    if (!has_platforms())
+        return;
+    expect("workload gpt --layers 4 --hidden 256 --seq 128 --tp 2 --dp 2 --pp 2 -o gpt.workload", 0,
+           "");
+    expect("workload sim gpt.workload" CROSSBAR " -a ring --what-if 1", 0, "all_reduce");
+    expect("workload gpt --layers 4 --hidden 256 --tp 2 | \"$RONDE\" workload sim -" CROSSBAR, 0,
+           "2 ranks on crossbar-64");
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --csv", 0,
+           "call,tp,all_reduce,4194304,2,8,ring,");
+    expect("workload gpt --layers 4", 2, "say --layers and --hidden");
+    expect("workload gpt --layers 4 --hidden 256 --pp 3", 2, "4 layers do not divide into 3 stages");
+    expect("workload gpt --layers 4 --hidden 256 --json", 2, "--json and --csv are for sim");
+}
+
+static void one_rank_stands_for_many(void)
+{
+    if (!has_platforms())
+        return;
+    char path[] = RONDE_SCRATCH_DIR "/one.workload";
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("ronde-workload 1\nranks 1\ngroups dp 0\non 0\n a compute 10us\n"
+          " r all_reduce dp 1M after a\n",
+          file);
+    fclose(file);
+    expect("workload sim one.workload" CROSSBAR " -a ring", 0, "# step     10.000 us");
+    expect("workload sim one.workload" CROSSBAR " -a ring -N 8", 0, "# step     60.700 us");
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -N 8", 2, "has 4 ranks");
+    expect("workload sim one.workload" CROSSBAR " -N 65", 2, "has 64 hosts, fewer than 65 ranks");
+}
+
+static void what_is_wrong_is_said_with_file_and_line(void)
+{
+    if (!has_platforms())
+        return;
+    char path[] = RONDE_SCRATCH_DIR "/bad.workload";
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("ronde-workload 1\nranks 2\non 0\n a send 8 to 1\n", file);
+    fclose(file);
+    expect("workload sim bad.workload" CROSSBAR, 2,
+           "ronde: bad.workload:4: rank 0 sends a message that rank 1 does not receive");
+    expect("workload sim none.workload" CROSSBAR, 2, "none.workload: cannot be read");
+    expect("workload sim bad.workload", 2, "--topo is missing");
+    expect("workload sim" CROSSBAR, 2, "which workload?");
+    expect("workload", 2, "workload: say sim, gpt or convert");
+    expect("workload simm", 2, "did you mean sim?");
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a rnig", 2,
+           "no collective has an algorithm \"rnig\"");
+    expect("workload convert " DATA "/step.workload step.goal", 2, "GOAL has no collectives");
+    expect("workload convert " DATA "/step.workload step.txt", 2, "written as what?");
+    expect("workload sim --help", 0, "--what-if");
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_schedule_is_replayed_as_its_messages", a_schedule_is_replayed_as_its_messages},
+        {"a_step_is_made_and_replayed", a_step_is_made_and_replayed},
+        {"one_rank_stands_for_many", one_rank_stands_for_many},
+        {"what_is_wrong_is_said_with_file_and_line", what_is_wrong_is_said_with_file_and_line},
+    };
+    setenv("RONDE", suite_ronde(), 1);
+    return suite_run("cli/workload", cases, sizeof cases / sizeof cases[0]);
+}

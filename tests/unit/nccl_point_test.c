@@ -1,0 +1,228 @@
+/**
+ * NCCL's sends and receives: channels, chunks and rates by hand on a made-up machine, the protocol by size, and on every
+ * shipped machine that no wire is beaten and that a time is there.
+ */
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/nccl_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MIB (1u << 20)
+#define GIB ((uint64_t)1 << 30)
+
+static struct ronde_nccl_constants shipped(void)
+{
+    struct ronde_nccl_constants constants;
+    struct ronde_error error = {.status = RONDE_OK};
+    char folder[4096];
+    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
+    return constants;
+}
+
+/** Eight Hoppers of 18 links and 8 NICs; rates of constants are round, and nothing but rates takes time. */
+static struct ronde_nccl_constants made_up(void)
+{
+    struct ronde_nccl_constants made = shipped();
+    static const struct {
+        unsigned which;
+        double value;
+    } common[] = {
+        {RONDE_NCCL_COMMON_nvlink_efficiency, .8},      {RONDE_NCCL_COMMON_p2p_channel_GBps, 10},
+        {RONDE_NCCL_COMMON_p2p_net_channel_GBps, 12},   {RONDE_NCCL_COMMON_p2p_net_efficiency, 1},
+        {RONDE_NCCL_COMMON_p2p_host_channel_GBps, 2},   {RONDE_NCCL_COMMON_p2p_message_us, 1e-6},
+        {RONDE_NCCL_COMMON_infiniband_simple_us, 1e-6}, {RONDE_NCCL_COMMON_nvlink_simple_us, 1e-6},
+        {RONDE_NCCL_COMMON_infiniband_efficiency, .9},  {RONDE_NCCL_COMMON_pcie_simple_us, 1e-6},
+    };
+    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
+        made.all[common[i].which].value = common[i].value;
+    made.launch_us = 1e-6;
+    return made;
+}
+
+static const struct ronde_nccl_machine hopper = {.name = "made",
+                                                 .generation = RONDE_NCCL_HOPPER,
+                                                 .link = RONDE_NCCL_SWITCH,
+                                                 .cpu = RONDE_NCCL_INTEL,
+                                                 .gpus = 8,
+                                                 .sockets = 2,
+                                                 .nics = 8,
+                                                 .nvlink_GBps = 450,
+                                                 .nic_GBps = 50};
+
+static double GBps_of(const struct ronde_nccl_machine *machine, struct ronde_nccl_call call)
+{
+    const struct ronde_nccl_constants made = made_up();
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    struct ronde_nccl_choice choice;
+    CU_ASSERT(isinf(ronde_nccl_choose(&made, machine, &call, any, &choice)));
+    CU_ASSERT_EQUAL(choice.algorithm, RONDE_NCCL_POINT);
+    return (double)call.bytes / 1e3 / ronde_nccl_execution_us(&made, machine, &call, choice);
+}
+
+/** The slower of two rates, as setting.c has it. */
+static double both(double a, double b)
+{
+    return pow(pow(a, -6) + pow(b, -6), -1 / 6.);
+}
+
+/*
+ * A shift by one of great messages, by version and ranks: channels are those of paths.cc. Between nodes 2 of 12 GB/s while
+ * 2 n <= 4 P, then 1 (to 2.28); since 2.29 50 / 14 rounded up, halved until they fit into P / ceil(n / 8). P is 16 with all 8 NICs and 4 with one.
+ */
+static void a_shift_gets_the_channels_of_one_peer(void)
+{
+    static const struct {
+        uint32_t ranks, nodes, version;
+        double channels;
+    } rows[] = {
+        {64, 8, 219, 2}, {32, 4, 228, 2},  {40, 5, 228, 1},  {2, 2, 229, 4}, {10, 10, 229, 2},
+        {16, 2, 229, 4}, {40, 10, 229, 2}, {80, 10, 229, 1}, {80, 10, 0, 1}, {64, 8, 228, 1},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_SEND_RECV, rows[r].ranks, rows[r].nodes,
+                                             rows[r].version, 16 * GIB};
+        const double expected = both(45, 12 * rows[r].channels), got = GBps_of(&hopper, call);
+        if (fabs(got / expected - 1) > .01)
+            suite_note("%u ranks on %u nodes, version %u: %g GB/s, by hand %g", rows[r].ranks,
+                       rows[r].nodes, rows[r].version, got, expected);
+        CU_ASSERT_DOUBLE_EQUAL(got, expected, .01 * expected);
+    }
+}
+
+/* On one node of 8 a message is cut over 4 of 32 channels, over more once a part exceeds 16 MiB; 16 GB/s each. */
+static void channels_double_with_the_part(void)
+{
+    static const struct {
+        uint64_t bytes;
+        double channels;
+    } rows[] = {{32 * MIB, 4}, {64 * MIB, 4}, {128 * MIB, 8}, {256 * MIB, 16}, {512 * MIB, 32}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_SEND_RECV, 8, 1, 229, rows[r].bytes};
+        const double chunk = 524288 * rows[r].channels / (double)rows[r].bytes;
+        const double expected = both(360, 16 * rows[r].channels) / (1 + chunk);
+        CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, call), expected, .01 * expected);
+    }
+}
+
+/* all_to_all: half of a GPU's data leaves a node of two, over all channels; NICs of 45 GB/s are what it meets. */
+static void many_peers_share_all_channels(void)
+{
+    const struct ronde_nccl_call two = {RONDE_ALL_TO_ALL, 16, 2, 229, 16 * GIB};
+    const struct ronde_nccl_call one = {RONDE_ALL_TO_ALL, 8, 1, 229, 16 * GIB};
+    const double across = both(45, 16 * 12);
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, two), 2 * across, .01 * across);
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, one), both(360, 512) * 8 / 7, 4);
+    /* A root takes in what all others have, by its own NIC. */
+    const struct ronde_nccl_call gather = {RONDE_GATHER, 16, 2, 229, 16 * GIB};
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, gather), 2 * across, .02 * across);
+    const struct ronde_nccl_call scatter = {RONDE_SCATTER, 16, 2, 229, 16 * GIB};
+    CU_ASSERT_EQUAL(GBps_of(&hopper, gather), GBps_of(&hopper, scatter));
+}
+
+/* Between sockets through host memory, unless AMD's bridge joins them: 2 channels of 2 times 1.6 GB/s, or of 16. */
+static void sockets_of_intel_part_their_gpus(void)
+{
+    struct ronde_nccl_machine machine = hopper;
+    const struct ronde_nccl_call call = {RONDE_SEND_RECV, 2, 1, 229, GIB};
+    machine.link = RONDE_NCCL_PCIE;
+    machine.pcie_GBps = 1000;
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call), 6.4, .01);
+    machine.cpu = RONDE_NCCL_AMD;
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call), 32, .05);
+    machine.cpu = RONDE_NCCL_INTEL;
+    machine.sockets = 1;
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call), 32, .05);
+}
+
+/* LL up to 16 KiB for each channel of a message. */
+static void small_messages_go_by_ll(void)
+{
+    const struct ronde_nccl_constants constants = shipped();
+    static const struct {
+        struct ronde_nccl_call call;
+        enum ronde_nccl_protocol protocol;
+    } rows[] = {
+        {{RONDE_SEND_RECV, 80, 10, 229, 16384}, RONDE_NCCL_LL},
+        {{RONDE_SEND_RECV, 80, 10, 229, 16385}, RONDE_NCCL_SIMPLE},
+        {{RONDE_ALL_TO_ALL, 80, 10, 229, 80 * 16384}, RONDE_NCCL_LL},
+        {{RONDE_ALL_TO_ALL, 80, 10, 229, 80 * 16385}, RONDE_NCCL_SIMPLE},
+        {{RONDE_ALL_TO_ALL, 8, 1, 229, 8 * 16384}, RONDE_NCCL_LL},
+        {{RONDE_ALL_TO_ALL, 8, 1, 229, 8 * MIB}, RONDE_NCCL_SIMPLE},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_choice wish = {RONDE_NCCL_TREE, RONDE_NCCL_LL128};
+        struct ronde_nccl_choice choice, fastest;
+        CU_ASSERT(isinf(ronde_nccl_choose(&constants, &hopper, &rows[r].call, wish, &choice)));
+        CU_ASSERT_EQUAL(choice.algorithm, RONDE_NCCL_POINT);
+        CU_ASSERT_EQUAL(choice.protocol, rows[r].protocol);
+        const double us = ronde_nccl_fastest(&constants, &hopper, &rows[r].call, &fastest);
+        CU_ASSERT_EQUAL(us, ronde_nccl_execution_us(&constants, &hopper, &rows[r].call, choice));
+        CU_ASSERT_EQUAL(fastest.protocol, choice.protocol);
+    }
+}
+
+static const enum ronde_collective collectives[] = {RONDE_SEND_RECV, RONDE_ALL_TO_ALL, RONDE_GATHER,
+                                                    RONDE_SCATTER};
+
+/** The bytes that a rank at least sends or takes in through its links. */
+static double least_bytes(const struct ronde_nccl_call *call)
+{
+    const double bytes = (double)call->bytes, n = call->ranks;
+    return call->collective == RONDE_SEND_RECV ? bytes : bytes * (n - 1) / n;
+}
+
+static void check_call(const struct ronde_nccl_constants *constants,
+                       const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call)
+{
+    struct ronde_nccl_choice choice;
+    const double us = ronde_nccl_fastest(constants, machine, call, &choice);
+    const double g = (double)call->ranks / call->nodes;
+    const bool has_nvlink =
+        machine->link != RONDE_NCCL_PCIE && (machine->link != RONDE_NCCL_PAIRS || g < 3);
+    const double link = has_nvlink ? machine->nvlink_GBps : machine->pcie_GBps;
+    const double outside = machine->nics * machine->nic_GBps;
+    CU_ASSERT(isfinite(us) && us > 1);
+    /* What leaves the node and what stays there go at once. */
+    CU_ASSERT(us >= least_bytes(call) / 1e3 / (link * (g > 1) + outside * (call->nodes > 1)));
+}
+
+static void check_machine(const char *file, void *context)
+{
+    const struct ronde_nccl_constants *constants = context;
+    struct ronde_nccl_machine machine;
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_machine_read(file, &machine, &error), RONDE_OK);
+    for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++)
+        for (uint32_t g = 1; g <= machine.gpus; g++)
+            for (uint32_t nodes = 1; nodes <= 64; nodes *= 4)
+                for (uint64_t bytes = 1; bytes <= 16 * GIB; bytes *= 64) {
+                    const struct ronde_nccl_call call = {collectives[c], g * nodes, nodes, 0, bytes};
+                    error.status = RONDE_OK;
+                    if (ronde_nccl_call_check(&machine, &call, &error) == RONDE_OK)
+                        check_call(constants, &machine, &call);
+                }
+}
+
+static void every_machine_has_a_time_and_no_wire_is_beaten(void)
+{
+    struct ronde_nccl_constants constants = shipped();
+    CU_ASSERT(files_walk("topologies/published", ".txt", check_machine, &constants) > 10);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_shift_gets_the_channels_of_one_peer", a_shift_gets_the_channels_of_one_peer},
+        {"channels_double_with_the_part", channels_double_with_the_part},
+        {"many_peers_share_all_channels", many_peers_share_all_channels},
+        {"sockets_of_intel_part_their_gpus", sockets_of_intel_part_their_gpus},
+        {"small_messages_go_by_ll", small_messages_go_by_ll},
+        {"every_machine_has_a_time_and_no_wire_is_beaten",
+         every_machine_has_a_time_and_no_wire_is_beaten},
+    };
+    return suite_run("nccl_point", cases, sizeof cases / sizeof cases[0]);
+}
