@@ -79,6 +79,21 @@ static bool has_backend(const char *name)
     return is_there;
 }
 
+/* GPUs made of this process's memory: one machine is enough, since they are slow. */
+static void gpus_compute_what_host_does(void)
+{
+    for (size_t c = 0; c < COLLECTIVES; c++) {
+        char *text = NULL;
+        make(c, 0);
+        CU_ASSERT_EQUAL(files_command("'" RONDE_EMULATED "' run " SCHEDULE
+                                      " --backend cuda -b 4K -e 4K -n 1 -w 0 -c 1 2>&1",
+                                      &text),
+                        0);
+        CU_ASSERT(text && strstr(text, "# Out of bounds values : 0 OK") != NULL);
+        free(text);
+    }
+}
+
 static void processes_compute_what_host_does(void)
 {
     if (has_backend("proc"))
@@ -158,6 +173,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"host_computes_what_the_definition_says", host_computes_what_the_definition_says},
         {"cpu_computes_what_host_does", cpu_computes_what_host_does},
+        {"gpus_compute_what_host_does", gpus_compute_what_host_does},
         {"processes_compute_what_host_does", processes_compute_what_host_does},
         {"ucx_computes_what_host_does", ucx_computes_what_host_does},
         {"msccl_files_are_proved_again", msccl_files_are_proved_again},
