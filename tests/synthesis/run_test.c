@@ -79,6 +79,21 @@ static bool has_backend(const char *name)
     return is_there;
 }
 
+/* GPUs made of this process's memory: one machine is enough, since they are slow. */
+static void gpus_compute_what_host_does(void)
+{
+    for (size_t c = 0; c < COLLECTIVES; c++) {
+        char *text = NULL;
+        make(c, 0);
+        CU_ASSERT_EQUAL(files_command("'" RONDE_EMULATED "' run " SCHEDULE
+                                      " --backend cuda -b 4K -e 4K -n 1 -w 0 -c 1 2>&1",
+                                      &text),
+                        0);
+        CU_ASSERT(text && strstr(text, "# Out of bounds values : 0 OK") != NULL);
+        free(text);
+    }
+}
+
 static void processes_compute_what_host_does(void)
 {
     if (has_backend("proc"))
@@ -116,15 +131,56 @@ static void a_picture_has_every_rank(void)
     free(text);
 }
 
+#define POD "'" RONDE_SOURCE_DIR "/docs/examples/pod-dead-nic.xml'"
+
+/* What is asked for is in the output of a command. */
+static void expect(const char *words, const char *text)
+{
+    char *said = command("%s%s", words, "");
+    const bool has_text = said && strstr(said, text) != NULL;
+    CU_ASSERT(has_text);
+    if (!has_text)
+        suite_note("%s: no \"%s\" in %s", words, text, said ? said : "");
+    free(said);
+}
+
+static void plans_weigh_what_is_made_for_each_size(void)
+{
+    expect("plan all_gather --topo " POD " -b 64M -e 64M --synthesize", "B: forest ");
+    expect("plan all_gather --topo " POD " -b 64M -e 64M --synthesize", " faster by x");
+    expect("plan all_gather --topo " POD " -b 64M -e 64M --synthesize --json",
+           "\"kind\": \"synthesised\"");
+}
+
+static void results_show_their_share_of_the_bound(void)
+{
+    expect("sim all_gather -a ring --topo crossbar-64 -N 8 -b 1G -e 1G", "   bound");
+    expect("price all_gather -a ring --topo crossbar-64 -N 8 -b 1G -e 1G --json",
+           "\"bound_share\": 0.99");
+    expect("plan all_gather --topo crossbar-64 -N 8 -b 1G -e 1G --json", "\"bound_share\": 0.99");
+}
+
+static void a_dead_link_is_planned_around(void)
+{
+    expect("bound all_gather --topo " POD " -b 1G -e 1G --degrade n0g0-leaf0_UP=0",
+           "bottleneck: 4 of 16 hosts");
+    expect("synthesize all_gather --topo mi300x --degrade n0g0-1=0 -o " SCHEDULE,
+           "2 messages in a row");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"host_computes_what_the_definition_says", host_computes_what_the_definition_says},
         {"cpu_computes_what_host_does", cpu_computes_what_host_does},
+        {"gpus_compute_what_host_does", gpus_compute_what_host_does},
         {"processes_compute_what_host_does", processes_compute_what_host_does},
         {"ucx_computes_what_host_does", ucx_computes_what_host_does},
         {"msccl_files_are_proved_again", msccl_files_are_proved_again},
         {"a_picture_has_every_rank", a_picture_has_every_rank},
+        {"plans_weigh_what_is_made_for_each_size", plans_weigh_what_is_made_for_each_size},
+        {"results_show_their_share_of_the_bound", results_show_their_share_of_the_bound},
+        {"a_dead_link_is_planned_around", a_dead_link_is_planned_around},
     };
     return suite_run("run", cases, sizeof cases / sizeof *cases);
 }

@@ -17,6 +17,7 @@
 
 #define GIB 1073741824.0
 #define MOST_COLUMNS 16u
+#define MOST_SHARED_STEPS 250000u
 
 /* Collectives, and their columns in expected.tsv. */
 static const struct {
@@ -64,8 +65,8 @@ static struct ronde_platform *open_vector(const char *name)
 }
 
 /*
- * GB/s of 1 GiB replayed, in pieces as `ronde sim` cuts them. Where a machine is too busy for so many messages, longer ones
- * follow; the coarse model shows less than there is.
+ * GB/s of 1 GiB replayed, in pieces as `ronde sim` cuts them. Links are shared exactly up to so many steps; beyond, a coarse
+ * model shows less than there is. Which of the two must not depend on how busy the machine is.
  */
 static double replayed_GBps(const struct ronde_platform *platform,
                             const struct ronde_schedule *schedule, bool *out_is_coarse)
@@ -73,20 +74,18 @@ static double replayed_GBps(const struct ronde_platform *platform,
     const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32};
     const struct ronde_compile_request request = {.collective = schedule->collective,
                                                   .ranks = schedule->ranks};
-    struct ronde_prediction prediction = {.time_ns = INFINITY, .engine = ""};
-    enum ronde_status status = RONDE_UNSUPPORTED;
+    struct ronde_prediction prediction = {.time_ns = INFINITY};
+    struct ronde_error error = {0};
     struct ronde_forecast forecast = ronde_forecast_of(platform, schedule, &request, &options);
     forecast.load.count =
         ronde_collective_count(schedule->collective, schedule->ranks, (uint64_t)GIB, RONDE_FLOAT32);
     forecast.load.slot_bytes = ronde_pipeline_slot(schedule, forecast.load.count * 4);
-    for (uint32_t i = 0; i < 3 && status != RONDE_OK; i++, forecast.load.slot_bytes *= 2) {
-        struct ronde_error error = {0};
-        status = ronde_forecast_replay(&forecast, "auto", &prediction, &error);
-        if (status != RONDE_OK)
-            suite_note("%s", error.message);
-    }
-    CU_ASSERT_EQUAL(status, RONDE_OK);
-    *out_is_coarse = strcmp(prediction.engine, "flat_fifo") == 0;
+    *out_is_coarse = ronde_forecast_steps(&forecast) > MOST_SHARED_STEPS;
+    CU_ASSERT_EQUAL(ronde_forecast_replay(&forecast, *out_is_coarse ? "flat_fifo" : "maxmin",
+                                          &prediction, &error),
+                    RONDE_OK);
+    if (error.status != RONDE_OK)
+        suite_note("%s", error.message);
     return GIB / prediction.time_ns;
 }
 
@@ -115,7 +114,7 @@ static void check(const char *name, const struct ronde_platform *platform,
                100 * replayed, made.height, made.connections, is_coarse ? " (coarse)" : "");
     CU_ASSERT(fabs(made.bound.GBps / optimum_GBps - 1) < 1e-6);
     CU_ASSERT(load >= 0.99);
-    CU_ASSERT(replayed >= (is_coarse ? 0.88 : 0.95));
+    CU_ASSERT(replayed >= (is_coarse ? 0.85 : 0.95));
     ronde_schedule_destroy(schedule);
 }
 

@@ -81,21 +81,6 @@ static int compare_up(const void *left, const void *right)
     return -compare_down(left, right);
 }
 
-/* Heights of all ranks of a tree, into room[rank]. */
-static void find_heights(struct building *building, const struct ronde_forest *forest, uint32_t tree)
-{
-    const uint32_t n = building->emission->ranks;
-    const uint32_t *parent = forest->parent + (size_t)tree * n;
-    for (uint32_t v = 0; v < n; v++)
-        building->room[v] = 0;
-    for (uint32_t v = 0; v < n; v++) {
-        uint32_t steps = 0;
-        for (uint32_t at = v; at != forest->root[tree]; at = parent[at])
-            if (building->room[parent[at]] < ++steps)
-                building->room[parent[at]] = steps;
-    }
-}
-
 /* The edges of a forest, sorted; returns how many. */
 static uint32_t list_messages(struct building *building, const struct ronde_forest *forest,
                               bool is_up)
@@ -103,7 +88,7 @@ static uint32_t list_messages(struct building *building, const struct ronde_fore
     const uint32_t n = building->emission->ranks;
     uint32_t count = 0, highest = 0;
     for (uint32_t t = 0; t < forest->tree_count; t++) {
-        find_heights(building, forest, t);
+        ronde_forest_heights(forest, t, building->room);
         if (building->room[forest->root[t]] > highest)
             highest = building->room[forest->root[t]];
         for (uint32_t v = 0; v < n; v++) {

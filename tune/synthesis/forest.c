@@ -66,6 +66,20 @@ uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, ui
     return depth;
 }
 
+void ronde_forest_heights(const struct ronde_forest *forest, uint32_t tree, uint32_t *heights)
+{
+    const uint32_t n = forest->ways->ranks;
+    const uint32_t *parent = forest->parent + (size_t)tree * n;
+    for (uint32_t v = 0; v < n; v++)
+        heights[v] = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t steps = 0;
+        for (uint32_t at = v; at != forest->root[tree]; at = parent[at])
+            if (heights[parent[at]] < ++steps)
+                heights[parent[at]] = steps;
+    }
+}
+
 double ronde_forest_time(const struct ronde_forest *forest)
 {
     double longest = 0;

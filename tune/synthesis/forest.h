@@ -31,6 +31,9 @@ void ronde_forest_unlink(struct ronde_forest *forest, uint32_t tree, uint32_t ch
 /** Edges from the root to a rank. */
 uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, uint32_t rank);
 
+/** Edges from each rank of a tree to the farthest that hangs below it, into heights[rank]. */
+void ronde_forest_heights(const struct ronde_forest *forest, uint32_t tree, uint32_t *heights);
+
 /** Most units per GB/s on any wire: the time of the forest, in units. */
 double ronde_forest_time(const struct ronde_forest *forest);
 

@@ -9,7 +9,7 @@
 
 /* Trees of a root at most by default, and edges of all trees: what connections and proofs stay quick with. */
 #define MOST_TREES 16u
-#define MOST_EDGES 70000u
+#define MOST_EDGES 200000u
 
 /* A share of the bound that turned trees must reach where others may be looked for. */
 #define GOOD_SHARE 0.99
@@ -256,8 +256,13 @@ static enum ronde_status synthesize_once(const struct ronde_platform *platform,
     return status;
 }
 
-/* Heights that are tried for a size; 0 = any. */
-static const uint32_t heights[] = {0, 1, 2, 3, 4, 6};
+/* What is tried for a size, 0 = any: one tree of few levels, and several of a single root, which are soon packed. */
+static const struct trial {
+    uint32_t height;
+    uint32_t trees;
+    bool is_rooted;
+} trials[] = {{0, 0, false}, {1, 1, false}, {2, 1, false}, {3, 1, false}, {4, 1, false},
+              {6, 1, false}, {2, 0, true},  {3, 0, true},  {4, 0, true}};
 
 /* Makes schedules of several heights and keeps the one that is predicted to be fastest. */
 static enum ronde_status synthesize_for_size(const struct ronde_platform *platform,
@@ -267,13 +272,15 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
                                              struct ronde_synthesis *out, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; status == RONDE_OK && i < sizeof heights / sizeof *heights; i++) {
+    for (size_t i = 0; status == RONDE_OK && i < sizeof trials / sizeof *trials; i++) {
         struct ronde_synthesis_request tried = *request;
         struct ronde_synthesis made = *out;
         struct ronde_schedule *schedule = NULL;
-        tried.most_height = heights[i];
-        if (heights[i] > 0 && request->trees == 0)
-            tried.trees = 1;
+        if (trials[i].is_rooted && !is_rooted(request))
+            continue;
+        tried.most_height = trials[i].height;
+        if (request->trees == 0)
+            tried.trees = trials[i].trees;
         status = synthesize_once(platform, &tried, mem, &schedule, &made, error);
         if (status == RONDE_OK)
             status = ronde_synthesis_time(platform, schedule, request->bytes, &made.time_ns, error);
