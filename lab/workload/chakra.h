@@ -17,4 +17,8 @@ RONDE_MUST_CHECK enum ronde_status chakra_path(const char *prefix, uint32_t rank
 RONDE_MUST_CHECK enum ronde_status chakra_prefix(const char *path, char out_prefix[4096],
                                                  struct ronde_error *error);
 
+/** chakra_names.c: how many ranks have a file, from 0 on until one is not there. Errors: IO where rank 0 has none. */
+RONDE_MUST_CHECK enum ronde_status chakra_count_files(const char *prefix, uint32_t *out_ranks,
+                                                      struct ronde_error *error);
+
 #endif

@@ -51,13 +51,14 @@ static size_t family_bytes(const char *name)
     return bytes == 0 ? 0 : bytes < all && bytes > 1 && name[bytes - 1] == '.' ? bytes - 1 : all;
 }
 
-static uint32_t find_family(struct reading *reading, const char *name)
+static uint32_t find_family(struct reading *reading, const char *name, const char *family)
 {
     struct ronde_workload *workload = reading->workload;
     char text[256];
     uint32_t place = 0;
-    const size_t bytes = family_bytes(name);
-    (void)snprintf(text, sizeof text, "%.*s", (int)(bytes < 255 ? bytes : 255), name);
+    const char *source = *family ? family : name;
+    const size_t bytes = *family ? strlen(family) : family_bytes(name);
+    (void)snprintf(text, sizeof text, "%.*s", (int)(bytes < 255 ? bytes : 255), source);
     if (bytes == 0)
         (void)snprintf(text, sizeof text, "pg");
     for (uint32_t f = 0; f < workload->family_count; f++)
@@ -71,7 +72,7 @@ static uint32_t find_family(struct reading *reading, const char *name)
 
 /* Users sorted by name, then rank. There is no context for qsort, so that names are compared by a list made first. */
 struct named_user {
-    const char *text;
+    const char *text, *family;
     uint32_t name, rank;
 };
 
@@ -87,7 +88,8 @@ static void make_group(struct reading *reading, const struct named_user *users, 
                        uint32_t *members, uint32_t *group_of)
 {
     const struct ronde_work_group group = {.name = users[0].name,
-                                           .family = find_family(reading, users[0].text),
+                                           .family =
+                                               find_family(reading, users[0].text, users[0].family),
                                            .member_count = count};
     for (uint32_t i = 0; i < count; i++) {
         members[i] = users[i].rank;
@@ -113,7 +115,8 @@ void chakra_make_groups(struct reading *reading)
     } else {
         memcpy(texts, workload->names, names);
         for (size_t u = 0; u < count; u++)
-            users[u] = (struct named_user){texts + reading->users[u].name, reading->users[u].name,
+            users[u] = (struct named_user){texts + reading->users[u].name,
+                                           texts + reading->users[u].family, reading->users[u].name,
                                            reading->users[u].rank};
         if (count > 0)
             qsort(users, count, sizeof *users, by_name);

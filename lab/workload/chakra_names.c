@@ -1,6 +1,7 @@
 /* Names of Chakra traces: PREFIX.RANK.et, one a rank. */
 #include "chakra.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,4 +55,23 @@ bool ronde_chakra_is(const char *path)
     if (file)
         fclose(file);
     return file != NULL;
+}
+
+/* Files from rank 0 on, until one is not there. */
+enum ronde_status chakra_count_files(const char *prefix, uint32_t *out_ranks,
+                                     struct ronde_error *error)
+{
+    char path[PATH_BYTES];
+    for (*out_ranks = 0; *out_ranks <= RONDE_WORKLOAD_RANKS; ++*out_ranks) {
+        const enum ronde_status status = chakra_path(prefix, *out_ranks, path, error);
+        FILE *file = status == RONDE_OK ? fopen(path, "rb") : NULL;
+        if (status != RONDE_OK)
+            return status;
+        if (!file)
+            break;
+        fclose(file);
+    }
+    return *out_ranks > 0
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_IO, "%s.0.et: cannot be read: %s", prefix, strerror(errno));
 }

@@ -9,7 +9,6 @@
 
 #include "ronde/mem.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,18 +134,27 @@ static void take_collective(struct reading *reading, const ChakraProtoMsg__Node 
     work->bytes = work->collective == RONDE_BARRIER ? 0 : (uint64_t)bytes;
     work->root = root > 0 && root < UINT32_MAX ? (uint32_t)root : 0;
     work->group = RONDE_NONE;
-    for (uint32_t u = 0; u < reading->user_count && work->group == RONDE_NONE; u++)
-        if (reading->users[u].rank == reading->rank &&
-            strcmp(ronde_workload_text(reading->workload, reading->users[u].name), name) == 0)
+    /* Those of the rank are the last. */
+    for (uint32_t u = reading->user_count;
+         u-- > 0 && reading->users[u].rank == reading->rank && work->group == RONDE_NONE;)
+        if (strcmp(ronde_workload_text(reading->workload, reading->users[u].name), name) == 0)
             work->group = reading->users[u].name;
     if (work->group != RONDE_NONE || reading->status != RONDE_OK)
         return;
+    const ChakraProtoMsg__AttributeProto *family = find(node, "ronde_family");
+    uint32_t family_name = 0;
     chakra_keep(reading, ronde_workload_name(reading->workload, name, strlen(name), &work->group,
                                              reading->error));
+    if (family && family->value_case == CHAKRA_PROTO_MSG__ATTRIBUTE_PROTO__VALUE_STRING_VAL &&
+        reading->status == RONDE_OK)
+        chakra_keep(reading,
+                    ronde_workload_name(reading->workload, family->string_val,
+                                        strlen(family->string_val), &family_name, reading->error));
     grow(reading, &reading->users, &reading->user_capacity, reading->user_count,
          sizeof *reading->users);
     if (reading->status == RONDE_OK)
-        reading->users[reading->user_count++] = (struct user){work->group, reading->rank};
+        reading->users[reading->user_count++] =
+            (struct user){work->group, reading->rank, family_name};
 }
 
 static void take_kind(struct reading *reading, const ChakraProtoMsg__Node *node,
@@ -345,25 +353,6 @@ enum ronde_status ronde_chakra_parse(const struct ronde_chakra_file *files, uint
     return reading.status;
 }
 
-/* Files from rank 0 on, until one is not there. */
-static enum ronde_status count_files(const char *prefix, uint32_t *out_ranks,
-                                     struct ronde_error *error)
-{
-    char path[4096];
-    for (*out_ranks = 0; *out_ranks <= RONDE_WORKLOAD_RANKS; ++*out_ranks) {
-        const enum ronde_status status = chakra_path(prefix, *out_ranks, path, error);
-        FILE *file = status == RONDE_OK ? fopen(path, "rb") : NULL;
-        if (status != RONDE_OK)
-            return status;
-        if (!file)
-            break;
-        fclose(file);
-    }
-    return *out_ranks > 0
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_IO, "%s.0.et: cannot be read: %s", prefix, strerror(errno));
-}
-
 enum ronde_status ronde_chakra_read(const char *path, const struct ronde_mem *mem,
                                     struct ronde_workload **out_workload, struct ronde_error *error)
 {
@@ -373,7 +362,7 @@ enum ronde_status ronde_chakra_read(const char *path, const struct ronde_mem *me
     *out_workload = NULL;
     enum ronde_status status = chakra_prefix(path, prefix, error);
     if (status == RONDE_OK)
-        status = count_files(prefix, &ranks, error);
+        status = chakra_count_files(prefix, &ranks, error);
     if (status != RONDE_OK)
         return status;
     files = ronde_mem_new(mem, ranks, sizeof *files);

@@ -25,6 +25,7 @@ struct node_id {
 struct user {
     uint32_t name; /* of the group, into names: the first time it was seen */
     uint32_t rank;
+    uint32_t family; /* its name, where the trace has one; else 0 */
 };
 
 /* What is being read. */

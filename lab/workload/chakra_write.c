@@ -25,7 +25,8 @@ struct node {
     ChakraProtoMsg__AttributeProto attributes[ATTRIBUTES];
     ChakraProtoMsg__AttributeProto *pointers[ATTRIBUTES];
     char name[256];
-    char group[256];
+    char group[32];
+    char family[256];
 };
 
 /* What is being written. */
@@ -117,21 +118,47 @@ static int64_t type_of(enum ronde_collective collective)
     }
 }
 
-/* Groups are told apart by name: those of one family by the group's first rank. */
+/* ASTRA-sim's groups are numbers from 1 on, which PREFIX.groups.json explains; the family is for ronde. */
 static void add_collective(const struct ronde_workload *workload, struct node *node,
                            const struct ronde_work *work)
 {
     const struct ronde_work_group *group = &workload->groups[work->group];
     const char *family = ronde_workload_text(workload, workload->families[group->family]);
     node->message.type = CHAKRA_PROTO_MSG__NODE_TYPE__COMM_COLL_NODE;
-    (void)snprintf(node->group, sizeof node->group, "%.200s.%" PRIu32, family,
-                   workload->members[group->first_member]);
+    (void)snprintf(node->group, sizeof node->group, "%" PRIu32, work->group + 1);
+    (void)snprintf(node->family, sizeof node->family, "%.200s", family);
     const uint64_t blocks = chakra_puts_in_block(work->collective) ? group->member_count : 1;
     add_int64(node, "comm_type", (uint64_t)type_of(work->collective));
     add_int64(node, "comm_size", (work->bytes + blocks - 1) / blocks);
     add_text(node, "pg_name", node->group);
+    add_text(node, "ronde_family", node->family);
     if (work->root != 0)
         add_int64(node, "ronde_root", work->root);
+}
+
+/* PREFIX.groups.json: the ranks of each group, as ASTRA-sim takes them. */
+static enum ronde_status write_groups(const struct ronde_workload *workload, const char *prefix,
+                                      struct ronde_error *error)
+{
+    char path[4096];
+    if (workload->group_count == 0)
+        return RONDE_OK;
+    const int length = snprintf(path, sizeof path, "%s.groups.json", prefix);
+    FILE *file = length > 0 && length < (int)sizeof path ? fopen(path, "w") : NULL;
+    if (!file)
+        return ronde_fail(error, RONDE_IO, "%s.groups.json: cannot be written", prefix);
+    for (uint32_t g = 0; g < workload->group_count; g++) {
+        const struct ronde_work_group *group = &workload->groups[g];
+        fprintf(file, "%s\"%" PRIu32 "\": [", g == 0 ? "{" : ",\n ", g + 1);
+        for (uint32_t m = 0; m < group->member_count; m++)
+            fprintf(file, "%s%" PRIu32, m == 0 ? "" : ", ",
+                    workload->members[group->first_member + m]);
+        fputs("]", file);
+    }
+    fputs("}\n", file);
+    const bool is_bad = ferror(file) != 0;
+    return fclose(file) != 0 || is_bad ? ronde_fail(error, RONDE_IO, "%s: cannot be written", path)
+                                       : RONDE_OK;
 }
 
 /* --- files --------------------------------------------------------------------------------------- */
@@ -281,6 +308,8 @@ enum ronde_status ronde_chakra_write(const struct ronde_workload *workload, cons
     }
     for (uint32_t r = 0; r < workload->ranks && status == RONDE_OK; r++)
         status = write_rank(&writing, prefix, r, items + first[r], first[r + 1] - first[r], error);
+    if (status == RONDE_OK)
+        status = write_groups(workload, prefix, error);
     ronde_mem_free(mem, writing.deps, writing.dep_capacity, sizeof *writing.deps);
     ronde_mem_free(mem, writing.buffer, writing.buffer_capacity, 1);
     ronde_mem_free(mem, first, ranks, sizeof *first);

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Each takes a table of all ranks; programs have a handful. */
+#define MOST_FAMILIES 256u
+
 bool script_append(struct script *script, struct list *list, const void *element, size_t bytes)
 {
     if (script->words.status != RONDE_OK)
@@ -78,6 +81,8 @@ void script_read_groups(struct script *script)
     uint32_t text = 0;
     if (name.bytes == 0)
         words_refuse(words, "expected the name of the groups");
+    else if (family == MOST_FAMILIES)
+        words_refuse(words, "more than %u families of groups", MOST_FAMILIES);
     else if (labels_find(&script->families, name))
         words_refuse(words, "groups %.*s are there already", (int)name.bytes, name.at);
     if (words->status != RONDE_OK)

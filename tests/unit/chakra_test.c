@@ -1,4 +1,5 @@
 /** Chakra execution traces: what is written comes back, bytes are those of the schema, and wrong files are refused. */
+#include "support/files.h"
 #include "support/suite.h"
 #include "support/sweep.h"
 
@@ -50,6 +51,13 @@ static struct ronde_workload *there_and_back(const struct ronde_workload *worklo
         snprintf(path, sizeof path, "%s.%u.et", prefix, r);
         CU_ASSERT_EQUAL(unlink(path), 0);
     }
+    snprintf(path, sizeof path, "%s.groups.json", prefix);
+    char *groups = files_read(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(groups);
+    CU_ASSERT_STRING_EQUAL(groups,
+                           "{\"1\": [0, 1],\n \"2\": [2, 3],\n \"3\": [0, 2],\n \"4\": [1, 3]}\n");
+    free(groups);
+    CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(back);
     return back;
 }

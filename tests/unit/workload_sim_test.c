@@ -1,5 +1,6 @@
 /** Replays of workloads against times by hand: ports of 10 GB/s, 1 us between two hosts, steps that cost nothing. */
 #include "support/suite.h"
+#include "support/sweep.h"
 
 #include "platform_text.h"
 
@@ -310,6 +311,41 @@ static void names_that_mean_nothing_are_refused(void)
     end(&step);
 }
 
+/* Everything at once: a calculation, two groups, a message, other algorithms. */
+static const char everything[] =
+    "ronde-workload 1\nranks 4\ngroups tp 0-1 2-3\ngroups dp 0,2 1,3\n"
+    "on 0-1\n a compute 1us\n b all_reduce tp 4K after a\n c all_reduce dp 4K with ring after b\n"
+    " s send 1K to +2 after a\non 2-3\n b all_reduce tp 4K\n r recv 1K from -2\n"
+    " c all_reduce dp 4K with ring after b r\n";
+
+static enum ronde_status simulate_once(const void *context, const struct ronde_mem *mem,
+                                       struct ronde_error *error)
+{
+    struct ronde_workload *workload = NULL;
+    struct ronde_workload_result result;
+    const struct ronde_workload_sim how = {.platform = context,
+                                           .engine = "maxmin",
+                                           .algorithm = "ring",
+                                           .alternatives = 1};
+    CU_ASSERT_EQUAL_FATAL(ronde_workload_parse(everything, sizeof everything - 1, "t",
+                                               ronde_mem_default(), &workload, NULL),
+                          RONDE_OK);
+    const enum ronde_status status = ronde_workload_simulate(workload, &how, mem, &result, error);
+    ronde_workload_result_free(&result);
+    ronde_workload_destroy(workload);
+    return status;
+}
+
+static void running_out_of_memory_is_survived(void)
+{
+    if (!platform_text_can_read())
+        return;
+    struct ronde_platform *platform = platform_text_good(machine_text);
+    const struct sweep sweep = {"workload", simulate_once, platform};
+    CU_ASSERT(sweep_run(&sweep) > 0);
+    ronde_platform_destroy(platform);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -328,6 +364,7 @@ int main(void)
         {"engines_agree", engines_agree},
         {"what_cannot_go_on_is_named", what_cannot_go_on_is_named},
         {"names_that_mean_nothing_are_refused", names_that_mean_nothing_are_refused},
+        {"running_out_of_memory_is_survived", running_out_of_memory_is_survived},
     };
     return suite_run("workload_sim", cases, sizeof cases / sizeof cases[0]);
 }

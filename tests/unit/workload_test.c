@@ -127,6 +127,18 @@ static void wrong_texts_are_refused_by_line(void)
     }
 }
 
+static void families_have_a_bound(void)
+{
+    static char text[8192];
+    struct ronde_workload *w = NULL;
+    struct ronde_error error = {0};
+    size_t used = (size_t)snprintf(text, sizeof text, "ronde-workload 1\nranks 2\n");
+    for (unsigned i = 0; i < 257; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "groups g%u 0-1\n", i);
+    CU_ASSERT_EQUAL(parse_with(text, ronde_mem_default(), &w, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_STRING_EQUAL(error.message, "f:259: more than 256 families of groups");
+}
+
 static enum ronde_status parse_once(const void *context, const struct ronde_mem *mem,
                                     struct ronde_error *error)
 {
@@ -184,6 +196,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"programs_are_given_to_their_ranks", programs_are_given_to_their_ranks},
         {"wrong_texts_are_refused_by_line", wrong_texts_are_refused_by_line},
+        {"families_have_a_bound", families_have_a_bound},
         {"running_out_of_memory_is_survived", running_out_of_memory_is_survived},
         {"goal_has_no_collectives", goal_has_no_collectives},
     };

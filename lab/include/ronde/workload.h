@@ -32,10 +32,10 @@ enum ronde_work_kind {
 /** A tag that matches every message of its sender. */
 #define RONDE_WORK_ANY_TAG UINT32_MAX
 
-/** Ranks of a workload at most, and items of all of them. */
+/** Ranks of a workload at most. */
 #define RONDE_WORKLOAD_RANKS (1u << 17)
 /** Items of all ranks at most. */
-#define RONDE_WORKLOAD_ITEMS (1u << 26)
+#define RONDE_WORKLOAD_ITEMS (1u << 24)
 
 /** One item of one rank. Which fields count follows from the kind. */
 struct ronde_work {
