@@ -5,8 +5,8 @@
 #include "tune_options.h"
 
 #include "ronde/executors.h"
-#include "ronde/text.h"
 #include "ronde/hw.h"
+#include "ronde/text.h"
 
 #include <string.h>
 
