@@ -108,7 +108,8 @@ static void append_known(const struct ronde_command *command, const char *name,
     if (strcmp(name, "style") == 0)
         append(words, command->is_bench ? "nccl-tests" : "nccl");
     if (strcmp(name, "to") == 0)
-        append(words, strcmp(command->name, "plan") == 0 ? "nccl-tuner" : "ronde msccl mscclpp nccl-graph");
+        append(words, strcmp(command->name, "plan") == 0 ? "nccl-tuner"
+                                                         : "ronde msccl mscclpp nccl-graph");
 }
 
 void ronde_option_words(const struct ronde_command *command, const char *name, bool has_value,

@@ -61,8 +61,8 @@ static void names_of_others_are_understood(void)
 
 static void letters_of_others_point_to_ours(void)
 {
-    expect("$RONDE run all_reduce -g 8", 2, "run: unknown option -g; the number of ranks is -N");
-    expect("$RONDE run all_reduce -t8", 2, "run: unknown option -t8; the number of ranks is -N");
+    expect("$RONDE sim all_reduce -g 8", 2, "sim: unknown option -g; the number of ranks is -N");
+    expect("$RONDE sim all_reduce -t8", 2, "sim: unknown option -t8; the number of ranks is -N");
     expect("$RONDE sim all_reduce -p 4", 2, "sim: unknown option -p; the number of ranks is -N");
     expect("$RONDE list -g", 2, "list: unknown option -g; see ronde list --help");
 }
