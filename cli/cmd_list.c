@@ -13,6 +13,7 @@
 #include "ronde/hw.h"
 #include "ronde/measured.h"
 #include "ronde/msccl.h"
+#include "ronde/mscclpp.h"
 #include "ronde/sim.h"
 
 #include <dirent.h>
@@ -331,9 +332,18 @@ static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_erro
     const struct entry ronde = {
         "format", NULL, "ronde", true, "schedules as text: read and written", NULL};
     const struct entry msccl = {"format", NULL, "msccl", is_here, text, NULL};
+    char plans[160];
+    const bool has_plans = ronde_mscclpp_available(&library);
+    (void)snprintf(plans, sizeof plans,
+                   has_plans ? "MSCCL++ execution plans: read (%s), written by ronde convert"
+                             : "MSCCL++ execution plans are only written: %s",
+                   library);
+    const struct entry mscclpp = {"format", NULL, "mscclpp", has_plans, plans, NULL};
     print_heading(sink, "formats of schedules");
-    const enum ronde_status status = print_entry(sink, &ronde, error);
-    return status == RONDE_OK ? print_entry(sink, &msccl, error) : status;
+    enum ronde_status status = print_entry(sink, &ronde, error);
+    if (status == RONDE_OK)
+        status = print_entry(sink, &msccl, error);
+    return status == RONDE_OK ? print_entry(sink, &mscclpp, error) : status;
 }
 
 int ronde_cmd_list(const struct ronde_options *options)
