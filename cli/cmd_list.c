@@ -13,6 +13,7 @@
 #include "ronde/hw.h"
 #include "ronde/measured.h"
 #include "ronde/msccl.h"
+#include "ronde/mscclpp.h"
 #include "ronde/sim.h"
 #include "ronde/workload.h"
 
@@ -332,9 +333,16 @@ static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_erro
                    is_here ? "MSCCL algorithms: read (%s), written by ronde convert"
                            : "MSCCL algorithms are only written: %s",
                    library);
+    char plans[160];
+    const bool has_plans = ronde_mscclpp_available(&library);
+    (void)snprintf(plans, sizeof plans,
+                   has_plans ? "MSCCL++ execution plans: read (%s), written by ronde convert"
+                             : "MSCCL++ execution plans are only written: %s",
+                   library);
     const struct entry entries[] = {
         {"format", NULL, "ronde", true, "schedules as text: read and written", NULL},
         {"format", NULL, "msccl", is_here, text, NULL},
+        {"format", NULL, "mscclpp", has_plans, plans, NULL},
         {"format", NULL, "goal", true,
          "LogGOPSim's GOAL: schedules and workloads are written, workloads read", NULL},
         {"format", NULL, "chakra", has_chakra,

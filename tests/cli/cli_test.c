@@ -8,6 +8,7 @@
 #include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/msccl.h"
+#include "ronde/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -525,6 +526,11 @@ static void schedules_of_others_run_everywhere(void)
            "# Out of bounds values : 0 OK");
     expect("run " CHAIN " --backend proc -b 64 -e 16K -n 1 -w 0", 0,
            "# Out of bounds values : 0 OK");
+    expect("sim " PAIRS " -b 64K -e 64K --topo crossbar-64", 0, "all_reduce pairs, 3 ranks");
+    expect("price " PAIRS " -b 64K -e 64K --topo crossbar-64", 0, "all_reduce pairs, 3 ranks");
+    const char *version = NULL;
+    if (ronde_sim_simgrid_available(&version))
+        expect("sim " PAIRS " -b 64K -e 64K --topo crossbar-64 --engine simgrid", 0, "simgrid");
 }
 
 static void schedules_are_converted(void)

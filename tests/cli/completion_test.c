@@ -124,9 +124,9 @@ static unsigned collect_commands(char names[64][32])
 static void expect_options(const char *name, char *const *completions)
 {
     char arguments[64];
-    snprintf(arguments, sizeof arguments, "manual %s", name);
+    snprintf(arguments, sizeof arguments, "manual %.31s", name);
     char *page = run_ronde(arguments);
-    snprintf(arguments, sizeof arguments, "%s --help", name);
+    snprintf(arguments, sizeof arguments, "%.31s --help", name);
     char *help = run_ronde(arguments);
     unsigned options = 0;
     for (char *at = strstr(help, " --"); at; at = strstr(at + 1, " --")) {

@@ -9,6 +9,7 @@
 #include "support/suite.h"
 
 #include "ronde/msccl.h"
+#include "ronde/mscclpp.h"
 #include "ronde/topologies.h"
 
 #include <stdio.h>
@@ -193,6 +194,25 @@ static void accepted_workloads_are_sound(void)
     report(&replay);
 }
 
+static void accepted_plans_do_what_they_claim(void)
+{
+    struct replay replay = {.target = fuzz_mscclpp};
+    const char *reason;
+    if (!ronde_mscclpp_available(&reason)) {
+        suite_skip("no MSCCL++ plan can be read: %s", reason);
+        return;
+    }
+    CU_ASSERT(files_walk("tests/data/mscclpp", ".json", replay_file, &replay) > 0);
+    report(&replay);
+}
+
+static void accepted_nccl_logs_can_be_replayed(void)
+{
+    struct replay replay = {.target = fuzz_nccl_graph};
+    CU_ASSERT(files_walk("tests/data/nccl-graph", ".log", replay_file, &replay) > 0);
+    report(&replay);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -201,6 +221,8 @@ int main(void)
         {"accepted_machines_become_usable_platforms", accepted_machines_become_usable_platforms},
         {"accepted_measurements_can_be_predicted", accepted_measurements_can_be_predicted},
         {"machines_of_the_vectors_too", machines_of_the_vectors_too},
+        {"accepted_plans_do_what_they_claim", accepted_plans_do_what_they_claim},
+        {"accepted_nccl_logs_can_be_replayed", accepted_nccl_logs_can_be_replayed},
         {"accepted_msccl_files_do_what_they_claim", accepted_msccl_files_do_what_they_claim},
         {"accepted_workloads_are_sound", accepted_workloads_are_sound},
     };

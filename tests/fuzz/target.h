@@ -55,6 +55,18 @@ void fuzz_msccl(const unsigned char *data, size_t bytes, struct fuzz_verdict *ou
 void fuzz_workload(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
+ * Reads bytes as an MSCCL++ plan. A refusal must carry a reason; the text of what is accepted must pass fuzz_schedule. Nothing
+ * may leak.
+ */
+void fuzz_mscclpp(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
+ * Reads bytes as a log of NCCL. A refusal must carry a reason; rings and trees that are accepted must become schedules. Nothing
+ * may leak.
+ */
+void fuzz_nccl_graph(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
  * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by
  * a little, words exchanged, bytes changed. Returns the new length, at most `capacity`. The same seed does the same.
  */

@@ -48,6 +48,7 @@ static const struct {
     {"hw/ucx/", "ucp/api/ucp.h"},
     {"hw/cuda/runtime.h", "cuda_runtime_api.h"},
     {"lab/msccl/parse.h", "libxml/tree.h"},
+    {"lab/mscclpp/parse.h", "jansson.h"},
 };
 
 /* Paths inside the repository. */
