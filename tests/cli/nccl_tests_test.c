@@ -185,5 +185,5 @@ int main(void)
         {"links_have_the_defaults_of_nccl_tests", links_have_the_defaults_of_nccl_tests},
         {"options_without_a_meaning_are_said", options_without_a_meaning_are_said},
     };
-    return suite_run("nccl_tests", cases, sizeof cases / sizeof cases[0]);
+    return suite_run_with_components("nccl_tests", cases, sizeof cases / sizeof cases[0]);
 }

@@ -65,7 +65,9 @@ static void check_entry(const char *path, const struct console_entry *entry, str
 {
     char *said = NULL;
     const int status = run_entry(entry, &said);
-    const bool is_missing = status == EXIT_MISSING && !RONDE_ALL_COMPONENTS;
+    /* A pipe shows its last command's status: one that had nothing to read prints nothing. */
+    const bool is_empty = status == 0 && said && !*said && entry->output_bytes > 0;
+    const bool is_missing = (status == EXIT_MISSING || is_empty) && !RONDE_ALL_COMPONENTS;
     tally->missing += is_missing;
     tally->ran++;
     const bool is_right = is_missing || (status == 0 && said && matches(entry, said));

@@ -96,6 +96,23 @@ static enum outcome run_case(const struct suite_case *test)
     return PASSED;
 }
 
+static void skip_without_components(void)
+{
+    suite_skip("built without libxml2, SimGrid, hwloc, jansson or threads");
+}
+
+int suite_run_with_components(const char *name, const struct suite_case *cases, size_t count)
+{
+    struct suite_case skipped[32];
+    if (RONDE_ALL_COMPONENTS)
+        return suite_run(name, cases, count);
+    if (count > sizeof skipped / sizeof skipped[0])
+        return 1;
+    for (size_t i = 0; i < count; i++)
+        skipped[i] = (struct suite_case){cases[i].name, skip_without_components};
+    return suite_run(name, skipped, count);
+}
+
 int suite_run(const char *name, const struct suite_case *cases, size_t count)
 {
     const char *wanted = getenv("RONDE_TEST");

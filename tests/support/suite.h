@@ -30,6 +30,9 @@ struct suite_case {
  */
 int suite_run(const char *name, const struct suite_case *cases, size_t count);
 
+/** The same where every test needs platform files, SimGrid or threads: each skips visibly in builds without components. */
+int suite_run_with_components(const char *name, const struct suite_case *cases, size_t count);
+
 /** Marks the running test as skipped; the reason is printed and the skip is counted. The test returns after it. */
 void suite_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -255,5 +255,5 @@ int main(void)
          trees_fill_the_bound_where_there_are_no_switches},
         {"a_host_that_is_cut_off_is_refused_by_name", a_host_that_is_cut_off_is_refused_by_name},
     };
-    return suite_run("random", cases, sizeof cases / sizeof *cases);
+    return suite_run_with_components("random", cases, sizeof cases / sizeof *cases);
 }

@@ -145,5 +145,5 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"schedules_reach_the_optimum", schedules_reach_the_optimum}};
-    return suite_run("vectors", cases, sizeof cases / sizeof *cases);
+    return suite_run_with_components("vectors", cases, sizeof cases / sizeof *cases);
 }

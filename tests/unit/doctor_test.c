@@ -94,10 +94,11 @@ static void check_sound(const struct ronde_diagnosis *diagnosis)
 
 static void machines_as_described_are_fine(void)
 {
-    static const struct log_of logs[] = {{&h100, 8, 1, "", 0, 1, 1ull << 32},
-                                         {&h100, 16, 2, "", 0, 1, 1ull << 32},
-                                         {&h100, 64, 8, "", 0, 1, 1ull << 32},
-                                         {&l40s, 4, 1, "", 0, 1, 1ull << 28}};
+    static const struct log_of logs[] = {
+        {&h100, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
+        {&h100, 16, 2, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
+        {&h100, 64, 8, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
+        {&l40s, 4, 1, "", 0, 1, 1ull << 28, NULL, RONDE_ALL_REDUCE}};
     for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
         const struct ronde_diagnosis found = find(logs[i].machine, &logs[i]);
         check_sound(&found);
@@ -122,7 +123,7 @@ static void expect(const struct ronde_nccl_machine *described, const struct log_
 static void faults_that_were_put_in_are_found(void)
 {
     struct ronde_nccl_machine faulty = h100;
-    struct log_of log = {&faulty, 8, 1, "", 0, 1, 1ull << 32};
+    struct log_of log = {&faulty, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
     faulty.nvlink_GBps = 225;
     expect(&h100, &log, "nvlink_half");
     faulty = h100;
@@ -134,7 +135,7 @@ static void faults_that_were_put_in_are_found(void)
     faulty = h100;
     log.late_us = 60;
     expect(&h100, &log, "slow_host");
-    log = (struct log_of){&faulty, 64, 8, "", 0, 1, 1ull << 32};
+    log = (struct log_of){&faulty, 64, 8, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
     faulty.nic_GBps = 25;
     expect(&h100, &log, "nic_lost");
     faulty.nics = 1;
@@ -145,7 +146,7 @@ static void faults_that_were_put_in_are_found(void)
     expect(&h100, &log, "sockets");
     faulty = l40s;
     faulty.pcie_GBps = 15.75;
-    log = (struct log_of){&faulty, 4, 1, "", 0, 1, 1ull << 28};
+    log = (struct log_of){&faulty, 4, 1, "", 0, 1, 1ull << 28, NULL, RONDE_ALL_REDUCE};
     expect(&l40s, &log, "pcie_half");
 }
 
@@ -176,7 +177,7 @@ static void sends_and_receives_are_diagnosed(void)
 static void ranges_say_which_sizes_are_slow(void)
 {
     struct ronde_nccl_machine faulty = h100;
-    const struct log_of log = {&faulty, 8, 1, "", 0, 1, 1ull << 32};
+    const struct log_of log = {&faulty, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
     faulty.nvlink_GBps = 150;
     const struct ronde_diagnosis found = find(&h100, &log);
     CU_ASSERT_FATAL(found.range_count >= 2);
@@ -191,12 +192,12 @@ static void ranges_say_which_sizes_are_slow(void)
 static void what_no_fault_explains_is_called_so(void)
 {
     struct ronde_nccl_machine faulty = l40s;
-    struct log_of log = {&faulty, 4, 1, "", 3000, 1, 1ull << 28};
+    struct log_of log = {&faulty, 4, 1, "", 3000, 1, 1ull << 28, NULL, RONDE_ALL_REDUCE};
     faulty.pcie_GBps = 1;
     struct ronde_diagnosis found = find(&l40s, &log);
     CU_ASSERT(found.is_wrong);
     CU_ASSERT_STRING_EQUAL(key_of(&found.causes[0]), "something_else");
-    log = (struct log_of){&h100, 16, 2, "", 0, 2, 1ull << 34};
+    log = (struct log_of){&h100, 16, 2, "", 0, 2, 1ull << 34, NULL, RONDE_ALL_REDUCE};
     found = find(&h100, &log);
     CU_ASSERT(found.is_wrong && found.jumps > RONDE_DOCTOR_MOST_JUMPS);
 }
@@ -212,8 +213,9 @@ static void what_the_log_says_counts(void)
     faulty.link = RONDE_NCCL_PAIRS;
     faulty.pcie_GBps = 50;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-        const struct log_of log = {&faulty, 8, 1, said[i][0], 0, 1, 1ull << 32};
-        const struct log_of silent = {&faulty, 8, 1, "", 0, 1, 1ull << 32};
+        const struct log_of log = {&faulty, 8,          1,    said[i][0],      0,
+                                   1,       1ull << 32, NULL, RONDE_ALL_REDUCE};
+        const struct log_of silent = {&faulty, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
         const struct ronde_diagnosis found = find(&h100, &log), without = find(&h100, &silent);
         CU_ASSERT(probability_of(&found, said[i][1]) > probability_of(&without, said[i][1]));
         for (uint32_t c = 0; c < found.cause_count; c++)
@@ -331,7 +333,7 @@ static void published_systems_are_judged_as_their_sources_do(void)
 
 static void memory_may_run_out(void)
 {
-    const struct log_of log = {&h100, 8, 1, "", 0, 1, 1ull << 20};
+    const struct log_of log = {&h100, 8, 1, "", 0, 1, 1ull << 20, NULL, RONDE_ALL_REDUCE};
     const struct ronde_published_request request = {.path = path, .folder = "."};
     struct ronde_published published;
     struct ronde_diagnosis found;
