@@ -118,19 +118,20 @@ static void check(const char *name, const struct ronde_platform *platform,
     ronde_schedule_destroy(schedule);
 }
 
-/* Every row, or those whose name contains RONDE_TEST_VECTOR. */
+/* Every row, of samples every fourth, or those whose name contains RONDE_TEST_VECTOR. */
 static void schedules_reach_the_optimum(void)
 {
     char path[1024], *text, *line, *rest = NULL;
     const char *only = getenv("RONDE_TEST_VECTOR");
+    const unsigned stride = suite_is_sample() ? 4 : 1;
     if (!suite_shared(path, sizeof path, "vectors/synthesis/expected.tsv"))
         return;
     text = files_read(path);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     const struct row head = cut(strtok_r(text, "\n", &rest));
-    while ((line = strtok_r(NULL, "\n", &rest))) {
+    for (unsigned r = 0; (line = strtok_r(NULL, "\n", &rest)); r++) {
         const struct row row = cut(line);
-        if (only && !strstr(row.cells[0], only))
+        if (only ? !strstr(row.cells[0], only) : r % stride != 0)
             continue;
         struct ronde_platform *platform = open_vector(row.cells[0]);
         for (size_t c = 0; platform && c < sizeof cases_of / sizeof *cases_of; c++)
