@@ -1,5 +1,6 @@
 /** Which sizes are slower than they should be, and whether the rate jumps. See inside.h. */
 #include "inside.h"
+#include "lab/published/repeats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,10 +27,7 @@ static int by_series(const void *left, const void *right)
         {a->call.nodes, b->call.nodes},           {a->wish.algorithm, b->wish.algorithm},
         {a->wish.protocol, b->wish.protocol},     {a->call.bytes, b->call.bytes},
         {a->is_in_place, b->is_in_place},         {a->line, b->line}};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return published_order(keys, sizeof keys / sizeof keys[0]);
 }
 
 static bool is_one_series(const struct ronde_published_row *a, const struct ronde_published_row *b)

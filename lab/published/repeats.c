@@ -6,6 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+int published_order(const uint64_t keys[][2], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
 /** What the model is told of a row, in an order that puts repeats beside each other. */
 static int by_call(const void *left, const void *right)
 {
@@ -18,10 +26,7 @@ static int by_call(const void *left, const void *right)
                                 {a->call.version, b->call.version},
                                 {a->wish.algorithm, b->wish.algorithm},
                                 {a->wish.protocol, b->wish.protocol}};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return published_order(keys, sizeof keys / sizeof keys[0]);
 }
 
 double published_own_spread(struct ronde_published_row **rows, size_t count, double *errors)

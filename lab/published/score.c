@@ -96,10 +96,7 @@ static int by_point(const void *left, const void *right)
                                 {a->call.nodes, b->call.nodes},
                                 {a->call.bytes, b->call.bytes},
                                 {a->line, b->line}};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return published_order(keys, sizeof keys / sizeof keys[0]);
 }
 
 static bool is_one_point(const struct ronde_published_row *a, const struct ronde_published_row *b)

@@ -229,9 +229,10 @@ static void check_growth(const struct ronde_nccl_machine *machine,
         const double us = chosen_us(&constants, machine, call, wish);
         const double twice_us = chosen_us(&constants, machine, &twice, wish);
         CU_ASSERT(!isfinite(us) || twice_us >= us * (1 - 1e-12));
-        /* Twice the data is at most twice the time, but for what passes while a pipeline fills. */
-        CU_ASSERT(!isfinite(us) || twice_us <= 2.01 * us);
-        if (isfinite(us) && (twice_us < us || twice_us > 2.01 * us))
+        /* Twice the data is at most twice the time, but for what passes while a pipeline fills: a tree's chunks double, too. */
+        const double most = (wish.algorithm == RONDE_NCCL_TREE ? 2.1 : 2.01) * us;
+        CU_ASSERT(!isfinite(us) || twice_us <= most);
+        if (isfinite(us) && (twice_us < us || twice_us > most))
             suite_note("%s, %s of %u on %u, %llu bytes, %s %s: %g, then %g us", machine->name,
                        ronde_collective_text(call->collective), call->ranks, call->nodes,
                        (unsigned long long)call->bytes, ronde_nccl_algorithm_text(wish.algorithm),

@@ -197,7 +197,6 @@ enum ronde_proof_method {
     X(WRONG_VALUE, "wrong_value")     /* an output chunk is not what the collective defines */     \
     X(INPUT_WRITTEN, "input_written") /* the input is written out of place */                      \
     X(DEAD_WORK, "dead_work")         /* a transferred chunk reaches no output */                  \
-    X(RANK_BITS, "rank_bits")         /* ranks combine in different ways: different bits */        \
     X(MARKS, "marks") /* raw or final marks differ between chunks, positions or placements */      \
     X(NOT_PROVED, "not_proved") /* too large to prove */
 
