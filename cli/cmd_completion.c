@@ -17,9 +17,9 @@ struct entry {
 };
 
 /* Called for every option of every command. */
-typedef void (*on_entry)(FILE *file, const struct entry *entry);
+typedef void (*entry_visitor)(FILE *file, const struct entry *entry);
 
-static void each_option(FILE *file, const struct ronde_command *command, on_entry on_entry)
+static void each_option(FILE *file, const struct ronde_command *command, entry_visitor on_entry)
 {
     struct ronde_own_options own;
     const uint32_t count = ronde_option_table(command, &own);

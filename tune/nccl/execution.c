@@ -50,7 +50,6 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const double laps = call->collective == RONDE_ALL_REDUCE ? 2 : 1;
     const double across = laps * (call->nodes - 1);
     const bool is_chain = !(steps > 0);
-    const double message = setting->bytes / setting->channels / (is_chain ? 1 : n);
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
                         across * ronde_nccl_between_us(setting, 0, 1);
     if (is_chain)
