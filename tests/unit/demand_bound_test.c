@@ -168,6 +168,9 @@ static void random_graphs_are_bounded_by_all_their_ranks(void)
             inside[r] = true;
             CU_ASSERT(time >= (ranks - 1) / (double)ronde_cut_capacity(&drawn.graph, inside) - 1e-12);
         }
+        /* Whatever goes from one to another goes the other way in the graph turned round. */
+        ronde_graph_reverse(&drawn.graph);
+        CU_ASSERT_DOUBLE_EQUAL(bound(&drawn, NULL), time, 1e-12 * time);
         for (uint32_t a = 0; a < drawn.graph.arc_count; a++)
             drawn.arcs[a].capacity *= 2;
         CU_ASSERT_DOUBLE_EQUAL(bound(&drawn, NULL), time / 2, 1e-12 * time);
