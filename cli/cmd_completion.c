@@ -17,9 +17,9 @@ struct entry {
 };
 
 /* Called for every option of every command. */
-typedef void (*on_entry)(FILE *file, const struct entry *entry);
+typedef void (*entry_visitor)(FILE *file, const struct entry *entry);
 
-static void each_option(FILE *file, const struct ronde_command *command, on_entry call)
+static void each_option(FILE *file, const struct ronde_command *command, entry_visitor on_entry)
 {
     struct ronde_own_options own;
     const uint32_t count = ronde_option_table(command, &own);
@@ -27,7 +27,7 @@ static void each_option(FILE *file, const struct ronde_command *command, on_entr
         struct entry entry = {.command = command, .option = &own.all[i]};
         entry.letter = own.all[i].key < 128 && isalpha(own.all[i].key) ? (char)own.all[i].key : 0;
         ronde_option_words(command, own.all[i].name, own.all[i].arg != NULL, &entry.value);
-        call(file, &entry);
+        on_entry(file, &entry);
     }
 }
 

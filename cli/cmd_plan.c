@@ -318,9 +318,12 @@ find_request(const struct ronde_options *options, const struct ronde_platform *p
 }
 
 /* What is missing is said before anything is priced. */
-static enum ronde_status check_plot(const struct ronde_options *options, struct ronde_error *error)
+static enum ronde_status check_options(const struct ronde_options *options,
+                                       struct ronde_error *error)
 {
     const char *text = NULL;
+    if (options->synthesize && !options->topo)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--synthesize needs a machine: --topo");
     if (options->plot && !ronde_plot_available(&text))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
     return RONDE_OK;
@@ -379,7 +382,7 @@ static int plan_by_table(const struct ronde_options *options)
     struct ronde_selector selector = {.quotes = NULL};
     struct ronde_plan plan = {.selector = NULL};
     struct ronde_sink sink = {0};
-    enum ronde_status status = check_plot(options, &error);
+    enum ronde_status status = check_options(options, &error);
     if (status == RONDE_OK && options->topo)
         status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)

@@ -83,8 +83,6 @@ enum ronde_status ronde_plan_forest_print(const struct ronde_plan *plan, struct 
     const struct ronde_platform *platform = plan->selector->platform_pricer.platform;
     const struct ronde_compile_request *asked = &plan->selector->choice.candidates[0].request;
     enum ronde_status status = RONDE_OK;
-    if (!platform)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--synthesize needs a machine: --topo");
     for (uint32_t i = 0; status == RONDE_OK && i < plan->row_count; i++) {
         const struct ronde_plan_row *row = &plan->rows[i];
         const struct ronde_synthesis_request request = {.collective = asked->collective,

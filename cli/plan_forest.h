@@ -9,7 +9,7 @@
 
 #include "ronde/plan.h"
 
-/** Makes and prints a schedule for each row: a comment line in tables, an object of kind "synthesised" elsewhere. */
+/** Makes and prints a schedule for each row: a comment line in tables, an object of kind "synthesised" elsewhere. The plan has a platform. */
 RONDE_MUST_CHECK enum ronde_status ronde_plan_forest_print(const struct ronde_plan *plan,
                                                            struct ronde_sink *sink,
                                                            struct ronde_error *error);

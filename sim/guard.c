@@ -62,7 +62,8 @@ static void arm(double limit_s)
     (void)sigprocmask(SIG_UNBLOCK, &alarm_only, NULL);
     (void)setrlimit(RLIMIT_CORE, &no_core);
     limit.it_value.tv_sec = (time_t)whole;
-    limit.it_value.tv_usec = (suseconds_t)((fmin(limit_s, 1e8) - whole) * 1e6) + 1;
+    /* At least one, since zero would be no limit; a whole second of them would be refused. */
+    limit.it_value.tv_usec = (suseconds_t)fmin((fmin(limit_s, 1e8) - whole) * 1e6 + 1, 999999);
     (void)setitimer(ITIMER_REAL, &limit, NULL);
 }
 

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sizes that a double still holds exactly: 8P. */
+#define MOST_BYTES (UINT64_C(1) << 53)
+
 enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct ronde_error *error)
 {
     static const char letters[] = "KMGTP";
@@ -30,9 +33,11 @@ enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct
     if (*end == 'B')
         end++;
     const double bytes = number * scale;
+    /* Beyond 2^53 a double is no longer every whole number: the digits themselves decide. */
+    const bool is_beyond = strtoull(text, NULL, 10) > MOST_BYTES;
     if (*end != '\0')
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "size \"%s\" ends in \"%s\"", text, end);
-    if (bytes > 9007199254740992.0 || floor(bytes) != bytes)
+    if (is_beyond || bytes > (double)MOST_BYTES || floor(bytes) != bytes)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "size \"%s\" is not a whole number of bytes up to 8P", text);
     *out_bytes = (uint64_t)bytes;

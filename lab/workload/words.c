@@ -97,8 +97,6 @@ uint64_t words_size(struct words *words, struct label_text word)
     struct ronde_error why = {RONDE_OK, 0, ""};
     if (ronde_size_parse(copy(word, text), &bytes, &why) != RONDE_OK)
         words_refuse(words, "%s", why.message);
-    else if (bytes > (uint64_t)1 << 53)
-        words_refuse(words, "a size of more than 2^53 bytes");
     return words->status == RONDE_OK ? bytes : 0;
 }
 

@@ -34,6 +34,24 @@ static void sizes_are_read_as_they_were_printed(void)
     }
 }
 
+/* The largest size is read as it is, and the next ones are not read as it. */
+static void sizes_end_where_a_double_is_exact(void)
+{
+    static const char *const beyond[] = {"9007199254740993", "9007199254740993B", "8193T",
+                                         "18446744073709551616", "99999999999999999999999K"};
+    uint64_t bytes = 0;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_size_parse("9007199254740991", &bytes, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(bytes, (UINT64_C(1) << 53) - 1);
+    CU_ASSERT_EQUAL(ronde_size_parse("9007199254740992", &bytes, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(bytes, UINT64_C(1) << 53);
+    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
+        struct ronde_error refused = {0};
+        CU_ASSERT_EQUAL(ronde_size_parse(beyond[i], &bytes, &refused), RONDE_BAD_ARGUMENT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(refused.message, "whole number of bytes up to 8P"));
+    }
+}
+
 static void whole_numbers_end_where_they_say(void)
 {
     static const struct {
@@ -174,6 +192,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"sizes_are_read_as_they_were_printed", sizes_are_read_as_they_were_printed},
+        {"sizes_end_where_a_double_is_exact", sizes_end_where_a_double_is_exact},
         {"whole_numbers_end_where_they_say", whole_numbers_end_where_they_say},
         {"what_is_no_whole_number_is_refused", what_is_no_whole_number_is_refused},
         {"fractions_of_a_size_are_whole_bytes", fractions_of_a_size_are_whole_bytes},

@@ -90,6 +90,8 @@ static bool fits(struct seeking *seeking)
 static bool try_shapes(struct seeking *seeking, uint32_t digit, uint32_t rest)
 {
     struct ronde_wiring_symmetry *shape = seeking->found;
+    if (digit >= RONDE_MAX_SHAPE)
+        return false;
     if (digit + 1 == shape->digits) {
         shape->radix[digit] = rest;
         return rest > 1 && fits(seeking);
