@@ -161,19 +161,25 @@ static void a_task_that_ends_early_is_named(void)
            0, "have not arrived at rank 0 within 2 s: 1", 2);
 }
 
-/* The outer launcher's variables are all there. */
+/*
+ * The outer launcher's variables are all there. Each of the two Open MPIs that srun starts has a folder of its own: both make
+ * the one below /tmp otherwise, and the second calls that an error.
+ */
 static void launchers_inside_launchers_are_told_apart(void)
 {
-    expect(SLURM,
-           NEEDS("mpirun.openmpi", "openmpi-bin") NEEDS("mpiexec.hydra", "mpich") NO_LEAKS
-           "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
-           "RUN=\"$RONDE run all_reduce --backend proc" POINT "\"; "
-           "MPI=\"mpirun.openmpi --host localhost:4 --mca plm isolated --mca ras ^slurm "
-           "--oversubscribe -n\"; HYDRA=\"mpiexec.hydra -launcher fork -rmk user -n\"; "
-           "srun -Q -N 1 -n 2 --mpi=pmi2 $MPI 3 $RUN && srun -Q -N 1 -n 2 --mpi=pmi2 $HYDRA 3 $RUN "
-           "&& $MPI 1 srun -Q -N 1 -n 3 --mpi=none $RUN && $HYDRA 1 $MPI 3 $RUN && "
-           "$MPI 1 $HYDRA 3 $RUN",
-           0, RIGHT, 7);
+    expect(
+        SLURM,
+        NEEDS("mpirun.openmpi", "openmpi-bin") NEEDS("mpiexec.hydra", "mpich") NO_LEAKS
+        "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
+        "RUN=\"$RONDE run all_reduce --backend proc" POINT "\"; "
+        "MPI=\"mpirun.openmpi --host localhost:4 --mca plm isolated --mca ras ^slurm "
+        "--oversubscribe -n\"; HYDRA=\"mpiexec.hydra -launcher fork -rmk user -n\"; "
+        "srun -Q -N 1 -n 2 --mpi=pmi2 sh -c \"d=\\$(mktemp -d); TMPDIR=\\$d \\\"\\$@\\\"; s=\\$?; "
+        "rm -rf \\$d; exit \\$s\" sh $MPI 3 $RUN && srun -Q -N 1 -n 2 "
+        "--mpi=pmi2 $HYDRA 3 $RUN "
+        "&& $MPI 1 srun -Q -N 1 -n 3 --mpi=none $RUN && $HYDRA 1 $MPI 3 $RUN && "
+        "$MPI 1 $HYDRA 3 $RUN",
+        0, RIGHT, 7);
 }
 
 /* Rank 0's address comes from PMIx alone. */
