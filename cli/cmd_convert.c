@@ -11,15 +11,21 @@
 
 #include <string.h>
 
-/* Formats that are written, and how their files are called. */
-enum format { FORMAT_RONDE, FORMAT_MSCCL, FORMAT_NCCL_GRAPH, FORMAT_MSCCLPP, FORMAT_COUNT };
+/* Formats that are written, and how their files are called. The last two are of messages and byte counts. */
+enum format {
+    FORMAT_RONDE,
+    FORMAT_MSCCL,
+    FORMAT_NCCL_GRAPH,
+    FORMAT_MSCCLPP,
+    FORMAT_GOAL,
+    FORMAT_CHAKRA,
+    FORMAT_COUNT
+};
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMAT_COUNT] = {{"ronde", ".ronde"},
-                           {"msccl", ".xml"},
-                           {"nccl-graph", NULL},
-                           {"mscclpp", ".json"}};
+} formats[FORMAT_COUNT] = {{"ronde", ".ronde"},  {"msccl", ".xml"}, {"nccl-graph", NULL},
+                           {"mscclpp", ".json"}, {"goal", ".goal"}, {"chakra", ".et"}};
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -118,10 +124,10 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
         status = print_graph(options, schedule, out_text, out_bytes, error);
     else if (status == RONDE_OK && format == FORMAT_MSCCLPP)
         status = ronde_mscclpp_print(schedule, mem, out_text, out_bytes, error);
+    else if (status == RONDE_OK && format == FORMAT_MSCCL)
+        status = ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error);
     else if (status == RONDE_OK)
-        status = format == FORMAT_MSCCL
-                     ? ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error)
-                     : ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
+        status = ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -132,8 +138,6 @@ static enum ronde_status convert_to_workload(const struct ronde_options *options
 {
     struct ronde_schedule *schedule = NULL;
     struct ronde_workload *workload = NULL;
-    if (options->dialect)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--dialect is for MSCCL files");
     enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_workload_exported(options, schedule, &workload, error);
@@ -153,17 +157,16 @@ int ronde_cmd_convert(const struct ronde_options *options)
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = name_output(&own, &error);
-    if (status == RONDE_OK && ronde_is_workload_format(&own)) {
-        status = convert_to_workload(&own, &error);
-        return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
-    }
     if (status == RONDE_OK)
         status = find_format(&own, &format, &error);
     if (status == RONDE_OK)
         status = find_style(&own, format, &style, &error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK && (format == FORMAT_GOAL || format == FORMAT_CHAKRA)) {
+        status = convert_to_workload(&own, &error);
+    } else if (status == RONDE_OK) {
         status = print_as(&own, format, &style, &text, &bytes, &error);
-    if (status == RONDE_OK)
-        status = ronde_schedule_text_write(&own, text, bytes, &error);
+        if (status == RONDE_OK)
+            status = ronde_schedule_text_write(&own, text, bytes, &error);
+    }
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

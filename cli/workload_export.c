@@ -52,11 +52,6 @@ static bool is_format(const struct ronde_options *options, const char *name, con
     return options->to ? strcmp(options->to, name) == 0 : ends_in(options->output, suffix);
 }
 
-bool ronde_is_workload_format(const struct ronde_options *options)
-{
-    return is_format(options, "goal", ".goal") || is_format(options, "chakra", ".et");
-}
-
 /* PREFIX.et and PREFIX are written as PREFIX.0.et and so on. */
 static enum ronde_status write_chakra(const struct ronde_options *options,
                                       const struct ronde_workload *workload,
