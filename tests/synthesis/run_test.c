@@ -48,7 +48,7 @@ static void make(size_t collective, size_t machine)
 /* `ronde run` compares with host, and host with the definition; what differs is an error. */
 static void run_all(const char *backend)
 {
-    for (size_t m = 0; m < MACHINES; m++)
+    for (size_t m = 0; m < MACHINES; m += suite_is_sample() ? MACHINES - 1 : 1)
         for (size_t c = 0; c < COLLECTIVES; c++) {
             make(c, m);
             free(command("run " SCHEDULE " --backend %s -b 40 -e 64K -f 40 -n 1 -w 0 -c 1%s",
