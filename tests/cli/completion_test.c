@@ -1,6 +1,7 @@
 /** Completions and man pages: what shells and roff make of them, and that nothing of the tables is missing. */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -8,25 +9,6 @@
 #include <string.h>
 
 #define SCRIPT RONDE_SCRATCH_DIR "/completion_test"
-
-/* Standard output and error of a shell's command; the caller frees it. */
-static char *run(const char *command, int code)
-{
-    char *said = NULL;
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (status != code)
-        suite_note("%s: exit %d: %.400s", command, status, said);
-    return said;
-}
-
-static char *run_ronde(const char *arguments)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "'%s' %s 2>&1", suite_ronde(), arguments);
-    return run(command, 0);
-}
 
 static bool is_here(const char *program)
 {
@@ -47,7 +29,7 @@ static void expect_syntax(const char *shell, const char *check)
     }
     snprintf(command, sizeof command, "'%s' completion %s -o '%s' && %s '%s' 2>&1", suite_ronde(),
              shell, SCRIPT, check, SCRIPT);
-    char *said = run(command, 0);
+    char *said = said_by(command, 0);
     CU_ASSERT_STRING_EQUAL(said, "");
     free(said);
 }
@@ -75,7 +57,7 @@ static char *offered(const char *words, int last)
              "bash -c 'source <(\"%s\" completion bash); COMP_WORDS=(%s); COMP_CWORD=%d; _ronde; "
              "echo \" ${COMPREPLY[*]} \"' 2>&1",
              suite_ronde(), words, last);
-    return run(command, 0);
+    return said_by(command, 0);
 }
 
 static void bash_offers_what_fits(void)
@@ -112,7 +94,7 @@ static void bash_offers_what_fits(void)
 static unsigned collect_commands(char names[64][32])
 {
     unsigned count = 0;
-    char *said = run_ronde("manual");
+    char *said = said_by_ronde("manual", 0);
     for (char *at = strstr(said, ".BR ronde\\-"); at && count < 64;
          at = strstr(at + 1, ".BR ronde\\-"))
         CU_ASSERT_EQUAL(sscanf(at, ".BR ronde\\-%31[a-z]", names[count++]), 1);
@@ -125,9 +107,9 @@ static void expect_options(const char *name, char *const *completions)
 {
     char arguments[64];
     snprintf(arguments, sizeof arguments, "manual %.31s", name);
-    char *page = run_ronde(arguments);
+    char *page = said_by_ronde(arguments, 0);
     snprintf(arguments, sizeof arguments, "%.31s --help", name);
-    char *help = run_ronde(arguments);
+    char *help = said_by_ronde(arguments, 0);
     unsigned options = 0;
     for (char *at = strstr(help, " --"); at; at = strstr(at + 1, " --")) {
         char option[64], escaped[128], word[80];
@@ -152,7 +134,8 @@ static void expect_options(const char *name, char *const *completions)
 static void pages_and_completions_have_every_option(void)
 {
     char names[64][32];
-    char *const completions[] = {run_ronde("completion bash"), run_ronde("completion zsh")};
+    char *const completions[] = {said_by_ronde("completion bash", 0),
+                                 said_by_ronde("completion zsh", 0)};
     const unsigned count = collect_commands(names);
     CU_ASSERT(count > 15);
     for (unsigned c = 0; c < count; c++)
@@ -172,7 +155,7 @@ static void roff_has_nothing_to_say_of_the_pages(void)
     for (unsigned c = 0; c <= count; c++) {
         snprintf(command, sizeof command, "'%s' manual %s | groff -man -ww -Tutf8 2>&1 >/dev/null",
                  suite_ronde(), c < count ? names[c] : "");
-        char *said = run(command, 0);
+        char *said = said_by(command, 0);
         CU_ASSERT_STRING_EQUAL(said, "");
         free(said);
     }
@@ -182,11 +165,11 @@ static void what_there_is_no_page_of_is_refused(void)
 {
     char command[1024];
     snprintf(command, sizeof command, "'%s' manual nosuch 2>&1", suite_ronde());
-    char *said = run(command, 2);
+    char *said = said_by(command, 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "no command \"nosuch\""));
     free(said);
     snprintf(command, sizeof command, "'%s' completion ksh 2>&1", suite_ronde());
-    said = run(command, 2);
+    said = said_by(command, 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "bash, zsh or fish"));
     free(said);
 }

@@ -3,6 +3,7 @@
  * would be seen. Lists of algorithms are left out of the comparison and asked of the registry.
  */
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "compose.h"
@@ -18,12 +19,9 @@
 
 static char *run(const char *arguments, int code)
 {
-    char command[512], *said = NULL;
+    char command[512];
     snprintf(command, sizeof command, "\"%s\" demo %s 2>/dev/null", suite_ronde(), arguments);
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    return said;
+    return said_by(command, code);
 }
 
 /* Takes the lines of algorithms out: which there are is not the examples' business. */

@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/field.h"
@@ -44,15 +45,9 @@ static void write_log(const char *above, double busbw_GBps)
 
 static void check_says(const char *arguments, int code, const char *expected)
 {
-    char command[4096], *said = NULL;
-    snprintf(command, sizeof command, "'%s' doctor %s 2>&1", suite_ronde(), arguments);
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    CU_ASSERT(strstr(said, expected) != NULL);
-    if (status != code || !strstr(said, expected))
-        suite_note("ronde doctor %s: exit %d: %.600s", arguments, status, said);
-    free(said);
+    char whole[4096];
+    snprintf(whole, sizeof whole, "doctor %s", arguments);
+    said_expect(whole, code, expected);
 }
 
 static void fine_is_0_and_wrong_is_1(void)

@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/topologies.h"
@@ -16,56 +17,35 @@
 #define LOG(name) "--nccl-log '" RONDE_SOURCE_DIR "/tests/data/nccl-graph/" name "'"
 #define BROKEN RONDE_SCRATCH_DIR "/nccl_files_test.log"
 
-/* Output of both streams; the caller frees it. */
-static char *run(const char *arguments, int code)
-{
-    char command[4096], *said = NULL;
-    snprintf(command, sizeof command, "'%s' %s 2>&1", suite_ronde(), arguments);
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (status != code)
-        suite_note("ronde %s: exit %d: %.400s", arguments, status, said);
-    return said;
-}
-
-static void check_says(const char *arguments, int code, const char *expected)
-{
-    char *said = run(arguments, code);
-    CU_ASSERT(strstr(said, expected) != NULL);
-    if (!strstr(said, expected))
-        suite_note("ronde %s: %.400s", arguments, said);
-    free(said);
-}
-
 static void logs_stand_where_algorithms_do(void)
 {
-    check_says("check all_reduce " LOG("2x4.log"), 0, "all_reduce ring on 8 ranks: proved");
-    check_says("check all_reduce -a tree " LOG("2x4.log"), 0, "nccl_tree on 8 ranks: proved");
-    check_says("compile all_gather " LOG("1x4-init.log"), 0, "order 0 1 3 2");
-    check_says("run all_reduce -a tree --backend host -b 64 -e 4K -n 1 -w 0 " LOG("3x2-mpirun.log"),
-               0, "# Out of bounds values : 0 OK");
-    check_says("run broadcast -r 3 --backend host -b 64 -e 4K -n 1 -w 0 " LOG("2x4.log"), 0,
-               "# Out of bounds values : 0 OK");
+    said_expect("check all_reduce " LOG("2x4.log"), 0, "all_reduce ring on 8 ranks: proved");
+    said_expect("check all_reduce -a tree " LOG("2x4.log"), 0, "nccl_tree on 8 ranks: proved");
+    said_expect("compile all_gather " LOG("1x4-init.log"), 0, "order 0 1 3 2");
+    said_expect("run all_reduce -a tree --backend host -b 64 -e 4K -n 1 -w 0 " LOG(
+                    "3x2-mpirun.log"),
+                0, "# Out of bounds values : 0 OK");
+    said_expect("run broadcast -r 3 --backend host -b 64 -e 4K -n 1 -w 0 " LOG("2x4.log"), 0,
+                "# Out of bounds values : 0 OK");
     const char *reason;
     if (!ronde_topologies_available(&reason)) {
         suite_note("no platform to replay on: %s", reason);
         return;
     }
-    check_says("sim all_reduce --topo crossbar-64 -b 1M -e 1M -a tree " LOG("2x4.log"), 0,
-               "# ronde 0.1.0: all_reduce nccl_tree, 8 ranks");
-    check_says("price all_reduce --topo crossbar-64 -b 1M -e 1M " LOG("2x4.log"), 0,
-               "all_reduce ring, 8 ranks");
+    said_expect("sim all_reduce --topo crossbar-64 -b 1M -e 1M -a tree " LOG("2x4.log"), 0,
+                "# ronde 0.1.0: all_reduce nccl_tree, 8 ranks");
+    said_expect("price all_reduce --topo crossbar-64 -b 1M -e 1M " LOG("2x4.log"), 0,
+                "all_reduce ring, 8 ranks");
 }
 
 static void what_the_log_decides_is_not_said_again(void)
 {
-    check_says("check all_reduce --channels 2 " LOG("2x4.log"), 2, "leave out --shape");
-    check_says("check all_reduce -a bruck " LOG("2x4.log"), 2, "-a ring or -a tree, not bruck");
-    check_says("check all_to_all " LOG("2x4.log"), 2, "NCCL runs no all_to_all over rings");
-    check_says("check all_reduce -N 4 " LOG("2x4.log"), 2, "none of its 1 communicators has 4");
-    check_says("check all_reduce -N 8 " LOG("2x4.log"), 0, "8 ranks: proved");
-    check_says("check all_reduce --nccl-log /no/such.log", 2, "/no/such.log: cannot be read");
+    said_expect("check all_reduce --channels 2 " LOG("2x4.log"), 2, "leave out --shape");
+    said_expect("check all_reduce -a bruck " LOG("2x4.log"), 2, "-a ring or -a tree, not bruck");
+    said_expect("check all_to_all " LOG("2x4.log"), 2, "NCCL runs no all_to_all over rings");
+    said_expect("check all_reduce -N 4 " LOG("2x4.log"), 2, "none of its 1 communicators has 4");
+    said_expect("check all_reduce -N 8 " LOG("2x4.log"), 0, "8 ranks: proved");
+    said_expect("check all_reduce --nccl-log /no/such.log", 2, "/no/such.log: cannot be read");
 }
 
 static void malformed_logs_are_refused_with_file_and_line(void)
@@ -74,14 +54,14 @@ static void malformed_logs_are_refused_with_file_and_line(void)
     CU_ASSERT_FATAL(file != NULL);
     fputs("first line\nh:1:1 [0] NCCL INFO Ring 00 : 1 -> 0 ->\n", file);
     fclose(file);
-    check_says("check all_reduce --nccl-log " BROKEN, 2, BROKEN ":2: neighbours that end early");
+    said_expect("check all_reduce --nccl-log " BROKEN, 2, BROKEN ":2: neighbours that end early");
     remove(BROKEN);
 }
 
 static void style_nccl_takes_ranks_and_nodes_of_the_log(void)
 {
-    check_says("sim all_reduce --style nccl --topo Alps-GH200 -b 1M -e 1M " LOG("2x4.log"), 0,
-               "1048576        8       2");
+    said_expect("sim all_reduce --style nccl --topo Alps-GH200 -b 1M -e 1M " LOG("2x4.log"), 0,
+                "1048576        8       2");
 }
 
 /* Every size of every row once: from 0 on, without a gap, to the largest there is. */
@@ -93,7 +73,7 @@ static void tuner_files_cover_all_sizes(void)
         "plan broadcast --style nccl -N 4 --topo A6000-NV-4 --channels 3 --to nccl-tuner",
     };
     for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
-        char *said = run(arguments[i], 0), word[32], algorithm[32], protocol[32];
+        char *said = said_by_ronde(arguments[i], 0), word[32], algorithm[32], protocol[32];
         uint64_t next = 0;
         unsigned rows = 0;
         for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
@@ -120,13 +100,13 @@ static void tuner_files_cover_all_sizes(void)
 
 static void tuner_files_are_refused_with_the_reason(void)
 {
-    check_says("plan all_reduce --topo crossbar-64 --to nccl-tuner", 2, "only --style nccl knows");
-    check_says("plan all_reduce --style nccl -N 4 --topo A6000-NV-4 --to msccl", 2,
-               "is not nccl-tuner");
-    check_says("plan all_reduce --style nccl -N 4 --topo A6000-NV-4 --to nccl-tuner --json", 2,
-               "leave out --json");
-    check_says("plan all_to_all --style nccl -N 4 --topo A6000-NV-4 --to nccl-tuner", 2,
-               "does not choose for all_to_all");
+    said_expect("plan all_reduce --topo crossbar-64 --to nccl-tuner", 2, "only --style nccl knows");
+    said_expect("plan all_reduce --style nccl -N 4 --topo A6000-NV-4 --to msccl", 2,
+                "is not nccl-tuner");
+    said_expect("plan all_reduce --style nccl -N 4 --topo A6000-NV-4 --to nccl-tuner --json", 2,
+                "leave out --json");
+    said_expect("plan all_to_all --style nccl -N 4 --topo A6000-NV-4 --to nccl-tuner", 2,
+                "does not choose for all_to_all");
 }
 
 /* An order that NCCL logged, as the file that makes NCCL take it. */
@@ -134,21 +114,21 @@ static void graph_files_have_the_order_of_every_channel(void)
 {
     const char *arguments =
         "convert all_reduce --to nccl-graph --topo A6000-NV-4 " LOG("1x4-init.log");
-    check_says(arguments, 0,
-               "    <channel>\n      <gpu dev=\"0x0\" rank=\"0\"/>\n      <gpu dev=\"0x1\" "
-               "rank=\"1\"/>\n      <gpu dev=\"0x3\" rank=\"3\"/>\n      <gpu dev=\"0x2\" "
-               "rank=\"2\"/>\n    </channel>\n");
-    check_says(arguments, 0, "<graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"2\"");
-    check_says(arguments, 0, "<graph id=\"1\" pattern=\"3\" crossnic=\"0\" nchannels=\"2\"");
+    said_expect(arguments, 0,
+                "    <channel>\n      <gpu dev=\"0x0\" rank=\"0\"/>\n      <gpu dev=\"0x1\" "
+                "rank=\"1\"/>\n      <gpu dev=\"0x3\" rank=\"3\"/>\n      <gpu dev=\"0x2\" "
+                "rank=\"2\"/>\n    </channel>\n");
+    said_expect(arguments, 0, "<graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"2\"");
+    said_expect(arguments, 0, "<graph id=\"1\" pattern=\"3\" crossnic=\"0\" nchannels=\"2\"");
 }
 
 static void graph_files_are_refused_with_the_reason(void)
 {
-    check_says("convert all_reduce -a nccl_tree -N 4 --to nccl-graph --topo A6000-NV-4", 2,
-               "channel 0 is no ring through all ranks, at rank 1");
-    check_says("convert all_reduce -a ring -N 8 --to nccl-graph --topo A6000-NV-4", 2,
-               "a graph file is of one node");
-    check_says("convert all_reduce -a ring -N 4 --to nccl-graph", 2, "--topo");
+    said_expect("convert all_reduce -a nccl_tree -N 4 --to nccl-graph --topo A6000-NV-4", 2,
+                "channel 0 is no ring through all ranks, at rank 1");
+    said_expect("convert all_reduce -a ring -N 8 --to nccl-graph --topo A6000-NV-4", 2,
+                "a graph file is of one node");
+    said_expect("convert all_reduce -a ring -N 4 --to nccl-graph", 2, "--topo");
 }
 
 int main(void)

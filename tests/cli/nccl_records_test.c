@@ -5,6 +5,7 @@
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/record.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/doctor.h"
@@ -24,28 +25,6 @@
     "system,gpus,nodes,nccl_version,collective,algorithm,protocol,bytes,time_us,algbw_GBps,"       \
     "notes,gpu,interconnect_intra\n"
 #define TAIL ",,NVIDIA A100-SXM4-40GB,NVLink3 NVSwitch 8 GPU\n"
-
-/** What `ronde ARGUMENTS` prints; free it. */
-static char *said_by(const char *arguments, int code)
-{
-    char command[4096], *said = NULL;
-    snprintf(command, sizeof command, "'%s' %s 2>&1", suite_ronde(), arguments);
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (status != code)
-        suite_note("ronde %s: exit %d: %.400s", arguments, status, said);
-    return said;
-}
-
-static void check_says(const char *arguments, int code, const char *expected)
-{
-    char *said = said_by(arguments, code);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, expected));
-    if (!strstr(said, expected))
-        suite_note("ronde %s: %.400s", arguments, said);
-    free(said);
-}
 
 /** A row of sim --style nccl --csv. */
 struct nccl_record {
@@ -86,7 +65,7 @@ static void rates_follow_from_times(void)
         snprintf(arguments, sizeof arguments,
                  "sim %s --style nccl -N 8,16,64 -b 1K -e 4M -f 4 --topo H100-cluster01 --csv",
                  rows[i].collective);
-        char *said = said_by(arguments, 0);
+        char *said = said_by_ronde(arguments, 0);
         CU_ASSERT_EQUAL(strncmp(said, "style,machine,collective,ranks,nodes,bytes,", 43), 0);
         for (char *line = strchr(said, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
             struct nccl_record record;
@@ -122,7 +101,7 @@ static void the_fastest_is_one_that_nccl_has(void)
             snprintf(arguments, sizeof arguments,
                      "plan %s --style nccl -N 4 -b 1K -e 1G -f 32 --topo %s --csv", collectives[c],
                      machines[m]);
-            char *said = said_by(arguments, 0);
+            char *said = said_by_ronde(arguments, 0);
             CU_ASSERT(c == 0 || !strstr(said, "Tree"));
             for (char *line = strchr(said, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
                 double nccl_us = 0, us = 0;
@@ -150,7 +129,7 @@ static void objects_have_the_columns(void)
         return;
     }
 #define SIM "sim all_reduce --style nccl -N 8 -b 1M -e 1M --topo H100-cluster01 "
-    char *object = said_by(SIM "--json", 0), *columns = said_by(SIM "--csv", 0);
+    char *object = said_by_ronde(SIM "--json", 0), *columns = said_by_ronde(SIM "--csv", 0);
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         CU_ASSERT_PTR_NOT_NULL(record_value(object, keys[k]));
     CU_ASSERT_FATAL(strchr(columns, '\n') && take_record(strchr(columns, '\n') + 1, &record));
@@ -186,7 +165,8 @@ static void a_spread_that_is_printed_is_read(void)
     struct ronde_error error = {.status = RONDE_OK};
     unsigned known = 0;
     write_systems();
-    char *said = said_by("validate --published " TABLE " --auto-topo --fit spread 2>/dev/null", 0);
+    char *said =
+        said_by_ronde("validate --published " TABLE " --auto-topo --fit spread 2>/dev/null", 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/spread.txt", folder);
     CU_ASSERT_FATAL(files_write(file, said));
@@ -206,15 +186,16 @@ static void a_spread_that_is_printed_is_read(void)
 static void options_that_exclude_each_other_are_refused(void)
 {
     write_systems();
-    check_says("validate --published " TABLE " --markdown --csv", 2, "--markdown prints every mode");
-    check_says("validate --published " TABLE " --markdown --fit smallest", 2, "--markdown");
-    check_says("validate --published " TABLE " --auto-topo --topo A6000-NV-4", 2, "one of them");
-    check_says("validate --published '" RONDE_SOURCE_DIR
-               "/tests/data/nccl-logs/two-runs.log' --auto-topo",
-               2, "--auto-topo is for tables");
-    check_says("validate --published " TABLE " --auto-topo", 0, "link switch, NVLink 300 GB/s");
-    check_says("sim --style nccl -N 8 --topo H100-cluster01", 2, "which collective is missing");
-    check_says("sim all_reduce --style nccl -N 8", 2, "--topo");
+    said_expect("validate --published " TABLE " --markdown --csv", 2,
+                "--markdown prints every mode");
+    said_expect("validate --published " TABLE " --markdown --fit smallest", 2, "--markdown");
+    said_expect("validate --published " TABLE " --auto-topo --topo A6000-NV-4", 2, "one of them");
+    said_expect("validate --published '" RONDE_SOURCE_DIR
+                "/tests/data/nccl-logs/two-runs.log' --auto-topo",
+                2, "--auto-topo is for tables");
+    said_expect("validate --published " TABLE " --auto-topo", 0, "link switch, NVLink 300 GB/s");
+    said_expect("sim --style nccl -N 8 --topo H100-cluster01", 2, "which collective is missing");
+    said_expect("sim all_reduce --style nccl -N 8", 2, "--topo");
     CU_ASSERT_EQUAL(unlink(TABLE), 0);
 }
 
@@ -234,9 +215,9 @@ static void the_doctor_quotes_the_log(void)
                 bytes / GBps / 1e3, GBps, 1.75 * GBps);
     }
     CU_ASSERT_EQUAL(fclose(file), 0);
-    check_says("doctor " LOG " --topo H100-cluster01", 1, "the log itself: NCCL_P2P_DISABLE=1");
-    check_says("doctor " LOG " --topo H100-cluster01", 1, "Ring/Simple");
-    check_says("doctor " LOG " --topo H100-cluster01", 1, "P2P off");
+    said_expect("doctor " LOG " --topo H100-cluster01", 1, "the log itself: NCCL_P2P_DISABLE=1");
+    said_expect("doctor " LOG " --topo H100-cluster01", 1, "Ring/Simple");
+    said_expect("doctor " LOG " --topo H100-cluster01", 1, "P2P off");
     CU_ASSERT_EQUAL(unlink(LOG), 0);
 }
 

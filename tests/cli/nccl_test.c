@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "cli/draw/gnuplot.h"
@@ -18,19 +19,6 @@
     "system,gpus,nodes,nccl_version,collective,algorithm,protocol,bytes,time_us,algbw_GBps,"       \
     "notes\n"
 
-static void check_says(const char *arguments, int code, const char *expected)
-{
-    char command[4096], *said = NULL;
-    snprintf(command, sizeof command, "'%s' %s 2>&1", suite_ronde(), arguments);
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    CU_ASSERT(strstr(said, expected) != NULL);
-    if (status != code || !strstr(said, expected))
-        suite_note("ronde %s: exit %d: %.400s", arguments, status, said);
-    free(said);
-}
-
 static void write_table(const char *rows)
 {
     FILE *file = fopen(TABLE, "w");
@@ -42,41 +30,41 @@ static void write_table(const char *rows)
 /* Small calls by LL, large ones by Simple; forced algorithms in the order in which they are named. */
 static void style_nccl_predicts_described_machines(void)
 {
-    check_says("sim all_reduce --style nccl -N 4 -b 1G -e 1G --topo A6000-NV-4 -a ring,tree", 0,
-               "Tree     Simple");
-    check_says("sim all_reduce --style nccl -N 4,64 -b 1K -e 1K --topo Alps-GH200", 0, "LL");
-    check_says("sim all_gather --style nccl --shape 8x2 -b 1M -e 1M --topo Perlmutter-A100", 0,
-               "16       8        Ring");
+    said_expect("sim all_reduce --style nccl -N 4 -b 1G -e 1G --topo A6000-NV-4 -a ring,tree", 0,
+                "Tree     Simple");
+    said_expect("sim all_reduce --style nccl -N 4,64 -b 1K -e 1K --topo Alps-GH200", 0, "LL");
+    said_expect("sim all_gather --style nccl --shape 8x2 -b 1M -e 1M --topo Perlmutter-A100", 0,
+                "16       8        Ring");
 }
 
 /* Bridged A6000s: NCCL takes the ring, whose slow link is crossed twice as often as the tree's. */
 static void plans_say_what_nccl_takes_and_what_is_fastest(void)
 {
-    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
-               "Ring/Simple");
-    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
-               "Tree/Simple");
-    check_says("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4 --plot x.svg", 2,
-               "--plot");
-    check_says("plan all_reduce --style nccl -N 4 --backend cpu --topo A6000-NV-4", 2, "--backend");
-    check_says("plan all_reduce --style mpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
+    said_expect("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
+                "Ring/Simple");
+    said_expect("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4", 0,
+                "Tree/Simple");
+    said_expect("plan all_reduce --style nccl -N 4 -b 16M -e 16M --topo A6000-NV-4 --plot x.svg", 2,
+                "--plot");
+    said_expect("plan all_reduce --style nccl -N 4 --backend cpu --topo A6000-NV-4", 2, "--backend");
+    said_expect("plan all_reduce --style mpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
 }
 
 static void style_nccl_refuses_what_it_cannot(void)
 {
-    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --engine flat", 2, "--engine");
-    check_says("sim all_reduce --style smpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
-    check_says("sim all_reduce --style nccl -N 8 --topo A6000-NV-4", 2, "without NICs");
-    check_says("sim all_reduce --style nccl -N 6 --topo Alps-GH200", 2, "do not fill nodes");
-    check_says("sim all_reduce --style nccl -N 4 --topo nowhere.txt", 2, "nowhere.txt");
-    check_says("sim all_reduce --style nccl -N 4 --topo crossbar-64.xml",
-               RONDE_ALL_COMPONENTS ? 2 : 3, "crossbar-64.xml");
-    check_says("sim all_reduce --style nccl --topo A6000-NV-4", 2, "number of ranks");
-    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 -a bruck", 2, "\"bruck\"");
-    check_says("sim all_gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
-    check_says("sim gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
-    check_says("sim barrier --style nccl -N 4 --topo A6000-NV-4", 2, "not modelled");
-    check_says("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --why", 2, "replays nothing");
+    said_expect("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --engine flat", 2, "--engine");
+    said_expect("sim all_reduce --style smpi -N 4 --topo A6000-NV-4", 2, "is not nccl");
+    said_expect("sim all_reduce --style nccl -N 8 --topo A6000-NV-4", 2, "without NICs");
+    said_expect("sim all_reduce --style nccl -N 6 --topo Alps-GH200", 2, "do not fill nodes");
+    said_expect("sim all_reduce --style nccl -N 4 --topo nowhere.txt", 2, "nowhere.txt");
+    said_expect("sim all_reduce --style nccl -N 4 --topo crossbar-64.xml",
+                RONDE_ALL_COMPONENTS ? 2 : 3, "crossbar-64.xml");
+    said_expect("sim all_reduce --style nccl --topo A6000-NV-4", 2, "number of ranks");
+    said_expect("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 -a bruck", 2, "\"bruck\"");
+    said_expect("sim all_gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
+    said_expect("sim gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
+    said_expect("sim barrier --style nccl -N 4 --topo A6000-NV-4", 2, "not modelled");
+    said_expect("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --why", 2, "replays nothing");
 }
 
 /* Every mode says which it is; a faulty row is counted as that alone. */
@@ -84,18 +72,18 @@ static void published_tables_are_scored_in_named_modes(void)
 {
     write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
                 "A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,2048,11.7,0.175,FAULTY: slow\n");
-    check_says("validate --published " TABLE, 0, "nominal");
-    check_says("validate --published " TABLE, 0, "A6000-NV-4          1       0       1       0");
-    check_says("validate --published " TABLE " --fit smallest", 0,
-               "A6000-NV-4          0       1       1       0");
-    check_says("validate --published " TABLE " --fit leave-one-out", 0, "leave-one-system-out");
-    check_says("validate --published " TABLE " --markdown", 0, "worst ten");
-    check_says("validate --published " TABLE " --fit all", 2, "--fit \"all\"");
-    check_says("validate all_reduce --published " TABLE, 2, "all collectives");
-    check_says("validate --published " TABLE " --system other", 2, "no row of system other");
+    said_expect("validate --published " TABLE, 0, "nominal");
+    said_expect("validate --published " TABLE, 0, "A6000-NV-4          1       0       1       0");
+    said_expect("validate --published " TABLE " --fit smallest", 0,
+                "A6000-NV-4          0       1       1       0");
+    said_expect("validate --published " TABLE " --fit leave-one-out", 0, "leave-one-system-out");
+    said_expect("validate --published " TABLE " --markdown", 0, "worst ten");
+    said_expect("validate --published " TABLE " --fit all", 2, "--fit \"all\"");
+    said_expect("validate all_reduce --published " TABLE, 2, "all collectives");
+    said_expect("validate --published " TABLE " --system other", 2, "no row of system other");
     write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,9,\n");
-    check_says("validate --published " TABLE, 2, "nccl_test.csv:2: algbw_GBps 9 contradicts");
-    check_says("validate --published " RONDE_SCRATCH_DIR "/none.csv", 2, "none.csv");
+    said_expect("validate --published " TABLE, 2, "nccl_test.csv:2: algbw_GBps 9 contradicts");
+    said_expect("validate --published " RONDE_SCRATCH_DIR "/none.csv", 2, "none.csv");
     remove(TABLE);
 }
 
@@ -105,20 +93,20 @@ static void logs_are_published_as_well(void)
     char command[4096];
     snprintf(command, sizeof command, "validate --published '%s/tests/data/nccl-logs/two-runs.log'",
              RONDE_SOURCE_DIR);
-    check_says(command, 0, "two-runs          0");
+    said_expect(command, 0, "two-runs          0");
     snprintf(command, sizeof command,
              "validate --published '%s/tests/data/nccl-logs/two-runs.log' --system H100-cluster01",
              RONDE_SOURCE_DIR);
-    check_says(command, 0, "H100-cluster01         24");
+    said_expect(command, 0, "H100-cluster01         24");
     snprintf(command, sizeof command,
              "validate --published '%s/tests/data/nccl-logs/two-runs.log' --topo H100-cluster01 "
              "--csv",
              RONDE_SOURCE_DIR);
-    check_says(command, 0, "closed_form_error");
+    said_expect(command, 0, "closed_form_error");
     write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
                 "A6000-NV-2,2,1,2.27.5,all_gather,Ring,LL,2048,11.7,0.175,\n");
-    check_says("validate --published " TABLE " --topo A6000-NV-4", 2, "--system names one");
-    check_says("validate --published " TABLE " -N 4", 2, "-N and --shape are for logs");
+    said_expect("validate --published " TABLE " --topo A6000-NV-4", 2, "--system names one");
+    said_expect("validate --published " TABLE " -N 4", 2, "-N and --shape are for logs");
 }
 
 /* Two forced algorithms whose order changes between two sizes. */
@@ -130,9 +118,9 @@ static void crossovers_are_between_sizes(void)
                 "A6000-NV-4,4,1,2.27.5,all_reduce,Tree,LL,65536,98,0.66873,\n"
                 "A6000-NV-4,4,1,2.27.5,all_reduce,Ring,Simple,1048576,300,3.4953,\n"
                 "A6000-NV-4,4,1,2.27.5,all_reduce,Tree,Simple,1048576,200,5.2429,\n");
-    check_says("validate --published " TABLE, 0,
-               "all_reduce, 4 ranks on 1 node, measured: Ring to Tree between 1K and 1M");
-    check_says("validate --published " TABLE " --csv", 0, "winner,predicted_winner,margin");
+    said_expect("validate --published " TABLE, 0,
+                "all_reduce, 4 ranks on 1 node, measured: Ring to Tree between 1K and 1M");
+    said_expect("validate --published " TABLE " --csv", 0, "winner,predicted_winner,margin");
 }
 
 /* A picture of one system, a folder of pictures of several. */
@@ -148,7 +136,7 @@ static void pictures_are_drawn_per_system(void)
              "validate --published '%s/tests/data/nccl-logs/one-process.log' --topo H100-cluster01 "
              "--plot '" RONDE_SCRATCH_DIR "/one.svg'",
              RONDE_SOURCE_DIR);
-    check_says(command, 0, "one-process");
+    said_expect(command, 0, "one-process");
     char *picture = files_read(RONDE_SCRATCH_DIR "/one.svg");
     CU_ASSERT_PTR_NOT_NULL_FATAL(picture);
     CU_ASSERT_PTR_NOT_NULL(strstr(picture, "all_reduce"));
@@ -156,8 +144,8 @@ static void pictures_are_drawn_per_system(void)
     free(picture);
     write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
                 "A6000-NV-2,2,1,2.27.5,all_gather,Ring,LL,2048,11.7,0.175,\n");
-    check_says("validate --published " TABLE " --plot " RONDE_SCRATCH_DIR "/two.svg", 2,
-               "is to be a folder");
+    said_expect("validate --published " TABLE " --plot " RONDE_SCRATCH_DIR "/two.svg", 2,
+                "is to be a folder");
 }
 
 /* Machines by the table's own columns; words that are not understood are shown, and their rows have no prediction. */
@@ -172,13 +160,14 @@ static void tables_describe_their_machines(void)
           "other,8,1,2.27.5,all_reduce,auto,auto,1024,40,0.0256,,Gaudi 3,Ethernet,\n",
           file);
     fclose(file);
-    check_says("validate --published " TABLE " --auto-topo", 0,
-               "mine: hopper, 8 GPUs a node, link switch, NVLink 450 GB/s, PCIe 63 GB/s, 8 NICs of "
-               "50 GB/s infiniband");
-    check_says("validate --published " TABLE " --auto-topo", 0, "other: not understood");
-    check_says("validate --published " TABLE " --auto-topo", 0, "mine          1       0");
-    check_says("validate --published " TABLE, 0, "mine          0       0");
-    check_says("validate --published " TABLE " --auto-topo --topo x.txt", 2, "one of them");
+    said_expect(
+        "validate --published " TABLE " --auto-topo", 0,
+        "mine: hopper, 8 GPUs a node, link switch, NVLink 450 GB/s, PCIe 63 GB/s, 8 NICs of "
+        "50 GB/s infiniband");
+    said_expect("validate --published " TABLE " --auto-topo", 0, "other: not understood");
+    said_expect("validate --published " TABLE " --auto-topo", 0, "mine          1       0");
+    said_expect("validate --published " TABLE, 0, "mine          0       0");
+    said_expect("validate --published " TABLE " --auto-topo --topo x.txt", 2, "one of them");
     remove(TABLE);
 }
 

@@ -2,7 +2,7 @@
  * Habits of nccl-tests: its table with the same columns and meanings, its programs by name, its options.
  */
 #include "support/built_with.h"
-#include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include <math.h>
@@ -12,41 +12,13 @@
 
 #define FOLDER RONDE_SCRATCH_DIR "/nccl_tests"
 
-/* Output of both streams; the caller frees it. */
-static char *run_command(const char *command, int code)
-{
-    char *said = NULL;
-    const int status = files_command(command, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (status != code)
-        suite_note("%s: exit %d: %.400s", command, status, said);
-    return said;
-}
-
-/* `ronde ARGUMENTS`. */
-static char *run(const char *arguments, int code)
-{
-    char command[4096];
-    snprintf(command, sizeof command, "'%s' %s 2>&1", suite_ronde(), arguments);
-    return run_command(command, code);
-}
-
 /* The program of that name, a link to `ronde` made now. */
 static char *run_link(const char *name, const char *arguments, int code)
 {
     char command[4096];
     snprintf(command, sizeof command, "mkdir -p '%s' && ln -sf '%s' '%s/%s' && '%s/%s' %s 2>&1",
              FOLDER, suite_ronde(), FOLDER, name, FOLDER, name, arguments);
-    return run_command(command, code);
-}
-
-static void expect_part(char *said, const char *part)
-{
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, part));
-    if (!strstr(said, part))
-        suite_note("no \"%s\" in %.600s", part, said);
-    free(said);
+    return said_by(command, code);
 }
 
 /* A row of the table, word by word as awk has it. */
@@ -84,7 +56,8 @@ static void columns_are_those_of_nccl_tests(void)
     static const char head[] =
         "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
         "time   algbw   busbw  #wrong ";
-    char *said = run("run all_reduce -b 1K -e 64K -f 4 -g 4 -a ring --backend host -n 3 -w 0", 0);
+    char *said =
+        said_by_ronde("run all_reduce -b 1K -e 64K -f 4 -g 4 -a ring --backend host -n 3 -w 0", 0);
     unsigned rows = 0;
     CU_ASSERT_PTR_NOT_NULL(strstr(said, head));
     CU_ASSERT_PTR_NOT_NULL(
@@ -110,24 +83,27 @@ static void columns_are_those_of_nccl_tests(void)
 
 static void words_are_nccl_s(void)
 {
-    expect_part(run("run broadcast -b 64 -e 64 -g 3 -d half -r 2 --backend host -n 1 -w 0", 0),
-                "          64            32      half    none       2  ");
-    expect_part(run("run all_reduce --style nccl-tests -N 2 -b 64 -e 64 -o premul_sum -d bfloat16 "
-                    "--backend host -n 1 -w 0",
-                    0),
-                "  bfloat16  mulsum      -1  ");
-    expect_part(run("run all_to_all -b 64 -e 64 -g 2 --backend host -n 1 -w 0", 0),
-                "      N/A     N/A     N/A     N/A  ");
-    expect_part(run("run all_reduce --style nccl -N 2 --backend host", 2), "is not nccl-tests");
+    said_has(said_by_ronde("run broadcast -b 64 -e 64 -g 3 -d half -r 2 --backend host -n 1 -w 0", 0),
+             "          64            32      half    none       2  ");
+    said_has(said_by_ronde(
+                 "run all_reduce --style nccl-tests -N 2 -b 64 -e 64 -o premul_sum -d bfloat16 "
+                 "--backend host -n 1 -w 0",
+                 0),
+             "  bfloat16  mulsum      -1  ");
+    said_has(said_by_ronde("run all_to_all -b 64 -e 64 -g 2 --backend host -n 1 -w 0", 0),
+             "      N/A     N/A     N/A     N/A  ");
+    said_has(said_by_ronde("run all_reduce --style nccl -N 2 --backend host", 2),
+             "is not nccl-tests");
 }
 
 static void ranks_are_threads_times_gpus(void)
 {
-    expect_part(run("run all_reduce -t 2 -g 3 -b 64 -e 64 --backend host -n 1 -w 0", 0),
-                "# Using 6 ranks");
-    expect_part(run("run all_reduce -g 3 -N 2 -b 64 -e 64 --backend host", 2), "which -N is not");
-    expect_part(run("run all_reduce -g 2 -b 64 -e 64 --backend proc --rank 0 --join x:1", 2),
-                "a process is one rank here");
+    said_has(said_by_ronde("run all_reduce -t 2 -g 3 -b 64 -e 64 --backend host -n 1 -w 0", 0),
+             "# Using 6 ranks");
+    said_has(said_by_ronde("run all_reduce -g 3 -N 2 -b 64 -e 64 --backend host", 2),
+             "which -N is not");
+    said_has(said_by_ronde("run all_reduce -g 2 -b 64 -e 64 --backend proc --rank 0 --join x:1", 2),
+             "a process is one rank here");
 }
 
 static void links_measure_what_their_names_say(void)
@@ -138,20 +114,19 @@ static void links_measure_what_their_names_say(void)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char end[64];
         snprintf(end, sizeof end, "# Collective test concluded: %s\n", names[i]);
-        expect_part(run_link(names[i], "-b 1K -e 4K -f 2 -g 2 -n 2", 0), end);
+        said_has(run_link(names[i], "-b 1K -e 4K -f 2 -g 2 -n 2", 0), end);
     }
 }
 
 static void links_have_the_defaults_of_nccl_tests(void)
 {
-    expect_part(run_link("all_reduce_perf", "-b 1K -e 3K -i 1K -n 1", 0),
-                "# nThread 1 nGpus 1 minBytes 1024 maxBytes 3072 step: 1024(bytes) warmup iters: 1 "
-                "iters: 1 agg iters: 1 validation: 1");
-    expect_part(run_link("all_reduce_perf", "--minbytes=1K --maxbytes 1K -g 2 -c 0 -n 1", 0),
-                "     N/A");
-    expect_part(run_link("reduce_perf", "-b 1K -e 1K -g 2 -r -1 -n 1", 0),
-                "float     sum       1  ");
-    expect_part(run_link("all_reduce_perf", "--help", 0), "-g, --ngpus");
+    said_has(run_link("all_reduce_perf", "-b 1K -e 3K -i 1K -n 1", 0),
+             "# nThread 1 nGpus 1 minBytes 1024 maxBytes 3072 step: 1024(bytes) warmup iters: 1 "
+             "iters: 1 agg iters: 1 validation: 1");
+    said_has(run_link("all_reduce_perf", "--minbytes=1K --maxbytes 1K -g 2 -c 0 -n 1", 0),
+             "     N/A");
+    said_has(run_link("reduce_perf", "-b 1K -e 1K -g 2 -r -1 -n 1", 0), "float     sum       1  ");
+    said_has(run_link("all_reduce_perf", "--help", 0), "-g, --ngpus");
 }
 
 static void options_without_a_meaning_are_said(void)
@@ -172,7 +147,7 @@ static void options_without_a_meaning_are_said(void)
         {"-o nosuch", 2, "unknown operator"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        expect_part(run_link("all_reduce_perf", rows[i].arguments, rows[i].code), rows[i].part);
+        said_has(run_link("all_reduce_perf", rows[i].arguments, rows[i].code), rows[i].part);
 }
 
 int main(void)

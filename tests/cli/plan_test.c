@@ -5,6 +5,7 @@
 #include "cli/draw/gnuplot.h"
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/schedules.h"
@@ -27,19 +28,6 @@ static bool has_everything(void)
         return true;
     suite_skip("built without libxml2 or jansson (apt: libxml2-dev, libjansson-dev)");
     return false;
-}
-
-/* Runs `ronde ARGUMENTS`; what it says on both streams holds `part`. */
-static void expect(const char *arguments, int code, const char *part)
-{
-    char command[2048], *text = NULL;
-    snprintf(command, sizeof command, "\"%s\" %s 2>&1", suite_ronde(), arguments);
-    const int got = files_command(command, &text);
-    const bool is_right = got == code && text && strstr(text, part) != NULL;
-    CU_ASSERT(is_right);
-    if (!is_right)
-        suite_note("ronde %s: exit %d, no \"%s\" in %.600s", arguments, got, part, text ? text : "");
-    free(text);
 }
 
 /* Lines of what `ronde ARGUMENTS` says that hold `part`. */
@@ -73,16 +61,16 @@ static void a_plan_finds_the_crossover(void)
 {
     if (!has_everything())
         return;
-    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K", 0,
-           "B on direct, direct_one_step below");
-    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K | "
-           "awk '/^# from/ { print ($3 > 9523 && $3 < 9620) ? \"right\" : \"wrong\" }'",
-           0, "right");
-    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 4K", 0,
-           "direct_one_step at every size");
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K", 0,
+                "B on direct, direct_one_step below");
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K | "
+                "awk '/^# from/ { print ($3 > 9523 && $3 < 9620) ? \"right\" : \"wrong\" }'",
+                0, "right");
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 4K", 0,
+                "direct_one_step at every size");
     /* 1 us + 7 * 1024 / 50 ns, exactly. */
-    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --csv", 0,
-           "direct_one_step,1143.3600000000001,closed_form,true,direct,");
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --csv", 0,
+                "direct_one_step,1143.3600000000001,closed_form,true,direct,");
 }
 
 /*
@@ -104,16 +92,16 @@ static void a_plan_knows_that_flows_share_links(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(arguments, sizeof arguments, "topo generate rail --nodes %s -o %s", cases[i].nodes,
                  rail);
-        expect(arguments, 0, "");
+        said_expect(arguments, 0, "");
         snprintf(arguments, sizeof arguments, "plan %s --topo %s", cases[i].plan, rail);
-        expect(arguments, 0, cases[i].winner);
+        said_expect(arguments, 0, cases[i].winner);
     }
     /* direct among 1,024, 4 million steps, takes 408 us: 174 by its price, and as many times that as 256 of them do. */
-    expect("plan all_reduce -b 4M -e 4M --topo dgx-h100-pod", 0,
-           "hierarchical_direct_tree       194.19       maxmin");
+    said_expect("plan all_reduce -b 4M -e 4M --topo dgx-h100-pod", 0,
+                "hierarchical_direct_tree       194.19       maxmin");
     /* Whoever cannot win has no time, only a bound that says so; a picture has everybody's time. */
     snprintf(arguments, sizeof arguments, "plan all_reduce -b 1M -e 1M --json --topo %s", rail);
-    expect(arguments, 0, "\"bound\": true");
+    said_expect(arguments, 0, "\"bound\": true");
     unlink(rail);
 }
 
@@ -129,49 +117,50 @@ static void a_plan_has_every_candidate_for_programs(void)
                                 "^kind,collective,ranks,bytes,"),
                     1);
     /* All hosts where nobody says how many ranks. */
-    expect("plan barrier --topo crossbar-64", 0, "barrier, 64 ranks");
+    said_expect("plan barrier --topo crossbar-64", 0, "barrier, 64 ranks");
 }
 
 static void plans_that_cannot_be_made_are_refused(void)
 {
-    expect("plan all_reduce -N", 2, "option -N needs a value");
-    expect("plan all_reduce -a ring -N 4", 2, "leave out -a");
-    expect("plan all_reduce -N 4 --backend gpu", 2, "nothing is known of how fast gpu is");
-    expect("plan all_reduce -N 4 -b 1 -e 1M -i 16", 2, "more than 64 sizes");
+    said_expect("plan all_reduce -N", 2, "option -N needs a value");
+    said_expect("plan all_reduce -a ring -N 4", 2, "leave out -a");
+    said_expect("plan all_reduce -N 4 --backend gpu", 2, "nothing is known of how fast gpu is");
+    said_expect("plan all_reduce -N 4 -b 1 -e 1M -i 16", 2, "more than 64 sizes");
     if (!has_everything())
         return;
-    expect("plan all_reduce -N 100 --topo crossbar-64", 2, "100 ranks, but it has 64 hosts");
-    expect("plan all_reduce -N 4 --topo no/such.xml", 2, "no/such.xml");
-    expect("plan all_reduce -N 4 --topo crossbar-64 --engine nobody", 2, "nobody");
+    said_expect("plan all_reduce -N 100 --topo crossbar-64", 2, "100 ranks, but it has 64 hosts");
+    said_expect("plan all_reduce -N 4 --topo no/such.xml", 2, "no/such.xml");
+    said_expect("plan all_reduce -N 4 --topo crossbar-64 --engine nobody", 2, "nobody");
 }
 
 static void a_run_says_who_chose(void)
 {
     const char *words = "run broadcast -N 4 --backend " BACKEND " -b 64 -e 4K -n 1 -w 0";
-    expect(words, 0, "# algorithms by times measured on cpu, ");
-    expect(words, 0, "# algorithm ");
-    expect(words, 0, "broadcast auto, 4 ranks");
-    expect(words, 0, "Out of bounds values : 0 OK");
-    expect("run broadcast -N 4 -a auto --backend host -b 64 -e 64 -n 1 -w 0", 0, "# algorithm ");
+    said_expect(words, 0, "# algorithms by times measured on cpu, ");
+    said_expect(words, 0, "# algorithm ");
+    said_expect(words, 0, "broadcast auto, 4 ranks");
+    said_expect(words, 0, "Out of bounds values : 0 OK");
+    said_expect("run broadcast -N 4 -a auto --backend host -b 64 -e 64 -n 1 -w 0", 0,
+                "# algorithm ");
     /* Whoever is named is not chosen. */
     CU_ASSERT_EQUAL(count_lines("run broadcast -N 4 -a chain --backend host -b 64 -e 64 -n 1 -w 0",
                                 "# algorithm"),
                     0);
     if (!has_everything())
         return;
-    expect("run all_reduce -N 4 --topo crossbar-64 --backend host -b 64 -e 64 -n 1 -w 0", 0,
-           "# algorithms by price on crossbar-64");
-    expect("run all_reduce -N 4 --topo crossbar-64 --backend host -b 64 -e 64 -n 1 -w 0", 0,
-           "# algorithm direct_one_step");
+    said_expect("run all_reduce -N 4 --topo crossbar-64 --backend host -b 64 -e 64 -n 1 -w 0", 0,
+                "# algorithms by price on crossbar-64");
+    said_expect("run all_reduce -N 4 --topo crossbar-64 --backend host -b 64 -e 64 -n 1 -w 0", 0,
+                "# algorithm direct_one_step");
 }
 
 static void a_race_has_all_of_them(void)
 {
     const char *words = "run broadcast -N 3 -a race --backend host -b 64 -e 64 -n 1 -w 0";
-    expect(words, 0, "# algorithms by a race");
-    expect(words, 0, " us (race), next ");
-    expect("run send_recv -N 3 -a race --backend host -b 64 -e 64 -n 1 -w 0", 0,
-           "# algorithm direct");
+    said_expect(words, 0, "# algorithms by a race");
+    said_expect(words, 0, " us (race), next ");
+    said_expect("run send_recv -N 3 -a race --backend host -b 64 -e 64 -n 1 -w 0", 0,
+                "# algorithm direct");
     if (!has_everything())
         return;
     /* All of the registry raced; the winner ran in both placements. */
@@ -185,33 +174,36 @@ static void processes_run_what_rank_0_chose(void)
 {
     if (!has_everything())
         return;
-    expect("run all_reduce -N 3 --backend proc -b 64 -e 1M -f 128 -n 2 -w 1", 0,
-           "# algorithms by times measured on proc, ");
-    expect("run all_reduce -N 3 --backend proc -b 64 -e 1M -f 128 -n 2 -w 1", 0,
-           "Out of bounds values : 0 OK");
-    expect("run all_reduce -N 3 --backend proc -b 64 -e 64 -n 2 -w 1 --topo crossbar-64", 0,
-           "# algorithm direct_one_step");
-    expect("run all_reduce -N 3 --backend proc -a race -b 64 -e 64 -n 2 -w 1", 0,
-           "Out of bounds values : 0 OK");
-    expect("run all_reduce -N 3 --backend proc -b 64 -e 64 --topo no/such.xml", 2, "no/such.xml");
+    said_expect("run all_reduce -N 3 --backend proc -b 64 -e 1M -f 128 -n 2 -w 1", 0,
+                "# algorithms by times measured on proc, ");
+    said_expect("run all_reduce -N 3 --backend proc -b 64 -e 1M -f 128 -n 2 -w 1", 0,
+                "Out of bounds values : 0 OK");
+    said_expect("run all_reduce -N 3 --backend proc -b 64 -e 64 -n 2 -w 1 --topo crossbar-64", 0,
+                "# algorithm direct_one_step");
+    said_expect("run all_reduce -N 3 --backend proc -a race -b 64 -e 64 -n 2 -w 1", 0,
+                "Out of bounds values : 0 OK");
+    said_expect("run all_reduce -N 3 --backend proc -b 64 -e 64 --topo no/such.xml", 2,
+                "no/such.xml");
 }
 
 static void predictions_follow_the_plan(void)
 {
     if (!has_everything())
         return;
-    expect("sim all_reduce -N 8 --topo crossbar-64 -b 1K -e 1M -f 32", 0,
-           "# algorithm direct_one_step: 1.14 us (closed_form), next direct 2.04 us");
+    said_expect("sim all_reduce -N 8 --topo crossbar-64 -b 1K -e 1M -f 32", 0,
+                "# algorithm direct_one_step: 1.14 us (closed_form), next direct 2.04 us");
     CU_ASSERT_EQUAL(count_lines("sim all_reduce -N 8 --topo crossbar-64 -b 1K -e 1M -f 32",
                                 "^# algorithm"),
                     2);
-    expect("price all_reduce -N 8 --topo crossbar-64 -b 1M -e 1M --csv", 0, ",all_reduce,direct,8,");
-    expect("sim all_reduce -N 8 --topo crossbar-64 -b 1M -e 1M --placement file,scattered --csv", 0,
-           "scattered");
-    expect("compile all_reduce -a auto -N 8 -b 1K --topo crossbar-64", 0,
-           "algorithm direct_one_step\n");
-    expect("compile all_reduce -a auto -N 8 -b 1M --topo crossbar-64", 0, "algorithm direct\n");
-    expect("compile all_reduce -N 8", 0, "algorithm ring\n");
+    said_expect("price all_reduce -N 8 --topo crossbar-64 -b 1M -e 1M --csv", 0,
+                ",all_reduce,direct,8,");
+    said_expect(
+        "sim all_reduce -N 8 --topo crossbar-64 -b 1M -e 1M --placement file,scattered --csv", 0,
+        "scattered");
+    said_expect("compile all_reduce -a auto -N 8 -b 1K --topo crossbar-64", 0,
+                "algorithm direct_one_step\n");
+    said_expect("compile all_reduce -a auto -N 8 -b 1M --topo crossbar-64", 0, "algorithm direct\n");
+    said_expect("compile all_reduce -N 8", 0, "algorithm ring\n");
 }
 
 static void a_plan_is_drawn(void)
@@ -224,9 +216,9 @@ static void a_plan_is_drawn(void)
         return;
     }
     char *text = NULL;
-    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K --plot \"" RONDE_SCRATCH_DIR
-           "/plan.svg\"",
-           0, "# from");
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K --plot \"" RONDE_SCRATCH_DIR
+                "/plan.svg\"",
+                0, "# from");
     CU_ASSERT_EQUAL(
         files_command(
             "grep -o '>all_reduce, 8 ranks<\\|<text>direct_one_step<\\|<text>planned<\\|</svg>' "
@@ -242,8 +234,8 @@ static void a_plan_is_drawn(void)
             "plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --plot /no/such/folder/x.svg",
             "svg"),
         0);
-    expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --plot /no/such/folder/x.svg", 2,
-           "/no/such/folder/x.svg");
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --plot /no/such/folder/x.svg",
+                2, "/no/such/folder/x.svg");
 }
 
 int main(void)

@@ -4,6 +4,7 @@
  */
 #include "support/files.h"
 #include "support/golden.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "cli/proof_report.h"
@@ -15,14 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Standard output of `ronde ARGUMENTS`, which must exit with `code`. Free it. */
 static char *run(const char *arguments, int code)
 {
-    char command[512], *said = NULL;
+    char command[512];
     snprintf(command, sizeof command, "\"%s\" %s 2>/dev/null", suite_ronde(), arguments);
-    CU_ASSERT_EQUAL(files_command(command, &said), code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    return said;
+    return said_by(command, code);
 }
 
 static uint32_t count_lines(const char *text, const char *start)

@@ -4,6 +4,7 @@
 #include "ronde/topologies.h"
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +13,11 @@
 
 #define SCRATCH RONDE_SCRATCH_DIR "/topo-generate.xml"
 
-/* Runs `ronde topo ARGUMENTS`; the code and a part of what it says on one of the two streams. */
 static void expect(const char *arguments, const char *streams, int code, const char *part)
 {
     char command[4096];
-    char *said = NULL;
     snprintf(command, sizeof command, "\"%s\" topo %s %s", suite_ronde(), arguments, streams);
-    const int found = files_command(command, &said);
-    CU_ASSERT_EQUAL(found, code);
-    CU_ASSERT(said && strstr(said, part));
-    if (found != code || !said || !strstr(said, part))
-        suite_note("ronde topo %s: exit %d, %.300s", arguments, found, said ? said : "");
-    free(said);
+    said_has(said_by(command, code), part);
 }
 
 /* Refused: one line on stderr and exit 2. */

@@ -3,6 +3,7 @@
 
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,31 +14,10 @@
 #define XML RONDE_SCRATCH_DIR "/topo-show.xml"
 #define RING RONDE_SCRATCH_DIR "/topo-ring.ronde"
 
-/* Runs `ronde ARGUMENTS`, its complaints with what it says; free the text. */
-static char *run(const char *arguments, int code)
-{
-    char command[2048], *said = NULL;
-    snprintf(command, sizeof command, "\"%s\" %s 2>&1", suite_ronde(), arguments);
-    const int got = files_command(command, &said);
-    CU_ASSERT_EQUAL(got, code);
-    if (got != code)
-        suite_note("ronde %s: exit %d, %.200s", arguments, got, said ? said : "");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    return said;
-}
-
-/* Runs for an exit code and a part of what it says. */
-static void expect(const char *arguments, int code, const char *part)
-{
-    char *said = run(arguments, code);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, part));
-    free(said);
-}
-
 /* The same for all that it says. */
 static void expect_exactly(const char *arguments, int code, const char *all)
 {
-    char *said = run(arguments, code);
+    char *said = said_by_ronde(arguments, code);
     CU_ASSERT_STRING_EQUAL(said, all);
     free(said);
 }
@@ -60,13 +40,13 @@ static bool generate(const char *arguments)
     if (!can_read())
         return false;
     snprintf(command, sizeof command, "topo generate %s -o \"" XML "\"", arguments);
-    free(run(command, 0));
+    free(said_by_ronde(command, 0));
     return true;
 }
 
 static void expect_tree(const char *expected)
 {
-    char *said = run("topo show \"" XML "\"", 0);
+    char *said = said_by_ronde("topo show \"" XML "\"", 0);
     CU_ASSERT_STRING_EQUAL(said, expected);
     if (strcmp(said, expected) != 0)
         suite_note("%s", said);
@@ -100,7 +80,7 @@ static void tree_knows_a_torus_and_what_only_simgrid_routes(void)
         return;
     char command[640];
     snprintf(command, sizeof command, "topo show \"%s\"", path);
-    expect(command, 0, "1 x zone only SimGrid routes x\n");
+    said_expect(command, 0, "1 x zone only SimGrid routes x\n");
 }
 
 /* --- pictures ------------------------------------------------------------------------------ */
@@ -181,7 +161,7 @@ static void expect_texts_inside(const char *svg)
 /* Draws what was generated; what must be said is in the picture. */
 static void expect_picture(uint32_t hosts, uint32_t switches, const char *const *parts)
 {
-    free(run("topo show \"" XML "\" -o \"" SVG "\"", 0));
+    free(said_by_ronde("topo show \"" XML "\" -o \"" SVG "\"", 0));
     char *svg = files_read(SVG);
     CU_ASSERT_PTR_NOT_NULL_FATAL(svg);
     expect_tidy(svg, hosts, switches);
@@ -247,7 +227,7 @@ static void the_picture_of_the_readme_is_true(void)
         return;
     const bool is_update = getenv("RONDE_UPDATE_GOLDEN") != NULL;
     snprintf(command, sizeof command, "topo show \"%s\" -o \"%s\"", machine, is_update ? kept : SVG);
-    free(run(command, 0));
+    free(said_by_ronde(command, 0));
     char *drawn = files_read(is_update ? kept : SVG);
     char *shown = files_read(kept);
     CU_ASSERT_PTR_NOT_NULL_FATAL(drawn);
@@ -262,30 +242,30 @@ static void show_refuses_what_it_cannot_draw(void)
     expect_exactly("topo show", 2, "ronde: topo show: which file?\n");
     if (!can_read())
         return;
-    expect("topo show no-such-machine", 2, "no-such-machine");
-    expect("topo show crossbar-64 -o /no/such/folder/x.svg", 2, "/no/such/folder/x.svg");
-    expect("topo show crossbar-64 --json", 0,
-           "\"hosts\": 64, \"nodes\": 64, \"switches\": 1, \"wires\": 64");
+    said_expect("topo show no-such-machine", 2, "no-such-machine");
+    said_expect("topo show crossbar-64 -o /no/such/folder/x.svg", 2, "/no/such/folder/x.svg");
+    said_expect("topo show crossbar-64 --json", 0,
+                "\"hosts\": 64, \"nodes\": 64, \"switches\": 1, \"wires\": 64");
 }
 
 static void verbs_and_their_arguments_are_checked(void)
 {
     expect_exactly("topo", 2, "ronde: topo: say show, generate, import or check\n");
-    expect("topo shw crossbar-64", 2, "unknown verb \"shw\"; did you mean show?");
-    expect("topo frobnicate", 2, "there are show, generate, import, check");
-    expect("topo show crossbar-64 crossbar-128", 2,
-           "topo show: unexpected argument \"crossbar-128\"");
+    said_expect("topo shw crossbar-64", 2, "unknown verb \"shw\"; did you mean show?");
+    said_expect("topo frobnicate", 2, "there are show, generate, import, check");
+    said_expect("topo show crossbar-64 crossbar-128", 2,
+                "topo show: unexpected argument \"crossbar-128\"");
 }
 
 static void rows_are_for_show_and_check(void)
 {
-    expect("topo generate rail --nodes 2 --json", 2, "topo generate writes a platform file");
-    expect("topo import x.xml --csv", 2, "--json and --csv are for show and check");
+    said_expect("topo generate rail --nodes 2 --json", 2, "topo generate writes a platform file");
+    said_expect("topo import x.xml --csv", 2, "--json and --csv are for show and check");
     if (!can_read())
         return;
-    expect("topo show crossbar-64 --csv", 0, "topology,machine,hosts,nodes,switches,wires");
-    expect("topo show crossbar-64 --csv", 0, ",crossbar-64,64,64,1,64");
-    expect("topo check crossbar-64 --csv", 0, "path,name,description,hosts,");
+    said_expect("topo show crossbar-64 --csv", 0, "topology,machine,hosts,nodes,switches,wires");
+    said_expect("topo show crossbar-64 --csv", 0, ",crossbar-64,64,64,1,64");
+    said_expect("topo check crossbar-64 --csv", 0, "path,name,description,hosts,");
 }
 
 /* The name of a file is any bytes; JSON is not. */
@@ -294,12 +274,12 @@ static void names_that_are_not_utf8_are_shown(void)
     if (!generate("rail --nodes 2"))
         return;
     CU_ASSERT_EQUAL_FATAL(rename(XML, RONDE_SCRATCH_DIR "/m\xfcnster.xml"), 0);
-    expect("topo check --json \"" RONDE_SCRATCH_DIR "/m\xfcnster.xml\"", 0,
-           "/m\xef\xbf\xbdnster.xml\", \"name\": \"rail-16\"");
-    expect("topo check \"" RONDE_SCRATCH_DIR "/m\xfcnster.xml\"", 0, "/m\xfcnster.xml");
-    expect("sim all_reduce -a ring -N 2 -e 8 --json --topo \"" RONDE_SCRATCH_DIR
-           "/m\xfcnster.xml\"",
-           0, "\"algorithm\": \"ring\"");
+    said_expect("topo check --json \"" RONDE_SCRATCH_DIR "/m\xfcnster.xml\"", 0,
+                "/m\xef\xbf\xbdnster.xml\", \"name\": \"rail-16\"");
+    said_expect("topo check \"" RONDE_SCRATCH_DIR "/m\xfcnster.xml\"", 0, "/m\xfcnster.xml");
+    said_expect("sim all_reduce -a ring -N 2 -e 8 --json --topo \"" RONDE_SCRATCH_DIR
+                "/m\xfcnster.xml\"",
+                0, "\"algorithm\": \"ring\"");
 }
 
 /* --- placement ----------------------------------------------------------------------------- */
@@ -327,9 +307,9 @@ static void scattering_a_ring_over_an_oversubscribed_tree_costs_double(void)
 {
     if (!can_read())
         return;
-    char *said = run("sim all_reduce -a ring -N 64 --topo fat-tree-2to1-64 -b 64M -e 64M "
-                     "--engine simgrid --placement packed,scattered,auto",
-                     0);
+    char *said = said_by_ronde("sim all_reduce -a ring -N 64 --topo fat-tree-2to1-64 -b 64M -e 64M "
+                               "--engine simgrid --placement packed,scattered,auto",
+                               0);
     const double packed = time_of(said, "packed"), scattered = time_of(said, "scattered");
     CU_ASSERT(scattered > 1.9 * packed && scattered < 2.1 * packed);
     CU_ASSERT(time_of(said, "auto: turn") < 1.001 * packed);
@@ -341,9 +321,10 @@ static void orders_found_on_a_rail_pod_use_every_network_card(void)
 {
     if (!generate("rail --nodes 4"))
         return;
-    char *said = run("sim all_reduce -a ring -N 32 --channels 8 --topo \"" XML "\" -b 256M -e 256M "
-                     "--engine simgrid --placement packed,auto",
-                     0);
+    char *said = said_by_ronde("sim all_reduce -a ring -N 32 --channels 8 --topo \"" XML
+                               "\" -b 256M -e 256M "
+                               "--engine simgrid --placement packed,auto",
+                               0);
     const double packed = time_of(said, "packed"), found = time_of(said, "auto: snake");
     CU_ASSERT(packed > 7.9 * found && packed < 8.1 * found);
     free(said);
@@ -355,16 +336,17 @@ static void a_users_own_ring_is_laid_too(void)
     static const char ours[] = "algorithm ring\n", theirs[] = "algorithm mine\n";
     if (!generate("rail --nodes 4"))
         return;
-    free(run("compile all_reduce -a ring -N 32 --channels 8 -o \"" RING "\"", 0));
+    free(said_by_ronde("compile all_reduce -a ring -N 32 --channels 8 -o \"" RING "\"", 0));
     char *text = files_read(RING);
     char *name = text ? strstr(text, ours) : NULL;
     CU_ASSERT_PTR_NOT_NULL_FATAL(name);
     memcpy(name, theirs, sizeof theirs - 1);
     CU_ASSERT_FATAL(files_write(RING, text));
     free(text);
-    char *said = run("sim \"" RING "\" --topo \"" XML "\" -b 256M -e 256M --engine simgrid "
-                     "--placement packed,auto",
-                     0);
+    char *said =
+        said_by_ronde("sim \"" RING "\" --topo \"" XML "\" -b 256M -e 256M --engine simgrid "
+                      "--placement packed,auto",
+                      0);
     const double packed = time_of(said, "packed"), found = time_of(said, "auto: snake");
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "all_reduce mine, 32 ranks"));
     CU_ASSERT(packed > 7.9 * found && packed < 8.1 * found);
@@ -375,11 +357,12 @@ static void placement_refuses_unknown_names(void)
 {
     if (!can_read())
         return;
-    char *said = run("sim all_reduce -a ring -N 8 --topo crossbar-64 --placement scatered", 2);
+    char *said =
+        said_by_ronde("sim all_reduce -a ring -N 8 --topo crossbar-64 --placement scatered", 2);
     CU_ASSERT_STRING_EQUAL(said,
                            "ronde: --placement: unknown \"scatered\"; did you mean scattered?\n");
     free(said);
-    said = run("sim all_reduce -a ring -N 8 --topo crossbar-64 --placement file,file", 2);
+    said = said_by_ronde("sim all_reduce -a ring -N 8 --topo crossbar-64 --placement file,file", 2);
     CU_ASSERT_STRING_EQUAL(said, "ronde: --placement: file is given twice\n");
     free(said);
 }

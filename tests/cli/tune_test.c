@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/hw.h"
@@ -19,26 +20,14 @@
 /** Tiny sizes, one round at least. */
 #define TINY " -N 2 -b 8 -e 512 -f 8 --budget 0.01"
 
-/** Runs ronde where only the scratch folder's tables are before the shipped ones. */
-static int run(const char *arguments, char **out_said)
+/* Runs ronde where only the scratch folder's tables are before the shipped ones. */
+static void check_says(const char *arguments, int code, const char *expected)
 {
     char command[2048];
     snprintf(command, sizeof command,
              "unset RONDE_TUNE_DIR; XDG_CONFIG_HOME='" FOLDER "' '%s' %s 2>&1", suite_ronde(),
              arguments);
-    return files_command(command, out_said);
-}
-
-static void check_says(const char *arguments, int code, const char *expected)
-{
-    char *said = NULL;
-    const int status = run(arguments, &said);
-    CU_ASSERT_EQUAL(status, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    CU_ASSERT(strstr(said, expected) != NULL);
-    if (status != code || !strstr(said, expected))
-        suite_note("ronde %s: exit %d: %.400s", arguments, status, said);
-    free(said);
+    said_has(said_by(command, code), expected);
 }
 
 static void start_anew(void)

@@ -2,7 +2,7 @@
 #include "support/suite.h"
 
 #include "support/built_with.h"
-#include "support/files.h"
+#include "support/said.h"
 
 #include "ronde/collective.h"
 
@@ -20,23 +20,14 @@
 /* Runs a shell command, $RONDE in it being the program, its complaints with what it says; free the text. */
 static char *shell(const char *command, int code)
 {
-    char whole[4096], *said = NULL;
+    char whole[4096];
     snprintf(whole, sizeof whole, "RONDE=\"%s\"; ( %s ) 2>&1", suite_ronde(), command);
-    const int got = files_command(whole, &said);
-    CU_ASSERT_EQUAL(got, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (got != code)
-        suite_note("%s: exit %d, %.300s", command, got, said);
-    return said;
+    return said_by(whole, code);
 }
 
 static void expect(const char *command, int code, const char *part)
 {
-    char *said = shell(command, code);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, part));
-    if (!strstr(said, part))
-        suite_note("%s: %.300s", command, said);
-    free(said);
+    said_has(shell(command, code), part);
 }
 
 static bool has_all_components(void)

@@ -1,6 +1,6 @@
 /* Workloads as a user meets them: made, replayed and written by `ronde workload`, exported by `ronde convert`. */
 #include "support/built_with.h"
-#include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/topologies.h"
@@ -23,18 +23,13 @@ static bool has_platforms(void)
     return false;
 }
 
-/* Runs `ronde ARGUMENTS`; what it says on both streams holds `part`. */
+/* Runs `ronde ARGUMENTS` in the scratch folder; what it says on both streams holds `part`. */
 static void expect(const char *arguments, int code, const char *part)
 {
-    char command[2048], *text = NULL;
+    char command[2048];
     snprintf(command, sizeof command, "cd '%s' && \"%s\" %s 2>&1", RONDE_SCRATCH_DIR, suite_ronde(),
              arguments);
-    const int got = files_command(command, &text);
-    const bool is_right = got == code && text && strstr(text, part) != NULL;
-    CU_ASSERT(is_right);
-    if (!is_right)
-        suite_note("ronde %s: exit %d, no \"%s\" in %.600s", arguments, got, part, text ? text : "");
-    free(text);
+    said_has(said_by(command, code), part);
 }
 
 /* 8 ranks of a ring of 1 MiB over 50 GB/s and 1 us: 14 messages of 128 KiB. */

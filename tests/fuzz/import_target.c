@@ -5,21 +5,11 @@
 
 #include "ronde/import.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-__attribute__((format(printf, 2, 3))) static void complain(struct fuzz_verdict *verdict,
-                                                           const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(verdict->complaint, sizeof verdict->complaint, format, arguments);
-    va_end(arguments);
-}
 
 /* Importers take a path: a file without a name in memory has one. Numbers of nodes follow from the input. */
 static enum ronde_status read_bytes(const unsigned char *data, size_t bytes,
@@ -52,13 +42,13 @@ static void check_platform(const struct ronde_import *import, struct fuzz_verdic
     struct ronde_error error = {0};
     FILE *file = open_memstream(&text, &bytes);
     if (!file || ronde_import_write(import, file, &error) != RONDE_OK) {
-        complain(verdict, "writing: %s", error.message);
+        fuzz_complain(verdict, "writing: %s", error.message);
     } else {
         fflush(file);
         fuzz_platform((const unsigned char *)text, bytes, verdict);
-        if (!verdict->is_accepted && verdict->complaint[0] == '\0')
-            complain(verdict, "the platform is refused: %s; it begins %.200s", verdict->refusal,
-                     text);
+        if (!verdict->is_accepted)
+            fuzz_complain(verdict, "the platform is refused: %s; it begins %.200s",
+                          verdict->refusal, text);
     }
     if (file)
         fclose(file);
@@ -77,9 +67,7 @@ void fuzz_import(const unsigned char *data, size_t bytes, struct fuzz_verdict *o
         check_platform(import, out_verdict);
     else if ((status != RONDE_BAD_INPUT && status != RONDE_BAD_ARGUMENT) ||
              error.message[0] == '\0' || import)
-        complain(out_verdict, "'%s' with \"%s\"", ronde_status_text(status), error.message);
+        fuzz_complain(out_verdict, "'%s' with \"%s\"", ronde_status_text(status), error.message);
     ronde_import_destroy(import);
-    if (heap.live_blocks > 0 || heap.wrong_sizes > 0)
-        complain(out_verdict, "%zu blocks leaked, %zu freed with a wrong size", heap.live_blocks,
-                 heap.wrong_sizes);
+    fuzz_expect_no_leak(out_verdict, &heap);
 }

@@ -6,23 +6,10 @@
 #include "ronde/published.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* The first complaint wins. */
-__attribute__((format(printf, 2, 3))) static void complain(struct fuzz_verdict *verdict,
-                                                           const char *format, ...)
-{
-    va_list arguments;
-    if (verdict->complaint[0] != '\0')
-        return;
-    va_start(arguments, format);
-    vsnprintf(verdict->complaint, sizeof verdict->complaint, format, arguments);
-    va_end(arguments);
-}
 
 /* Readers take a path: a file without a name in memory has one. Everything a log may lack follows from the input. */
 static enum ronde_status read_bytes(const unsigned char *data, size_t bytes,
@@ -53,8 +40,8 @@ static void check_row(const struct ronde_published *table, const struct ronde_pu
     if (!isfinite(row->measured_us) || row->measured_us <= 0 || call->ranks == 0 ||
         call->bytes == 0 || row->line == 0 || row->system >= table->system_count ||
         (call->nodes > 0 && call->ranks % call->nodes != 0))
-        complain(verdict, "line %u: %g us, %llu bytes, %u ranks on %u nodes", row->line,
-                 row->measured_us, (unsigned long long)call->bytes, call->ranks, call->nodes);
+        fuzz_complain(verdict, "line %u: %g us, %llu bytes, %u ranks on %u nodes", row->line,
+                      row->measured_us, (unsigned long long)call->bytes, call->ranks, call->nodes);
 }
 
 /* Any rows can be scored on any machine; what it can run has a time. */
@@ -72,14 +59,14 @@ static void predict(struct ronde_published *table, struct fuzz_verdict *verdict)
                                                .nvlink_GBps = 450,
                                                .nic_GBps = 50};
     if (ronde_nccl_constants_read(NULL, &constants, &error) != RONDE_OK) {
-        complain(verdict, "constants: %s", error.message);
+        fuzz_complain(verdict, "constants: %s", error.message);
         return;
     }
     for (uint32_t s = 0; s < table->system_count; s++) {
         ronde_published_describe(table, s, &machine, &constants);
         ronde_published_predict(table, s, &constants);
         if (ronde_published_score_of(table, s, &score, &error) != RONDE_OK)
-            complain(verdict, "score: %s", error.message);
+            fuzz_complain(verdict, "score: %s", error.message);
     }
     for (size_t r = 0; r < table->count; r++) {
         const struct ronde_published_row *row = &table->rows[r];
@@ -88,7 +75,7 @@ static void predict(struct ronde_published *table, struct fuzz_verdict *verdict)
             continue;
         verdict->runs++;
         if (!isfinite(row->predicted_us) || row->predicted_us <= 0)
-            complain(verdict, "line %u: predicted %g us", row->line, row->predicted_us);
+            fuzz_complain(verdict, "line %u: predicted %g us", row->line, row->predicted_us);
     }
 }
 
@@ -104,9 +91,7 @@ void fuzz_measured(const unsigned char *data, size_t bytes, struct fuzz_verdict 
     if (status == RONDE_OK)
         predict(&table, out_verdict);
     else if ((status != RONDE_BAD_INPUT && status != RONDE_UNAVAILABLE) || error.message[0] == '\0')
-        complain(out_verdict, "'%s' with \"%s\"", ronde_status_text(status), error.message);
+        fuzz_complain(out_verdict, "'%s' with \"%s\"", ronde_status_text(status), error.message);
     ronde_published_close(&table);
-    if (heap.live_blocks > 0 || heap.wrong_sizes > 0)
-        complain(out_verdict, "%zu blocks leaked, %zu freed with a wrong size", heap.live_blocks,
-                 heap.wrong_sizes);
+    fuzz_expect_no_leak(out_verdict, &heap);
 }

@@ -6,7 +6,6 @@
 #include "ronde/msccl.h"
 #include "ronde/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,18 +15,6 @@
 /* Files of more ranks are read but not written again. */
 #define RANKS_MAX 16u
 
-/* The first complaint wins. */
-__attribute__((format(printf, 2, 3))) static void complain(struct fuzz_verdict *verdict,
-                                                           const char *format, ...)
-{
-    va_list arguments;
-    if (verdict->complaint[0] != '\0')
-        return;
-    va_start(arguments, format);
-    vsnprintf(verdict->complaint, sizeof verdict->complaint, format, arguments);
-    va_end(arguments);
-}
-
 /* Its text goes through the target of schedules, which proves it again and runs it. */
 static void check_text(const struct ronde_schedule *schedule, struct fuzz_verdict *verdict)
 {
@@ -35,12 +22,12 @@ static void check_text(const struct ronde_schedule *schedule, struct fuzz_verdic
     size_t bytes = 0;
     struct ronde_error error = {0};
     if (ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error) != RONDE_OK) {
-        complain(verdict, "does not print: %s", error.message);
+        fuzz_complain(verdict, "does not print: %s", error.message);
         return;
     }
     fuzz_schedule((const unsigned char *)text, bytes, verdict);
     if (!verdict->is_accepted)
-        complain(verdict, "its text is refused; it begins %.200s", text);
+        fuzz_complain(verdict, "its text is refused; it begins %.200s", text);
     verdict->is_accepted = true;
     ronde_mem_free(ronde_mem_default(), text, bytes + 1, 1);
 }
@@ -58,11 +45,11 @@ static void check_file(const struct ronde_schedule *schedule, struct fuzz_verdic
         ronde_msccl_print(schedule, &style, mem, &texts[0], &bytes[0], NULL) != RONDE_OK)
         return;
     if (ronde_msccl_read(texts[0], bytes[0], "again", mem, NULL, NULL, &again, &error) != RONDE_OK)
-        complain(verdict, "what was written is refused: %s", error.message);
+        fuzz_complain(verdict, "what was written is refused: %s", error.message);
     else if (ronde_msccl_print(again, &style, mem, &texts[1], &bytes[1], &error) != RONDE_OK)
-        complain(verdict, "what was written is not written again: %s", error.message);
+        fuzz_complain(verdict, "what was written is not written again: %s", error.message);
     else if (bytes[0] != bytes[1] || memcmp(texts[0], texts[1], bytes[0]) != 0)
-        complain(verdict, "what was written is written as another file");
+        fuzz_complain(verdict, "what was written is written as another file");
     for (int i = 0; i < 2; i++)
         if (texts[i])
             ronde_mem_free(mem, texts[i], bytes[i] + 1, 1);
@@ -87,10 +74,8 @@ void fuzz_msccl(const unsigned char *data, size_t bytes, struct fuzz_verdict *ou
                 status != RONDE_UNSUPPORTED && status != RONDE_NO_MEMORY) ||
                error.message[0] == '\0' || schedule ||
                (status == RONDE_REJECTED && proof.finding_count == 0)) {
-        complain(out_verdict, "'%s' with \"%s\"", ronde_status_text(status), error.message);
+        fuzz_complain(out_verdict, "'%s' with \"%s\"", ronde_status_text(status), error.message);
     }
     ronde_schedule_destroy(schedule);
-    if (heap.live_blocks > 0 || heap.wrong_sizes > 0)
-        complain(out_verdict, "%zu blocks leaked, %zu freed with a wrong size", heap.live_blocks,
-                 heap.wrong_sizes);
+    fuzz_expect_no_leak(out_verdict, &heap);
 }

@@ -19,13 +19,12 @@ static void check_text(const struct ronde_schedule *schedule, struct fuzz_verdic
     size_t bytes = 0;
     struct ronde_error error = {0};
     if (ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error) != RONDE_OK) {
-        snprintf(verdict->complaint, sizeof verdict->complaint, "does not print: %.400s",
-                 error.message);
+        fuzz_complain(verdict, "does not print: %.400s", error.message);
         return;
     }
     fuzz_schedule((const unsigned char *)text, bytes, verdict);
-    if (!verdict->is_accepted && verdict->complaint[0] == '\0')
-        snprintf(verdict->complaint, sizeof verdict->complaint, "its text is refused: %.400s", text);
+    if (!verdict->is_accepted)
+        fuzz_complain(verdict, "its text is refused: %.400s", text);
     verdict->is_accepted = true;
     ronde_mem_free(ronde_mem_default(), text, bytes + 1, 1);
 }
@@ -45,11 +44,7 @@ void fuzz_mscclpp(const unsigned char *data, size_t bytes, struct fuzz_verdict *
     else if ((status != RONDE_BAD_INPUT && status != RONDE_REJECTED &&
               status != RONDE_UNSUPPORTED && status != RONDE_NO_MEMORY) ||
              error.message[0] == '\0' || schedule)
-        snprintf(out_verdict->complaint, sizeof out_verdict->complaint, "'%s' with \"%.400s\"",
-                 ronde_status_text(status), error.message);
+        fuzz_complain(out_verdict, "'%s' with \"%.400s\"", ronde_status_text(status), error.message);
     ronde_schedule_destroy(schedule);
-    if (out_verdict->complaint[0] == '\0' && (heap.live_blocks > 0 || heap.wrong_sizes > 0))
-        snprintf(out_verdict->complaint, sizeof out_verdict->complaint,
-                 "%zu blocks leaked, %zu freed with a wrong size", heap.live_blocks,
-                 heap.wrong_sizes);
+    fuzz_expect_no_leak(out_verdict, &heap);
 }

@@ -27,10 +27,9 @@ static void check_schedule(const struct ronde_nccl_graph *graph, bool is_tree,
         return;
     verdict->runs++;
     if (ronde_nccl_graph_schedule(graph, &request, ronde_mem_default(), &schedule, &error) !=
-            RONDE_OK &&
-        verdict->complaint[0] == '\0')
-        snprintf(verdict->complaint, sizeof verdict->complaint, "%s of %u ranks: %.400s",
-                 is_tree ? "trees" : "rings", graph->ranks, error.message);
+        RONDE_OK)
+        fuzz_complain(verdict, "%s of %u ranks: %.400s", is_tree ? "trees" : "rings", graph->ranks,
+                      error.message);
     ronde_schedule_destroy(schedule);
 }
 
@@ -50,12 +49,8 @@ void fuzz_nccl_graph(const unsigned char *data, size_t bytes, struct fuzz_verdic
         check_schedule(graph, true, out_verdict);
     } else if ((status != RONDE_BAD_INPUT && status != RONDE_NO_MEMORY) ||
                error.message[0] == '\0' || graph) {
-        snprintf(out_verdict->complaint, sizeof out_verdict->complaint, "'%s' with \"%.400s\"",
-                 ronde_status_text(status), error.message);
+        fuzz_complain(out_verdict, "'%s' with \"%.400s\"", ronde_status_text(status), error.message);
     }
     ronde_nccl_graph_destroy(graph);
-    if (out_verdict->complaint[0] == '\0' && (heap.live_blocks > 0 || heap.wrong_sizes > 0))
-        snprintf(out_verdict->complaint, sizeof out_verdict->complaint,
-                 "%zu blocks leaked, %zu freed with a wrong size", heap.live_blocks,
-                 heap.wrong_sizes);
+    fuzz_expect_no_leak(out_verdict, &heap);
 }

@@ -8,7 +8,6 @@
 #include "ronde/synthesize.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,19 +30,6 @@ struct subject {
     struct ronde_platform *platform;
 };
 
-/* The first complaint wins. */
-__attribute__((format(printf, 2, 3))) static void complain(struct subject *subject,
-                                                           const char *format, ...)
-{
-    struct fuzz_verdict *verdict = subject->verdict;
-    va_list arguments;
-    if (verdict->complaint[0] != '\0')
-        return;
-    va_start(arguments, format);
-    vsnprintf(verdict->complaint, sizeof verdict->complaint, format, arguments);
-    va_end(arguments);
-}
-
 /* A status is one that the function documents, and comes with a message. */
 static bool is_fine(struct subject *subject, const char *what, enum ronde_status status,
                     const struct ronde_error *error)
@@ -52,7 +38,8 @@ static bool is_fine(struct subject *subject, const char *what, enum ronde_status
                              status == RONDE_UNSUPPORTED ||
                              (status == RONDE_NO_MEMORY && subject->heap.over_limit > 0);
     if (!is_expected || (status != RONDE_OK && error->message[0] == '\0'))
-        complain(subject, "%s: '%s' with \"%s\"", what, ronde_status_text(status), error->message);
+        fuzz_complain(subject->verdict, "%s: '%s' with \"%s\"", what, ronde_status_text(status),
+                      error->message);
     return status == RONDE_OK;
 }
 
@@ -63,7 +50,7 @@ static bool read_bytes(struct subject *subject, const unsigned char *data, size_
     struct ronde_error error = {0};
     const int file = memfd_create("platform.xml", 0);
     if (file < 0 || write(file, data, bytes) != (ssize_t)bytes) {
-        complain(subject, "no file in memory");
+        fuzz_complain(subject->verdict, "no file in memory");
         return false;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
@@ -71,8 +58,8 @@ static bool read_bytes(struct subject *subject, const unsigned char *data, size_
         ronde_platform_read(path, &subject->mem, &subject->platform, &error);
     close(file);
     if ((status == RONDE_OK) != (subject->platform != NULL))
-        complain(subject, "status '%s' with%s a platform", ronde_status_text(status),
-                 subject->platform ? "" : "out");
+        fuzz_complain(subject->verdict, "status '%s' with%s a platform", ronde_status_text(status),
+                      subject->platform ? "" : "out");
     snprintf(subject->verdict->refusal, sizeof subject->verdict->refusal, "%s", error.message);
     return is_fine(subject, "read", status, &error);
 }
@@ -90,14 +77,14 @@ static void check_facts(struct subject *subject, const struct ronde_platform_fac
         time->copy_GBps, time->lane_GBps, facts->shared.memory_GBps, facts->shared.core_step_ns};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (!is_number(values[i]))
-            complain(subject, "fact %zu is %g", i, values[i]);
+            fuzz_complain(subject->verdict, "fact %zu is %g", i, values[i]);
     if (facts->hosts == 0)
-        complain(subject, "a platform without hosts");
+        fuzz_complain(subject->verdict, "a platform without hosts");
     for (uint32_t i = 0; i < ronde_platform_link_count(subject->platform); i++) {
         const struct ronde_link *link = ronde_platform_link(subject->platform, i);
         if (!(link->rate_GBps > 0) || !is_number(link->latency_ns))
-            complain(subject, "link %s: %g GB/s, %g ns", link->name, link->rate_GBps,
-                     link->latency_ns);
+            fuzz_complain(subject->verdict, "link %s: %g GB/s, %g ns", link->name, link->rate_GBps,
+                          link->latency_ns);
     }
 }
 
@@ -112,7 +99,7 @@ static void check_route(struct subject *subject, uint32_t src, uint32_t dst)
         return;
     for (uint32_t i = 0; i < count && i < ROUTE_MAX; i++)
         if (links[i] >= ronde_platform_link_count(subject->platform))
-            complain(subject, "route %u to %u: link %u", src, dst, links[i]);
+            fuzz_complain(subject->verdict, "route %u to %u: link %u", src, dst, links[i]);
 }
 
 static void check_network(struct subject *subject, uint32_t ranks)
@@ -124,7 +111,8 @@ static void check_network(struct subject *subject, uint32_t ranks)
         ronde_platform_network(subject->platform, ranks, 0, &network, &is_uniform, &error);
     if (is_fine(subject, "network", status, &error) &&
         (!is_number(network.latency_ns) || isnan(network.port_GBps) || network.port_GBps < 0))
-        complain(subject, "network: %g ns, %g GB/s", network.latency_ns, network.port_GBps);
+        fuzz_complain(subject->verdict, "network: %g ns, %g GB/s", network.latency_ns,
+                      network.port_GBps);
 }
 
 /* A small ring on the first hosts takes a time that is a number. */
@@ -145,7 +133,7 @@ static void check_replay(struct subject *subject, uint32_t ranks)
     if (status == RONDE_OK)
         status = ronde_sim_flat(subject->platform, dag, NULL, &subject->mem, &result, &error);
     if (is_fine(subject, "replay", status, &error) && !is_number(result.time_ns))
-        complain(subject, "a ring takes %g ns", result.time_ns);
+        fuzz_complain(subject->verdict, "a ring takes %g ns", result.time_ns);
     subject->verdict->runs += status == RONDE_OK;
     ronde_dag_destroy(dag, ronde_mem_default());
     ronde_schedule_destroy(schedule);
@@ -167,8 +155,8 @@ static void check_synthesis(struct subject *subject, uint32_t ranks)
     if (is_fine(subject, "synthesize", status, &error) &&
         (!(made.bound.GBps > 0) || !(made.GBps <= made.bound.GBps * (1 + 1e-6)) ||
          !is_number(made.bound.latency_ns)))
-        complain(subject, "synthesis: %g of %g GB/s, latency %g ns", made.GBps, made.bound.GBps,
-                 made.bound.latency_ns);
+        fuzz_complain(subject->verdict, "synthesis: %g of %g GB/s, latency %g ns", made.GBps,
+                      made.bound.GBps, made.bound.latency_ns);
     ronde_schedule_destroy(schedule);
 }
 
@@ -196,7 +184,5 @@ void fuzz_platform(const unsigned char *data, size_t bytes, struct fuzz_verdict 
     if (read_bytes(&subject, data, bytes))
         use(&subject);
     ronde_platform_destroy(subject.platform);
-    if (subject.heap.live_blocks > 0 || subject.heap.wrong_sizes > 0)
-        complain(&subject, "%zu blocks leaked, %zu freed with a wrong size",
-                 subject.heap.live_blocks, subject.heap.wrong_sizes);
+    fuzz_expect_no_leak(subject.verdict, &subject.heap);
 }

@@ -6,7 +6,6 @@
 
 #include "ronde/engine.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,19 +32,6 @@ struct subject {
     uint64_t random; /* launches are drawn from a hash of the input: the same file, the same runs */
 };
 
-/* The first complaint wins. */
-__attribute__((format(printf, 2, 3))) static void complain(struct subject *subject,
-                                                           const char *format, ...)
-{
-    struct fuzz_verdict *verdict = subject->verdict;
-    va_list arguments;
-    if (verdict->complaint[0] != '\0')
-        return;
-    va_start(arguments, format);
-    vsnprintf(verdict->complaint, sizeof verdict->complaint, format, arguments);
-    va_end(arguments);
-}
-
 /* FNV-1a. */
 static uint64_t hash_bytes(const unsigned char *data, size_t bytes)
 {
@@ -62,17 +48,17 @@ static void read_text(struct subject *subject, const char *text, size_t bytes)
     const enum ronde_status status = ronde_schedule_read(text, bytes, "input", &subject->mem,
                                                          &proof, &subject->schedule, &error);
     if ((status == RONDE_OK) != (subject->schedule != NULL))
-        complain(subject, "status '%s' with%s a schedule", ronde_status_text(status),
-                 subject->schedule ? "" : "out");
+        fuzz_complain(subject->verdict, "status '%s' with%s a schedule", ronde_status_text(status),
+                      subject->schedule ? "" : "out");
     if (status == RONDE_OK)
         return;
     const bool is_expected = status == RONDE_BAD_INPUT || status == RONDE_REJECTED ||
                              (status == RONDE_NO_MEMORY && subject->heap.over_limit > 0);
     if (!is_expected || error.status != status || error.message[0] == '\0')
-        complain(subject, "refused as '%s' with error '%s' \"%s\"", ronde_status_text(status),
-                 ronde_status_text(error.status), error.message);
+        fuzz_complain(subject->verdict, "refused as '%s' with error '%s' \"%s\"",
+                      ronde_status_text(status), ronde_status_text(error.status), error.message);
     if (status == RONDE_REJECTED && proof.ok)
-        complain(subject, "rejected (%s), and the proof holds", error.message);
+        fuzz_complain(subject->verdict, "rejected (%s), and the proof holds", error.message);
 }
 
 /* Whether a printed text reads back as the same schedule and prints as the same text. */
@@ -84,16 +70,16 @@ static void check_text(struct subject *subject, const char *text, size_t bytes)
     size_t printed_bytes = 0;
     if (ronde_schedule_read(text, bytes, "printed", ronde_mem_default(), NULL, &again, &error) !=
         RONDE_OK) {
-        complain(subject, "its printed form is refused: %s", error.message);
+        fuzz_complain(subject->verdict, "its printed form is refused: %s", error.message);
         return;
     }
     if (again->hash != subject->schedule->hash)
-        complain(subject, "its printed form has another hash");
+        fuzz_complain(subject->verdict, "its printed form has another hash");
     if (ronde_schedule_print(again, ronde_mem_default(), &printed, &printed_bytes, &error) !=
         RONDE_OK)
-        complain(subject, "its printed form does not print: %s", error.message);
+        fuzz_complain(subject->verdict, "its printed form does not print: %s", error.message);
     else if (printed_bytes != bytes || memcmp(printed, text, bytes) != 0)
-        complain(subject, "its printed form prints as another text");
+        fuzz_complain(subject->verdict, "its printed form prints as another text");
     if (printed)
         ronde_mem_free(ronde_mem_default(), printed, printed_bytes + 1, 1);
     ronde_schedule_destroy(again);
@@ -107,7 +93,7 @@ static void check_print(struct subject *subject)
     const enum ronde_status status =
         ronde_schedule_print(subject->schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status != RONDE_OK) {
-        complain(subject, "does not print: %s", error.message);
+        fuzz_complain(subject->verdict, "does not print: %s", error.message);
         return;
     }
     check_text(subject, text, bytes);
@@ -169,11 +155,11 @@ static void compare(struct subject *subject, struct buffers *actual, const struc
     if (subject->schedule->clobbers)
         forget_the_rest(actual, expected);
     if (buffers_differ(actual, expected, text, sizeof text))
-        complain(subject, "%s, %s, %s of %llu %s: %s",
-                 ronde_collective_text(actual->shape.collective),
-                 actual->shape.in_place ? "in place" : "out of place",
-                 ronde_op_text(actual->shape.op), (unsigned long long)actual->shape.count,
-                 ronde_dtype_text(actual->shape.dtype), text);
+        fuzz_complain(subject->verdict, "%s, %s, %s of %llu %s: %s",
+                      ronde_collective_text(actual->shape.collective),
+                      actual->shape.in_place ? "in place" : "out of place",
+                      ronde_op_text(actual->shape.op), (unsigned long long)actual->shape.count,
+                      ronde_dtype_text(actual->shape.dtype), text);
 }
 
 static void run(struct subject *subject, void *self, const struct buffers_shape *shape)
@@ -193,8 +179,8 @@ static void run(struct subject *subject, void *self, const struct buffers_shape 
         launch.seed = buffers_draw(random);
         if (ronde_backend_run_once(&ronde_backend_host, self, subject->schedule, &launch, &result,
                                    &error) != RONDE_OK)
-            complain(subject, "proved, but depth %u, seed %llu: %s", launch.depth,
-                     (unsigned long long)launch.seed, error.message);
+            fuzz_complain(subject->verdict, "proved, but depth %u, seed %llu: %s", launch.depth,
+                          (unsigned long long)launch.seed, error.message);
         else
             compare(subject, &actual, &expected);
         subject->verdict->runs++;
@@ -265,7 +251,7 @@ static void use(struct subject *subject)
         return;
     if (ronde_backend_host.probe(&machine, NULL) != RONDE_OK ||
         ronde_backend_host.open(&machine, ronde_mem_default(), &self, NULL) != RONDE_OK) {
-        complain(subject, "host does not open");
+        fuzz_complain(subject->verdict, "host does not open");
         return;
     }
     run_some(subject, self);
@@ -283,7 +269,5 @@ void fuzz_schedule(const unsigned char *data, size_t bytes, struct fuzz_verdict 
     if (subject.schedule)
         use(&subject);
     ronde_schedule_destroy(subject.schedule);
-    if (subject.heap.live_blocks > 0 || subject.heap.wrong_sizes > 0)
-        complain(&subject, "%zu blocks leaked, %zu freed with a wrong size",
-                 subject.heap.live_blocks, subject.heap.wrong_sizes);
+    fuzz_expect_no_leak(subject.verdict, &subject.heap);
 }

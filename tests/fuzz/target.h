@@ -17,6 +17,15 @@ struct fuzz_verdict {
     char refusal[512];   /**< why a platform was not accepted; "" where it was */
 };
 
+struct heap;
+
+/** Says what the library did wrong; the first complaint stays. */
+__attribute__((format(printf, 2, 3))) void fuzz_complain(struct fuzz_verdict *verdict,
+                                                         const char *format, ...);
+
+/** Complains of blocks that are left, or were freed as if they were of another size. */
+void fuzz_expect_no_leak(struct fuzz_verdict *verdict, const struct heap *heap);
+
 /**
  * Reads bytes as a schedule. A refusal must carry a reason. What is accepted must print as a text that reads back as
  * the same schedule and, up to 16 ranks and 4096 steps, run on `host` in random interleavings with no more slots than

@@ -6,7 +6,6 @@
 #include "ronde/workload.h"
 #include "workload/matching.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,18 +14,6 @@
 
 /* Larger ones are read but not written again. */
 #define ITEMS_MAX 4096u
-
-/* The first complaint wins. */
-__attribute__((format(printf, 2, 3))) static void complain(struct fuzz_verdict *verdict,
-                                                           const char *format, ...)
-{
-    va_list arguments;
-    if (verdict->complaint[0] != '\0')
-        return;
-    va_start(arguments, format);
-    vsnprintf(verdict->complaint, sizeof verdict->complaint, format, arguments);
-    va_end(arguments);
-}
 
 static bool is_refusal(enum ronde_status status)
 {
@@ -42,11 +29,11 @@ static void check_bounds(const struct ronde_workload *workload, struct fuzz_verd
             work->first_dep + work->dep_count > workload->dep_count ||
             (work->kind == RONDE_WORK_COLLECTIVE && work->group >= workload->group_count) ||
             !(work->duration_ns >= 0))
-            complain(verdict, "item %u has an index or a time out of range", w);
+            fuzz_complain(verdict, "item %u has an index or a time out of range", w);
         for (uint32_t d = 0; d < work->dep_count && verdict->complaint[0] == '\0'; d++) {
             const uint32_t before = workload->deps[work->first_dep + d].work;
             if (before >= workload->work_count || workload->works[before].rank != work->rank)
-                complain(verdict, "item %u waits for %u, which is not its rank's", w, before);
+                fuzz_complain(verdict, "item %u waits for %u, which is not its rank's", w, before);
         }
     }
 }
@@ -60,11 +47,12 @@ static void check_matching(const struct ronde_workload *workload, const struct r
     const enum ronde_status status = workload_match(workload, mem, &matching, &error);
     for (uint32_t w = 0; status == RONDE_OK && w < workload->work_count; w++)
         if (workload->works[w].kind == RONDE_WORK_RECV && matching.partner[w] == RONDE_NONE)
-            complain(verdict, "receive %u has no send", w);
+            fuzz_complain(verdict, "receive %u has no send", w);
     if (status == RONDE_OK)
         verdict->runs++;
     else if (!is_refusal(status) || error.message[0] == '\0')
-        complain(verdict, "matching: '%s' with \"%s\"", ronde_status_text(status), error.message);
+        fuzz_complain(verdict, "matching: '%s' with \"%s\"", ronde_status_text(status),
+                      error.message);
     workload_matching_free(&matching);
 }
 
@@ -80,11 +68,11 @@ static void check_goal(const struct ronde_workload *workload, struct fuzz_verdic
         ronde_goal_print(workload, mem, &texts[0], &bytes[0], NULL) != RONDE_OK)
         return;
     if (ronde_workload_parse(texts[0], bytes[0], "again", mem, &again, &error) != RONDE_OK)
-        complain(verdict, "its GOAL is refused: %s", error.message);
+        fuzz_complain(verdict, "its GOAL is refused: %s", error.message);
     else if (ronde_goal_print(again, mem, &texts[1], &bytes[1], &error) != RONDE_OK)
-        complain(verdict, "its GOAL is not written again: %s", error.message);
+        fuzz_complain(verdict, "its GOAL is not written again: %s", error.message);
     else if (bytes[0] != bytes[1] || memcmp(texts[0], texts[1], bytes[0]) != 0)
-        complain(verdict, "its GOAL is written as another file");
+        fuzz_complain(verdict, "its GOAL is written as another file");
     for (int i = 0; i < 2; i++)
         if (texts[i])
             ronde_mem_free(mem, texts[i], bytes[i] + 1, 1);
@@ -103,7 +91,7 @@ static void check_result(struct ronde_workload *workload, enum ronde_status stat
             check_matching(workload, mem, verdict);
         check_goal(workload, verdict);
     } else if (!is_refusal(status) || error->message[0] == '\0' || workload) {
-        complain(verdict, "'%s' with \"%s\"", ronde_status_text(status), error->message);
+        fuzz_complain(verdict, "'%s' with \"%s\"", ronde_status_text(status), error->message);
     }
     ronde_workload_destroy(workload);
 }
@@ -126,7 +114,5 @@ void fuzz_workload(const unsigned char *data, size_t bytes, struct fuzz_verdict 
         status = ronde_chakra_parse(files, 2, "input", &mem, &workload, &error);
         check_result(workload, status, &error, &mem, out_verdict);
     }
-    if (heap.live_blocks > 0 || heap.wrong_sizes > 0)
-        complain(out_verdict, "%zu blocks leaked, %zu freed with a wrong size", heap.live_blocks,
-                 heap.wrong_sizes);
+    fuzz_expect_no_leak(out_verdict, &heap);
 }

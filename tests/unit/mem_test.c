@@ -112,6 +112,43 @@ static void failed_growth_changes_nothing(void)
     CU_ASSERT_EQUAL(heap.live_blocks, 0);
 }
 
+static void lists_zero_what_is_pushed_also_when_used_again(void)
+{
+    struct heap heap = heap_start(SIZE_MAX, true);
+    const struct ronde_mem mem = heap_mem(&heap);
+    struct ronde_list list = {NULL, 0, 0};
+    for (int turn = 0; turn < 2; turn++) {
+        list.count = 0;
+        for (uint32_t i = 0; i < 100; i++) {
+            uint64_t *number = ronde_list_push(&mem, &list, sizeof *number);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(number);
+            CU_ASSERT_EQUAL(*number, 0);
+            *number = i + 1;
+        }
+        CU_ASSERT_EQUAL(list.count, 100);
+        CU_ASSERT_EQUAL(((uint64_t *)list.items)[99], 100);
+    }
+    ronde_list_free(&mem, &list, sizeof(uint64_t));
+    CU_ASSERT(list.items == NULL && list.count == 0 && list.capacity == 0);
+    CU_ASSERT_EQUAL(heap.live_blocks, 0);
+    CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
+}
+
+static void lists_stay_as_they_are_where_they_cannot_grow(void)
+{
+    struct heap heap = heap_start(1, false);
+    const struct ronde_mem mem = heap_mem(&heap);
+    struct ronde_list list = {NULL, 0, 0};
+    while (ronde_list_push(&mem, &list, 4))
+        CU_ASSERT_FATAL(list.count < 1000);
+    CU_ASSERT_EQUAL(list.count, list.capacity);
+    list.count = UINT32_MAX - 1;
+    CU_ASSERT_PTR_NULL(ronde_list_push(&mem, &list, 4));
+    CU_ASSERT_EQUAL(list.count, UINT32_MAX - 1);
+    ronde_list_free(&mem, &list, 4);
+    CU_ASSERT_EQUAL(heap.live_blocks, 0);
+}
+
 /* Pieces of many sizes, filled with their number: a piece that overlaps another would lose it. */
 static void arena_pieces_are_zeroed_aligned_and_apart(void)
 {
@@ -185,6 +222,10 @@ int main(void)
         {"default_memory_allocates_and_frees", default_memory_allocates_and_frees},
         {"growing_keeps_the_old_and_zeroes_the_new", growing_keeps_the_old_and_zeroes_the_new},
         {"failed_growth_changes_nothing", failed_growth_changes_nothing},
+        {"lists_zero_what_is_pushed_also_when_used_again",
+         lists_zero_what_is_pushed_also_when_used_again},
+        {"lists_stay_as_they_are_where_they_cannot_grow",
+         lists_stay_as_they_are_where_they_cannot_grow},
         {"arena_pieces_are_zeroed_aligned_and_apart", arena_pieces_are_zeroed_aligned_and_apart},
         {"arena_wastes_little", arena_wastes_little},
         {"arena_survives_every_failure", arena_survives_every_failure},
