@@ -1,16 +1,7 @@
-/* Growing lists and the hash from names to indices. */
+/* The hash from names to indices. */
 #include "platform.h"
 
 #include <string.h>
-
-/* One below NONE is the last index, so that no list can grow into the value for "no such index". */
-void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
-{
-    if (list->count == RONDE_NONE - 1 ||
-        !ronde_mem_grow(mem, &list->block, &list->capacity, (size_t)list->count + 1, element_bytes))
-        return NULL;
-    return (char *)list->block + (size_t)list->count++ * element_bytes;
-}
 
 /* FNV-1a, 32 bits (Fowler, Noll, Vo; IETF draft-eastlake-fnv): short names, nothing adversarial depends on it. */
 static uint32_t hash_of(const char *key)

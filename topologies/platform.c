@@ -31,26 +31,20 @@ enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem
     return RONDE_OK;
 }
 
-/* Lists are freed with the capacity they were grown to: the allocator gets the size it gave. */
-static void free_list(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes)
-{
-    ronde_mem_free(mem, list->block, list->capacity, element_bytes);
-}
-
 /* Also right for a platform that was left half built by an error. */
 void ronde_platform_destroy(struct ronde_platform *platform)
 {
     if (!platform)
         return;
     const struct ronde_mem *mem = platform->mem;
-    free_list(mem, &platform->zones, sizeof(struct ronde_zone));
-    free_list(mem, &platform->points, sizeof(struct ronde_netpoint));
-    free_list(mem, &platform->links, sizeof(struct ronde_link));
-    free_list(mem, &platform->reverses, sizeof(uint32_t));
-    free_list(mem, &platform->hops, sizeof(uint32_t));
-    free_list(mem, &platform->routes, sizeof(struct ronde_route));
-    free_list(mem, &platform->hosts, sizeof(uint32_t));
-    free_list(mem, &platform->members, sizeof(uint32_t));
+    ronde_list_free(mem, &platform->zones, sizeof(struct ronde_zone));
+    ronde_list_free(mem, &platform->points, sizeof(struct ronde_netpoint));
+    ronde_list_free(mem, &platform->links, sizeof(struct ronde_link));
+    ronde_list_free(mem, &platform->reverses, sizeof(uint32_t));
+    ronde_list_free(mem, &platform->hops, sizeof(uint32_t));
+    ronde_list_free(mem, &platform->routes, sizeof(struct ronde_route));
+    ronde_list_free(mem, &platform->hosts, sizeof(uint32_t));
+    ronde_list_free(mem, &platform->members, sizeof(uint32_t));
     ronde_names_free(&platform->point_names, mem);
     ronde_names_free(&platform->link_names, mem);
     ronde_names_free(&platform->split_names, mem);
@@ -206,8 +200,8 @@ static int compare_routes(const void *left, const void *right)
 static enum ronde_status index_routes(struct ronde_platform *platform,
                                       struct ronde_route_clash *out_clash)
 {
-    struct ronde_route *routes = platform->routes.block;
-    struct ronde_netpoint *points = platform->points.block;
+    struct ronde_route *routes = platform->routes.items;
+    struct ronde_netpoint *points = platform->points.items;
     const uint32_t count = platform->routes.count;
     if (count > 0)
         qsort(routes, count, sizeof *routes, compare_routes);

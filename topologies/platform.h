@@ -75,13 +75,6 @@ struct ronde_names {
 
 struct ronde_text;
 
-/** A growing array: block, used and reserved elements. */
-struct ronde_list {
-    void *block;     /**< elements */
-    size_t capacity; /**< reserved */
-    uint32_t count;  /**< used */
-};
-
 /** A platform; the lists hold what their names say. */
 struct ronde_platform {
     const struct ronde_mem *mem;       /**< must outlive the platform */
@@ -102,10 +95,7 @@ struct ronde_platform {
 };
 
 /** The element of a list. */
-#define RONDE_AT(list, type, index) (&((type *)(list).block)[index])
-
-/** Appends a zeroed element; NULL when there is no memory. */
-void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list, size_t element_bytes);
+#define RONDE_AT(list, type, index) (&((type *)(list).items)[index])
 
 /** Index of a name, or NONE. */
 uint32_t ronde_names_find(const struct ronde_names *names, const char *key);

@@ -172,7 +172,7 @@ static enum ronde_status written_route(struct walk *walk, const uint32_t *childr
     if (!route)
         return no_route(walk);
     const uint32_t index =
-        (uint32_t)(route - (const struct ronde_route *)walk->platform->routes.block);
+        (uint32_t)(route - (const struct ronde_route *)walk->platform->routes.items);
     const enum ronde_status status = append_route(walk, index, &from);
     return status == RONDE_OK ? join(walk, from, to) : status;
 }

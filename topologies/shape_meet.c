@@ -120,7 +120,7 @@ static void sort_meetings(struct ronde_list *list)
 {
     uint32_t kept = 0;
     if (list->count > 0)
-        qsort(list->block, list->count, sizeof(struct ronde_meeting), compare_meetings);
+        qsort(list->items, list->count, sizeof(struct ronde_meeting), compare_meetings);
     for (uint32_t i = 0; i < list->count; i++) {
         const struct ronde_meeting meeting = *RONDE_AT(*list, struct ronde_meeting, i);
         if (kept == 0 ||
@@ -300,8 +300,6 @@ void ronde_meet_free(struct ronde_meet *meet)
     ronde_mem_free(meet->mem, meet->zone_point, meet->element_count, sizeof *meet->zone_point);
     ronde_mem_free(meet->mem, meet->is_used, links, sizeof *meet->is_used);
     ronde_mem_free(meet->mem, meet->is_bus, links, sizeof *meet->is_bus);
-    ronde_mem_free(meet->mem, meet->meetings.block, meet->meetings.capacity,
-                   sizeof(struct ronde_meeting));
-    ronde_mem_free(meet->mem, meet->touches.block, meet->touches.capacity,
-                   sizeof(struct ronde_meeting));
+    ronde_list_free(meet->mem, &meet->meetings, sizeof(struct ronde_meeting));
+    ronde_list_free(meet->mem, &meet->touches, sizeof(struct ronde_meeting));
 }

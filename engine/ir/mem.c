@@ -81,3 +81,20 @@ bool ronde_mem_grow(const struct ronde_mem *mem, void **block, size_t *capacity,
     *capacity = wanted;
     return true;
 }
+
+/* Items are zeroed here and not when they are reserved alone: lists are emptied and used again. */
+void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list, size_t item_bytes)
+{
+    if (list->count >= UINT32_MAX - 1 ||
+        !ronde_mem_grow(mem, &list->items, &list->capacity, (size_t)list->count + 1, item_bytes))
+        return NULL;
+    void *item = (char *)list->items + (size_t)list->count++ * item_bytes;
+    memset(item, 0, item_bytes);
+    return item;
+}
+
+void ronde_list_free(const struct ronde_mem *mem, struct ronde_list *list, size_t item_bytes)
+{
+    ronde_mem_free(mem, list->items, list->capacity, item_bytes);
+    *list = (struct ronde_list){NULL, 0, 0};
+}

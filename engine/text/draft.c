@@ -4,23 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Elements are zeroed here, since a list is used again without being freed. */
-void *text_list_add(const struct ronde_mem *mem, struct text_list *list, size_t element_bytes)
-{
-    if (!ronde_mem_grow(mem, &list->items, &list->capacity, (size_t)list->count + 1, element_bytes))
-        return NULL;
-    void *element = (char *)list->items + list->count * element_bytes;
-    memset(element, 0, element_bytes);
-    list->count++;
-    return element;
-}
-
-void text_list_free(const struct ronde_mem *mem, struct text_list *list, size_t element_bytes)
-{
-    ronde_mem_free(mem, list->items, list->capacity, element_bytes);
-    memset(list, 0, sizeof *list);
-}
-
 /* Capacity is kept: a text of many small programs allocates as one of their largest. */
 void text_draft_start(struct text_draft *draft, uint32_t scratch_chunks)
 {
@@ -37,13 +20,13 @@ void text_draft_start(struct text_draft *draft, uint32_t scratch_chunks)
 
 void text_draft_free(struct text_draft *draft)
 {
-    text_list_free(draft->mem, &draft->steps, sizeof(struct ronde_step));
-    text_list_free(draft->mem, &draft->lines, sizeof(uint32_t));
-    text_list_free(draft->mem, &draft->lane_first, sizeof(uint32_t));
-    text_list_free(draft->mem, &draft->uses, sizeof(struct text_use));
-    text_list_free(draft->mem, &draft->sorted, sizeof(struct text_sorted));
-    text_list_free(draft->mem, &draft->afters, sizeof(struct text_after));
-    text_list_free(draft->mem, &draft->ranges, sizeof(struct ronde_range));
+    ronde_list_free(draft->mem, &draft->steps, sizeof(struct ronde_step));
+    ronde_list_free(draft->mem, &draft->lines, sizeof(uint32_t));
+    ronde_list_free(draft->mem, &draft->lane_first, sizeof(uint32_t));
+    ronde_list_free(draft->mem, &draft->uses, sizeof(struct text_use));
+    ronde_list_free(draft->mem, &draft->sorted, sizeof(struct text_sorted));
+    ronde_list_free(draft->mem, &draft->afters, sizeof(struct text_after));
+    ronde_list_free(draft->mem, &draft->ranges, sizeof(struct ronde_range));
 }
 
 /* Begins a lane at the next step, which also ends the lane before it. */
@@ -54,7 +37,7 @@ static bool add_lane(struct text_draft *draft, struct text_lexer *lexer)
     if (lanes > 0 && firsts[lanes - 1] == draft->steps.count)
         return text_fail_at(lexer, draft->lane_line, "lane %" PRIu32 " has no steps", lanes - 1);
     draft->lane_line = lexer->line;
-    uint32_t *first = text_list_add(draft->mem, &draft->lane_first, sizeof *first);
+    uint32_t *first = ronde_list_push(draft->mem, &draft->lane_first, sizeof *first);
     if (!first)
         return text_fail_memory(lexer);
     *first = draft->steps.count;
@@ -80,8 +63,8 @@ bool text_draft_add_step(struct text_draft *draft, struct text_lexer *lexer,
     /* Lane 0 may be omitted. */
     if (draft->lane_first.count == 0 && !add_lane(draft, lexer))
         return false;
-    struct ronde_step *kept = text_list_add(draft->mem, &draft->steps, sizeof *kept);
-    uint32_t *line = text_list_add(draft->mem, &draft->lines, sizeof *line);
+    struct ronde_step *kept = ronde_list_push(draft->mem, &draft->steps, sizeof *kept);
+    uint32_t *line = ronde_list_push(draft->mem, &draft->lines, sizeof *line);
     if (!kept || !line)
         return text_fail_memory(lexer);
     *kept = *step;
@@ -207,7 +190,7 @@ static bool resolve_uses(struct text_draft *draft, struct text_lexer *lexer,
 }
 
 /* Copies a list to the arena; NULL when there is no memory, and for an empty list a valid pointer. */
-static void *keep(struct ronde_arena *arena, const struct text_list *list, size_t element_bytes)
+static void *keep(struct ronde_arena *arena, const struct ronde_list *list, size_t element_bytes)
 {
     void *copy = ronde_arena_new(arena, list->count, element_bytes);
     if (copy && list->count > 0)

@@ -36,13 +36,6 @@ static inline enum text_peer_form text_peer_form(const struct ronde_schedule *sc
     return is_shaped ? TEXT_PEER_SHAPED : TEXT_PEER_SIGNED;
 }
 
-/** A growing array of one element size. */
-struct text_list {
-    void *items;
-    size_t capacity;
-    uint32_t count;
-};
-
 /**
  * A step's use of a connection: what tells connections apart, in one comparable number, and where
  * it was first used.
@@ -71,20 +64,14 @@ struct text_draft {
     const struct ronde_schedule *schedule; /**< its header is complete */
     struct ronde_program program; /**< scratch_chunks is set; the counts follow at the end */
     uint32_t lane_line;           /**< where the last lane began */
-    struct text_list steps;       /**< struct ronde_step */
-    struct text_list lines;       /**< uint32_t, the line of each step */
-    struct text_list lane_first;  /**< uint32_t */
-    struct text_list uses;        /**< struct text_use */
-    struct text_list sorted;      /**< struct text_sorted, two per use: room to sort */
-    struct text_list afters;      /**< struct text_after */
-    struct text_list ranges;      /**< struct ronde_range */
+    struct ronde_list steps;      /**< struct ronde_step */
+    struct ronde_list lines;      /**< uint32_t, the line of each step */
+    struct ronde_list lane_first; /**< uint32_t */
+    struct ronde_list uses;       /**< struct text_use */
+    struct ronde_list sorted;     /**< struct text_sorted, two per use: room to sort */
+    struct ronde_list afters;     /**< struct text_after */
+    struct ronde_list ranges;     /**< struct ronde_range */
 };
-
-/** Appends a zeroed element and returns it, or NULL when there is no memory. */
-void *text_list_add(const struct ronde_mem *mem, struct text_list *list, size_t element_bytes);
-
-/** Frees the list. */
-void text_list_free(const struct ronde_mem *mem, struct text_list *list, size_t element_bytes);
 
 /** Empties the draft for a program with this much scratch. */
 void text_draft_start(struct text_draft *draft, uint32_t scratch_chunks);

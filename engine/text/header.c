@@ -214,7 +214,7 @@ static bool read_channel(struct text_reader *reader)
         return false;
     if (text_take_word(lexer, "order") && !read_order(reader, &channel))
         return false;
-    struct ronde_channel *kept = text_list_add(reader->mem, &reader->channels, sizeof *kept);
+    struct ronde_channel *kept = ronde_list_push(reader->mem, &reader->channels, sizeof *kept);
     if (!kept)
         return text_fail_memory(lexer);
     *kept = channel;
@@ -380,7 +380,7 @@ static bool keep_channels(struct text_reader *reader)
     struct ronde_schedule *schedule = reader->schedule;
     const struct ronde_channel usual = {.weight = 1};
     if (reader->channels.count == 0) {
-        struct ronde_channel *only = text_list_add(reader->mem, &reader->channels, sizeof *only);
+        struct ronde_channel *only = ronde_list_push(reader->mem, &reader->channels, sizeof *only);
         if (!only)
             return text_fail_memory(&reader->lexer);
         *only = usual;

@@ -43,7 +43,7 @@ static bool finish_program(struct text_reader *reader)
 {
     if (!reader->is_open)
         return true;
-    struct ronde_program *program = text_list_add(reader->mem, &reader->programs, sizeof *program);
+    struct ronde_program *program = ronde_list_push(reader->mem, &reader->programs, sizeof *program);
     if (!program)
         return text_fail_memory(&reader->lexer);
     return text_draft_finish(&reader->draft, &reader->lexer, reader->schedule->arena, program);
@@ -166,8 +166,8 @@ static void reader_open(struct text_reader *reader, const char *text, size_t byt
 static void reader_close(struct text_reader *reader)
 {
     text_draft_free(&reader->draft);
-    text_list_free(reader->mem, &reader->channels, sizeof(struct ronde_channel));
-    text_list_free(reader->mem, &reader->programs, sizeof(struct ronde_program));
+    ronde_list_free(reader->mem, &reader->channels, sizeof(struct ronde_channel));
+    ronde_list_free(reader->mem, &reader->programs, sizeof(struct ronde_program));
     ronde_mem_free(reader->mem, reader->seen, reader->schedule->ranks, sizeof *reader->seen);
 }
 

@@ -35,8 +35,8 @@ struct text_reader {
     const struct ronde_mem *mem;
     struct ronde_schedule *schedule;
     uint32_t header_lines[TEXT_HEADER_COUNT]; /**< where a word stood last, 0 if it did not */
-    struct text_list channels;                /**< struct ronde_channel */
-    struct text_list programs;                /**< struct ronde_program */
+    struct ronde_list channels;               /**< struct ronde_channel */
+    struct ronde_list programs;               /**< struct ronde_program */
     struct text_draft draft;                  /**< the open program, if there is one */
     bool is_open;                             /**< a program has begun, so the header is over */
     uint32_t served;                          /**< positions that have a program */

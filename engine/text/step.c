@@ -107,7 +107,7 @@ static bool keep_operand(struct text_draft *draft, struct text_lexer *lexer,
     if (!operand->is_strided)
         return true;
     *out_chunk = draft->ranges.count;
-    struct ronde_range *range = text_list_add(draft->mem, &draft->ranges, sizeof *range);
+    struct ronde_range *range = ronde_list_push(draft->mem, &draft->ranges, sizeof *range);
     if (!range)
         return text_fail_memory(lexer);
     *range = operand->range;
@@ -245,7 +245,7 @@ static bool read_connection(struct text_draft *draft, struct text_lexer *lexer, 
         return false;
     if (text_take_symbol(lexer, ':') && !text_need_number(lexer, "tag", 0, RONDE_NONE - 1, &tag))
         return false;
-    struct text_use *use = text_list_add(draft->mem, &draft->uses, sizeof *use);
+    struct text_use *use = ronde_list_push(draft->mem, &draft->uses, sizeof *use);
     if (!use)
         return text_fail_memory(lexer);
     use->key = text_use_key(peer, tag, is_send);
@@ -287,7 +287,7 @@ static bool read_dependencies(struct text_draft *draft, struct text_lexer *lexer
         return text_fail_expected(lexer, "'after' or the end of the line");
     step->first_dependency = draft->afters.count;
     do {
-        struct text_after *after = text_list_add(draft->mem, &draft->afters, sizeof *after);
+        struct text_after *after = ronde_list_push(draft->mem, &draft->afters, sizeof *after);
         if (!after)
             return text_fail_memory(lexer);
         if (!text_need_number(lexer, "lane", 0, RONDE_NONE - 1, &after->lane) ||

@@ -14,26 +14,12 @@ const struct msccl_protocol_row msccl_protocols[RONDE_MSCCL_PROTOCOL_COUNT] = {
 #undef MSCCL_ROW
 };
 
-void *msccl_list_add(const struct ronde_mem *mem, struct msccl_list *list, size_t element_bytes)
-{
-    if (list->count >= RONDE_NONE - 1 ||
-        !ronde_mem_grow(mem, &list->items, &list->capacity, (size_t)list->count + 1, element_bytes))
-        return NULL;
-    return (char *)list->items + element_bytes * list->count++;
-}
-
-static void free_list(const struct ronde_mem *mem, struct msccl_list *list, size_t element_bytes)
-{
-    ronde_mem_free(mem, list->items, list->capacity, element_bytes);
-    *list = (struct msccl_list){NULL, 0, 0};
-}
-
 void msccl_algo_free(struct msccl_algo *algo)
 {
-    free_list(algo->mem, &algo->gpus, sizeof(struct msccl_gpu));
-    free_list(algo->mem, &algo->tbs, sizeof(struct msccl_tb));
-    free_list(algo->mem, &algo->steps, sizeof(struct msccl_step));
-    free_list(algo->mem, &algo->copies, sizeof(struct msccl_copy));
+    ronde_list_free(algo->mem, &algo->gpus, sizeof(struct msccl_gpu));
+    ronde_list_free(algo->mem, &algo->tbs, sizeof(struct msccl_tb));
+    ronde_list_free(algo->mem, &algo->steps, sizeof(struct msccl_step));
+    ronde_list_free(algo->mem, &algo->copies, sizeof(struct msccl_copy));
 }
 
 struct msccl_gpu *msccl_gpu_at(const struct msccl_algo *algo, uint32_t g)

@@ -81,13 +81,6 @@ struct msccl_gpu {
     uint32_t line;
 };
 
-/** A growing array. */
-struct msccl_list {
-    void *items;
-    size_t capacity;
-    uint32_t count;
-};
-
 /** A whole file. */
 struct msccl_algo {
     const struct ronde_mem *mem;
@@ -102,14 +95,11 @@ struct msccl_algo {
     bool is_compact;          /**< `op` elements */
     uint32_t ranks;           /**< ngpus */
     uint32_t chunks;          /**< nchunksperloop */
-    struct msccl_list gpus;   /**< struct msccl_gpu, by id once read */
-    struct msccl_list tbs;    /**< struct msccl_tb */
-    struct msccl_list steps;  /**< struct msccl_step */
-    struct msccl_list copies; /**< struct msccl_copy */
+    struct ronde_list gpus;   /**< struct msccl_gpu, by id once read */
+    struct ronde_list tbs;    /**< struct msccl_tb */
+    struct ronde_list steps;  /**< struct msccl_step */
+    struct ronde_list copies; /**< struct msccl_copy */
 };
-
-/** Appends a zeroed element; NULL when there is no memory. */
-void *msccl_list_add(const struct ronde_mem *mem, struct msccl_list *list, size_t element_bytes);
 
 /** Frees what a file holds. */
 void msccl_algo_free(struct msccl_algo *algo);

@@ -54,7 +54,7 @@ static void take(struct msccl_blocks *blocks, uint32_t tb, uint32_t connection)
 
 static uint32_t add_tb(struct msccl_blocks *blocks)
 {
-    struct msccl_tb *tb = msccl_list_add(blocks->algo->mem, &blocks->algo->tbs, sizeof *tb);
+    struct msccl_tb *tb = ronde_list_push(blocks->algo->mem, &blocks->algo->tbs, sizeof *tb);
     if (!tb)
         return RONDE_NONE;
     *tb = (struct msccl_tb){.id = blocks->gpu->tb_count++, .send = -1, .recv = -1};
@@ -165,7 +165,7 @@ static uint8_t op_of(const struct ronde_step *step, bool is_half)
 
 static struct msccl_atom *add_atom(struct msccl_blocks *blocks, const struct msccl_atom *atom)
 {
-    struct msccl_atom *kept = msccl_list_add(blocks->algo->mem, &blocks->atoms, sizeof *kept);
+    struct msccl_atom *kept = ronde_list_push(blocks->algo->mem, &blocks->atoms, sizeof *kept);
     if (kept)
         *kept = *atom;
     return kept;
@@ -290,7 +290,7 @@ static bool keep_needs(struct msccl_blocks *blocks, struct msccl_atom *atom)
         blocks->latest[tb] = 0;
         if (latest == 0 || tb + blocks->first_tb == atom->tb)
             continue;
-        uint32_t *need = msccl_list_add(blocks->algo->mem, &blocks->needs, sizeof *need);
+        uint32_t *need = ronde_list_push(blocks->algo->mem, &blocks->needs, sizeof *need);
         if (!need)
             return false;
         *need = latest - 1;
@@ -381,6 +381,6 @@ void msccl_blocks_free(struct msccl_blocks *blocks)
     ronde_mem_free(mem, blocks->last_atom, program->step_count, sizeof *blocks->last_atom);
     if (blocks->latest)
         ronde_mem_free(mem, blocks->latest, tbs, sizeof *blocks->latest);
-    ronde_mem_free(mem, blocks->atoms.items, blocks->atoms.capacity, sizeof(struct msccl_atom));
-    ronde_mem_free(mem, blocks->needs.items, blocks->needs.capacity, sizeof(uint32_t));
+    ronde_list_free(mem, &blocks->atoms, sizeof(struct msccl_atom));
+    ronde_list_free(mem, &blocks->needs, sizeof(uint32_t));
 }

@@ -34,15 +34,15 @@ struct msccl_blocks {
     struct ronde_view view;
     uint32_t unit;                  /**< chunks of the file in one of this channel's */
     bool is_single;                 /**< a message for every chunk */
-    const struct msccl_list *chans; /**< struct msccl_chan, sorted */
+    const struct ronde_list *chans; /**< struct msccl_chan, sorted */
     uint32_t channel;
     uint32_t first_tb; /**< of this channel */
     uint32_t *tb_of;   /**< per connection of the program: its threadblock */
     bool *is_apart;    /**< per step: receives and sends in different threadblocks */
     uint32_t *last_atom; /**< per step: its last atom, or that of the step before it in the lane; NONE */
     uint32_t *latest;        /**< per threadblock of this channel: the last atom needed, + 1 */
-    struct msccl_list atoms; /**< struct msccl_atom */
-    struct msccl_list needs; /**< uint32_t: atoms */
+    struct ronde_list atoms; /**< struct msccl_atom */
+    struct ronde_list needs; /**< uint32_t: atoms */
 };
 
 /** What tells connections between two ranks apart. */

@@ -9,7 +9,7 @@
 struct exporter {
     const struct ronde_schedule *schedule;
     struct msccl_algo *algo;
-    struct msccl_list chans; /* struct msccl_chan, sorted */
+    struct ronde_list chans; /* struct msccl_chan, sorted */
     uint32_t *chunks;        /* room for the chunks of an operand */
     bool is_single;          /* a message for every chunk: some operand is not contiguous */
     uint64_t units;          /* chunks of the file in a block */
@@ -39,7 +39,7 @@ static int compare_chans(const void *left, const void *right)
 }
 
 /* Sorts what there is and leaves one of each. */
-static void sort_chans(struct msccl_list *list)
+static void sort_chans(struct ronde_list *list)
 {
     struct msccl_chan *chans = list->items;
     uint32_t kept = 0;
@@ -60,7 +60,7 @@ static enum ronde_status list_chans(struct exporter *exporter)
         for (uint32_t p = 0; p < schedule->program_count; p++)
             for (uint32_t c = 0; c < schedule->programs[p].connection_count; c++) {
                 struct msccl_chan *chan =
-                    msccl_list_add(exporter->algo->mem, &exporter->chans, sizeof *chan);
+                    ronde_list_push(exporter->algo->mem, &exporter->chans, sizeof *chan);
                 if (!chan)
                     return fail_memory(exporter);
                 *chan = (struct msccl_chan){k, schedule->programs[p].connections[c].tag};
@@ -206,7 +206,7 @@ static bool add_steps(struct msccl_blocks *blocks)
         struct msccl_tb *tb = (struct msccl_tb *)algo->tbs.items + t;
         tb->first_step = algo->steps.count;
         for (uint32_t s = 0; s < tb->step_count; s++) {
-            struct msccl_step *step = msccl_list_add(algo->mem, &algo->steps, sizeof *step);
+            struct msccl_step *step = ronde_list_push(algo->mem, &algo->steps, sizeof *step);
             if (!step)
                 return false;
             *step = (struct msccl_step){.op = MSCCL_NOP,
@@ -268,7 +268,7 @@ static enum ronde_status export_rank(struct exporter *exporter, uint32_t rank)
     for (uint32_t k = 0; k < exporter->schedule->channel_count && status == RONDE_OK; k++)
         status = export_channel(exporter, &gpu, k);
     struct msccl_gpu *kept =
-        status == RONDE_OK ? msccl_list_add(algo->mem, &algo->gpus, sizeof *kept) : NULL;
+        status == RONDE_OK ? ronde_list_push(algo->mem, &algo->gpus, sizeof *kept) : NULL;
     if (!kept)
         return status == RONDE_OK ? fail_memory(exporter) : status;
     *kept = gpu;
@@ -312,8 +312,7 @@ enum ronde_status msccl_export(const struct ronde_schedule *schedule, struct msc
         status = survey(&exporter);
     for (uint32_t rank = 0; rank < schedule->ranks && status == RONDE_OK; rank++)
         status = export_rank(&exporter, rank);
-    ronde_mem_free(algo->mem, exporter.chans.items, exporter.chans.capacity,
-                   sizeof(struct msccl_chan));
+    ronde_list_free(algo->mem, &exporter.chans, sizeof(struct msccl_chan));
     ronde_mem_free(algo->mem, exporter.chunks, schedule->max_chunk_count, sizeof *exporter.chunks);
     return status;
 }

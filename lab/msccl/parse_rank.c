@@ -91,7 +91,7 @@ static enum ronde_status read_step(struct msccl_reader *reader, xmlNode *node, s
         status = read_dependency(reader, node, &step);
     if (status != RONDE_OK)
         return status;
-    struct msccl_step *kept = msccl_list_add(algo->mem, &algo->steps, sizeof *kept);
+    struct msccl_step *kept = ronde_list_push(algo->mem, &algo->steps, sizeof *kept);
     if (!kept)
         return msccl_fail_memory(reader);
     *kept = step;
@@ -121,7 +121,7 @@ static enum ronde_status read_tb(struct msccl_reader *reader, xmlNode *node, str
         if (msccl_is_element(child, algo->is_compact ? "op" : "step"))
             status = read_step(reader, child, &tb);
     struct msccl_tb *kept =
-        status == RONDE_OK ? msccl_list_add(algo->mem, &algo->tbs, sizeof *kept) : NULL;
+        status == RONDE_OK ? ronde_list_push(algo->mem, &algo->tbs, sizeof *kept) : NULL;
     if (!kept)
         return status == RONDE_OK ? msccl_fail_memory(reader) : status;
     *kept = tb;
@@ -138,7 +138,7 @@ static enum ronde_status read_copy(struct msccl_reader *reader, xmlNode *node, s
         status = msccl_need_number(reader, node, "o_off", 0, &to);
     if (status != RONDE_OK)
         return status;
-    struct msccl_copy *copy = msccl_list_add(algo->mem, &algo->copies, sizeof *copy);
+    struct msccl_copy *copy = ronde_list_push(algo->mem, &algo->copies, sizeof *copy);
     if (!copy)
         return msccl_fail_memory(reader);
     *copy = (struct msccl_copy){(uint32_t)from, (uint32_t)to, msccl_node_line(node)};
@@ -201,7 +201,7 @@ static enum ronde_status read_gpu(struct msccl_reader *reader, xmlNode *node)
     if (status == RONDE_OK)
         status = sort_tbs(reader, node, &gpu);
     struct msccl_gpu *kept =
-        status == RONDE_OK ? msccl_list_add(algo->mem, &algo->gpus, sizeof *kept) : NULL;
+        status == RONDE_OK ? ronde_list_push(algo->mem, &algo->gpus, sizeof *kept) : NULL;
     if (!kept)
         return status == RONDE_OK ? msccl_fail_memory(reader) : status;
     *kept = gpu;

@@ -47,7 +47,7 @@ static enum ronde_status add_link(struct plan_exporter *exporter, const struct m
                                   const struct msccl_tb *tb)
 {
     const struct msccl_algo *algo = exporter->algo;
-    struct plan_link *link = mscclpp_list_add(algo->mem, &exporter->links, sizeof *link);
+    struct plan_link *link = ronde_list_push(algo->mem, &exporter->links, sizeof *link);
     if (!link)
         return ronde_fail(exporter->error, RONDE_NO_MEMORY, "no memory for a plan");
     *link = (struct plan_link){gpu->id, (uint32_t)tb->send, tb->chan, exporter->scratch[tb->send]};
@@ -249,7 +249,7 @@ enum ronde_status ronde_mscclpp_print(const struct ronde_schedule *schedule,
         ronde_mem_free(mem, text, bytes + 1, 1);
     }
     ronde_mem_free(mem, exporter.scratch, schedule->ranks, sizeof *exporter.scratch);
-    ronde_mem_free(mem, exporter.links.items, exporter.links.capacity, sizeof(struct plan_link));
+    ronde_list_free(mem, &exporter.links, sizeof(struct plan_link));
     msccl_algo_free(&algo);
     return status;
 }

@@ -19,9 +19,9 @@ struct plan_link {
 struct plan_exporter {
     struct ronde_text_out out;
     const struct msccl_algo *algo;
-    struct mscclpp_list links; /**< struct plan_link, the same order for all ranks */
-    uint32_t *scratch;         /**< per rank: chunks */
-    uint32_t ops;              /**< of the threadblock, so far */
+    struct ronde_list links; /**< struct plan_link, the same order for all ranks */
+    uint32_t *scratch;       /**< per rank: chunks */
+    uint32_t ops;            /**< of the threadblock, so far */
     struct ronde_error *error;
 };
 

@@ -24,12 +24,12 @@ struct access {
 /* The graph, and who can be reached from whom. */
 struct graph {
     const struct mscclpp_plan *plan;
-    uint32_t count, words;        /* acts; words of a row */
-    uint32_t *first, *to;         /* edges by their start: first[a] .. first[a + 1] */
-    uint32_t edges;               /* how many there are so far */
-    uint32_t *order;              /* acts, those before first */
-    uint64_t *reached;            /* a row of bits for each act */
-    struct mscclpp_list accesses; /* struct access */
+    uint32_t count, words;      /* acts; words of a row */
+    uint32_t *first, *to;       /* edges by their start: first[a] .. first[a + 1] */
+    uint32_t edges;             /* how many there are so far */
+    uint32_t *order;            /* acts, those before first */
+    uint64_t *reached;          /* a row of bits for each act */
+    struct ronde_list accesses; /* struct access */
 };
 
 /* --- edges ----------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static enum ronde_status add_span(struct graph *graph, uint32_t rank, uint32_t a
                                   const struct mscclpp_span *span, bool is_write)
 {
     for (uint32_t i = 0; i < span->count; i++) {
-        struct access *access = mscclpp_list_add(graph->plan->mem, &graph->accesses, sizeof *access);
+        struct access *access = ronde_list_push(graph->plan->mem, &graph->accesses, sizeof *access);
         if (!access)
             return mscclpp_fail_memory(graph->plan);
         *access = (struct access){number_of(graph->plan, rank, span->buffer, span->first + i), act,
@@ -266,7 +266,7 @@ enum ronde_status mscclpp_check_order(const struct mscclpp_plan *plan)
         status = add_accesses(&graph, a);
     if (status == RONDE_OK)
         status = check_accesses(&graph);
-    ronde_mem_free(mem, graph.accesses.items, graph.accesses.capacity, sizeof(struct access));
+    ronde_list_free(mem, &graph.accesses, sizeof(struct access));
     ronde_mem_free(mem, graph.reached, graph.reached ? (size_t)graph.count * graph.words : 0,
                    sizeof *graph.reached);
     ronde_mem_free(mem, graph.to, graph.to ? graph.edges + 1 : 0, sizeof *graph.to);

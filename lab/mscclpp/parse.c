@@ -79,7 +79,7 @@ static enum ronde_status read_tb(struct mscclpp_place *place, const json_t *obje
     place->tb = NULL;
     if (status != RONDE_OK)
         return status;
-    struct mscclpp_tb *tb = mscclpp_list_add(plan->mem, &plan->tbs, sizeof *tb);
+    struct mscclpp_tb *tb = ronde_list_push(plan->mem, &plan->tbs, sizeof *tb);
     if (!tb)
         return mscclpp_fail_memory(plan);
     *tb = (struct mscclpp_tb){first, plan->acts.count - first};
@@ -97,7 +97,7 @@ static enum ronde_status read_semaphores(struct mscclpp_place *place, struct msc
         uint32_t value;
         const enum ronde_status status = mscclpp_take(place, object, "init_value", &value);
         int32_t *kept =
-            status == RONDE_OK ? mscclpp_list_add(plan->mem, &plan->semaphores, sizeof *kept) : NULL;
+            status == RONDE_OK ? ronde_list_push(plan->mem, &plan->semaphores, sizeof *kept) : NULL;
         if (!kept)
             return status == RONDE_OK ? mscclpp_fail_memory(plan) : status;
         *kept = (int32_t)value;
@@ -137,7 +137,7 @@ static enum ronde_status read_gpu(struct mscclpp_plan *plan, const json_t *objec
             return status;
         gpu.tb_count++;
     }
-    struct mscclpp_gpu *kept = mscclpp_list_add(plan->mem, &plan->gpus, sizeof *kept);
+    struct mscclpp_gpu *kept = ronde_list_push(plan->mem, &plan->gpus, sizeof *kept);
     if (!kept)
         return mscclpp_fail_memory(plan);
     *kept = gpu;

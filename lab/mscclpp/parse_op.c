@@ -14,7 +14,7 @@
 
 static enum ronde_status add(const struct mscclpp_place *place, struct mscclpp_act act)
 {
-    struct mscclpp_act *kept = mscclpp_list_add(place->plan->mem, &place->plan->acts, sizeof *kept);
+    struct mscclpp_act *kept = ronde_list_push(place->plan->mem, &place->plan->acts, sizeof *kept);
     if (!kept)
         return mscclpp_fail_memory(place->plan);
     *kept = act;

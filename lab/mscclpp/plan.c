@@ -6,28 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-void *mscclpp_list_add(const struct ronde_mem *mem, struct mscclpp_list *list, size_t element_bytes)
-{
-    if (list->count >= RONDE_NONE - 1 ||
-        !ronde_mem_grow(mem, &list->items, &list->capacity, (size_t)list->count + 1, element_bytes))
-        return NULL;
-    void *item = (char *)list->items + element_bytes * list->count++;
-    memset(item, 0, element_bytes);
-    return item;
-}
-
-static void free_list(const struct ronde_mem *mem, struct mscclpp_list *list, size_t element_bytes)
-{
-    ronde_mem_free(mem, list->items, list->capacity, element_bytes);
-    *list = (struct mscclpp_list){NULL, 0, 0};
-}
-
 void mscclpp_plan_free(struct mscclpp_plan *plan)
 {
-    free_list(plan->mem, &plan->gpus, sizeof(struct mscclpp_gpu));
-    free_list(plan->mem, &plan->tbs, sizeof(struct mscclpp_tb));
-    free_list(plan->mem, &plan->acts, sizeof(struct mscclpp_act));
-    free_list(plan->mem, &plan->semaphores, sizeof(int32_t));
+    ronde_list_free(plan->mem, &plan->gpus, sizeof(struct mscclpp_gpu));
+    ronde_list_free(plan->mem, &plan->tbs, sizeof(struct mscclpp_tb));
+    ronde_list_free(plan->mem, &plan->acts, sizeof(struct mscclpp_act));
+    ronde_list_free(plan->mem, &plan->semaphores, sizeof(int32_t));
 }
 
 struct mscclpp_gpu *mscclpp_gpu_at(const struct mscclpp_plan *plan, uint32_t g)

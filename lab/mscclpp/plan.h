@@ -56,13 +56,6 @@ struct mscclpp_gpu {
     uint32_t first_semaphore, semaphore_count; /**< in mscclpp_plan.semaphores: initial values */
 };
 
-/** A growing array. */
-struct mscclpp_list {
-    void *items;
-    size_t capacity;
-    uint32_t count;
-};
-
 /** A whole plan. */
 struct mscclpp_plan {
     const struct ronde_mem *mem;
@@ -72,15 +65,12 @@ struct mscclpp_plan {
     bool is_in_place;
     uint32_t ranks;
     uint32_t units; /**< chunks of the schedule for each of the plan: groups of threadblocks share one */
-    struct mscclpp_list gpus;       /**< struct mscclpp_gpu */
-    struct mscclpp_list tbs;        /**< struct mscclpp_tb */
-    struct mscclpp_list acts;       /**< struct mscclpp_act */
-    struct mscclpp_list semaphores; /**< int32_t */
+    struct ronde_list gpus;       /**< struct mscclpp_gpu */
+    struct ronde_list tbs;        /**< struct mscclpp_tb */
+    struct ronde_list acts;       /**< struct mscclpp_act */
+    struct ronde_list semaphores; /**< int32_t */
     struct ronde_error *error;
 };
-
-/** Appends a zeroed element; NULL when there is no memory. */
-void *mscclpp_list_add(const struct ronde_mem *mem, struct mscclpp_list *list, size_t element_bytes);
 
 /** Frees what a plan holds. */
 void mscclpp_plan_free(struct mscclpp_plan *plan);

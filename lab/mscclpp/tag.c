@@ -21,8 +21,7 @@ static bool ends_of(const struct mscclpp_plan *plan, uint32_t at, uint32_t *out_
 }
 
 /* Messages share a tag as long as they arrive in the order in which they are sent. */
-static enum ronde_status give_tag(struct mscclpp_plan *plan, struct mscclpp_list *streams,
-                                  uint32_t at)
+static enum ronde_status give_tag(struct mscclpp_plan *plan, struct ronde_list *streams, uint32_t at)
 {
     uint32_t sent, received, tags = 0;
     struct stream *all = streams->items;
@@ -43,7 +42,7 @@ static enum ronde_status give_tag(struct mscclpp_plan *plan, struct mscclpp_list
         mscclpp_act_at(plan, at)->tag = stream->tag;
         return RONDE_OK;
     }
-    struct stream *added = mscclpp_list_add(plan->mem, streams, sizeof *added);
+    struct stream *added = ronde_list_push(plan->mem, streams, sizeof *added);
     if (!added)
         return mscclpp_fail_memory(plan);
     *added = (struct stream){from->rank, from->tb, to->rank, to->tb, tags, sent, received};
@@ -53,10 +52,10 @@ static enum ronde_status give_tag(struct mscclpp_plan *plan, struct mscclpp_list
 
 enum ronde_status mscclpp_give_tags(struct mscclpp_plan *plan)
 {
-    struct mscclpp_list streams = {NULL, 0, 0};
+    struct ronde_list streams = {NULL, 0, 0};
     enum ronde_status status = RONDE_OK;
     for (uint32_t a = 0; a < plan->acts.count && status == RONDE_OK; a++)
         status = give_tag(plan, &streams, a);
-    ronde_mem_free(plan->mem, streams.items, streams.capacity, sizeof(struct stream));
+    ronde_list_free(plan->mem, &streams, sizeof(struct stream));
     return status;
 }

@@ -29,8 +29,8 @@ enum ronde_status ronde_nccl_graph_parse(const char *text, size_t bytes, const c
     enum ronde_status status = nccl_log_collect(&log, text, bytes);
     if (status == RONDE_OK)
         status = nccl_log_settle(&log, ranks, graph);
-    nccl_list_free(mem, &log.said, sizeof(struct nccl_said));
-    nccl_list_free(mem, &log.cuts, sizeof(struct nccl_cut));
+    ronde_list_free(mem, &log.said, sizeof(struct nccl_said));
+    ronde_list_free(mem, &log.cuts, sizeof(struct nccl_cut));
     if (status == RONDE_OK)
         *out_graph = graph;
     else

@@ -69,19 +69,3 @@ enum nccl_line nccl_line_kind(struct nccl_cursor *cursor)
         return NCCL_LINE_OTHER;
     return is_ring ? NCCL_LINE_RING : NCCL_LINE_ORDER;
 }
-
-void *nccl_list_add(const struct ronde_mem *mem, struct nccl_list *list, size_t element_bytes)
-{
-    if (list->count >= RONDE_NONE - 1 ||
-        !ronde_mem_grow(mem, &list->items, &list->capacity, (size_t)list->count + 1, element_bytes))
-        return NULL;
-    void *item = (char *)list->items + element_bytes * list->count++;
-    memset(item, 0, element_bytes);
-    return item;
-}
-
-void nccl_list_free(const struct ronde_mem *mem, struct nccl_list *list, size_t element_bytes)
-{
-    ronde_mem_free(mem, list->items, list->capacity, element_bytes);
-    *list = (struct nccl_list){NULL, 0, 0};
-}

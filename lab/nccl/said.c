@@ -23,9 +23,9 @@ struct speaker {
 /* The walk through a log. */
 struct walk {
     struct nccl_log *log;
-    struct nccl_list speakers; /* struct speaker */
-    struct nccl_list hosts;    /* uint64_t, hashes */
-    uint64_t process;          /* of the line */
+    struct ronde_list speakers; /* struct speaker */
+    struct ronde_list hosts;    /* uint64_t, hashes */
+    uint64_t process;           /* of the line */
     uint32_t line;
 };
 
@@ -82,7 +82,7 @@ static enum ronde_status note_host(struct walk *walk, struct nccl_cursor prefix)
     for (uint32_t h = 0; h < walk->hosts.count; h++)
         if (hosts[h] == host)
             return RONDE_OK;
-    uint64_t *kept = nccl_list_add(walk->log->mem, &walk->hosts, sizeof *kept);
+    uint64_t *kept = ronde_list_push(walk->log->mem, &walk->hosts, sizeof *kept);
     if (!kept)
         return fail_memory(walk);
     *kept = host;
@@ -95,7 +95,7 @@ static struct speaker *find_speaker(struct walk *walk, uint32_t rank)
     for (uint32_t s = walk->speakers.count; s-- > 0;)
         if (speakers[s].process == walk->process && speakers[s].rank == rank)
             return &speakers[s];
-    struct speaker *added = nccl_list_add(walk->log->mem, &walk->speakers, sizeof *added);
+    struct speaker *added = ronde_list_push(walk->log->mem, &walk->speakers, sizeof *added);
     if (added)
         *added = (struct speaker){walk->process, rank, 0, RONDE_NONE, RONDE_NONE, false};
     return added;
@@ -122,7 +122,7 @@ static void turn_to(struct walk *walk, struct speaker *speaker, enum nccl_line k
 
 static struct nccl_said *add(struct walk *walk, const struct speaker *speaker, uint32_t channel)
 {
-    struct nccl_said *said = nccl_list_add(walk->log->mem, &walk->log->said, sizeof *said);
+    struct nccl_said *said = ronde_list_push(walk->log->mem, &walk->log->said, sizeof *said);
     if (said) {
         said->communicator = speaker->communicator;
         said->line = walk->line;
@@ -176,7 +176,7 @@ static enum ronde_status read_order(struct walk *walk, struct nccl_cursor cursor
         return fail_memory(walk);
     turn_to(walk, speaker, NCCL_LINE_ORDER, channel);
     if (is_cut) {
-        struct nccl_cut *cut = nccl_list_add(walk->log->mem, &walk->log->cuts, sizeof *cut);
+        struct nccl_cut *cut = ronde_list_push(walk->log->mem, &walk->log->cuts, sizeof *cut);
         if (!cut)
             return fail_memory(walk);
         *cut = (struct nccl_cut){speaker->communicator, walk->line, channel};
@@ -319,7 +319,7 @@ enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_
         line = next ? next + 1 : end;
     }
     log->hosts = walk.hosts.count > 0 ? walk.hosts.count : 1;
-    nccl_list_free(log->mem, &walk.speakers, sizeof(struct speaker));
-    nccl_list_free(log->mem, &walk.hosts, sizeof(uint64_t));
+    ronde_list_free(log->mem, &walk.speakers, sizeof(struct speaker));
+    ronde_list_free(log->mem, &walk.hosts, sizeof(uint64_t));
     return status;
 }

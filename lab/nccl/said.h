@@ -42,19 +42,12 @@ struct nccl_cut {
     uint32_t channel;
 };
 
-/** A growing array. */
-struct nccl_list {
-    void *items;
-    size_t capacity;
-    uint32_t count;
-};
-
 /** A log as statements. */
 struct nccl_log {
     const struct ronde_mem *mem;
     const char *name;       /**< for messages */
-    struct nccl_list said;  /**< struct nccl_said */
-    struct nccl_list cuts;  /**< struct nccl_cut */
+    struct ronde_list said; /**< struct nccl_said */
+    struct ronde_list cuts; /**< struct nccl_cut */
     uint32_t communicators; /**< how many there are */
     uint32_t hosts;         /**< names of hosts */
     struct ronde_error *error;
@@ -68,12 +61,6 @@ bool nccl_take_text(struct nccl_cursor *cursor, const char *text);
 
 /** What a line is; the cursor then stands behind its first word, at the number of a channel. (lines.c) */
 enum nccl_line nccl_line_kind(struct nccl_cursor *cursor);
-
-/** Appends a zeroed element; NULL when there is no memory. */
-void *nccl_list_add(const struct ronde_mem *mem, struct nccl_list *list, size_t element_bytes);
-
-/** Frees its items. */
-void nccl_list_free(const struct ronde_mem *mem, struct nccl_list *list, size_t element_bytes);
 
 /** Collects the statements of a whole text. (said.c) Errors: BAD_INPUT with the line; NO_MEMORY. */
 enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes);

@@ -181,7 +181,7 @@ static enum ronde_status insert_gpu(struct ronde_import *import, uint32_t place)
 {
     if (!ronde_list_push(import->mem, &import->gpus, sizeof(uint32_t)))
         return RONDE_NO_MEMORY;
-    uint32_t *gpus = import->gpus.block;
+    uint32_t *gpus = import->gpus.items;
     uint32_t at = import->gpus.count - 1;
     for (; at > 0 && precedes(RONDE_PLACE(import, place), RONDE_PLACE(import, gpus[at - 1])); at--)
         gpus[at] = gpus[at - 1];
@@ -342,12 +342,10 @@ void ronde_import_destroy(struct ronde_import *import)
     const struct ronde_mem *mem = import->mem;
     const size_t labels = (size_t)import->gpus.count * import->places.count;
     ronde_mem_free(mem, import->labels, labels, sizeof *import->labels);
-    ronde_mem_free(mem, import->places.block, import->places.capacity,
-                   sizeof(struct ronde_import_place));
-    ronde_mem_free(mem, import->edges.block, import->edges.capacity,
-                   sizeof(struct ronde_import_edge));
-    ronde_mem_free(mem, import->gpus.block, import->gpus.capacity, sizeof(uint32_t));
-    ronde_mem_free(mem, import->nics.block, import->nics.capacity, sizeof(uint32_t));
-    ronde_mem_free(mem, import->nic_of.block, import->nic_of.capacity, sizeof(uint32_t));
+    ronde_list_free(mem, &import->places, sizeof(struct ronde_import_place));
+    ronde_list_free(mem, &import->edges, sizeof(struct ronde_import_edge));
+    ronde_list_free(mem, &import->gpus, sizeof(uint32_t));
+    ronde_list_free(mem, &import->nics, sizeof(uint32_t));
+    ronde_list_free(mem, &import->nic_of, sizeof(uint32_t));
     ronde_mem_free(mem, import, 1, sizeof *import);
 }

@@ -128,9 +128,9 @@ static enum ronde_status slurp(const char *path, FILE *file, const struct ronde_
 {
     size_t used = 0;
     for (;;) {
-        if (!ronde_mem_grow(mem, &bytes->block, &bytes->capacity, used + READ_BYTES, 1))
+        if (!ronde_mem_grow(mem, &bytes->items, &bytes->capacity, used + READ_BYTES, 1))
             return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the file", path);
-        const size_t got = fread((char *)bytes->block + used, 1, READ_BYTES, file);
+        const size_t got = fread((char *)bytes->items + used, 1, READ_BYTES, file);
         used += got;
         if (used > MAX_FILE_BYTES)
             return ronde_fail(error, RONDE_BAD_INPUT, "%s: larger than %u bytes", path,
@@ -157,7 +157,7 @@ enum ronde_status ronde_document_read(const char *path, const struct ronde_mem *
     enum ronde_status status = slurp(path, file, mem, &bytes, error);
     (void)fclose(file);
     if (status == RONDE_OK)
-        status = ronde_document_parse(path, bytes.block, bytes.count, out_document, error);
-    ronde_mem_free(mem, bytes.block, bytes.capacity, 1);
+        status = ronde_document_parse(path, bytes.items, bytes.count, out_document, error);
+    ronde_list_free(mem, &bytes, 1);
     return status;
 }

@@ -254,7 +254,7 @@ static enum ronde_status place(struct ronde_xml_reader *reader, const char *name
     const uint32_t point = ronde_names_find(&platform->point_names, name);
     if (point == RONDE_NONE || !RONDE_AT(platform->points, struct ronde_netpoint, point)->is_host)
         return ronde_reader_fail_line(reader, line, "ronde.rank_hosts: unknown host '%s'", name);
-    uint32_t *hosts = platform->hosts.block;
+    uint32_t *hosts = platform->hosts.items;
     for (uint32_t i = rank; i < platform->hosts.count; i++) {
         if (hosts[i] != point)
             continue;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +47,21 @@ RONDE_API void ronde_mem_free(const struct ronde_mem *mem, void *block, size_t c
 RONDE_API RONDE_MUST_CHECK bool ronde_mem_grow(const struct ronde_mem *mem, void **block,
                                                size_t *capacity, size_t needed,
                                                size_t element_bytes);
+
+/** An array that grows; zeroed, it is empty. Who has one says what its items are. */
+struct ronde_list {
+    void *items;     /**< they move when the list grows */
+    size_t capacity; /**< reserved */
+    uint32_t count;  /**< used; at most UINT32_MAX - 1, so that no index is the value for "none" */
+};
+
+/** Appends a zeroed item; NULL when there is no memory. */
+RONDE_API void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list,
+                                size_t item_bytes);
+
+/** Frees the items; the list is empty then. */
+RONDE_API void ronde_list_free(const struct ronde_mem *mem, struct ronde_list *list,
+                               size_t item_bytes);
 
 #ifdef __cplusplus
 }
