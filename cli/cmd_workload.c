@@ -27,9 +27,11 @@ static const struct ronde_command verbs[] = {
      0, false, ronde_workload_gpt_command},
     {"workload convert", "FILE FILE", "write a workload as GOAL or as Chakra traces",
      "  ronde workload convert step.workload step.et\n"
-     "  ronde workload convert trace.0.et trace.goal\n"
-     "PREFIX.et writes PREFIX.0.et, PREFIX.1.et and so on, a file a rank.\n",
-     " to output ", 2, false, ronde_workload_convert_command},
+     "  ronde workload convert step.workload step.goal --topo dgx-h100-pod -a ring\n"
+     "PREFIX.et writes PREFIX.0.et, PREFIX.1.et and so on, a file a rank. GOAL has no "
+     "collectives: they\n"
+     "become the messages of the algorithms that sim would replay on the machine.\n",
+     " to output topo algorithm timeout ", 2, false, ronde_workload_convert_command},
 };
 
 static const struct ronde_verbs workload = {
@@ -58,6 +60,23 @@ static enum ronde_status check_file(const struct ronde_options *options, struct 
                : ronde_fail(error, RONDE_BAD_ARGUMENT, "which workload? name its file");
 }
 
+/* How a step is replayed on the machine. */
+static enum ronde_status find_how(const struct ronde_options *options,
+                                  const struct ronde_platform *platform,
+                                  struct ronde_workload_sim *out_how, struct ronde_error *error)
+{
+    if (options->algorithm_count > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -a is for all collectives that have it");
+    *out_how = (struct ronde_workload_sim){
+        .platform = platform,
+        .engine = options->engine,
+        .algorithm = options->algorithm_count > 0 ? options->algorithms[0] : NULL,
+        .alternatives = options->what_if,
+        .time_limit_s = options->timeout_s,
+    };
+    return RONDE_OK;
+}
+
 /* --- sim ---------------------------------------------------------------------------------------------- */
 
 static enum ronde_status
@@ -65,16 +84,11 @@ simulate(const struct ronde_options *options, const struct ronde_workload *step,
          const struct ronde_platform *platform, struct ronde_workload_result *out_result,
          struct ronde_error *error)
 {
-    if (options->algorithm_count > 1)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -a is for all collectives that have it");
-    const struct ronde_workload_sim how = {
-        .platform = platform,
-        .engine = options->engine,
-        .algorithm = options->algorithm_count > 0 ? options->algorithms[0] : NULL,
-        .alternatives = options->what_if,
-        .time_limit_s = options->timeout_s,
-    };
-    return ronde_workload_simulate(step, &how, ronde_mem_default(), out_result, error);
+    struct ronde_workload_sim how;
+    const enum ronde_status status = find_how(options, platform, &how, error);
+    return status == RONDE_OK
+               ? ronde_workload_simulate(step, &how, ronde_mem_default(), out_result, error)
+               : status;
 }
 
 /* The file, or with -N its one rank's trace given to so many. */
@@ -147,6 +161,36 @@ int ronde_workload_gpt_command(const struct ronde_options *options)
 
 /* --- convert ---------------------------------------------------------------------------------------------- */
 
+static bool has_collectives(const struct ronde_workload *step)
+{
+    for (uint32_t w = 0; w < step->work_count; w++)
+        if (step->works[w].kind == RONDE_WORK_COLLECTIVE)
+            return true;
+    return false;
+}
+
+/* GOAL has no collectives: with a machine they become messages, without one the writer refuses them. */
+static enum ronde_status expand(const struct ronde_options *options,
+                                struct ronde_workload **inout_step, struct ronde_error *error)
+{
+    struct ronde_platform *platform = NULL;
+    struct ronde_workload *expanded = NULL;
+    struct ronde_workload_sim how;
+    if (!options->topo || !ronde_workload_is_goal(options) || !has_collectives(*inout_step))
+        return RONDE_OK;
+    enum ronde_status status = ronde_open_platform(options, &platform, error);
+    if (status == RONDE_OK)
+        status = find_how(options, platform, &how, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_expand(*inout_step, &how, ronde_mem_default(), &expanded, error);
+    ronde_platform_destroy(platform);
+    if (status == RONDE_OK) {
+        ronde_workload_destroy(*inout_step);
+        *inout_step = expanded;
+    }
+    return status;
+}
+
 int ronde_workload_convert_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -160,6 +204,8 @@ int ronde_workload_convert_command(const struct ronde_options *options)
         own.output = options->arguments[2];
     if (status == RONDE_OK)
         status = ronde_workload_read(options->arguments[1], ronde_mem_default(), &step, &error);
+    if (status == RONDE_OK)
+        status = expand(&own, &step, &error);
     if (status == RONDE_OK)
         status = ronde_workload_write(&own, step, &error);
     ronde_workload_destroy(step);

@@ -52,6 +52,11 @@ static bool is_format(const struct ronde_options *options, const char *name, con
     return options->to ? strcmp(options->to, name) == 0 : ends_in(options->output, suffix);
 }
 
+bool ronde_workload_is_goal(const struct ronde_options *options)
+{
+    return is_format(options, "goal", ".goal");
+}
+
 /* PREFIX.et and PREFIX are written as PREFIX.0.et and so on. */
 static enum ronde_status write_chakra(const struct ronde_options *options,
                                       const struct ronde_workload *workload,
@@ -77,7 +82,7 @@ enum ronde_status ronde_workload_write(const struct ronde_options *options,
     size_t bytes = 0;
     if (is_format(options, "chakra", ".et"))
         return write_chakra(options, workload, error);
-    if (!is_format(options, "goal", ".goal"))
+    if (!ronde_workload_is_goal(options))
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "written as what? name a file that ends in .goal or .et, or say --to goal "

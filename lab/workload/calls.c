@@ -141,6 +141,27 @@ enum ronde_status workload_call_set(const struct ronde_workload *workload,
     return RONDE_OK;
 }
 
+enum ronde_status
+workload_call_messages(const struct ronde_workload *workload,
+                       const struct ronde_workload_sim *options, const struct workload_call *call,
+                       const struct ronde_mem *mem, struct ronde_workload **out_messages,
+                       struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_forecast forecast;
+    *out_messages = NULL;
+    enum ronde_status status =
+        forecast_of(workload, options, call, call->algorithm, &schedule, &forecast, error);
+    if (status == RONDE_OK) {
+        const struct ronde_time_params params =
+            ronde_platform_time(options->platform, call->ranks, ronde_forecast_footprint(&forecast));
+        status =
+            ronde_workload_of_schedule(schedule, &forecast.load, &params, mem, out_messages, error);
+    }
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
 /* The algorithm that is fastest alone. Ranks that end up with other bits are nothing for a program's calls. */
 static const char *find_fastest(const struct ronde_workload *workload,
                                 const struct ronde_workload_sim *options,
@@ -219,6 +240,30 @@ static uint32_t find_kind(const struct ronde_workload *workload, const struct ro
                                                       .named = work->algorithm,
                                                       .example = work->group};
     return calls->count++;
+}
+
+enum ronde_status workload_calls_check(const struct ronde_workload *workload,
+                                       const struct ronde_workload_sim *options,
+                                       struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(options->platform);
+    bool is_known = !options->algorithm || strcmp(options->algorithm, "auto") == 0;
+    uint32_t count;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    for (uint32_t a = 0; a < count && !is_known; a++)
+        is_known = strcmp(all[a]->name, options->algorithm) == 0;
+    if (!is_known)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "no collective has an algorithm \"%s\"",
+                          options->algorithm);
+    if (facts->shared.cores > 0 || facts->shared.memory_GBps > 0)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s: its ranks share cores or memory, and what a workload computes is "
+                          "not modelled there",
+                          ronde_platform_path(options->platform));
+    return workload->ranks <= facts->hosts
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
+                            ronde_platform_path(options->platform), facts->hosts, workload->ranks);
 }
 
 enum ronde_status workload_calls_open(const struct ronde_workload *workload,

@@ -33,6 +33,11 @@ struct workload_calls {
     const struct ronde_mem *mem; /**< whose memory */
 };
 
+/** Whether the machine can have the workload. Errors: BAD_ARGUMENT for an unknown algorithm; BAD_INPUT; UNSUPPORTED. */
+RONDE_MUST_CHECK enum ronde_status workload_calls_check(const struct ronde_workload *workload,
+                                                        const struct ronde_workload_sim *options,
+                                                        struct ronde_error *error);
+
 /**
  * Finds the kinds, and for each its algorithm and its steps. The caller closes *out_calls in every case. Errors: those of
  * ronde_compile for what the workload names; UNSUPPORTED where no algorithm serves; NO_MEMORY.
@@ -47,6 +52,16 @@ RONDE_MUST_CHECK enum ronde_status
 workload_call_set(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
                   struct workload_call *call, const char *algorithm, const struct ronde_mem *mem,
                   struct ronde_error *error);
+
+/**
+ * The messages and calculations of a kind by its algorithm, rank r being the r-th of a group. Owner: the caller. Errors: those
+ * of ronde_compile and ronde_workload_of_schedule.
+ */
+RONDE_MUST_CHECK enum ronde_status
+workload_call_messages(const struct ronde_workload *workload,
+                       const struct ronde_workload_sim *options, const struct workload_call *call,
+                       const struct ronde_mem *mem, struct ronde_workload **out_messages,
+                       struct ronde_error *error);
 
 /** What a kind takes alone by an algorithm. Errors: those of ronde_compile and of the replay. */
 RONDE_MUST_CHECK enum ronde_status

@@ -47,10 +47,12 @@ static enum ronde_status check(const struct ronde_workload *workload, struct ron
 {
     for (uint32_t w = 0; w < workload->work_count; w++)
         if (workload->works[w].kind == RONDE_WORK_COLLECTIVE)
-            return ronde_fail(error, RONDE_UNSUPPORTED,
-                              "%s: GOAL has no collectives, and rank %u has one (%s)",
-                              ronde_workload_text(workload, workload->path), workload->works[w].rank,
-                              ronde_workload_text(workload, workload->works[w].name));
+            return ronde_fail(
+                error, RONDE_UNSUPPORTED,
+                "%s: GOAL has no collectives, and rank %u has one (%s): --topo names the "
+                "machine whose algorithms they become",
+                ronde_workload_text(workload, workload->path), workload->works[w].rank,
+                ronde_workload_text(workload, workload->works[w].name));
     return RONDE_OK;
 }
 

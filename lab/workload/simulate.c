@@ -271,29 +271,6 @@ static int by_path(const void *left, const void *right)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static enum ronde_status check(const struct ronde_workload *workload,
-                               const struct ronde_workload_sim *options, struct ronde_error *error)
-{
-    const struct ronde_platform_facts *facts = ronde_platform_facts(options->platform);
-    bool is_known = !options->algorithm || strcmp(options->algorithm, "auto") == 0;
-    uint32_t count;
-    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
-    for (uint32_t a = 0; a < count && !is_known; a++)
-        is_known = strcmp(all[a]->name, options->algorithm) == 0;
-    if (!is_known)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "no collective has an algorithm \"%s\"",
-                          options->algorithm);
-    if (facts->shared.cores > 0 || facts->shared.memory_GBps > 0)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "%s: its ranks share cores or memory, and what a workload computes is "
-                          "not modelled there",
-                          ronde_platform_path(options->platform));
-    return workload->ranks <= facts->hosts
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
-                            ronde_platform_path(options->platform), facts->hosts, workload->ranks);
-}
-
 enum ronde_status
 ronde_workload_simulate(const struct ronde_workload *workload,
                         const struct ronde_workload_sim *options, const struct ronde_mem *mem,
@@ -302,7 +279,7 @@ ronde_workload_simulate(const struct ronde_workload *workload,
     struct simulation simulation = {.workload = workload, .options = options, .mem = mem};
     struct replayed replayed = {.room = 0};
     *out_result = (struct ronde_workload_result){.mem = mem};
-    enum ronde_status status = check(workload, options, error);
+    enum ronde_status status = workload_calls_check(workload, options, error);
     if (status == RONDE_OK)
         status = workload_match(workload, mem, &simulation.matching, error);
     if (status == RONDE_OK)

@@ -85,6 +85,14 @@ static void one_rank_stands_for_many(void)
     expect("workload sim one.workload" CROSSBAR " -N 65", 2, "has 64 hosts, fewer than 65 ranks");
 }
 
+static void collectives_become_messages_of_goal(void)
+{
+    if (!has_platforms())
+        return;
+    expect("workload convert " DATA "/step.workload step.goal" CROSSBAR " -a ring", 0, "");
+    expect("workload sim step.goal" CROSSBAR, 0, "160 items");
+}
+
 static void what_is_wrong_is_said_with_file_and_line(void)
 {
     if (!has_platforms())
@@ -104,6 +112,8 @@ static void what_is_wrong_is_said_with_file_and_line(void)
     expect("workload sim " DATA "/step.workload" CROSSBAR " -a rnig", 2,
            "no collective has an algorithm \"rnig\"");
     expect("workload convert " DATA "/step.workload step.goal", 2, "GOAL has no collectives");
+    expect("workload convert " DATA "/step.workload step.goal" CROSSBAR " -a ring,tree", 2,
+           "one -a is for all collectives");
     expect("workload convert " DATA "/step.workload step.txt", 2, "written as what?");
     expect("workload sim --help", 0, "--what-if");
 }
@@ -114,6 +124,7 @@ int main(void)
         {"a_schedule_is_replayed_as_its_messages", a_schedule_is_replayed_as_its_messages},
         {"a_step_is_made_and_replayed", a_step_is_made_and_replayed},
         {"one_rank_stands_for_many", one_rank_stands_for_many},
+        {"collectives_become_messages_of_goal", collectives_become_messages_of_goal},
         {"what_is_wrong_is_said_with_file_and_line", what_is_wrong_is_said_with_file_and_line},
     };
     setenv("RONDE", suite_ronde(), 1);

@@ -5,6 +5,7 @@
 #include "fuzz/target.h"
 
 #include "support/buffers.h"
+#include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
 

@@ -88,6 +88,17 @@ ronde_workload_simulate(const struct ronde_workload *workload,
                         const struct ronde_workload_sim *options, const struct ronde_mem *mem,
                         struct ronde_workload_result *out_result, struct ronde_error *error);
 
+/**
+ * The workload without collectives, for formats that have none: each becomes the messages and calculations of the schedule
+ * that ronde_workload_simulate would replay, with the launch in front and tags and cpus of its own. Items have no names. Owner:
+ * the caller. Errors: as ronde_workload_simulate, without a replay; UNSUPPORTED beyond the most items, and where a receive
+ * of any tag could take messages of a collective.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_workload_expand(const struct ronde_workload *workload,
+                      const struct ronde_workload_sim *options, const struct ronde_mem *mem,
+                      struct ronde_workload **out_workload, struct ronde_error *error);
+
 /** Frees it; zeroes are allowed. */
 RONDE_API void ronde_workload_result_free(struct ronde_workload_result *result);
 
