@@ -1,6 +1,7 @@
 /* `ronde sweep`: whole, in shards, resumed; refusals; pictures; what happens when a process dies. */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "cli/draw/gnuplot.h"
@@ -19,15 +20,10 @@
 /* Runs `ronde sweep ARGUMENTS`, in a folder; its complaints go to `err` there. Returns its results; free them. */
 static char *sweep(const char *folder, const char *arguments, int code)
 {
-    char command[2048], *said = NULL;
+    char command[2048];
     snprintf(command, sizeof command, "cd \"%s\" && \"%s\" sweep %s 2>err", folder, suite_ronde(),
              arguments);
-    const int got = files_command(command, &said);
-    CU_ASSERT_EQUAL(got, code);
-    if (got != code)
-        suite_note("ronde sweep %s: exit %d", arguments, got);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    return said;
+    return said_by(command, code);
 }
 
 /* A folder of its own, removed by the shell at the end of the test. */
@@ -39,19 +35,16 @@ static void make_folder(char folder[64])
 
 static void remove_folder(const char *folder)
 {
-    char command[128], *said = NULL;
+    char command[128];
     snprintf(command, sizeof command, "rm -r \"%s\"", folder);
-    CU_ASSERT_EQUAL(files_command(command, &said), 0);
-    free(said);
+    free(said_by(command, 0));
 }
 
 static char *shell(const char *folder, const char *line)
 {
-    char command[512], *said = NULL;
+    char command[512];
     snprintf(command, sizeof command, "cd \"%s\" && %s", folder, line);
-    CU_ASSERT_EQUAL(files_command(command, &said), 0);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    return said;
+    return said_by(command, 0);
 }
 
 static bool is_possible(void)

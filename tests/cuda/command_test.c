@@ -2,7 +2,7 @@
  * `ronde --backend cuda` on emulated GPUs: running, calibrating and comparing through the backend interface.
  */
 #include "support/built_with.h"
-#include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include <stdint.h>
@@ -15,15 +15,10 @@
 /* Runs the command on so many devices; free the text. */
 static char *run(uint32_t devices, const char *arguments)
 {
-    char command[2048], *said = NULL;
+    char command[2048];
     snprintf(command, sizeof command, "EMULATED_GPUS=%u \"" RONDE_EMULATED "\" %s 2>&1", devices,
              arguments);
-    const int got = files_command(command, &said);
-    CU_ASSERT_EQUAL(got, 0);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (got != 0)
-        suite_note("%s: exit %d, %.600s", arguments, got, said);
-    return said;
+    return said_by(command, 0);
 }
 
 /* JSON needs a component. */

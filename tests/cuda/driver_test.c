@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -34,18 +35,11 @@ static bool build_driver(void)
 /* Runs `ronde` over a driver, or over none; its output must contain the text. */
 static void expect(const char *driver, const char *arguments, int code, const char *text)
 {
-    char command[1024], *said = NULL;
+    char command[1024];
     snprintf(command, sizeof command, "%s%s LD_LIBRARY_PATH='%s' \"%s\" %s 2>&1",
              driver ? "FAKE_CUDA=" : "", driver ? driver : "", driver ? FOLDER : "", suite_ronde(),
              arguments);
-    const int got = files_command(command, &said);
-    CU_ASSERT_EQUAL(got, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, text));
-    if (got != code || !strstr(said, text))
-        suite_note("%s over %s: exit %d, lacks \"%s\": %.3000s", arguments,
-                   driver ? driver : "none", got, text, said);
-    free(said);
+    said_has(said_by(command, code), text);
 }
 
 static void every_missing_part_is_reported(void)

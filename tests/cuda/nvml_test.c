@@ -3,6 +3,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -31,25 +32,16 @@ static bool build_library(void)
 /* Runs `ronde` on such a machine, or on one without the library; free the text. */
 static char *run(const char *machine, const char *arguments, int code)
 {
-    char command[2048], *said = NULL;
+    char command[2048];
     snprintf(command, sizeof command, RECORDED "%s%s%s \"%s\" %s 2>&1",
              machine ? "LD_LIBRARY_PATH='" FOLDER "' FAKE_NVML=" : "", machine ? machine : "",
              machine ? "" : "LD_LIBRARY_PATH=", suite_ronde(), arguments);
-    const int got = files_command(command, &said);
-    CU_ASSERT_EQUAL(got, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (got != code)
-        suite_note("%s: exit %d, %.300s", arguments, got, said);
-    return said;
+    return said_by(command, code);
 }
 
 static void expect(const char *machine, const char *arguments, int code, const char *text)
 {
-    char *said = run(machine, arguments, code);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, text));
-    if (!strstr(said, text))
-        suite_note("%s lacks \"%s\": %.1500s", arguments, text, said);
-    free(said);
+    said_has(run(machine, arguments, code), text);
 }
 
 static void list_names_driver_and_gpus(void)

@@ -4,6 +4,7 @@
  */
 #include "support/built_with.h"
 #include "support/files.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -16,24 +17,12 @@
 /* What it may take, s. */
 #define LIMIT_S 480u
 
-/* Runs a command of the shell; free the text. */
-static char *run(const char *command, int code)
-{
-    char *said = NULL;
-    const int got = files_command(command, &said);
-    CU_ASSERT_EQUAL(got, code);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    if (got != code)
-        suite_note("exit %d: %.500s", got, said);
-    return said;
-}
-
 static void parts_fit_the_time_there_is(void)
 {
     static const char *const names[] = {" build: ",       " stream: ",    " bench: ",
                                         " conformance: ", " calibrate: ", " validate: ",
                                         " memcheck: ",    " racecheck: "};
-    char *said = run("bash " SCRIPT " --dry-run '" RONDE_SCRATCH_DIR "/on-gpu' 64", 0);
+    char *said = said_by("bash " SCRIPT " --dry-run '" RONDE_SCRATCH_DIR "/on-gpu' 64", 0);
     unsigned long sum_s = 0;
     for (const char *line = said; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
@@ -81,15 +70,15 @@ static void write_tool(const char *name, const char *text)
 static char *play(const char *setting, int code)
 {
     char command[2048];
-    free(run("rm -rf '" STAGE "' && mkdir -p '" STAGE "/bin'", 0));
+    free(said_by("rm -rf '" STAGE "' && mkdir -p '" STAGE "/bin'", 0));
     write_tool("cmake", play_cmake);
     write_tool("program", play_program);
     write_tool("nvidia-smi", play_gpu);
     write_tool("compute-sanitizer", play_sanitizer);
     snprintf(command, sizeof command,
              "%s PATH='" STAGE "/bin':\"$PATH\" bash " SCRIPT " '" STAGE "/out' 64 2>&1", setting);
-    free(run(command, code));
-    return run("cat '" STAGE "/out/summary.txt'", 0);
+    free(said_by(command, code));
+    return said_by("cat '" STAGE "/out/summary.txt'", 0);
 }
 
 static uint32_t count_text(const char *text, const char *part)
@@ -133,9 +122,9 @@ static void all_parts_run_and_leave_records(void)
     for (size_t p = 0; p < PLAYED; p++)
         expect_status(summary, played[p], "0");
     free(summary);
-    char *said = run("cat '" STAGE "/out/records.jsonl' '" STAGE "/out/parts/'* '" STAGE
-                     "/out/log.txt'; test -e '" STAGE "/out/build'",
-                     1);
+    char *said = said_by("cat '" STAGE "/out/records.jsonl' '" STAGE "/out/parts/'* '" STAGE
+                         "/out/log.txt'; test -e '" STAGE "/out/build'",
+                         1);
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
         CU_ASSERT_PTR_NOT_NULL(strstr(said, texts[t]));
     free(said);
@@ -158,19 +147,19 @@ static void what_fails_costs_only_itself(void)
 
 static void the_script_is_sound(void)
 {
-    free(run("bash -n " SCRIPT " 2>&1", 0));
+    free(said_by("bash -n " SCRIPT " 2>&1", 0));
     char *found = NULL;
     const int has_checker = files_command("command -v shellcheck", &found);
     free(found);
     if (has_checker != 0)
         suite_skip("no shellcheck here (apt: shellcheck)");
     else
-        free(run("shellcheck " SCRIPT " 2>&1", 0));
+        free(said_by("shellcheck " SCRIPT " 2>&1", 0));
 }
 
 static void a_missing_folder_is_reported(void)
 {
-    char *said = run("bash " SCRIPT " --dry-run 2>&1", 1);
+    char *said = said_by("bash " SCRIPT " --dry-run 2>&1", 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "usage: hw/cuda/on-gpu.sh [--dry-run] FOLDER [MIB]"));
     free(said);
 }
