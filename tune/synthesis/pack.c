@@ -74,7 +74,7 @@ static bool fits_turned(const struct ronde_pack_task *task, uint32_t trees, doub
 static bool fits(const struct ronde_pack_task *task, uint32_t trees, double time, double *entering)
 {
     const struct ronde_graph *graph = task->graph;
-    double leaving = 0;
+    double leaving = 0, arriving = 0;
     if (task->symmetry)
         return fits_turned(task, trees, time, entering);
     for (uint32_t r = 0; r < graph->ranks; r++)
@@ -87,10 +87,13 @@ static bool fits(const struct ronde_pack_task *task, uint32_t trees, double time
         if (task->cut->inside[arc->from] && !task->cut->inside[arc->to])
             leaving += capacity;
     }
-    for (uint32_t r = 0; r < graph->ranks; r++)
+    for (uint32_t r = 0; r < graph->ranks; r++) {
         if (!fits_rank(task, trees, r, entering))
             return false;
-    return leaving >= (double)trees * (double)task->cut->blocks;
+        arriving += entering[r];
+    }
+    return arriving >= (double)task->arrivals * trees &&
+           leaving >= (double)trees * (double)task->cut->blocks;
 }
 
 /* The least time in which `fits`, by bisection: it is monotone. */
@@ -151,6 +154,7 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
         !ronde_balance_create(&balance, &found.forest, packing->pool))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
                           task->ways->ranks);
+    balance.progress = task->progress;
     if (task->most_height > 0)
         balance.most_depth = task->most_height;
     ronde_balance_aim(&balance, found.bound_time);
@@ -159,7 +163,7 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     for (size_t level = 0; level < SLACK_COUNT; level++) {
         ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
         const bool is_balanced = ronde_balance_search(&balance, steps);
-        if (!ronde_flatten(&found.forest, balance.limit, packing->pool))
+        if (!ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
             return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
                               task->ways->ranks);
         if (is_balanced)
