@@ -21,6 +21,23 @@
 /* Between two lines of one phase. */
 #define LINE_MS 100
 
+/* What links carry of it. */
+static void say_load(const struct ronde_synthesis *made)
+{
+    const struct ronde_bound *bound = &made->bound;
+    const char *plural = made->trees == 1 ? "" : "s";
+    if (made->is_joint)
+        ronde_note(
+            "%u tree%s of any root, up and down at once: %.6g GB/s by the busiest link, %.2f %% of "
+            "what no schedule exceeds",
+            made->trees, plural, made->GBps, 100 * made->GBps / bound->certain_GBps);
+    else
+        ronde_note("%u tree%s a root: %.6g GB/s by the busiest link, %.2f %% of the bound (whole "
+                   "trees allow %.2f %%)",
+                   made->trees, plural, made->GBps, 100 * made->GBps / bound->GBps,
+                   100 * made->trees_GBps / bound->GBps);
+}
+
 /* What was made, in lines beside the schedule. */
 static void say(const struct ronde_synthesis *made, uint64_t bytes)
 {
@@ -29,10 +46,7 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
         ronde_note("no link limits it: %u tree%s a root", made->trees, made->trees == 1 ? "" : "s");
     } else {
         ronde_note("bound %.6g GB/s%s%s", bound->GBps, bound->cut[0] ? ": " : "", bound->cut);
-        ronde_note("%u tree%s a root: %.6g GB/s by the busiest link, %.2f %% of the bound (whole "
-                   "trees allow %.2f %%)",
-                   made->trees, made->trees == 1 ? "" : "s", made->GBps,
-                   100 * made->GBps / bound->GBps, 100 * made->trees_GBps / bound->GBps);
+        say_load(made);
     }
     if (bytes > 0)
         ronde_note("for %s: %s us predicted, the bound is %s us", ronde_cell_size(bytes).text,
