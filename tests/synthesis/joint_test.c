@@ -1,6 +1,7 @@
 /**
  * all_reduce by trees that data runs up and down at once, on machines whose ranks are unequal; and what is said meanwhile.
  */
+#include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
 #include "synthesis/loads.h"

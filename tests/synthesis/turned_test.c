@@ -2,6 +2,7 @@
  * Shorter ways to the same bounds: a flow that grows from rank to rank against one flow for each, and the routes of one rank
  * of each class, turned, against all routes.
  */
+#include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
 
