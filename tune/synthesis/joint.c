@@ -1,8 +1,16 @@
 /* Trees that data runs up and down. See joint.h. */
 #include "joint.h"
 
-/* Trees at most: each has a chunk of its own. */
-#define MOST_TREES 32u
+/* Trees at most, each of which has a chunk of its own: that many edges, but for many ranks not too few trees. */
+#define MOST_EDGES 1024u
+#define MOST_TREES 64u
+#define FEW_TREES 16u
+
+static uint32_t most_trees(uint32_t ranks)
+{
+    const uint32_t most = MOST_EDGES / ranks;
+    return most > MOST_TREES ? MOST_TREES : most < FEW_TREES ? FEW_TREES : most;
+}
 
 enum ronde_status ronde_joint_pack(const struct ronde_joint_task *task,
                                    struct ronde_index_pool *pool, struct ronde_packing *out_packing,
@@ -22,7 +30,7 @@ enum ronde_status ronde_joint_pack(const struct ronde_joint_task *task,
                                            .cut = &cut,
                                            .rate_GBps = task->rate_GBps,
                                            .arrivals = 2 * (n - 1),
-                                           .most_trees = MOST_TREES,
+                                           .most_trees = most_trees(n),
                                            .most_height = task->most_height,
                                            .progress = task->progress};
     const enum ronde_status status = ronde_pack(&packed, pool, out_packing, error);

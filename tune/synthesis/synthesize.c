@@ -15,7 +15,7 @@
 #define GOOD_SHARE 0.99
 
 /* What trees that data runs up and down at once reach of what links allow, next to those of two halves in series. */
-#define JOINT_SHARE 0.9
+#define JOINT_SHARE 0.95
 
 /* What a synthesis holds. */
 struct making {
