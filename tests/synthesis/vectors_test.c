@@ -17,7 +17,7 @@
 
 #define GIB 1073741824.0
 #define MOST_COLUMNS 16u
-#define MOST_SHARED_STEPS 250000u
+#define MOST_SHARED_STEPS 600000u
 
 /* Collectives, and their columns in expected.tsv. */
 static const struct {
