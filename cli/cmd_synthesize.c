@@ -1,4 +1,6 @@
 /* ronde synthesize: the schedule that a machine's links allow at best. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "cli/draw/forest_svg.h"
 #include "commands.h"
 #include "common.h"
@@ -11,8 +13,30 @@
 #include "ronde/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
+
+/* Between two lines of one phase. */
+#define LINE_MS 100
+
+/* What links carry of it. */
+static void say_load(const struct ronde_synthesis *made)
+{
+    const struct ronde_bound *bound = &made->bound;
+    const char *plural = made->trees == 1 ? "" : "s";
+    if (made->is_joint)
+        ronde_note(
+            "%u tree%s of any root, up and down at once: %.6g GB/s by the busiest link, %.2f %% of "
+            "what no schedule exceeds",
+            made->trees, plural, made->GBps, 100 * made->GBps / bound->certain_GBps);
+    else
+        ronde_note("%u tree%s a root: %.6g GB/s by the busiest link, %.2f %% of the bound (whole "
+                   "trees allow %.2f %%)",
+                   made->trees, plural, made->GBps, 100 * made->GBps / bound->GBps,
+                   100 * made->trees_GBps / bound->GBps);
+}
 
 /* What was made, in lines beside the schedule. */
 static void say(const struct ronde_synthesis *made, uint64_t bytes)
@@ -22,10 +46,7 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
         ronde_note("no link limits it: %u tree%s a root", made->trees, made->trees == 1 ? "" : "s");
     } else {
         ronde_note("bound %.6g GB/s%s%s", bound->GBps, bound->cut[0] ? ": " : "", bound->cut);
-        ronde_note("%u tree%s a root: %.6g GB/s by the busiest link, %.2f %% of the bound (whole "
-                   "trees allow %.2f %%)",
-                   made->trees, made->trees == 1 ? "" : "s", made->GBps,
-                   100 * made->GBps / bound->GBps, 100 * made->trees_GBps / bound->GBps);
+        say_load(made);
     }
     if (bytes > 0)
         ronde_note("for %s: %s us predicted, the bound is %s us", ronde_cell_size(bytes).text,
@@ -33,6 +54,33 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
                    ronde_cell_us(ronde_bound_ns(bound, (double)bytes)).text);
     ronde_note("at most %u messages in a row, %u connections into a rank", made->height,
                made->connections);
+}
+
+/* When the line was last written, and what it said was being done. */
+struct standing {
+    const char *phase;
+    int64_t ms;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Ten times a second, and where something else begins. */
+static void show_progress(void *context, const char *phase, uint64_t done, uint64_t total)
+{
+    struct standing *standing = context;
+    const int64_t ms = now_ms();
+    if (phase == standing->phase && ms - standing->ms < LINE_MS)
+        return;
+    *standing = (struct standing){phase, ms};
+    if (total > 0)
+        ronde_progress("%s: %" PRIu64 " of %" PRIu64, phase, done, total);
+    else
+        ronde_progress("%s", phase);
 }
 
 static enum ronde_status find_request(const struct ronde_options *options,
@@ -74,6 +122,7 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     struct ronde_schedule *schedule = NULL;
     struct ronde_synthesis_request request;
     struct ronde_synthesis made;
+    struct standing standing = {.phase = NULL};
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = ronde_open_platform(options, &platform, &error);
@@ -81,8 +130,7 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
         status = ronde_without_links(options, platform, &error);
     if (status == RONDE_OK)
         status = find_request(options, &request, &error);
-    if (status == RONDE_OK)
-        ronde_progress("routes, cuts and trees of %u ranks", request.ranks);
+    request.progress = (struct ronde_synthesis_progress){show_progress, &standing};
     if (status == RONDE_OK)
         status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
     ronde_progress_end();

@@ -248,9 +248,11 @@ static enum ronde_status join(struct walk *walk, uint32_t src, uint32_t dst)
 {
     const struct ronde_platform *platform = walk->platform;
     uint32_t children[2] = {src, dst};
-    uint32_t depths[2] = {depth_of(platform, src), depth_of(platform, dst)};
     if (src == dst)
         return RONDE_OK;
+    if (point_at(platform, src)->zone == point_at(platform, dst)->zone)
+        return route_in_zone(walk, children, src, dst);
+    uint32_t depths[2] = {depth_of(platform, src), depth_of(platform, dst)};
     while (point_at(platform, children[0])->zone != point_at(platform, children[1])->zone) {
         const uint32_t deeper = depths[0] >= depths[1] ? 0 : 1;
         children[deeper] = parent_of(platform, children[deeper]);

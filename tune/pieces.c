@@ -13,6 +13,9 @@
 #define PIECES_PER_LEVEL 4u
 /* Pieces of a chunk of packed trees: some 6 levels fill in an eighth of the time, and replays that share links stay short. */
 #define PIECES_OF_FOREST 48u
+/* The same for each message in a row, where there are few messages: a deep pipeline is then filled in a sixteenth of the time. */
+#define PIECES_PER_MESSAGE 16u
+#define MOST_FOREST_MESSAGES 250000u
 
 /* Trees that were packed for a machine cut every block into chunks of their own. */
 static bool is_forest(const struct ronde_schedule *schedule)
@@ -61,6 +64,14 @@ static uint64_t levels_of(uint32_t ranks)
     return levels;
 }
 
+/* Whether so many pieces of a chunk of packed trees are better halved. */
+static bool is_worth_halving(const struct ronde_schedule *schedule, uint64_t pieces)
+{
+    return pieces < PIECES_OF_FOREST ||
+           (pieces < (uint64_t)PIECES_PER_MESSAGE * schedule->proof.critical_path &&
+            2 * pieces * schedule->proof.messages <= MOST_FOREST_MESSAGES);
+}
+
 uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t block_bytes)
 {
     uint64_t widest = 0, slot_bytes = STEP_BYTES;
@@ -72,11 +83,13 @@ uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t blo
     const double share = (double)widest / (double)schedule->weight_total;
     const uint64_t chunk_bytes =
         (uint64_t)((double)block_bytes * share / schedule->chunks_per_block);
-    const uint64_t wanted =
-        is_forest(schedule) ? PIECES_OF_FOREST : PIECES_PER_LEVEL * levels_of(schedule->ranks);
-    while (slot_bytes > LEAST_BYTES && chunk_bytes / slot_bytes < wanted)
+    const uint64_t wanted = PIECES_PER_LEVEL * levels_of(schedule->ranks);
+    while (slot_bytes > LEAST_BYTES &&
+           (is_forest(schedule) ? is_worth_halving(schedule, chunk_bytes / slot_bytes)
+                                : chunk_bytes / slot_bytes < wanted))
         slot_bytes /= 2;
-    while (chunk_bytes / slot_bytes > RONDE_MOST_DEFAULT_PIECES)
+    while (chunk_bytes / slot_bytes > RONDE_MOST_DEFAULT_PIECES &&
+           !(is_forest(schedule) && is_worth_halving(schedule, chunk_bytes / slot_bytes / 2)))
         slot_bytes *= 2;
     return slot_bytes < chunk_bytes ? slot_bytes : 0;
 }

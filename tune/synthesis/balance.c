@@ -13,6 +13,8 @@
 #define TOO_DEEP 1e6
 /* Every so many steps a whole tree is grown anew: seldom where that throws much away, since there are few. */
 #define REGROW 16u
+/* Steps of a search from one word about them to the next. */
+#define SAY_EVERY 256u
 #define FEW_TREES 16u
 
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
@@ -211,6 +213,7 @@ bool ronde_balance_grow(struct ronde_balance *balance)
     const uint32_t n = forest->ways->ranks;
     for (uint32_t t = 0; t < forest->tree_count; t++) {
         const uint32_t other = forest->root[t] == 0 ? 1 : 0;
+        ronde_synthesis_say(balance->progress, "growing trees", t, forest->tree_count);
         if (n > 1 && forest->parent[t * n + other] == RONDE_NONE && !grow_tree(balance, t))
             return false;
     }
@@ -373,6 +376,8 @@ bool ronde_balance_search(struct ronde_balance *balance, uint64_t steps)
     const uint32_t n = balance->forest->ways->ranks;
     const uint32_t regrow_every = balance->forest->tree_count < FEW_TREES ? REGROW * n : REGROW;
     for (uint64_t step = 1; balance->overloaded_count > 0 && step <= steps; step++) {
+        if (step % SAY_EVERY == 0)
+            ronde_synthesis_say(balance->progress, "levelling links, steps", step, steps);
         const uint32_t wire =
             balance->overloaded[ronde_random_below(&balance->random, balance->overloaded_count)];
         const uint32_t edge = edge_on(balance, wire);

@@ -11,6 +11,7 @@
 #define RONDE_SYNTHESIS_BALANCE_H
 
 #include "forest.h"
+#include "progress.h"
 
 /** A search over a forest. */
 struct ronde_balance {
@@ -28,6 +29,7 @@ struct ronde_balance {
     uint32_t *path;              /**< ranks whose edges are turned round */
     bool *is_below;              /**< per rank: it hangs below the edge that moves */
     double *price;               /**< per wire: of one more edge, while a tree grows */
+    const struct ronde_synthesis_progress *progress; /**< told of trees and steps; NULL = nobody */
 };
 
 /** Makes a search for a forest. Errors: false, no memory. */

@@ -7,10 +7,14 @@
 
 #include <math.h>
 
+/* Ranks from which on it is quicker to look for turns of a machine than to find all routes. */
+#define TURNED_RANKS 128u
+
 /* What finding a bound holds. */
 struct bounding {
     const struct ronde_compile_request *request;
     struct ronde_index_pool *pool;
+    struct ronde_turns turns; /* without any where all routes are looked at */
     struct ronde_wiring wiring;
     struct ronde_graph graph;
     struct ronde_bound *bound;
@@ -234,32 +238,97 @@ static bool must_go(const struct ronde_compile_request *request, uint32_t from, 
     }
 }
 
-/* The longest of the shortest ways. */
+/* Whether a link surely carries something: one that is down does not, nor one whose rate is less than a unit. */
+static bool is_surely_open(const struct bounding *bounding, const struct ronde_route_wire *wire)
+{
+    const double least_GBps = bounding->graph.unit_Bps > 0 ? 0 : 2 * bounding->graph.unit_GBps;
+    return wire->rate_GBps > least_GBps;
+}
+
+/* The longest way that data of a rank must go by its routes; the shortest ways are no longer. Infinite where one is closed. */
+static double longest_route_ns(const struct bounding *bounding, uint32_t source)
+{
+    const struct ronde_wiring *wiring = &bounding->wiring;
+    const uint32_t from = ronde_wiring_source(wiring, source);
+    double longest_ns = 0;
+    for (uint32_t to = 0; to < wiring->ranks; to++) {
+        const uint32_t pair = source * wiring->ranks + to;
+        double route_ns = 0;
+        if (to == from || !must_go(bounding->request, from, to))
+            continue;
+        for (uint32_t h = wiring->first[pair]; h < wiring->first[pair + 1]; h++) {
+            const struct ronde_route_wire *wire = &wiring->wires[wiring->hops[h]];
+            route_ns += is_surely_open(bounding, wire) ? wire->latency_ns : INFINITY;
+        }
+        longest_ns = fmax(longest_ns, route_ns);
+    }
+    return longest_ns;
+}
+
+/* The rank whose routes may be the longest yet; NONE if none are. */
+static uint32_t most_distant(const double *route_ns, uint32_t count, double longest_ns)
+{
+    uint32_t best = RONDE_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        if (route_ns[i] > longest_ns && (best == RONDE_NONE || route_ns[i] > route_ns[best]))
+            best = i;
+    return best;
+}
+
+/* The longest of the shortest ways: a search from those ranks alone whose routes leave room for it. */
 static enum ronde_status bound_latency(struct bounding *bounding, struct ronde_error *error)
 {
     const struct ronde_graph *graph = &bounding->graph;
+    const uint32_t sources = ronde_wiring_source_count(&bounding->wiring);
     struct ronde_distances distances;
+    double *route_ns = ronde_pool_new(bounding->pool, sources, sizeof *route_ns);
     double longest_ns = 0;
-    if (!ronde_distances_create(&distances, graph, bounding->pool))
+    if (!route_ns || !ronde_distances_create(&distances, graph, bounding->pool))
         return no_memory(bounding, error);
     for (uint32_t a = 0; a < graph->arc_count; a++)
         distances.length[a] = graph->arcs[a].capacity > 0 ? graph->arcs[a].latency_ns : INFINITY;
-    for (uint32_t r = 0; r < graph->ranks; r++) {
-        ronde_distances_from(&distances, r);
+    for (uint32_t i = 0; i < sources; i++)
+        route_ns[i] = longest_route_ns(bounding, i);
+    for (uint32_t i; (i = most_distant(route_ns, sources, longest_ns)) != RONDE_NONE;) {
+        const uint32_t from = ronde_wiring_source(&bounding->wiring, i);
+        ronde_distances_from(&distances, from);
         for (uint32_t to = 0; to < graph->ranks; to++)
-            if (to != r && must_go(bounding->request, r, to) && distances.to[to] > longest_ns)
+            if (to != from && must_go(bounding->request, from, to) && distances.to[to] > longest_ns)
                 longest_ns = distances.to[to];
+        route_ns[i] = 0;
     }
     bounding->bound->latency_ns = longest_ns + bounding->wiring.alpha_ns;
     return RONDE_OK;
+}
+
+/* Whether ranks that look alike need what they do looked at once: not where one of them is special. */
+static bool can_turn(const struct ronde_compile_request *request)
+{
+    return request->ranks >= TURNED_RANKS &&
+           !ronde_collective_traits(request->collective)->has_root &&
+           request->collective != RONDE_SEND_RECV;
+}
+
+static enum ronde_status find_wiring(struct bounding *bounding,
+                                     const struct ronde_platform *platform,
+                                     struct ronde_error *error)
+{
+    const uint32_t ranks = bounding->request->ranks;
+    struct ronde_turns *turns = &bounding->turns;
+    enum ronde_status status = RONDE_OK;
+    if (can_turn(bounding->request) && ranks <= ronde_platform_facts(platform)->hosts)
+        status = ronde_turns_find(platform, ranks, bounding->pool, turns, error);
+    if (status != RONDE_OK)
+        return status;
+    return ronde_wiring_find_turned(platform, ranks, turns->count > 0 ? turns : NULL,
+                                    bounding->pool, &bounding->wiring, error);
 }
 
 static enum ronde_status find_bound(struct bounding *bounding,
                                     const struct ronde_platform *platform, struct ronde_error *error)
 {
     struct ronde_bound *bound = bounding->bound;
-    enum ronde_status status = ronde_wiring_find(platform, bounding->request->ranks, bounding->pool,
-                                                 &bounding->wiring, error);
+    enum ronde_status status = find_wiring(bounding, platform, error);
     if (status == RONDE_OK)
         status = ronde_graph_make(&bounding->wiring, bounding->pool, &bounding->graph, error);
     bound->certain_GBps = 0;

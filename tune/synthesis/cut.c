@@ -90,40 +90,58 @@ static void leave_out(const struct ronde_graph *graph, uint32_t rank, struct ron
     cut->blocks = graph->ranks - 1;
 }
 
-/* The rank that the least enters: where Newton's method starts. */
-static void start_all_gather(const struct ronde_graph *graph, struct ronde_graph_cut *cut)
+/* The rank that the least enters: where Newton's method starts. Errors: false, no memory. */
+static bool start_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+                             struct ronde_graph_cut *cut)
 {
+    int64_t *entering = ronde_pool_new(pool, graph->ranks, sizeof *entering);
     uint32_t worst = 0;
-    int64_t least = INT64_MAX;
-    for (uint32_t r = 0; r < graph->ranks; r++) {
-        leave_out(graph, r, cut);
-        if (cut->capacity < least) {
-            least = cut->capacity;
-            worst = r;
-        }
+    if (!entering)
+        return false;
+    for (uint32_t a = 0; a < graph->arc_count; a++) {
+        const struct ronde_arc *arc = &graph->arcs[a];
+        if (arc->to < graph->ranks && entering[arc->to] < graph->free)
+            entering[arc->to] += arc->capacity;
     }
+    for (uint32_t r = 1; r < graph->ranks; r++)
+        if (entering[r] < entering[worst] && entering[r] < graph->free)
+            worst = r;
     leave_out(graph, worst, cut);
+    return true;
+}
+
+/*
+ * Whether less flows to a rank than to those before; if so, the cut. A set that is worse still has the rank inside, since
+ * what leaves a set without it is no less than what flows to it: the rank may be a source from now on.
+ */
+static bool try_sink(struct network *network, uint32_t rank, int64_t *least,
+                     struct ronde_graph_cut *cut)
+{
+    const int64_t got = ronde_flow_grow(&network->flow, rank, *least);
+    const bool is_worse = got < *least;
+    if (is_worse) {
+        *least = got;
+        ronde_flow_reach(&network->flow);
+        take_side(network, cut);
+    }
+    ronde_flow_source(&network->flow, rank);
+    return is_worse;
 }
 
 bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool,
                           struct ronde_graph_cut *cut)
 {
     struct network network;
-    if (!make_network(&network, graph, pool, true))
+    if (!make_network(&network, graph, pool, true) || !start_all_gather(graph, pool, cut))
         return false;
-    start_all_gather(graph, cut);
     for (bool is_worse = true; is_worse && cut->capacity > 0;) {
         const int64_t each = set_rates(&network, cut), all = each * graph->ranks;
         int64_t least = all;
         is_worse = false;
-        for (uint32_t r = 0; r < graph->ranks; r++) {
-            const int64_t got = ronde_flow_run(&network.flow, network.extra, r, least);
-            if (got >= least)
-                continue;
-            least = got;
-            is_worse = true;
-            take_side(&network, cut);
-        }
+        ronde_flow_begin(&network.flow);
+        ronde_flow_source(&network.flow, network.extra);
+        for (uint32_t r = 0; r < graph->ranks; r++)
+            is_worse = try_sink(&network, r, &least, cut) || is_worse;
         if (is_worse) {
             cut->capacity = ronde_cut_capacity(graph, cut->inside);
             cut->blocks = ronde_cut_ranks(graph, cut->inside);
@@ -166,14 +184,10 @@ bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root,
         cut->inside[p] = p == root;
     cut->capacity = ronde_cut_capacity(graph, cut->inside);
     cut->blocks = 1;
-    for (uint32_t r = 0; r < graph->ranks; r++) {
-        if (r == root)
-            continue;
-        const int64_t got = ronde_flow_run(&network.flow, root, r, cut->capacity);
-        if (got >= cut->capacity)
-            continue;
-        cut->capacity = got;
-        take_side(&network, cut);
-    }
+    ronde_flow_begin(&network.flow);
+    ronde_flow_source(&network.flow, root);
+    for (uint32_t r = 0; r < graph->ranks; r++)
+        if (r != root)
+            (void)try_sink(&network, r, &cut->capacity, cut);
     return true;
 }

@@ -32,14 +32,14 @@ void ronde_distances_from(struct ronde_distances *distances, uint32_t source)
 {
     const struct ronde_graph *graph = distances->graph;
     const uint32_t places = graph->place_count;
-    uint32_t begin = 0, waiting = 1;
+    uint32_t begin = 0, end = 1 % places, waiting = 1;
     for (uint32_t p = 0; p < places; p++)
         distances->to[p] = INFINITY;
     distances->to[source] = 0;
     distances->queue[0] = source;
     while (waiting > 0) {
         const uint32_t from = distances->queue[begin];
-        begin = (begin + 1) % places;
+        begin = begin + 1 < places ? begin + 1 : 0;
         waiting--;
         distances->is_queued[from] = false;
         for (uint32_t i = distances->first[from]; i < distances->first[from + 1]; i++) {
@@ -51,7 +51,9 @@ void ronde_distances_from(struct ronde_distances *distances, uint32_t source)
             if (distances->is_queued[arc->to])
                 continue;
             distances->is_queued[arc->to] = true;
-            distances->queue[(begin + waiting++) % places] = arc->to;
+            distances->queue[end] = arc->to;
+            end = end + 1 < places ? end + 1 : 0;
+            waiting++;
         }
     }
 }

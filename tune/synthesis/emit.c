@@ -1,18 +1,9 @@
 /* From trees to a schedule. See emit.h. */
 #include "emit.h"
 
+#include "messages.h"
+
 #include "ronde/synthesize.h"
-
-#include <stdlib.h>
-
-/* An edge of a tree, as a message. */
-struct message {
-    uint32_t tree;
-    uint32_t from;
-    uint32_t to;
-    uint32_t depth;  /* of the edge's lower end */
-    uint32_t height; /* of the tree below it */
-};
 
 /* What building holds. */
 struct building {
@@ -22,11 +13,12 @@ struct building {
     uint32_t *lanes;    /* per rank: lanes so far */
     uint32_t *received; /* per rank: connections it receives by */
     uint32_t *keeps; /* per edge of `up`: scratch chunk plus 1 of the rank's partial sum; 0 = none yet */
-    uint32_t *kept;           /* per rank: scratch chunks so far */
-    struct message *messages; /* of one forest */
-    uint32_t *room;           /* per rank */
-    bool *is_used;            /* per pair, up and down: a connection there is */
-    bool shares_lanes;        /* of a pair of ranks */
+    uint32_t *kept;                      /* per rank: scratch chunks so far */
+    struct ronde_tree_message *messages; /* of one forest */
+    uint32_t *room;                      /* per rank */
+    bool *is_used;                       /* per pair, up and down: a connection there is */
+    bool shares_lanes;                   /* of a pair of ranks */
+    bool *is_held_back; /* per tree: what runs down it leaves its root by the lane that what runs up it enters by */
     uint32_t height;
 };
 
@@ -45,7 +37,8 @@ static uint32_t row_of(const struct building *building, uint32_t rank)
  * The chunk of a message where a buffer holds the blocks of all roots, or the one block that all trees cut. Turned trees
  * are stated as seen by the sender, which is position 0.
  */
-static uint32_t whole_chunk(const struct building *building, const struct message *message)
+static uint32_t whole_chunk(const struct building *building,
+                            const struct ronde_tree_message *message)
 {
     const struct ronde_emission *emission = building->emission;
     if (!emission->symmetry)
@@ -60,52 +53,14 @@ static uint32_t own_chunk(const struct building *building, uint32_t tree)
     return tree % building->emission->trees;
 }
 
-/* ---- Messages in order ------------------------------------------------------------------------------------------- */
-
-/* From the roots down, level by level. */
-static int compare_down(const void *left, const void *right)
-{
-    const struct message *a = left, *b = right;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    if (a->height != b->height)
-        return a->height > b->height ? -1 : 1;
-    if (a->tree != b->tree)
-        return a->tree < b->tree ? -1 : 1;
-    return (a->to > b->to) - (a->to < b->to);
-}
-
-/* From the leaves up; of a rank's children those first that wait for fewer others. */
-static int compare_up(const void *left, const void *right)
-{
-    return -compare_down(left, right);
-}
-
-/* The edges of a forest, sorted; returns how many. */
+/* The edges of a forest in `messages`; returns how many. */
 static uint32_t list_messages(struct building *building, const struct ronde_forest *forest,
                               bool is_up)
 {
-    const uint32_t n = building->emission->ranks;
-    uint32_t count = 0, highest = 0;
-    for (uint32_t t = 0; t < forest->tree_count; t++) {
-        ronde_forest_heights(forest, t, building->room);
-        if (building->room[forest->root[t]] > highest)
-            highest = building->room[forest->root[t]];
-        for (uint32_t v = 0; v < n; v++) {
-            if (v == forest->root[t])
-                continue;
-            const uint32_t parent = forest->parent[edge_of(building, t, v)];
-            building->messages[count++] = (struct message){.tree = t,
-                                                           .from = is_up ? v : parent,
-                                                           .to = is_up ? parent : v,
-                                                           .depth = ronde_forest_depth(forest, t, v),
-                                                           .height = building->room[v]};
-        }
-    }
-    building->height += highest;
-    if (count > 1)
-        qsort(building->messages, count, sizeof *building->messages,
-              is_up ? compare_up : compare_down);
+    uint32_t height = 0;
+    const uint32_t count =
+        ronde_tree_messages(forest, is_up, building->room, building->messages, &height);
+    building->height += height;
     return count;
 }
 
@@ -131,8 +86,22 @@ static void share_lanes(struct building *building, bool is_up, struct ronde_tran
     *is_used = true;
 }
 
-static void open_lanes(struct building *building, const struct message *message, bool is_up,
-                       struct ronde_transfer *transfer)
+/*
+ * Trees that data runs up and down at once: a root that takes in the next piece only when the one before is on its way down
+ * keeps the two together. Else what runs up takes its share of links first, and what runs down has them alone in the end.
+ */
+static bool holds_back(struct building *building, const struct ronde_tree_message *message)
+{
+    const struct ronde_emission *emission = building->emission;
+    if (!emission->is_joint || message->from != emission->down->root[message->tree] ||
+        building->is_held_back[message->tree])
+        return false;
+    building->is_held_back[message->tree] = true;
+    return true;
+}
+
+static void open_lanes(struct building *building, const struct ronde_tree_message *message,
+                       bool is_up, struct ronde_transfer *transfer)
 {
     const uint32_t n = building->emission->ranks;
     const uint32_t from = row_of(building, message->from), to = row_of(building, message->to);
@@ -141,7 +110,8 @@ static void open_lanes(struct building *building, const struct message *message,
         return;
     }
     if (!is_up) {
-        transfer->from_lane = building->lanes[from]++;
+        transfer->from_lane =
+            holds_back(building, message) ? message->tree : building->lanes[from]++;
         transfer->to_lane = building->lanes[to]++;
     } else if (building->emission->symmetry) {
         transfer->from_lane = message->tree * n + message->from;
@@ -162,7 +132,7 @@ static uint32_t position_of(const struct ronde_emission *emission, uint32_t rank
 
 /* A message between its ranks, or as position 0 sends it. */
 static struct ronde_transfer transfer_of(const struct building *building,
-                                         const struct message *message)
+                                         const struct ronde_tree_message *message)
 {
     const struct ronde_wiring_symmetry *symmetry = building->emission->symmetry;
     struct ronde_transfer transfer = {.from = position_of(building->emission, message->from),
@@ -177,8 +147,8 @@ static struct ronde_transfer transfer_of(const struct building *building,
 /* ---- Down: copies ------------------------------------------------------------------------------------------------ */
 
 /* What a rank of a tree passes on: what it received, or the root its own. */
-static struct ronde_operand held(const struct building *building, const struct message *message,
-                                 bool is_root)
+static struct ronde_operand held(const struct building *building,
+                                 const struct ronde_tree_message *message, bool is_root)
 {
     if (!is_root || building->emission->up)
         return ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
@@ -190,7 +160,7 @@ static void state_down(struct building *building)
     const struct ronde_forest *forest = building->emission->down;
     const uint32_t count = list_messages(building, forest, false);
     for (uint32_t i = 0; i < count; i++) {
-        const struct message *message = &building->messages[i];
+        const struct ronde_tree_message *message = &building->messages[i];
         struct ronde_transfer transfer = transfer_of(building, message);
         transfer.source = held(building, message, message->from == forest->root[message->tree]);
         transfer.target = ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
@@ -218,8 +188,8 @@ static void state_own(struct building *building)
 /* ---- Up: reductions ---------------------------------------------------------------------------------------------- */
 
 /* Where a rank gathers the sum of a tree: the output if it is its own or everybody's, else scratch. */
-static struct ronde_operand sum_of(struct building *building, const struct message *message,
-                                   uint32_t rank)
+static struct ronde_operand sum_of(struct building *building,
+                                   const struct ronde_tree_message *message, uint32_t rank)
 {
     const struct ronde_emission *emission = building->emission;
     if (emission->down)
@@ -232,11 +202,11 @@ static struct ronde_operand sum_of(struct building *building, const struct messa
     return ronde_chunks(RONDE_SCRATCH, *keeps - 1, 1);
 }
 
-static void state_up(struct building *building, const struct message *messages, uint32_t count,
-                     bool *has_sum)
+static void state_up(struct building *building, const struct ronde_tree_message *messages,
+                     uint32_t count, bool *has_sum)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct message *message = &messages[i];
+        const struct ronde_tree_message *message = &messages[i];
         const struct ronde_operand own = ronde_chunks(RONDE_IN, whole_chunk(building, message), 1);
         const bool sends_sum = has_sum[edge_of(building, message->tree, message->from)];
         bool *adds_sum = &has_sum[edge_of(building, message->tree, message->to)];
@@ -275,14 +245,18 @@ static bool make_room(struct building *building)
     building->kept = ronde_pool_new(building->pool, n, sizeof *building->kept);
     building->room = ronde_pool_new(building->pool, n, sizeof *building->room);
     building->is_used = ronde_pool_new(building->pool, 2 * n * n, sizeof *building->is_used);
+    building->is_held_back =
+        ronde_pool_new(building->pool, any->tree_count, sizeof *building->is_held_back);
     building->keeps = ronde_pool_new(building->pool, edges, sizeof *building->keeps);
     building->messages = ronde_pool_new(building->pool, edges, sizeof *building->messages);
     return building->lanes && building->received && building->kept && building->room &&
-           building->is_used && building->keeps && building->messages;
+           building->is_used && building->is_held_back && building->keeps && building->messages;
 }
 
 static uint32_t chunks_of(const struct ronde_emission *emission)
 {
+    if (emission->is_joint)
+        return emission->up->tree_count;
     return emission->collective == RONDE_ALL_REDUCE ? emission->ranks * emission->trees
                                                     : emission->trees;
 }

@@ -17,6 +17,7 @@ struct ronde_emission {
     uint32_t trees;                   /**< of each root; both forests have as many */
     const struct ronde_wiring_symmetry *
         symmetry; /**< forests have the trees of rank 0, and all ranks run one program; NULL = no */
+    bool is_joint; /**< up and down are the same trees, each with a chunk of its own and any root */
     const struct ronde_forest *up;   /**< data runs to the roots, and is reduced; NULL = none */
     const struct ronde_forest *down; /**< data runs from the roots; NULL = none */
     uint32_t connections;            /**< a rank may receive by so many; 0 = any number */

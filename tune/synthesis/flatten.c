@@ -148,7 +148,8 @@ static bool pass(struct flattening *flattening)
     return has_changed;
 }
 
-bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, struct ronde_index_pool *pool)
+bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
+                   const struct ronde_synthesis_progress *progress, struct ronde_index_pool *pool)
 {
     const size_t n = forest->ways->ranks, edges = n * forest->tree_count;
     struct flattening flattening = {
@@ -166,6 +167,6 @@ bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, struct ro
     for (uint32_t t = 0; t < forest->tree_count; t++)
         measure(&flattening, t);
     for (uint32_t i = 0; i < PASSES && pass(&flattening); i++)
-        ;
+        ronde_synthesis_say(progress, "lowering trees, passes", i + 1, PASSES);
     return true;
 }

@@ -9,9 +9,10 @@
 #define RONDE_SYNTHESIS_FLATTEN_H
 
 #include "forest.h"
+#include "progress.h"
 
 /** Flattens a forest whose loads are at most `limit`, per wire. Errors: false, no memory. */
 bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
-                   struct ronde_index_pool *pool);
+                   const struct ronde_synthesis_progress *progress, struct ronde_index_pool *pool);
 
 #endif

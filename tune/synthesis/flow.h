@@ -25,6 +25,8 @@ struct ronde_max_flow {
     uint32_t *next;        /**< per vertex: arc to try next */
     uint32_t *queue;       /**< vertices, and the path of arcs */
     bool is_sealed;        /**< no arcs may follow */
+    bool *is_source;       /**< per vertex: one of the sources that a flow grows from */
+    uint32_t *starts;      /**< sources that are nearest to the sink */
 };
 
 /** Makes a network without arcs for so many vertices and at most so many arcs (reverse ones not counted). Errors: false, no memory. */
@@ -37,7 +39,22 @@ uint32_t ronde_flow_arc(struct ronde_max_flow *flow, uint32_t from, uint32_t to,
 /** The most that flows from source to sink, but no more than `limit` (which may stop it early). */
 int64_t ronde_flow_run(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit);
 
-/** After a run that did not reach its limit: whether a vertex is on the source's side of a least cut. */
+/** Begins a flow that grows: nothing flows, and nothing is a source. */
+void ronde_flow_begin(struct ronde_max_flow *flow);
+
+/** Makes a vertex one more source, a former sink with all that flows into it included. */
+void ronde_flow_source(struct ronde_max_flow *flow, uint32_t vertex);
+
+/**
+ * What can flow from all sources to a sink that is none of them, as ronde_flow_run says, upon what flows already: where
+ * the sinks so far are sources, most of it comes from nearby and little is searched.
+ */
+int64_t ronde_flow_grow(struct ronde_max_flow *flow, uint32_t sink, int64_t limit);
+
+/** After ronde_flow_grow did not reach its limit: finds the source's side of the least cut. */
+void ronde_flow_reach(struct ronde_max_flow *flow);
+
+/** After a run that did not reach its limit, or ronde_flow_reach: whether a vertex is on the source's side of a least cut. */
 bool ronde_flow_is_inside(const struct ronde_max_flow *flow, uint32_t vertex);
 
 #endif

@@ -80,6 +80,49 @@ void ronde_forest_heights(const struct ronde_forest *forest, uint32_t tree, uint
     }
 }
 
+/* Makes a rank the root: the edges between it and the old root are turned round. */
+static void set_root(struct ronde_forest *forest, uint32_t tree, uint32_t root)
+{
+    const uint32_t *parent = forest->parent + (size_t)tree * forest->ways->ranks;
+    uint32_t at = root, below = RONDE_NONE;
+    while (at != RONDE_NONE) {
+        const uint32_t above = parent[at];
+        if (above != RONDE_NONE)
+            ronde_forest_unlink(forest, tree, at);
+        if (below != RONDE_NONE)
+            ronde_forest_link(forest, tree, below, at);
+        below = at;
+        at = above;
+    }
+    forest->root[tree] = root;
+}
+
+/* The rank farthest below, by heights: from the root always to the highest child. */
+static uint32_t farthest(const struct ronde_forest *forest, uint32_t tree, const uint32_t *heights)
+{
+    const uint32_t n = forest->ways->ranks;
+    const uint32_t *parent = forest->parent + (size_t)tree * n;
+    uint32_t at = forest->root[tree];
+    while (heights[at] > 0)
+        for (uint32_t v = 0, top = at; v < n && at == top; v++)
+            if (parent[v] == top && heights[v] + 1 == heights[top])
+                at = v;
+    return at;
+}
+
+void ronde_forest_centre(struct ronde_forest *forest, uint32_t tree, uint32_t *room)
+{
+    const uint32_t *parent = forest->parent + (size_t)tree * forest->ways->ranks;
+    ronde_forest_heights(forest, tree, room);
+    set_root(forest, tree, farthest(forest, tree, room));
+    ronde_forest_heights(forest, tree, room);
+    const uint32_t length = room[forest->root[tree]];
+    uint32_t at = farthest(forest, tree, room);
+    for (uint32_t i = 0; i < length / 2; i++)
+        at = parent[at];
+    set_root(forest, tree, at);
+}
+
 double ronde_forest_time(const struct ronde_forest *forest)
 {
     double longest = 0;

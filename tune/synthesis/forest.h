@@ -34,6 +34,12 @@ uint32_t ronde_forest_depth(const struct ronde_forest *forest, uint32_t tree, ui
 /** Edges from each rank of a tree to the farthest that hangs below it, into heights[rank]. */
 void ronde_forest_heights(const struct ronde_forest *forest, uint32_t tree, uint32_t *heights);
 
+/**
+ * Makes the rank a root from which the farthest rank is nearest, by turning edges round: for ways that are the same in both
+ * directions, whose loads stay. `room`: a number for each rank.
+ */
+void ronde_forest_centre(struct ronde_forest *forest, uint32_t tree, uint32_t *room);
+
 /** Most units per GB/s on any wire: the time of the forest, in units. */
 double ronde_forest_time(const struct ronde_forest *forest);
 

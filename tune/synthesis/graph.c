@@ -1,6 +1,8 @@
 /* Places and capacities from routes. See graph.h. */
 #include "graph.h"
 
+#include "pairs.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,9 +13,13 @@
 struct making {
     const struct ronde_wiring *wiring;
     struct ronde_graph *graph;
-    uint32_t *parent;   /* union-find over elements */
-    uint32_t *place_of; /* per element at a root */
-    uint32_t arc_room;
+    uint32_t *parent;              /* union-find over elements */
+    uint32_t *place_of;            /* per element at a root */
+    uint32_t *last_next;           /* per wire: what followed it last on a route */
+    uint32_t *last_previous;       /* per wire: what it followed last */
+    struct ronde_pair_set joined;  /* elements that joined places, where their images must, too */
+    struct ronde_pair_set touches; /* elements that only touch, since one of them is a medium's */
+    bool has_memory;
 };
 
 static uint32_t tail_of(uint32_t wire)
@@ -45,36 +51,110 @@ static uint32_t find(struct making *making, uint32_t element)
     return element;
 }
 
+/* Two elements are one place; which are so anew is noted where turns make more of it. */
 static void join(struct making *making, uint32_t a, uint32_t b)
 {
-    making->parent[find(making, a)] = find(making, b);
+    const uint32_t place = find(making, a), other = find(making, b);
+    if (place == other)
+        return;
+    making->parent[place] = other;
+    if (making->wiring->turns)
+        making->has_memory = ronde_pair_set_add(&making->joined, a, b) && making->has_memory;
 }
 
-/* Ends that only touch, since one of them is a medium's, are an arc without a limit. */
-static void touch(struct making *making, uint32_t from, uint32_t to)
-{
-    struct ronde_graph *graph = making->graph;
-    graph->arcs[graph->arc_count++] = (struct ronde_arc){.from = from, .to = to, .wire = RONDE_NONE};
-}
-
-/* Walks the route of a pair: what follows one another meets. With `touches` media get their arcs, after all have met. */
-static void walk(struct making *making, uint32_t i, uint32_t j, bool touches)
+/* Walks a route: what follows one another meets, or touches. */
+static void walk(struct making *making, uint32_t source, uint32_t to)
 {
     const struct ronde_wiring *wiring = making->wiring;
-    const uint32_t pair = i * wiring->ranks + j;
-    uint32_t at = rank_element(making, i);
+    const uint32_t pair = source * wiring->ranks + to;
+    uint32_t at = rank_element(making, ronde_wiring_source(wiring, source)), last = RONDE_NONE;
     bool from_medium = false;
-    for (uint32_t h = wiring->first[pair]; h <= wiring->first[pair + 1]; h++) {
-        const bool is_end = h == wiring->first[pair + 1];
-        const bool is_medium = !is_end && wiring->wires[wiring->hops[h]].is_medium;
-        const uint32_t to = is_end ? rank_element(making, j) : tail_of(wiring->hops[h]);
-        if (!from_medium && !is_medium && !touches)
-            join(making, at, to);
-        if ((from_medium || is_medium) && touches)
-            touch(making, at, to);
-        at = is_end ? at : head_of(wiring->hops[h]);
+    for (uint32_t h = wiring->first[pair]; h < wiring->first[pair + 1]; h++) {
+        const uint32_t wire = wiring->hops[h];
+        const bool is_medium = wiring->wires[wire].is_medium;
+        const bool is_known = last != RONDE_NONE && (making->last_next[last] == wire ||
+                                                     making->last_previous[wire] == last);
+        if (!is_known && (from_medium || is_medium))
+            making->has_memory =
+                ronde_pair_set_add(&making->touches, at, tail_of(wire)) && making->has_memory;
+        else if (!is_known)
+            join(making, at, tail_of(wire));
+        if (last != RONDE_NONE)
+            making->last_next[last] = wire;
+        making->last_previous[wire] = last;
+        last = wire;
+        at = head_of(wire);
         from_medium = is_medium;
     }
+    if (from_medium)
+        making->has_memory = ronde_pair_set_add(&making->touches, at, rank_element(making, to)) &&
+                             making->has_memory;
+    else
+        join(making, at, rank_element(making, to));
+}
+
+/* What a turn makes of an element. */
+static uint32_t turned(const struct making *making, uint32_t element, uint32_t turn)
+{
+    const struct ronde_wiring *wiring = making->wiring;
+    const uint32_t first_rank = rank_element(making, 0), wire = element / 2;
+    if (element >= first_rank)
+        return rank_element(making, wiring->turns->rank_to[turn][element - first_rank]);
+    return 2 * wiring->turned[wiring->turns->count * wire + turn] + element % 2;
+}
+
+/*
+ * What holds of elements holds of their images, and of the images of these. Only pairs that joined places need be turned:
+ * another one is a chain of such pairs, and so are its images.
+ */
+static void turn_all(struct making *making)
+{
+    const uint32_t turns = making->wiring->turns ? making->wiring->turns->count : 0;
+    for (uint32_t i = 0; turns > 0 && i < making->joined.count && making->has_memory; i++)
+        for (uint32_t t = 0; t < turns; t++) {
+            const struct ronde_index_pair pair = making->joined.pairs[i];
+            join(making, turned(making, pair.from, t), turned(making, pair.to, t));
+        }
+    for (uint32_t i = 0; turns > 0 && i < making->touches.count && making->has_memory; i++)
+        for (uint32_t t = 0; t < turns; t++) {
+            const struct ronde_index_pair pair = making->touches.pairs[i];
+            making->has_memory = ronde_pair_set_add(&making->touches, turned(making, pair.from, t),
+                                                    turned(making, pair.to, t)) &&
+                                 making->has_memory;
+        }
+}
+
+/* Walks all routes. */
+static void walk_all(struct making *making)
+{
+    const struct ronde_wiring *wiring = making->wiring;
+    for (uint32_t i = 0; i < ronde_wiring_source_count(wiring); i++)
+        for (uint32_t j = 0; j < wiring->ranks && making->has_memory; j++)
+            if (j != ronde_wiring_source(wiring, i))
+                walk(making, i, j);
+    turn_all(making);
+}
+
+/* An arc without a limit for each two that touch, and one for each wire. Errors: false, no memory. */
+static bool list_arcs(struct making *making, struct ronde_index_pool *pool)
+{
+    const struct ronde_wiring *wiring = making->wiring;
+    struct ronde_graph *graph = making->graph;
+    graph->arcs = ronde_pool_new(pool, (size_t)wiring->wire_count + making->touches.count,
+                                 sizeof *graph->arcs);
+    if (!graph->arcs)
+        return false;
+    for (uint32_t i = 0; i < making->touches.count; i++)
+        graph->arcs[graph->arc_count++] = (struct ronde_arc){.from = making->touches.pairs[i].from,
+                                                             .to = making->touches.pairs[i].to,
+                                                             .wire = RONDE_NONE};
+    for (uint32_t w = 0; w < wiring->wire_count; w++)
+        graph->arcs[graph->arc_count++] =
+            (struct ronde_arc){.from = tail_of(w),
+                               .to = head_of(w),
+                               .wire = w,
+                               .latency_ns = wiring->wires[w].latency_ns};
+    return true;
 }
 
 static uint32_t place_at(struct making *making, uint32_t element)
@@ -173,40 +253,37 @@ static void set_capacities(struct making *making)
     }
 }
 
-/* Arcs there can be: one a wire, two for each hop that enters or leaves a medium. */
 static bool make_room(struct making *making, struct ronde_index_pool *pool)
 {
-    const struct ronde_wiring *wiring = making->wiring;
-    const uint32_t pairs = wiring->ranks * wiring->ranks;
-    size_t room = wiring->wire_count;
-    for (uint32_t h = 0; h < wiring->first[pairs]; h++)
-        room += wiring->wires[wiring->hops[h]].is_medium ? 2 : 0;
-    making->graph->arcs = ronde_pool_new(pool, room, sizeof *making->graph->arcs);
+    const uint32_t wires = making->wiring->wire_count;
     making->parent = ronde_pool_new(pool, element_count(making), sizeof *making->parent);
     making->place_of = ronde_pool_new(pool, element_count(making), sizeof *making->place_of);
-    return making->graph->arcs && making->parent && making->place_of;
+    making->last_next = ronde_pool_new(pool, wires, sizeof *making->last_next);
+    making->last_previous = ronde_pool_new(pool, wires, sizeof *making->last_previous);
+    if (!making->parent || !making->place_of || !making->last_next || !making->last_previous)
+        return false;
+    for (uint32_t i = 0; i < element_count(making); i++)
+        making->parent[i] = i;
+    for (uint32_t w = 0; w < wires; w++)
+        making->last_next[w] = making->last_previous[w] = RONDE_NONE;
+    return true;
 }
 
 enum ronde_status ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
                                    struct ronde_graph *out_graph, struct ronde_error *error)
 {
-    struct making making = {.wiring = wiring, .graph = out_graph};
+    struct making making = {.wiring = wiring,
+                            .graph = out_graph,
+                            .joined = {.pool = pool},
+                            .touches = {.pool = pool},
+                            .has_memory = true};
     *out_graph = (struct ronde_graph){.wiring = wiring, .ranks = wiring->ranks};
-    if (!make_room(&making, pool))
+    making.has_memory = make_room(&making, pool);
+    if (making.has_memory)
+        walk_all(&making);
+    if (!making.has_memory || !list_arcs(&making, pool))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the graph of %u ranks",
                           wiring->ranks);
-    for (uint32_t i = 0; i < element_count(&making); i++)
-        making.parent[i] = i;
-    for (int touches = 0; touches < 2; touches++)
-        for (uint32_t pair = 0; pair < wiring->ranks * wiring->ranks; pair++)
-            if (pair / wiring->ranks != pair % wiring->ranks)
-                walk(&making, pair / wiring->ranks, pair % wiring->ranks, touches);
-    for (uint32_t w = 0; w < wiring->wire_count; w++)
-        out_graph->arcs[out_graph->arc_count++] =
-            (struct ronde_arc){.from = tail_of(w),
-                               .to = head_of(w),
-                               .wire = w,
-                               .latency_ns = wiring->wires[w].latency_ns};
     const enum ronde_status status = number_places(&making, error);
     if (status == RONDE_OK)
         set_capacities(&making);

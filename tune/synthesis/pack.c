@@ -18,8 +18,10 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 #define STEPS_MORE 30000u
 /* The share of these that trees of limited height are worth: they seldom balance. */
 #define STEPS_OF_LOW 16u
-/* Numbers of trees that are tried, the most promising first. */
+/* Numbers of trees that are tried, the most promising first; where cuts tell less, more of them, and each for a shorter time. */
 #define TRIES 4u
+#define TRIES_OF_JOINT 24u
+#define STEPS_OF_JOINT 8u
 
 static bool has_all_roots(const struct ronde_pack_task *task)
 {
@@ -74,7 +76,7 @@ static bool fits_turned(const struct ronde_pack_task *task, uint32_t trees, doub
 static bool fits(const struct ronde_pack_task *task, uint32_t trees, double time, double *entering)
 {
     const struct ronde_graph *graph = task->graph;
-    double leaving = 0;
+    double leaving = 0, arriving = 0;
     if (task->symmetry)
         return fits_turned(task, trees, time, entering);
     for (uint32_t r = 0; r < graph->ranks; r++)
@@ -87,10 +89,13 @@ static bool fits(const struct ronde_pack_task *task, uint32_t trees, double time
         if (task->cut->inside[arc->from] && !task->cut->inside[arc->to])
             leaving += capacity;
     }
-    for (uint32_t r = 0; r < graph->ranks; r++)
+    for (uint32_t r = 0; r < graph->ranks; r++) {
         if (!fits_rank(task, trees, r, entering))
             return false;
-    return leaving >= (double)trees * (double)task->cut->blocks;
+        arriving += entering[r];
+    }
+    return arriving >= (double)task->arrivals * trees &&
+           leaving >= (double)trees * (double)task->cut->blocks;
 }
 
 /* The least time in which `fits`, by bisection: it is monotone. */
@@ -145,12 +150,15 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     struct ronde_balance balance;
     const uint32_t count = list_roots(packing, trees);
     const uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
-    const uint64_t steps = task->most_height > 0 ? usual / STEPS_OF_LOW : usual;
+    const uint64_t steps = task->most_height > 0 ? usual / STEPS_OF_LOW
+                           : task->arrivals > 0  ? usual / STEPS_OF_JOINT
+                                                 : usual;
     found.bound_time = bound_of(task, trees, packing->entering);
     if (!ronde_forest_create(&found.forest, task->ways, packing->roots, count, packing->pool) ||
         !ronde_balance_create(&balance, &found.forest, packing->pool))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
                           task->ways->ranks);
+    balance.progress = task->progress;
     if (task->most_height > 0)
         balance.most_depth = task->most_height;
     ronde_balance_aim(&balance, found.bound_time);
@@ -159,7 +167,7 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     for (size_t level = 0; level < SLACK_COUNT; level++) {
         ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
         const bool is_balanced = ronde_balance_search(&balance, steps);
-        if (!ronde_flatten(&found.forest, balance.limit, packing->pool))
+        if (!ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
             return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
                               task->ways->ranks);
         if (is_balanced)
@@ -196,6 +204,7 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_in
                              struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;
+    const uint32_t tries = task->arrivals > 0 ? TRIES_OF_JOINT : TRIES;
     struct packing packing = {.task = task, .pool = pool};
     packing.entering = ronde_pool_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
                                       sizeof *packing.entering);
@@ -208,7 +217,7 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_in
     if (task->trees > 0 || isinf(task->rate_GBps))
         status = pack_trees(&packing, task->trees > 0 ? task->trees : 1, error);
     else
-        for (uint32_t i = 0; i < TRIES && status == RONDE_OK; i++) {
+        for (uint32_t i = 0; i < tries && status == RONDE_OK; i++) {
             const uint32_t trees = most_promising(&packing, is_tried);
             if (trees == 0)
                 break;

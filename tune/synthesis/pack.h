@@ -6,6 +6,7 @@
 
 #include "cut.h"
 #include "forest.h"
+#include "progress.h"
 #include "symmetry.h"
 
 /** What to pack. */
@@ -17,9 +18,11 @@ struct ronde_pack_task {
         *symmetry; /**< the trees of rank 0 stand for those of all, on turned ways; NULL = no */
     const struct ronde_graph_cut *cut; /**< the worst cut: what leaves it limits all trees */
     double rate_GBps;                  /**< of the data of a root, by that cut */
-    uint32_t trees;                    /**< for each root; 0 = as few as serve */
-    uint32_t most_trees;               /**< for each root at most, where `trees` is 0 */
-    uint32_t most_height;              /**< of a tree, as far as links allow; 0 = any */
+    uint32_t arrivals; /**< messages of a tree in all, where that may limit them; 0 = it does not */
+    uint32_t trees;    /**< for each root; 0 = as few as serve */
+    uint32_t most_trees;  /**< for each root at most, where `trees` is 0 */
+    uint32_t most_height; /**< of a tree, as far as links allow; 0 = any */
+    const struct ronde_synthesis_progress *progress; /**< told what is being done; NULL = nobody */
 };
 
 /** Trees, those of root 0 first. */

@@ -2,7 +2,7 @@
 #include "ronde/synthesize.h"
 
 #include "emit.h"
-#include "pack.h"
+#include "joint.h"
 #include "timing.h"
 
 #include <math.h>
@@ -14,6 +14,9 @@
 /* A share of the bound that turned trees must reach where others may be looked for. */
 #define GOOD_SHARE 0.99
 
+/* What trees that data runs up and down at once reach of what links allow, next to those of two halves in series. */
+#define JOINT_SHARE 0.95
+
 /* What a synthesis holds. */
 struct making {
     const struct ronde_synthesis_request *request;
@@ -23,6 +26,7 @@ struct making {
     const struct ronde_wiring_symmetry *symmetry; /* trees of rank 0 alone are packed; NULL = of all */
     struct ronde_packing up;
     struct ronde_packing down;
+    struct ronde_packing joint; /* for all_reduce, where it is the better one */
 };
 
 static bool is_rooted(const struct ronde_synthesis_request *request)
@@ -68,7 +72,8 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
                                                                         making->graph.unit_GBps,
                                              .trees = trees,
                                              .most_trees = most_trees(making),
-                                             .most_height = request->most_height};
+                                             .most_height = request->most_height,
+                                             .progress = &request->progress};
         status = ronde_pack(&task, making->pool, out_packing, error);
     } else {
         status =
@@ -168,6 +173,7 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
     struct making plain = *making;
     struct ronde_synthesis plain_out = *out;
     struct ronde_wiring_symmetry *symmetry = ronde_pool_new(making->pool, 1, sizeof *symmetry);
+    ronde_synthesis_say(&making->request->progress, "looking for symmetries", 0, 0);
     if (!symmetry || (!is_rooted(making->request) &&
                       !ronde_symmetry_find(&making->wiring, making->pool, symmetry)))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the symmetry of %u ranks",
@@ -188,29 +194,64 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
     return status;
 }
 
+/*
+ * Trees that data runs up and down at once, where they may carry so much more than both halves in series that they are faster
+ * although each waits for the other.
+ */
+static enum ronde_status pack_joint(struct making *making, struct ronde_synthesis *out,
+                                    struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    const struct ronde_joint_task task = {.graph = &making->graph,
+                                          .rate_GBps = out->bound.certain_GBps,
+                                          .most_height = request->most_height,
+                                          .progress = &request->progress};
+    struct ronde_packing joint = {.trees = 0};
+    if (request->collective != RONDE_ALL_REDUCE || request->is_in_series || request->trees > 0 ||
+        isinf(out->GBps) || out->bound.certain_GBps * JOINT_SHARE <= out->GBps)
+        return RONDE_OK;
+    const enum ronde_status status = ronde_joint_pack(&task, making->pool, &joint, error);
+    const double joint_GBps = joint.time > 0 ? joint.trees / joint.time : 0;
+    if (status != RONDE_OK || joint_GBps * JOINT_SHARE <= out->GBps)
+        return status;
+    making->joint = joint;
+    making->symmetry = NULL;
+    out->is_joint = true;
+    out->trees = joint.trees;
+    out->GBps = joint_GBps;
+    out->trees_GBps = joint.trees / joint.bound_time;
+    return RONDE_OK;
+}
+
 static enum ronde_status make(struct making *making, const struct ronde_platform *platform,
                               struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
                               struct ronde_error *error)
 {
     const struct ronde_synthesis_request *request = making->request;
     struct ronde_emitted emitted = {0};
+    ronde_synthesis_say(&request->progress, "finding routes", 0, 0);
     enum ronde_status status =
         ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error);
     if (status == RONDE_OK)
         status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
     if (status == RONDE_OK)
         status = pack_best(making, out, error);
+    if (status == RONDE_OK)
+        status = pack_joint(making, out, error);
     if (status != RONDE_OK)
         return status;
+    const struct ronde_packing *up = out->is_joint ? &making->joint : &making->up;
+    const struct ronde_packing *down = out->is_joint ? &making->joint : &making->down;
     const struct ronde_emission emission = {.collective = request->collective,
                                             .ranks = request->ranks,
                                             .root = request->root,
                                             .trees = out->trees,
                                             .symmetry = making->symmetry,
-                                            .up = making->up.trees > 0 ? &making->up.forest : NULL,
-                                            .down = making->down.trees > 0 ? &making->down.forest
-                                                                           : NULL,
+                                            .is_joint = out->is_joint,
+                                            .up = up->trees > 0 ? &up->forest : NULL,
+                                            .down = down->trees > 0 ? &down->forest : NULL,
                                             .connections = request->connections};
+    ronde_synthesis_say(&request->progress, "proving the schedule", 0, 0);
     status = ronde_emit(&emission, making->pool, out_schedule, &emitted, error);
     out->height = emitted.height;
     out->connections = emitted.connections;
@@ -278,6 +319,8 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
         struct ronde_schedule *schedule = NULL;
         if (trials[i].is_rooted && !is_rooted(request))
             continue;
+        ronde_synthesis_say(&request->progress, "schedules tried", i,
+                            sizeof trials / sizeof *trials);
         tried.most_height = trials[i].height;
         if (request->trees == 0)
             tried.trees = trials[i].trees;
@@ -310,6 +353,7 @@ enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
     *out_schedule = NULL;
     *out_synthesis = (struct ronde_synthesis){.trees = 0};
     enum ronde_status status = check(request, error);
+    ronde_synthesis_say(&request->progress, "finding the bound", 0, 0);
     if (status == RONDE_OK)
         status = ronde_bound_find(platform, &asked, mem, &out_synthesis->bound, error);
     if (status != RONDE_OK)

@@ -25,6 +25,10 @@ struct ronde_ways {
 bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
                      struct ronde_index_pool *pool, struct ronde_ways *out_ways);
 
+/** Ways of trees that data runs up and down: an edge loads the routes of both directions. Errors: false, no memory. */
+bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+                           struct ronde_ways *out_ways);
+
 /** Lists the users of every wire anew, after hops were changed; `users` has room already. Errors: false, no memory. */
 bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *pool);
 

@@ -3,6 +3,8 @@
 
 /* Links of a route at first; a longer one grows the room. */
 #define USUAL_LINKS 64u
+/* Links of all routes at first, for each pair. */
+#define USUAL_HOPS 4u
 
 /* What finding them holds. */
 struct finding {
@@ -52,25 +54,37 @@ static uint32_t wire_of(struct finding *finding, uint32_t link)
     return wiring->wire_count++;
 }
 
-/* Appends the route of a pair. */
-static enum ronde_status add_pair(struct finding *finding, uint32_t from, uint32_t to,
+/* Finds the links of a route. */
+static enum ronde_status find_route(struct finding *finding, uint32_t from, uint32_t to,
+                                    uint32_t *out_count, struct ronde_error *error)
+{
+    *out_count = 0;
+    do {
+        if (!grow(finding->pool, &finding->links, 0, &finding->link_room, *out_count))
+            return no_memory(finding, error);
+        const enum ronde_status status =
+            ronde_router_route(finding->router, from, to, finding->link_room, finding->links,
+                               out_count, error);
+        if (status != RONDE_OK)
+            return status;
+    } while (*out_count > finding->link_room);
+    return RONDE_OK;
+}
+
+/* Appends the route from one of the sources. */
+static enum ronde_status add_pair(struct finding *finding, uint32_t source, uint32_t to,
                                   struct ronde_error *error)
 {
     struct ronde_wiring *wiring = finding->wiring;
-    const uint32_t pair = from * wiring->ranks + to, begin = wiring->first[pair];
+    const uint32_t pair = source * wiring->ranks + to, begin = wiring->first[pair];
+    const uint32_t from = ronde_wiring_source(wiring, source);
     uint32_t count = 0;
     wiring->first[pair + 1] = begin;
     if (from == to)
         return RONDE_OK;
-    do {
-        if (!grow(finding->pool, &finding->links, 0, &finding->link_room, count))
-            return no_memory(finding, error);
-        const enum ronde_status status =
-            ronde_router_route(finding->router, from, to, finding->link_room, finding->links,
-                               &count, error);
-        if (status != RONDE_OK)
-            return status;
-    } while (count > finding->link_room);
+    const enum ronde_status status = find_route(finding, from, to, &count, error);
+    if (status != RONDE_OK)
+        return status;
     if (!grow(finding->pool, &wiring->hops, begin, &finding->hop_room, begin + count))
         return no_memory(finding, error);
     for (uint32_t i = 0; i < count; i++)
@@ -95,13 +109,21 @@ static void find_media(struct ronde_wiring *wiring, uint32_t *seen)
         }
 }
 
+/* Routes of all sources. */
 static enum ronde_status find_pairs(struct finding *finding, struct ronde_error *error)
 {
-    struct ronde_wiring *wiring = finding->wiring;
+    const struct ronde_wiring *wiring = finding->wiring;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < wiring->ranks; i++)
+    for (uint32_t i = 0; status == RONDE_OK && i < ronde_wiring_source_count(wiring); i++)
         for (uint32_t j = 0; status == RONDE_OK && j < wiring->ranks; j++)
             status = add_pair(finding, i, j, error);
+    return status;
+}
+
+static enum ronde_status find_all(struct finding *finding, struct ronde_error *error)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    const enum ronde_status status = find_pairs(finding, error);
     if (status != RONDE_OK)
         return status;
     uint32_t *seen = ronde_pool_new(finding->pool, wiring->wire_count, sizeof *seen);
@@ -110,6 +132,87 @@ static enum ronde_status find_pairs(struct finding *finding, struct ronde_error 
     find_media(wiring, seen);
     return RONDE_OK;
 }
+
+/* ---- Turned routes ----------------------------------------------------------------------------------------------- */
+
+/*
+ * What turns make of every wire; new wires are made so and follow in their turn. Links of routes always become links, since
+ * turns compare all that routes are made of. Errors: false, no memory.
+ */
+static bool turn_wires(struct finding *finding)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    const struct ronde_turns *turns = wiring->turns;
+    const size_t links = ronde_platform_link_count(wiring->platform);
+    wiring->turned = ronde_pool_new(finding->pool, links * turns->count, sizeof *wiring->turned);
+    if (!wiring->turned)
+        return false;
+    for (uint32_t w = 0; w < wiring->wire_count; w++)
+        for (uint32_t t = 0; t < turns->count; t++) {
+            const uint32_t image = turns->link_to[t][wiring->wires[w].link];
+            wiring->turned[turns->count * w + t] = image == RONDE_NONE ? w : wire_of(finding, image);
+        }
+    return true;
+}
+
+/* A link of a route that its answer takes, too. */
+static void mark_media(struct finding *finding, uint32_t pair, uint32_t back_count, uint32_t *seen)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    const uint32_t mark = pair + 1;
+    for (uint32_t h = wiring->first[pair]; h < wiring->first[pair + 1]; h++)
+        seen[wiring->hops[h]] = mark;
+    for (uint32_t i = 0; i < back_count; i++) {
+        const uint32_t wire = finding->wire_of[finding->links[i]];
+        if (wire != RONDE_NONE && seen[wire] == mark)
+            wiring->wires[wire].is_medium = true;
+    }
+}
+
+/* What a medium is turned into is one. `queue`: room for all wires. */
+static void turn_media(struct ronde_wiring *wiring, uint32_t *queue)
+{
+    const uint32_t turns = wiring->turns->count;
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < wiring->wire_count; w++)
+        if (wiring->wires[w].is_medium)
+            queue[count++] = w;
+    while (count > 0) {
+        const uint32_t wire = queue[--count];
+        for (uint32_t t = 0; t < turns; t++) {
+            const uint32_t image = wiring->turned[turns * wire + t];
+            if (wiring->wires[image].is_medium)
+                continue;
+            wiring->wires[image].is_medium = true;
+            queue[count++] = image;
+        }
+    }
+}
+
+static enum ronde_status find_turned(struct finding *finding, struct ronde_error *error)
+{
+    struct ronde_wiring *wiring = finding->wiring;
+    const uint32_t n = wiring->ranks;
+    enum ronde_status status = find_pairs(finding, error);
+    if (status == RONDE_OK && !turn_wires(finding))
+        status = no_memory(finding, error);
+    uint32_t *seen = ronde_pool_new(finding->pool, wiring->wire_count, sizeof *seen);
+    if (status == RONDE_OK && !seen)
+        status = no_memory(finding, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < ronde_wiring_source_count(wiring); i++)
+        for (uint32_t j = 0; status == RONDE_OK && j < n; j++) {
+            uint32_t count = 0;
+            if (j == ronde_wiring_source(wiring, i))
+                continue;
+            status = find_route(finding, j, ronde_wiring_source(wiring, i), &count, error);
+            mark_media(finding, i * n + j, count, seen);
+        }
+    if (status == RONDE_OK)
+        turn_media(wiring, seen);
+    return status;
+}
+
+/* ---- Either ------------------------------------------------------------------------------------------------------ */
 
 static enum ronde_status check(const struct ronde_platform *platform, uint32_t ranks,
                                struct ronde_error *error)
@@ -129,30 +232,59 @@ static enum ronde_status check(const struct ronde_platform *platform, uint32_t r
     return RONDE_OK;
 }
 
-enum ronde_status ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks,
-                                    struct ronde_index_pool *pool, struct ronde_wiring *out_wiring,
-                                    struct ronde_error *error)
+/* Room, and a router. */
+static enum ronde_status prepare(struct finding *finding, const struct ronde_platform *platform,
+                                 struct ronde_error *error)
 {
     const uint32_t links = ronde_platform_link_count(platform);
+    struct ronde_wiring *wiring = finding->wiring;
+    struct ronde_index_pool *pool = finding->pool;
+    const size_t pairs = (size_t)ronde_wiring_source_count(wiring) * wiring->ranks;
+    wiring->alpha_ns = ronde_platform_facts(platform)->time.alpha_ns;
+    finding->wire_of = ronde_pool_new(pool, links, sizeof *finding->wire_of);
+    finding->links = ronde_pool_new(pool, USUAL_LINKS, sizeof *finding->links);
+    wiring->wires = ronde_pool_new(pool, links, sizeof *wiring->wires);
+    wiring->first = ronde_pool_new(pool, pairs + 1, sizeof *wiring->first);
+    if (!finding->wire_of || !finding->links || !wiring->wires || !wiring->first ||
+        !grow(pool, &wiring->hops, 0, &finding->hop_room, (uint32_t)(USUAL_HOPS * pairs)))
+        return no_memory(finding, error);
+    for (uint32_t i = 0; i < links; i++)
+        finding->wire_of[i] = RONDE_NONE;
+    return ronde_router_create(platform, pool->mem, &finding->router, error);
+}
+
+enum ronde_status
+ronde_wiring_find_turned(const struct ronde_platform *platform, uint32_t ranks,
+                         const struct ronde_turns *turns, struct ronde_index_pool *pool,
+                         struct ronde_wiring *out_wiring, struct ronde_error *error)
+{
     struct finding finding = {.wiring = out_wiring, .pool = pool, .link_room = USUAL_LINKS};
     enum ronde_status status = check(platform, ranks, error);
     if (status != RONDE_OK)
         return status;
-    *out_wiring = (struct ronde_wiring){.platform = platform, .ranks = ranks};
-    out_wiring->alpha_ns = ronde_platform_facts(platform)->time.alpha_ns;
-    finding.wire_of = ronde_pool_new(pool, links, sizeof *finding.wire_of);
-    finding.links = ronde_pool_new(pool, USUAL_LINKS, sizeof *finding.links);
-    out_wiring->wires = ronde_pool_new(pool, links, sizeof *out_wiring->wires);
-    out_wiring->first = ronde_pool_new(pool, (size_t)ranks * ranks + 1, sizeof *out_wiring->first);
-    if (!finding.wire_of || !finding.links || !out_wiring->wires || !out_wiring->first)
-        return no_memory(&finding, error);
-    for (uint32_t i = 0; i < links; i++)
-        finding.wire_of[i] = RONDE_NONE;
-    status = ronde_router_create(platform, pool->mem, &finding.router, error);
+    *out_wiring = (struct ronde_wiring){.platform = platform, .ranks = ranks, .turns = turns};
+    status = prepare(&finding, platform, error);
     if (status == RONDE_OK)
-        status = find_pairs(&finding, error);
+        status = turns ? find_turned(&finding, error) : find_all(&finding, error);
     ronde_router_destroy(finding.router);
     return status;
+}
+
+enum ronde_status ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks,
+                                    struct ronde_index_pool *pool, struct ronde_wiring *out_wiring,
+                                    struct ronde_error *error)
+{
+    return ronde_wiring_find_turned(platform, ranks, NULL, pool, out_wiring, error);
+}
+
+uint32_t ronde_wiring_source_count(const struct ronde_wiring *wiring)
+{
+    return wiring->turns ? wiring->turns->source_count : wiring->ranks;
+}
+
+uint32_t ronde_wiring_source(const struct ronde_wiring *wiring, uint32_t index)
+{
+    return wiring->turns ? wiring->turns->sources[index] : index;
 }
 
 bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to)

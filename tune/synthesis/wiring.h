@@ -4,9 +4,7 @@
 #ifndef RONDE_SYNTHESIS_WIRING_H
 #define RONDE_SYNTHESIS_WIRING_H
 
-#include "pool.h"
-
-#include "ronde/topologies.h"
+#include "turns.h"
 
 /** Most ranks: every pair has a route. */
 #define RONDE_WIRING_RANKS 4096u
@@ -29,6 +27,9 @@ struct ronde_wiring {
     uint32_t *first; /**< pair (i, j) is i * ranks + j: where its wires begin, and one more */
     uint32_t *hops;  /**< wires of all routes, in order */
     double alpha_ns; /**< time between messages that is no link's: ronde.alpha_ns */
+    const struct ronde_turns
+        *turns; /**< NULL = all routes are there; else those of turns->sources, i counts these */
+    uint32_t *turned; /**< wire w by turn t is turns->count * w + t; NULL without turns */
 };
 
 /**
@@ -40,6 +41,21 @@ RONDE_MUST_CHECK enum ronde_status ronde_wiring_find(const struct ronde_platform
                                                      uint32_t ranks, struct ronde_index_pool *pool,
                                                      struct ronde_wiring *out_wiring,
                                                      struct ronde_error *error);
+
+/**
+ * The same wires by the routes of turns->sources alone, which must outlive it: others are these, turned. Their numbers
+ * come in another order. Time: pairs of a source and a rank; links times turns.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_wiring_find_turned(const struct ronde_platform *platform, uint32_t ranks,
+                         const struct ronde_turns *turns, struct ronde_index_pool *pool,
+                         struct ronde_wiring *out_wiring, struct ronde_error *error);
+
+/** Ranks whose routes are there: the first of a pair. */
+uint32_t ronde_wiring_source_count(const struct ronde_wiring *wiring);
+
+/** One of them. */
+uint32_t ronde_wiring_source(const struct ronde_wiring *wiring, uint32_t index);
 
 /** Whether a message can take the route between two different ranks: no link of it is down. */
 bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to);

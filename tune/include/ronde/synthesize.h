@@ -16,6 +16,16 @@ extern "C" {
 /** Name of the algorithm of every synthesised schedule. */
 #define RONDE_SYNTHESIZED "forest"
 
+/** Told how far a synthesis is; a zeroed one is not. */
+struct ronde_synthesis_progress {
+    /**
+     * Called on the caller's thread: what is being done ("growing trees"), and how much of it has been, out of how much at
+     * most; 0 of 0 where that is not counted. `phase` is a constant. May be NULL.
+     */
+    void (*on_progress)(void *context, const char *phase, uint64_t done, uint64_t total);
+    void *context; /**< passed on */
+};
+
 /** What to make. Zeroes mean the defaults. */
 struct ronde_synthesis_request {
     enum ronde_collective collective; /**< all_gather, reduce_scatter, all_reduce, broadcast or reduce */
@@ -29,14 +39,21 @@ struct ronde_synthesis_request {
      * the fastest at this size is kept: low ones for what is small, balanced ones for what is large.
      */
     uint64_t bytes;
+    bool is_in_series; /**< all_reduce: reduce_scatter, then all_gather, also where other trees carry more */
+    struct ronde_synthesis_progress progress; /**< told what is being done */
 };
 
 /** What was made. */
 struct ronde_synthesis {
     struct ronde_bound bound; /**< of the collective */
     uint32_t trees;           /**< of each root; of all_reduce those of the second half */
-    double trees_GBps;        /**< what so few trees allow at most, as far as cuts tell */
-    double GBps;              /**< by what the busiest link carries, of large blocks */
+    /**
+     * all_reduce: data runs up and down the same trees at once, whose roots are any ranks, and trees counts all of them. Since
+     * links then share among both what they have, GBps may exceed bound.GBps.
+     */
+    bool is_joint;
+    double trees_GBps; /**< what so few trees allow at most, as far as cuts tell */
+    double GBps;       /**< by what the busiest link carries, of large blocks */
     uint32_t height; /**< messages from a root to the farthest rank, at most; both halves of all_reduce */
     uint32_t connections; /**< that a rank receives by, at most */
     double time_ns;       /**< predicted for request->bytes; 0 where none were given */
