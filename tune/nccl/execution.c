@@ -199,8 +199,9 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                const struct ronde_nccl_machine *machine,
                                const struct ronde_nccl_call *call, struct ronde_nccl_choice choice)
 {
+    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
     const struct ronde_nccl_setting setting =
-        ronde_nccl_setting_of(constants, machine, call, choice);
+        ronde_nccl_setting_of(constants, &joined.machine, &joined.call, choice);
     const double us =
         setting.launch_us + (ronde_nccl_is_point(call->collective) ? ronde_nccl_point_us(&setting)
                              : choice.algorithm == RONDE_NCCL_RING ? ring_us(&setting)
@@ -208,9 +209,11 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                                                    : nvls_us(&setting));
     if (!machine->is_one_process)
         return us;
-    return ronde_nccl_overlapped(
-        us, setting.g * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_gpu),
-        ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
+    return ronde_nccl_overlapped(us,
+                                 call->ranks / call->nodes *
+                                     ronde_nccl_common_of(&setting,
+                                                          RONDE_NCCL_COMMON_launch_us_per_gpu),
+                                 ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
 }
 
 double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
@@ -219,7 +222,8 @@ double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
 {
     double least_us = INFINITY;
     if (ronde_nccl_is_point(call->collective)) {
-        *out = ronde_nccl_point_choice(constants, machine, call);
+        const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+        *out = ronde_nccl_point_choice(constants, &joined.machine, &joined.call);
         return ronde_nccl_execution_us(constants, machine, call, *out);
     }
     for (unsigned a = 0; a < RONDE_NCCL_ALGORITHM_COUNT; a++)
@@ -255,7 +259,7 @@ enum ronde_status ronde_nccl_call_check(const struct ronde_nccl_machine *machine
     if (call->ranks / call->nodes > machine->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u GPUs a node, not %u", machine->name,
                           machine->gpus, call->ranks / call->nodes);
-    if (call->nodes > 1 && machine->nics == 0)
+    if (call->nodes > 1 && call->nodes > machine->nvlink_nodes && machine->nics == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s is described without NICs: one node only",
                           machine->name);
     if (call->bytes == 0)
