@@ -117,17 +117,22 @@ double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
            (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
 }
 
+double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
+{
+    if (setting->machine->fabric != RONDE_NCCL_ETHERNET)
+        return GBps;
+    return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
+}
+
 /** Through NICs and proxies, data. LL passes through host memory, where a processor's proxies look for its flags. */
 static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
-    if (machine->fabric == RONDE_NCCL_ETHERNET) {
+    if (machine->fabric == RONDE_NCCL_ETHERNET)
         ratio = 1;
-        proxy = fmin(proxy, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
-    }
-    const double proxies = setting->channels * proxy;
+    const double proxies = setting->channels * ronde_nccl_proxied(setting, proxy);
     if (setting->protocol == RONDE_NCCL_LL)
         return ronde_nccl_slower(
             ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
@@ -170,6 +175,9 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
         channels = setting->g > 2 ? 8 : 4;
     else if (machine->link == RONDE_NCCL_PCIE)
         channels = fmin(all, 4);
+    /* RCCL has as many between nodes. */
+    if (machine->generation <= RONDE_NCCL_CDNA3)
+        return channels;
     return setting->call->nodes > 1 ? filled_channels(setting, fmin(channels, fmax(2, 2 * nics)))
                                     : channels;
 }
