@@ -42,12 +42,13 @@ static void every_line_is_taken_into_its_field(void)
 {
     struct ronde_nccl_machine machine;
     struct ronde_error error;
-    CU_ASSERT_EQUAL_FATAL(read_text("processes one\nnic_path bridge # of the root complex\n"
-                                    "fabric efa\nnic_GBps 12.5\nnics 3\nsockets 2\ncpu arm\n"
-                                    "# slots and links\npcie_GBps 31.5\nnvlink_GBps 450\n"
-                                    "nvlink_nodes 9\nlink mesh\ngpus 6\ngeneration ada\nname a.b_c-1\n",
-                                    &machine, &error),
-                          RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        read_text("processes one\nnic_path bridge # of the root complex\n"
+                  "fabric efa\nnic_GBps 12.5\nnics 3\nsockets 2\ncpu arm\n"
+                  "# slots and links\npcie_GBps 31.5\nnvlink_GBps 450\n"
+                  "nvlink_nodes 9\nlink mesh\ngpus 6\ngeneration ada\nname a.b_c-1\n",
+                  &machine, &error),
+        RONDE_OK);
     CU_ASSERT_STRING_EQUAL(machine.name, "a.b_c-1");
     CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_ADA);
     CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
@@ -281,8 +282,9 @@ static void texts_are_those_of_nccl(void)
     static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree",
                                              "auto", "P2P",  "auto"};
     static const char *const protocols[] = {"LL", "LL128", "Simple", "auto", "auto"};
-    static const char *const generations[] = {"pascal", "volta",     "ampere", "ampere_rtx", "ada",
-                                              "hopper", "blackwell", "?",      "?"};
+    static const char *const generations[] = {"cdna2",     "cdna3",      "pascal", "volta",
+                                              "ampere",    "ampere_rtx", "ada",    "hopper",
+                                              "blackwell", "?",          "?"};
     for (unsigned a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++)
         CU_ASSERT_STRING_EQUAL(ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a),
                                algorithms[a]);

@@ -9,8 +9,8 @@
  *   (+)      of latencies and transfers one hides behind the other in part: ronde_nccl_overlapped, exponents in common.txt
  *
  *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B)
- *   chain           launch + hops min(1, bytes / 256 KiB) (+) bytes / B        (broadcast, reduce: calls overlap as long
- *                   as a message fits into the 8 slots of 32 KiB of a connection)
+ *   chain           launch + hops min(1, bytes / ahead) (+) bytes / B          (broadcast, reduce: calls overlap as long
+ *                   as a message fits into what a sender may be ahead: 8 slots of a connection)
  *   Tree            launch + 2 ((g-1) l + log2(N) L) + fill (+) (bytes - chunk) / (B/2)
  *                   a chain inside the node sends up and down over the same port, hence B/2; a node's NICs carry the
  *                   bytes once on 2 nodes (a root and a leaf in each tree) and twice on more; fill is what each hop waits
@@ -38,8 +38,16 @@ static const double least_chunk_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 32768
 /** NVLS's chunk of a large call (nvlsChunkSize). */
 static const double most_nvls_chunk_bytes = 131072;
 
-/** Eight slots of LL: what a chain's sender may be ahead of its receiver. */
-static const double ahead_bytes = 8 * 32768;
+/**
+ * What a chain's sender may be ahead of its receiver: eight slots, of every channel by Simple. By LL and LL128 fewer bytes are
+ * ahead, as broadcasts of 64 KiB over 16 nodes show, which take 3 times as long as over 2.
+ */
+static double ahead_bytes(const struct ronde_nccl_setting *setting)
+{
+    return setting->protocol == RONDE_NCCL_SIMPLE
+               ? 8 * slot_bytes[RONDE_NCCL_SIMPLE] * setting->channels
+               : 8 * slot_bytes[RONDE_NCCL_LL];
+}
 
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
 static double ring_us(const struct ronde_nccl_setting *setting)
@@ -53,7 +61,7 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
                         across * ronde_nccl_between_us(setting, 0, 1);
     if (is_chain)
-        return ronde_nccl_overlapped(hops * fmin(1, setting->bytes / ahead_bytes),
+        return ronde_nccl_overlapped(hops * fmin(1, setting->bytes / ahead_bytes(setting)),
                                      setting->bytes / 1e3 / rate, setting->overlap);
     return ronde_nccl_overlapped(hops, setting->bytes * steps / n / 1e3 / rate, setting->overlap);
 }

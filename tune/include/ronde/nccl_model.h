@@ -71,15 +71,15 @@ struct ronde_nccl_machine {
     enum ronde_nccl_link link;
     enum ronde_nccl_fabric fabric;
     enum ronde_nccl_vendor cpu;
-    uint32_t gpus;    /**< of a node */
-    uint32_t sockets; /**< of a node */
-    uint32_t nics;    /**< of a node; 0 = one node only */
-    uint32_t nvlink_nodes; /**< nodes that NVLink joins, 18 in a rack of GB200 NVL72; 0 or 1 = each ends at itself */
+    uint32_t gpus;      /**< of a node */
+    uint32_t sockets;   /**< of a node */
+    uint32_t nics;      /**< of a node; 0 = one node only */
     double nvlink_GBps; /**< of a GPU, one direction, all its links, as the data sheet says */
     double pcie_GBps; /**< of a GPU's slot, one direction, as the data sheet says; 0 = its generation's */
     double nic_GBps;     /**< of a NIC, one direction */
     bool behind_bridge;  /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
     bool is_one_process; /**< one process launches on all GPUs of a node, in turn */
+    uint32_t nvlink_nodes; /**< nodes that NVLink joins, 18 in a rack of GB200 NVL72; 0 or 1 = each ends at itself */
 };
 
 /** Algorithms. */
