@@ -198,6 +198,8 @@ static void print_machines(const struct session *session)
                 ronde_nccl_link_text(machine->link));
         if (machine->link != RONDE_NCCL_PCIE)
             fprintf(file, ", NVLink %g GB/s", machine->nvlink_GBps);
+        if (machine->nvlink_nodes > 1)
+            fprintf(file, " through %u nodes", machine->nvlink_nodes);
         fprintf(file, ", PCIe %g GB/s", machine->pcie_GBps);
         if (machine->nics > 0)
             fprintf(file, ", %u NICs of %g GB/s %s%s", machine->nics, machine->nic_GBps,

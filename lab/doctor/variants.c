@@ -15,13 +15,13 @@
 #include <strings.h>
 
 /** Of a slot, one direction, where a description leaves it out: x16 of the generation that came with the GPU. */
-static double pcie_GBps(const struct ronde_nccl_machine *machine)
+static double pcie_GBps(const struct ronde_nccl_machine *machine,
+                        const struct ronde_nccl_constants *constants)
 {
-    static const double by_generation[RONDE_NCCL_GENERATION_COUNT] = {
-        [RONDE_NCCL_PASCAL] = 15.75,    [RONDE_NCCL_VOLTA] = 15.75, [RONDE_NCCL_AMPERE] = 31.5,
-        [RONDE_NCCL_AMPERE_RTX] = 31.5, [RONDE_NCCL_ADA] = 31.5,    [RONDE_NCCL_HOPPER] = 63,
-        [RONDE_NCCL_BLACKWELL] = 63};
-    return machine->pcie_GBps > 0 ? machine->pcie_GBps : by_generation[machine->generation];
+    const size_t at = RONDE_NCCL_COMMON_COUNT +
+                      (size_t)machine->generation * RONDE_NCCL_OF_GENERATION_COUNT +
+                      RONDE_NCCL_OF_slot_GBps;
+    return machine->pcie_GBps > 0 ? machine->pcie_GBps : constants->all[at].value;
 }
 
 static bool has_nvlink(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call)
@@ -124,7 +124,7 @@ APPLY(no_p2p)
     if (machine->link == RONDE_NCCL_PCIE)
         constants->links *= rates[strength] * .6;
     machine->pcie_GBps =
-        pcie_GBps(machine) * (machine->link == RONDE_NCCL_PCIE ? 1 : rates[strength]);
+        pcie_GBps(machine, constants) * (machine->link == RONDE_NCCL_PCIE ? 1 : rates[strength]);
     machine->link = RONDE_NCCL_PCIE;
     return can;
 }
@@ -140,7 +140,7 @@ APPLY(ring_over_pcie)
 {
     const bool can = has_nvlink(machine, call) && call->ranks / call->nodes > 2;
     UNUSED5(strength, add_us, no_nvls, call, constants);
-    machine->pcie_GBps = pcie_GBps(machine);
+    machine->pcie_GBps = pcie_GBps(machine, constants);
     machine->link = RONDE_NCCL_PAIRS;
     return can;
 }
@@ -303,6 +303,12 @@ bool ronde_doctor_generation(const char *gpu, enum ronde_nccl_generation *out)
         const char *part;
         enum ronde_nccl_generation generation;
     } models[] = {
+        {"MI35", RONDE_NCCL_CDNA3},
+        {"MI30", RONDE_NCCL_CDNA3},
+        {"MI32", RONDE_NCCL_CDNA3},
+        {"MI25", RONDE_NCCL_CDNA2},
+        {"MI21", RONDE_NCCL_CDNA2},
+        {"MI100", RONDE_NCCL_CDNA2},
         {"RTX PRO 6000", RONDE_NCCL_BLACKWELL},
         {"6000 Ada", RONDE_NCCL_ADA},
         {"GB200", RONDE_NCCL_BLACKWELL},

@@ -44,6 +44,11 @@ static enum ronde_nccl_generation generation_of(const struct ronde_platform_fact
     if (ronde_doctor_generation(facts->description, &generation) ||
         ronde_doctor_generation(facts->name, &generation))
         return generation;
+    /* One GPU a node: its slot carries its NIC. */
+    if (machine->link == RONDE_NCCL_PCIE && !(machine->pcie_GBps > 0))
+        return machine->nic_GBps <= 12.5 ? RONDE_NCCL_VOLTA
+               : machine->nic_GBps <= 25 ? RONDE_NCCL_AMPERE
+                                         : RONDE_NCCL_HOPPER;
     if (machine->link == RONDE_NCCL_PCIE)
         return machine->pcie_GBps < 20   ? RONDE_NCCL_VOLTA
                : machine->pcie_GBps < 40 ? RONDE_NCCL_AMPERE

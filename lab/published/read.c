@@ -202,7 +202,7 @@ static uint32_t version_by_date(const struct reader *reader)
     return ronde_nccl_version_at(year, month > 0 && month <= 12 ? month : 7);
 }
 
-/** "2.29.2" as 229; what its date says where it is not stated. */
+/** "2.29.2", "2.29.2+cuda13.1" and "RCCL 2.22.3" as 229, 229 and 222; what its date says where it is not stated. */
 static enum ronde_status take_version(const struct reader *reader, uint32_t *out,
                                       struct ronde_error *error)
 {
@@ -211,8 +211,10 @@ static enum ronde_status take_version(const struct reader *reader, uint32_t *out
     *out = version_by_date(reader);
     if (*at == '\0')
         return RONDE_OK;
+    if (strncmp(at, "NCCL ", 5) == 0 || strncmp(at, "RCCL ", 5) == 0)
+        at += 5;
     if (!take_digits(&at, &major) || *at++ != '.' || !take_digits(&at, &minor) ||
-        (*at != '\0' && *at != '.'))
+        (*at != '\0' && !strchr(".+- ", *at)))
         return refuse(reader, error, "nccl_version \"%.40s\" is not MAJOR.MINOR.PATCH",
                       cell(reader, VERSION));
     *out = 100 * major + minor;

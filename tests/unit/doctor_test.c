@@ -281,13 +281,15 @@ static void gpus_tell_their_generation(void)
                 {"NVIDIA L4", RONDE_NCCL_ADA},
                 {"Tesla V100-SXM2-32GB", RONDE_NCCL_VOLTA},
                 {"NVIDIA GB200", RONDE_NCCL_BLACKWELL},
+                {"AMD Instinct MI300X", RONDE_NCCL_CDNA3},
+                {"AMD Instinct MI250X", RONDE_NCCL_CDNA2},
                 {"NVIDIA H20", RONDE_NCCL_HOPPER}};
     enum ronde_nccl_generation found = RONDE_NCCL_PASCAL;
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
         CU_ASSERT(ronde_doctor_generation(gpus[i].name, &found));
         CU_ASSERT_EQUAL(found, gpus[i].generation);
     }
-    CU_ASSERT(!ronde_doctor_generation("AMD Instinct MI300X", &found));
+    CU_ASSERT(!ronde_doctor_generation("Intel Gaudi 3", &found));
     CU_ASSERT(!ronde_doctor_generation("", &found));
 }
 

@@ -52,6 +52,12 @@ static const struct ronde_doctor_variant *variant_of(const char *key)
     return NULL;
 }
 
+/** Slots of generations, as constants say where a description does not. */
+static const double slots_GBps[RONDE_NCCL_GENERATION_COUNT] = {
+    [RONDE_NCCL_CDNA2] = 31,    [RONDE_NCCL_CDNA3] = 62,    [RONDE_NCCL_PASCAL] = 15.75,
+    [RONDE_NCCL_VOLTA] = 15.75, [RONDE_NCCL_AMPERE] = 31.5, [RONDE_NCCL_AMPERE_RTX] = 31.5,
+    [RONDE_NCCL_ADA] = 31.5,    [RONDE_NCCL_HOPPER] = 63,   [RONDE_NCCL_BLACKWELL] = 63};
+
 /** What a fault has changed. */
 struct changed {
     bool can;
@@ -70,6 +76,10 @@ static struct changed apply(const char *key, uint32_t strength,
                               .constants = {.inside = 1, .between = 1, .links = 1, .nics = 1}};
     CU_ASSERT_PTR_NOT_NULL_FATAL(variant);
     CU_ASSERT_FATAL(strength < variant->strengths);
+    for (size_t g = 0; g < RONDE_NCCL_GENERATION_COUNT; g++)
+        changed.constants
+            .all[RONDE_NCCL_COMMON_COUNT + g * RONDE_NCCL_OF_GENERATION_COUNT + RONDE_NCCL_OF_slot_GBps]
+            .value = slots_GBps[g];
     changed.can = variant->apply(strength, &call, &changed.machine, &changed.constants,
                                  &changed.add_us, &changed.no_nvls);
     return changed;
@@ -202,9 +212,9 @@ static void without_p2p_slots_carry_it(void)
     static const struct {
         enum ronde_nccl_generation generation;
         double slot_GBps;
-    } rows[] = {{RONDE_NCCL_PASCAL, 15.75},    {RONDE_NCCL_VOLTA, 15.75}, {RONDE_NCCL_AMPERE, 31.5},
-                {RONDE_NCCL_AMPERE_RTX, 31.5}, {RONDE_NCCL_ADA, 31.5},    {RONDE_NCCL_HOPPER, 63},
-                {RONDE_NCCL_BLACKWELL, 63}};
+    } rows[] = {{RONDE_NCCL_CDNA2, 31},    {RONDE_NCCL_CDNA3, 62},    {RONDE_NCCL_PASCAL, 15.75},
+                {RONDE_NCCL_VOLTA, 15.75}, {RONDE_NCCL_AMPERE, 31.5}, {RONDE_NCCL_AMPERE_RTX, 31.5},
+                {RONDE_NCCL_ADA, 31.5},    {RONDE_NCCL_HOPPER, 63},   {RONDE_NCCL_BLACKWELL, 63}};
     CU_ASSERT_EQUAL(sizeof rows / sizeof rows[0], RONDE_NCCL_GENERATION_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_nccl_machine machine = switched;

@@ -268,6 +268,7 @@ static struct ronde_nccl_constants made_up(void)
     struct ronde_nccl_constants made = {.inside = 1, .between = 1, .links = 1, .nics = 1};
     set_of(&made, RONDE_NCCL_OF_launch_us, 5);
     set_of(&made, RONDE_NCCL_OF_hop_ratio, 2);
+    set_of(&made, RONDE_NCCL_OF_link_ratio, 1);
     set_of(&made, RONDE_NCCL_OF_channel_ratio, 1);
     set_of(&made, RONDE_NCCL_OF_channels, 10);
     set_of(&made, RONDE_NCCL_OF_nvls_channels, 16);

@@ -37,23 +37,25 @@ static enum ronde_status read_with(const char *line, struct ronde_nccl_machine *
     return read_text(text, machine, error);
 }
 
-/* All thirteen lines, in an order that is nobody's, with comments. */
+/* All fourteen lines, in an order that is nobody's, with comments. */
 static void every_line_is_taken_into_its_field(void)
 {
     struct ronde_nccl_machine machine;
     struct ronde_error error;
-    CU_ASSERT_EQUAL_FATAL(read_text("processes one\nnic_path bridge # of the root complex\n"
-                                    "fabric efa\nnic_GBps 12.5\nnics 3\nsockets 2\ncpu arm\n"
-                                    "# slots and links\npcie_GBps 31.5\nnvlink_GBps 450\n"
-                                    "link mesh\ngpus 6\ngeneration ada\nname a.b_c-1\n",
-                                    &machine, &error),
-                          RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        read_text("processes one\nnic_path bridge # of the root complex\n"
+                  "fabric efa\nnic_GBps 12.5\nnics 3\nsockets 2\ncpu arm\n"
+                  "# slots and links\npcie_GBps 31.5\nnvlink_GBps 450\n"
+                  "nvlink_nodes 9\nlink mesh\ngpus 6\ngeneration ada\nname a.b_c-1\n",
+                  &machine, &error),
+        RONDE_OK);
     CU_ASSERT_STRING_EQUAL(machine.name, "a.b_c-1");
     CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_ADA);
     CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
     CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_EFA);
     CU_ASSERT_EQUAL(machine.cpu, RONDE_NCCL_ARM);
     CU_ASSERT_EQUAL(machine.gpus, 6);
+    CU_ASSERT_EQUAL(machine.nvlink_nodes, 9);
     CU_ASSERT_EQUAL(machine.sockets, 2);
     CU_ASSERT_EQUAL(machine.nics, 3);
     CU_ASSERT_EQUAL(machine.nvlink_GBps, 450);
@@ -70,6 +72,7 @@ static void what_is_left_out_has_its_default(void)
     memset(&machine, 0xff, sizeof machine);
     CU_ASSERT_EQUAL_FATAL(read_text(LEAST, &machine, &error), RONDE_OK);
     CU_ASSERT_EQUAL(machine.sockets, 1);
+    CU_ASSERT_EQUAL(machine.nvlink_nodes, 0);
     CU_ASSERT_EQUAL(machine.nics, 0);
     CU_ASSERT_EQUAL(machine.cpu, RONDE_NCCL_INTEL);
     CU_ASSERT_EQUAL(machine.pcie_GBps, 0);
@@ -279,8 +282,9 @@ static void texts_are_those_of_nccl(void)
     static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree",
                                              "auto", "P2P",  "auto"};
     static const char *const protocols[] = {"LL", "LL128", "Simple", "auto", "auto"};
-    static const char *const generations[] = {"pascal", "volta",     "ampere", "ampere_rtx", "ada",
-                                              "hopper", "blackwell", "?",      "?"};
+    static const char *const generations[] = {"cdna2",     "cdna3",      "pascal", "volta",
+                                              "ampere",    "ampere_rtx", "ada",    "hopper",
+                                              "blackwell", "?",          "?"};
     for (unsigned a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++)
         CU_ASSERT_STRING_EQUAL(ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a),
                                algorithms[a]);

@@ -217,6 +217,8 @@ static void words_go_before_rates(void)
         {"x", "4 x RTX A6000", RONDE_NCCL_AMPERE_RTX},
         {"x", "2 x NVIDIA A40", RONDE_NCCL_AMPERE_RTX},
         {"x", "4 x L40S", RONDE_NCCL_ADA},
+        {"x", "MI300X node", RONDE_NCCL_CDNA3},
+        {"mi250x", "8 x MI250X", RONDE_NCCL_CDNA2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct cluster_of of = {rows[i].name, rows[i].description, 1, 8, 150, 0, false,
@@ -237,6 +239,22 @@ static void tcp_is_ethernet(void)
     CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_ETHERNET);
     CU_ASSERT_EQUAL(machine.nic_GBps, 1.25);
     CU_ASSERT_EQUAL(machine.nics, 4);
+}
+
+/* One GPU a node has no slot that a file names: it is one that carries its NIC. */
+static void a_lone_gpu_carries_its_nic(void)
+{
+    static const double nics_GBps[] = {1.25, 12.5, 25, 50};
+    static const enum ronde_nccl_generation generations[] = {RONDE_NCCL_VOLTA, RONDE_NCCL_VOLTA,
+                                                             RONDE_NCCL_AMPERE, RONDE_NCCL_HOPPER};
+    for (size_t i = 0; i < sizeof nics_GBps / sizeof nics_GBps[0]; i++) {
+        const struct cluster_of of = {"d", "x", 4, 1, 0, nics_GBps[i], false, false};
+        struct ronde_nccl_machine machine;
+        if (!machine_of(&of, &machine))
+            return;
+        CU_ASSERT_EQUAL(machine.nic_GBps, nics_GBps[i]);
+        CU_ASSERT_EQUAL(machine.generation, generations[i]);
+    }
 }
 
 /* All of these have a time for every call that they can make, which grows with bytes and is finite. */
@@ -328,6 +346,7 @@ static void shipped_platforms_are_what_they_are_named(void)
         {"topologies/dgx-h100-pod.xml", RONDE_NCCL_HOPPER, RONDE_NCCL_SWITCH, 8, 8},
         {"topologies/hgx-h200.xml", RONDE_NCCL_HOPPER, RONDE_NCCL_SWITCH, 8, 0},
         {"topologies/gb200-nvl72.xml", RONDE_NCCL_BLACKWELL, RONDE_NCCL_SWITCH, 72, 0},
+        {"topologies/mi300x.xml", RONDE_NCCL_CDNA3, RONDE_NCCL_MESH, 8, 0},
     };
     if (!platform_text_can_read())
         return;
@@ -354,6 +373,7 @@ int main(void)
         {"a_mesh_has_a_link_to_each", a_mesh_has_a_link_to_each},
         {"words_go_before_rates", words_go_before_rates},
         {"tcp_is_ethernet", tcp_is_ethernet},
+        {"a_lone_gpu_carries_its_nic", a_lone_gpu_carries_its_nic},
         {"every_machine_can_be_priced", every_machine_can_be_priced},
         {"hosts_that_are_no_gpus_are_refused", hosts_that_are_no_gpus_are_refused},
         {"routes_must_tell_something", routes_must_tell_something},

@@ -200,6 +200,7 @@ static void numbers_are_checked(void)
         {"8,1,64,5,0.0128,+2.29", "nccl_version \"+2.29\""},
         {"8,1,64,5,0.0128,2.29x", "nccl_version \"2.29x\""},
         {"8,1,64,5,0.0128,v2.29.2", "nccl_version \"v2.29.2\""},
+        {"8,1,64,5,0.0128,CNCCL 2.2", "nccl_version"},
         {"8,1,64,5,0.0128,22902", "nccl_version \"22902\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -301,9 +302,17 @@ static void versions_are_stated_or_dated(void)
     static const struct {
         const char *cells; /**< version, notes, date */
         uint32_t version;
-    } rows[] = {
-        {"2.29.2,,2021-06", 229}, {",,2021-06", 208}, {",,2024-02-11", 219}, {",,2024", 220},
-        {",,2024-13", 220},       {",,", 0},          {",,soon", 0},         {",,1999", 0}};
+    } rows[] = {{"2.29.2,,2021-06", 229},
+                {"2.29.2+cuda13.1,,", 229},
+                {"RCCL 2.22.3,,", 222},
+                {"2.18-1,,", 218},
+                {",,2021-06", 208},
+                {",,2024-02-11", 219},
+                {",,2024", 220},
+                {",,2024-13", 220},
+                {",,", 0},
+                {",,soon", 0},
+                {",,1999", 0}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         char text[512];
         struct ronde_published table;

@@ -9,8 +9,8 @@
  *   (+)      of latencies and transfers one hides behind the other in part: ronde_nccl_overlapped, exponents in common.txt
  *
  *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B)
- *   chain           launch + hops min(1, bytes / 256 KiB) (+) bytes / B        (broadcast, reduce: calls overlap as long
- *                   as a message fits into the 8 slots of 32 KiB of a connection)
+ *   chain           launch + hops min(1, bytes / ahead) (+) bytes / B          (broadcast, reduce: calls overlap as long
+ *                   as a message fits into what a sender may be ahead: 8 slots of a connection)
  *   Tree            launch + 2 ((g-1) l + log2(N) L) + fill (+) (bytes - chunk) / (B/2)
  *                   a chain inside the node sends up and down over the same port, hence B/2; a node's NICs carry the
  *                   bytes once on 2 nodes (a root and a leaf in each tree) and twice on more; fill is what each hop waits
@@ -38,8 +38,16 @@ static const double least_chunk_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 32768
 /** NVLS's chunk of a large call (nvlsChunkSize). */
 static const double most_nvls_chunk_bytes = 131072;
 
-/** Eight slots of LL: what a chain's sender may be ahead of its receiver. */
-static const double ahead_bytes = 8 * 32768;
+/**
+ * What a chain's sender may be ahead of its receiver: eight slots, of every channel by Simple. By LL and LL128 fewer bytes are
+ * ahead, as broadcasts of 64 KiB over 16 nodes show, which take 3 times as long as over 2.
+ */
+static double ahead_bytes(const struct ronde_nccl_setting *setting)
+{
+    return setting->protocol == RONDE_NCCL_SIMPLE
+               ? 8 * slot_bytes[RONDE_NCCL_SIMPLE] * setting->channels
+               : 8 * slot_bytes[RONDE_NCCL_LL];
+}
 
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
 static double ring_us(const struct ronde_nccl_setting *setting)
@@ -53,7 +61,7 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
                         across * ronde_nccl_between_us(setting, 0, 1);
     if (is_chain)
-        return ronde_nccl_overlapped(hops * fmin(1, setting->bytes / ahead_bytes),
+        return ronde_nccl_overlapped(hops * fmin(1, setting->bytes / ahead_bytes(setting)),
                                      setting->bytes / 1e3 / rate, setting->overlap);
     return ronde_nccl_overlapped(hops, setting->bytes * steps / n / 1e3 / rate, setting->overlap);
 }
@@ -199,8 +207,9 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                const struct ronde_nccl_machine *machine,
                                const struct ronde_nccl_call *call, struct ronde_nccl_choice choice)
 {
+    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
     const struct ronde_nccl_setting setting =
-        ronde_nccl_setting_of(constants, machine, call, choice);
+        ronde_nccl_setting_of(constants, &joined.machine, &joined.call, choice);
     const double us =
         setting.launch_us + (ronde_nccl_is_point(call->collective) ? ronde_nccl_point_us(&setting)
                              : choice.algorithm == RONDE_NCCL_RING ? ring_us(&setting)
@@ -208,9 +217,11 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                                                    : nvls_us(&setting));
     if (!machine->is_one_process)
         return us;
-    return ronde_nccl_overlapped(
-        us, setting.g * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_gpu),
-        ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
+    return ronde_nccl_overlapped(us,
+                                 call->ranks / call->nodes *
+                                     ronde_nccl_common_of(&setting,
+                                                          RONDE_NCCL_COMMON_launch_us_per_gpu),
+                                 ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
 }
 
 double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
@@ -219,7 +230,8 @@ double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
 {
     double least_us = INFINITY;
     if (ronde_nccl_is_point(call->collective)) {
-        *out = ronde_nccl_point_choice(constants, machine, call);
+        const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+        *out = ronde_nccl_point_choice(constants, &joined.machine, &joined.call);
         return ronde_nccl_execution_us(constants, machine, call, *out);
     }
     for (unsigned a = 0; a < RONDE_NCCL_ALGORITHM_COUNT; a++)
@@ -255,7 +267,7 @@ enum ronde_status ronde_nccl_call_check(const struct ronde_nccl_machine *machine
     if (call->ranks / call->nodes > machine->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u GPUs a node, not %u", machine->name,
                           machine->gpus, call->ranks / call->nodes);
-    if (call->nodes > 1 && machine->nics == 0)
+    if (call->nodes > 1 && call->nodes > machine->nvlink_nodes && machine->nics == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s is described without NICs: one node only",
                           machine->name);
     if (call->bytes == 0)

@@ -53,6 +53,42 @@ static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine,
                : machine->nvlink_GBps;
 }
 
+/**
+ * A call as NCCL's search sees it: nodes that NVLink joins (GB200 NVL72) are one machine with all their GPUs and NICs. Racks are
+ * taken to have equally many nodes of the call.
+ */
+struct ronde_nccl_joined {
+    struct ronde_nccl_machine machine;
+    struct ronde_nccl_call call;
+};
+
+static inline struct ronde_nccl_joined ronde_nccl_join(const struct ronde_nccl_machine *machine,
+                                                       const struct ronde_nccl_call *call)
+{
+    struct ronde_nccl_joined joined = {*machine, *call};
+    const uint32_t nodes = machine->nvlink_nodes;
+    if (nodes < 2 || call->nodes == 0)
+        return joined;
+    uint32_t racks = (call->nodes + nodes - 1) / nodes;
+    while (call->nodes % racks != 0)
+        racks++;
+    joined.call.nodes = racks;
+    joined.machine.gpus *= nodes;
+    joined.machine.nics *= nodes;
+    joined.machine.sockets *= nodes;
+    joined.machine.nvlink_nodes = 1;
+    return joined;
+}
+
+/** A GPU's slot, one direction, data sheet: the machine's, or its generation's. */
+static inline double ronde_nccl_slot_GBps(const struct ronde_nccl_constants *constants,
+                                          const struct ronde_nccl_machine *machine)
+{
+    return machine->pcie_GBps > 0
+               ? machine->pcie_GBps
+               : ronde_nccl_of(constants, machine->generation, RONDE_NCCL_OF_slot_GBps);
+}
+
 /** Whether NCCL makes sends and receives of it. */
 bool ronde_nccl_is_point(enum ronde_collective collective);
 

@@ -10,6 +10,7 @@ enum key {
     GENERATION,
     GPUS,
     LINK,
+    NVLINK_NODES,
     NVLINK,
     PCIE,
     CPU,
@@ -22,10 +23,10 @@ enum key {
     KEY_COUNT
 };
 
-static const char *const keys[KEY_COUNT] = {"name",        "generation", "gpus",   "link",
-                                            "nvlink_GBps", "pcie_GBps",  "cpu",    "sockets",
-                                            "nics",        "nic_GBps",   "fabric", "nic_path",
-                                            "processes"};
+static const char *const keys[KEY_COUNT] = {"name",         "generation",  "gpus",      "link",
+                                            "nvlink_nodes", "nvlink_GBps", "pcie_GBps", "cpu",
+                                            "sockets",      "nics",        "nic_GBps",  "fabric",
+                                            "nic_path",     "processes"};
 
 static const char *const nic_paths[] = {"switch", "bridge"};
 static const char *const processes[] = {"per_gpu", "one"};
@@ -103,6 +104,8 @@ static enum ronde_status take_value(const struct ronde_nccl_words *words, enum k
         return take_count(words, 1, &to->gpus, error);
     case SOCKETS:
         return take_count(words, 1, &to->sockets, error);
+    case NVLINK_NODES:
+        return take_count(words, 1, &to->nvlink_nodes, error);
     case NICS:
         return take_count(words, 0, &to->nics, error);
     case NVLINK:

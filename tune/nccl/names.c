@@ -1,8 +1,8 @@
 /** Words and enumerations. See names.h and nccl_model.h. */
 #include "names.h"
 
-const char *const ronde_nccl_generations[] = {"pascal", "volta",  "ampere",   "ampere_rtx",
-                                              "ada",    "hopper", "blackwell"};
+const char *const ronde_nccl_generations[] = {"cdna2",      "cdna3", "pascal", "volta",    "ampere",
+                                              "ampere_rtx", "ada",   "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
 const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa", "roce", "ethernet"};
 const char *const ronde_nccl_cpus[] = {"intel", "amd", "arm"};

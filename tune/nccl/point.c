@@ -186,7 +186,9 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
     const double own = setting->call->collective == RONDE_ALL_TO_ALL
                            ? nics / setting->g
                            : nics * own_nics(machine) / ronde_nccl_nics(machine, setting->g);
-    const double proxied = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_channel_GBps);
+    const double proxied =
+        ronde_nccl_proxied(setting,
+                           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_channel_GBps));
     return ronde_nccl_slower(own * share, channels * fmin(block, proxied) * share);
 }
 

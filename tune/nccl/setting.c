@@ -6,7 +6,7 @@
  *             block on the link: n/(n-1) with one pass (a rank's first block is only sent and its last only taken in),
  *             (2n-1)/(2n-2) with two
  *   inside    link and channels, of which the slower counts, and both where they are close
- *   between   NICs, and the channels of the proxies, in the same way
+ *   between   NICs, the slots that they and the GPUs are in, and the channels of the proxies, in the same way
  */
 #include "setting.h"
 
@@ -66,7 +66,7 @@ double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
 {
     return ronde_nccl_nvlink(setting->machine, setting->g) *
            ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_efficiency) *
-           setting->constants->links;
+           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_link_ratio) * setting->constants->links;
 }
 
 /** A GPU's slowest link of an order of the node's GPUs, plain bytes. */
@@ -91,25 +91,48 @@ static double link_share(const struct ronde_nccl_setting *setting)
     return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
 }
 
+/** What the slots of GPUs, or of fewer NICs, carry both ways at once. Sockets go through the host's memory, not through GPUs. */
+static double slots_GBps(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const uint32_t nics = ronde_nccl_nics(machine, setting->g);
+    const double slots =
+        (nics < setting->g ? nics : setting->g) * ronde_nccl_slot_GBps(setting->constants, machine);
+    if (machine->fabric == RONDE_NCCL_ETHERNET)
+        return INFINITY;
+    if (!machine->behind_bridge)
+        return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_slot_efficiency);
+    return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_efficiency) *
+           (setting->g == 1 ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_lone_nic_efficiency)
+                            : 1);
+}
+
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    double rate = ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
-                  of_fabric(setting, EFFICIENCY) * setting->constants->nics;
-    if (machine->behind_bridge)
-        rate *= ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_efficiency);
-    if (machine->behind_bridge && setting->g == 1)
-        rate *= ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_lone_nic_efficiency);
-    return rate;
+    const double ports =
+        ronde_nccl_nics(machine, setting->g) * machine->nic_GBps * of_fabric(setting, EFFICIENCY);
+    const double slots = slots_GBps(setting);
+    return setting->constants->nics *
+           (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
+}
+
+double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
+{
+    if (setting->machine->fabric != RONDE_NCCL_ETHERNET)
+        return GBps;
+    return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
 }
 
 /** Through NICs and proxies, data. LL passes through host memory, where a processor's proxies look for its flags. */
 static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    const double proxies =
-        setting->channels *
+    double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
+    if (machine->fabric == RONDE_NCCL_ETHERNET)
+        ratio = 1;
+    const double proxies = setting->channels * ronde_nccl_proxied(setting, proxy);
     if (setting->protocol == RONDE_NCCL_LL)
         return ronde_nccl_slower(
             ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
@@ -152,6 +175,9 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
         channels = setting->g > 2 ? 8 : 4;
     else if (machine->link == RONDE_NCCL_PCIE)
         channels = fmin(all, 4);
+    /* RCCL has as many between nodes. */
+    if (machine->generation <= RONDE_NCCL_CDNA3)
+        return channels;
     return setting->call->nodes > 1 ? filled_channels(setting, fmin(channels, fmax(2, 2 * nics)))
                                     : channels;
 }

@@ -38,6 +38,9 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting);
 /** All NICs of a node that its ranks use, plain bytes. */
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting);
 
+/** A channel's rate between nodes; sockets have one of their own, beyond which none goes. */
+double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps);
+
 /** A hop between nodes with a message of so many bytes of data; `ratio` times that of a ring. */
 double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes,
                              double ratio);

@@ -108,7 +108,8 @@ uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
                              const struct ronde_nccl_machine *machine,
                              const struct ronde_nccl_call *call)
 {
-    const uint32_t found = graph_of(constants, machine, call).channels;
+    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+    const uint32_t found = graph_of(constants, &joined.machine, &joined.call).channels;
     return 2 * found < most_channels ? 2 * found : most_channels;
 }
 
@@ -116,7 +117,8 @@ double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
                            const struct ronde_nccl_machine *machine,
                            const struct ronde_nccl_call *call)
 {
-    return graph_of(constants, machine, call).bus_GBps;
+    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+    return graph_of(constants, &joined.machine, &joined.call).bus_GBps;
 }
 
 const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus)
@@ -281,10 +283,10 @@ static bool is_disabled(const struct query *query, struct ronde_nccl_choice choi
            (query->graph.kind == PCI || (query->call->nodes > 1 && query->machine->behind_bridge));
 }
 
-double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constants,
-                           const struct ronde_nccl_machine *machine,
-                           const struct ronde_nccl_call *call, struct ronde_nccl_choice choice,
-                           bool is_forced)
+/** Of a call on one machine or several, racks being machines. */
+static double joined_us(const struct ronde_nccl_constants *constants,
+                        const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call,
+                        struct ronde_nccl_choice choice, bool is_forced)
 {
     const struct query query = {
         .constants = constants,
@@ -318,6 +320,15 @@ double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constants,
     return tree_latency(&query, protocol, base) + (double)call->bytes / 1e3 / rate;
 }
 
+double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constants,
+                           const struct ronde_nccl_machine *machine,
+                           const struct ronde_nccl_call *call, struct ronde_nccl_choice choice,
+                           bool is_forced)
+{
+    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+    return joined_us(constants, &joined.machine, &joined.call, choice, is_forced);
+}
+
 double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                          const struct ronde_nccl_machine *machine,
                          const struct ronde_nccl_call *call, struct ronde_nccl_choice wish,
@@ -325,7 +336,8 @@ double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
 {
     double best = INFINITY;
     if (ronde_nccl_is_point(call->collective)) {
-        *out = ronde_nccl_point_choice(constants, machine, call);
+        const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+        *out = ronde_nccl_point_choice(constants, &joined.machine, &joined.call);
         return best;
     }
     const bool is_forced = wish.protocol != RONDE_NCCL_PROTOCOL_COUNT;

@@ -51,8 +51,10 @@
     X(ethernet_rendezvous_us)                                                                      \
     X(ethernet_efficiency)                                                                         \
     X(ethernet_ll128_share)                                                                        \
+    X(ethernet_channel_GBps)                                                                       \
     X(bridge_efficiency)                                                                           \
     X(lone_nic_efficiency)                                                                         \
+    X(slot_efficiency)                                                                             \
     X(channel_ll_GBps)                                                                             \
     X(channel_ll128_GBps)                                                                          \
     X(channel_simple_GBps)                                                                         \
@@ -86,9 +88,11 @@
 #define RONDE_NCCL_GENERATION_LIST(X)                                                              \
     X(launch_us)                                                                                   \
     X(hop_ratio)                                                                                   \
+    X(link_ratio)                                                                                  \
     X(channel_ratio)                                                                               \
     X(nvls_efficiency)                                                                             \
     X(nvlink_link_GBps)                                                                            \
+    X(slot_GBps)                                                                                   \
     X(channels)                                                                                    \
     X(nvls_channels)                                                                               \
     X(tree_channels_per_nic)                                                                       \

@@ -22,6 +22,8 @@ extern "C" {
 
 /** GPU generations, each with a file of constants. */
 enum ronde_nccl_generation {
+    RONDE_NCCL_CDNA2, /**< MI210, MI250X and MI100 by RCCL, a device each chiplet */
+    RONDE_NCCL_CDNA3, /**< MI300 and MI350 by RCCL */
     RONDE_NCCL_PASCAL,
     RONDE_NCCL_VOLTA,
     RONDE_NCCL_AMPERE,
@@ -43,9 +45,9 @@ enum ronde_nccl_link {
 
 /** What joins nodes. */
 enum ronde_nccl_fabric {
-    RONDE_NCCL_INFINIBAND,  /**< InfiniBand verbs */
-    RONDE_NCCL_SLINGSHOT,   /**< libfabric's cxi through aws-ofi-nccl */
-    RONDE_NCCL_EFA,         /**< libfabric's efa through aws-ofi-nccl */
+    RONDE_NCCL_INFINIBAND, /**< InfiniBand verbs */
+    RONDE_NCCL_SLINGSHOT,  /**< libfabric's cxi through aws-ofi-nccl */
+    RONDE_NCCL_EFA, /**< libfabric's efa through aws-ofi-nccl; Google's TCPX and TCPXO are taken for it */
     RONDE_NCCL_ROCE,        /**< RDMA over Ethernet */
     RONDE_NCCL_ETHERNET,    /**< TCP sockets */
     RONDE_NCCL_FABRIC_COUNT /**< how many */
@@ -69,14 +71,15 @@ struct ronde_nccl_machine {
     enum ronde_nccl_link link;
     enum ronde_nccl_fabric fabric;
     enum ronde_nccl_vendor cpu;
-    uint32_t gpus;       /**< of a node */
-    uint32_t sockets;    /**< of a node */
-    uint32_t nics;       /**< of a node; 0 = one node only */
-    double nvlink_GBps;  /**< of a GPU, one direction, all its links, as the data sheet says */
-    double pcie_GBps;    /**< of a GPU's slot, one direction, as the data sheet says */
+    uint32_t gpus;      /**< of a node */
+    uint32_t sockets;   /**< of a node */
+    uint32_t nics;      /**< of a node; 0 = one node only */
+    double nvlink_GBps; /**< of a GPU, one direction, all its links, as the data sheet says */
+    double pcie_GBps; /**< of a GPU's slot, one direction, as the data sheet says; 0 = its generation's */
     double nic_GBps;     /**< of a NIC, one direction */
     bool behind_bridge;  /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
     bool is_one_process; /**< one process launches on all GPUs of a node, in turn */
+    uint32_t nvlink_nodes; /**< nodes that NVLink joins, 18 in a rack of GB200 NVL72; 0 or 1 = each ends at itself */
 };
 
 /** Algorithms. */
