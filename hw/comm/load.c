@@ -158,7 +158,10 @@ static enum ronde_status load_steps(struct ronde_comm_program *program,
     struct ronde_comm *comm = program->comm;
     const struct ronde_launch none = {.depth = plan->depth};
     program->id = comm->loads++;
-    program->depth = ronde_launch_depth(schedule, &none);
+    program->usual_depth = ronde_launch_depth(schedule, &none);
+    program->depth = program->usual_depth;
+    if (plan->depth == 0 && plan->slot_bytes == 0 && comm->wire->most_depth)
+        program->depth = comm->wire->most_depth(schedule, program->usual_depth);
     program->slot_bytes = plan->slot_bytes
                               ? plan->slot_bytes
                               : comm->wire->default_slot_bytes(schedule, program->depth);

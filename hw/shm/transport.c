@@ -46,6 +46,10 @@
 /* Schedules with many connections get shorter slots, so that their memory stays below this. */
 #define DEFAULT_TOTAL_BYTES ((uint64_t)1 << 28)
 
+/* Slots where some ranks only send: messages that fit are sent without waiting for those that receive. */
+#define AHEAD_DEPTH 64u
+#define AHEAD_TOTAL_BYTES ((uint64_t)1 << 26)
+
 /* What lies behind connections begins at a page, so that it does not lie on their lines. */
 #define PAGE_ALIGNMENT 4096u
 
@@ -240,6 +244,14 @@ static uint64_t shm_default_slot_bytes(const struct ronde_schedule *schedule, ui
            layout * ronde_shm_layout_stride(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
         slot_bytes /= 2;
     return slot_bytes;
+}
+
+static uint32_t shm_most_depth(const struct ronde_schedule *schedule, uint32_t usual)
+{
+    const uint64_t bytes = ronde_shm_layout_count(schedule) *
+                           ronde_shm_layout_stride(schedule, DEFAULT_SLOT_BYTES, AHEAD_DEPTH);
+    const bool benefits = schedule->traffic.has_pure_senders && !schedule->traffic.reduces;
+    return benefits && usual < AHEAD_DEPTH && bytes <= AHEAD_TOTAL_BYTES ? AHEAD_DEPTH : usual;
 }
 
 /* What is sent from scratch is pulled as well, so scratch is registered. A schedule without takes no registered memory. */
@@ -531,6 +543,7 @@ const struct ronde_wire ronde_wire_shm = {
     .open = shm_open_segment,
     .close = shm_close,
     .default_slot_bytes = shm_default_slot_bytes,
+    .most_depth = shm_most_depth,
     .load = shm_load,
     .unload = shm_unload,
     .announce = shm_announce,
