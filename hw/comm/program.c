@@ -110,15 +110,24 @@ static uint32_t open_depth(const struct ronde_comm_program *program,
                                                                      : program->usual_depth;
 }
 
+/* The slot of a launch that leaves it open: blocks that are longer than the usual one have the longest. The same on all ranks. */
+static uint64_t open_slot_bytes(const struct ronde_comm_program *program,
+                                const struct ronde_launch *launch)
+{
+    const uint64_t usual = program->usual_slot_bytes;
+    return launch->count > usual / ronde_dtype_bytes(launch->dtype) ? program->slot_bytes : usual;
+}
+
 /* A launch with everything filled in, or why it cannot be. */
 static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                                        struct ronde_launch *launch, struct ronde_habits *habits,
                                        struct ronde_error *error)
 {
     const struct ronde_comm *comm = program->comm;
-    launch->slot_bytes = launch->slot_bytes ? launch->slot_bytes : program->slot_bytes;
-    const bool is_open = launch->depth == 0;
-    launch->depth = is_open ? program->usual_depth : launch->depth;
+    const bool has_open_slots = launch->slot_bytes == 0;
+    const bool has_open_depth = launch->depth == 0;
+    launch->slot_bytes = has_open_slots ? program->usual_slot_bytes : launch->slot_bytes;
+    launch->depth = has_open_depth ? program->usual_depth : launch->depth;
     if (launch->slot_bytes > program->slot_bytes || launch->depth > program->depth)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
@@ -126,7 +135,9 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                           (unsigned long long)program->slot_bytes, program->depth);
     enum ronde_status status =
         ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
-    if (status == RONDE_OK && is_open)
+    if (status == RONDE_OK && has_open_slots)
+        launch->slot_bytes = open_slot_bytes(program, launch);
+    if (status == RONDE_OK && has_open_depth)
         launch->depth = open_depth(program, launch);
     if (status == RONDE_OK)
         status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
