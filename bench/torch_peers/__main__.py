@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any, Callable
 
 import collectives
+import limits
 import overhead
 import table
 import training
@@ -23,7 +24,7 @@ from records import Records
 import torch
 import torch.multiprocessing as mp
 
-PARTS = {"overhead": overhead, "collectives": collectives, "training": training, "waiting": waiting}
+PARTS = {"overhead": overhead, "collectives": collectives, "limits": limits, "training": training, "waiting": waiting}
 QUICK_SIZES = (8, 1 << 16, 1 << 20, 1 << 24)
 
 
@@ -54,9 +55,10 @@ def run(options: argparse.Namespace, records: Records, folder: str) -> None:
         for pinned in (False, True):
             if is_new("training", ranks, pinned):
                 spawn(training.measure, ranks, pinned, records)
-    points = [p for p in collectives.points(options) if is_new("collectives", *(p[name] for name in collectives.KEY))]
-    for (ranks, _pinned), alike in groupby(points, lambda point: (point["ranks"], point["pinned"])):
-        spawn(collectives.measure, ranks, list(alike), options, records)
+    for part in (collectives, limits):
+        points = [p for p in part.points(options) if is_new(p["part"], *(p[name] for name in part.KEY))]
+        for (ranks, _pinned), alike in groupby(points, lambda point: (point["ranks"], point["pinned"])):
+            spawn(part.measure, ranks, list(alike), options, records)
 
 
 def main() -> None:

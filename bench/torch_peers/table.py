@@ -1,7 +1,7 @@
 """The page of measured records: results/torch-bench.md."""
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 Record = dict[str, Any]
 
@@ -26,26 +26,68 @@ def size_text(size: int) -> str:
     return f"{size} B"
 
 
-def collectives(records: list[Record]) -> Iterator[str]:
+# What each rank writes of a collective's bytes, over all ranks, where it does no more than move them.
+MOVED: dict[str, Callable[[int], float]] = {"all_gather": lambda ranks: 1, "all_to_all_single": lambda ranks: 1,
+                                            "broadcast": lambda ranks: (ranks - 1) / ranks}
+
+
+class Limits:
+    """What no backend goes below: measured, see limits.py."""
+
+    def __init__(self, records: list[Record]) -> None:
+        self._found = {(r["ranks"], r["pinned"], r["cold"], r["bytes"]): float(r["limit_us"]) for r in records}
+
+    def waiting(self, record: Record) -> float:
+        """Ranks that only wait for one another; the root of a broadcast waits for none."""
+        return 0.0 if record["collective"] == "broadcast" else self._at(record, 0)
+
+    def copying(self, record: Record) -> float:
+        """All ranks copy what each must write."""
+        share = MOVED.get(record["collective"])
+        return share(record["ranks"]) * self._at(record, record["bytes"]) if share else 0.0
+
+    def _at(self, record: Record, size: int) -> float:
+        return self._found.get((record["ranks"], record["pinned"], record["cold"], size), 0.0)
+
+    def least(self, record: Record) -> float:
+        return max(self.waiting(record), self.copying(record))
+
+    def forbids(self, record: Record) -> bool:
+        """Whether the target itself is below the limit."""
+        return record["gloo_us"] / least(record) < self.least(record)
+
+    def cell(self, ranks: int, pinned: bool, cold: bool, size: int) -> str:
+        found = self._found.get((ranks, pinned, cold, size))
+        return "-" if found is None else f"{found:.0f}"
+
+
+def collectives(records: list[Record], limits: Limits) -> Iterator[str]:
     missed = [record for record in records if ratio(record) < least(record)]
+    beyond = [record for record in missed if limits.forbids(record)]
     yield f"\n## Collectives\n\n{len(records) - len(missed)} of {len(records)} points reach their target: 2 times gloo's speed, " \
-          "5 times for all_reduce of 64 KiB to 1 MiB; what does not is marked `*`. Times are medians in us, gloo / ronde; \"cold\": " \
-          "1 ms of computing on other memory before each call. With more ranks than processors they compute in turns: the first " \
-          "waits some 1,000 us for the last, whatever it calls."
+          f"5 times for all_reduce of 64 KiB to 1 MiB. Of the {len(missed)} that do not, {len(beyond)} have a target that this " \
+          f"machine does not allow, marked `x`; the others, {len(missed) - len(beyond)}, are marked `*`. Times are medians in " \
+          "us, gloo / ronde; \"cold\": 1 ms of computing on other memory before each call.\n\n" \
+          "The limit is measured beside, in turns with gloo as well. \"wait\": ranks that only wait for one another in memory " \
+          "they share; with more ranks than processors they compute in turns, and the first waits for the last, whatever it " \
+          "calls. \"copy\": all ranks copy that many bytes of their own by libc's memcpy and wait for one another, which is what " \
+          "all_gather and all_to_all_single must write; of a broadcast it is the receivers' share."
     cases = list(dict.fromkeys((r["ranks"], r["pinned"], r["cold"]) for r in records))
     names = list(dict.fromkeys(r["collective"] for r in records))
     for ranks, pinned, cold in cases:
         found = {(r["collective"], r["bytes"]): r for r in records if (r["ranks"], r["pinned"], r["cold"]) == (ranks, pinned, cold)}
-        yield f"\n### {ranks} ranks, {'pinned' if pinned else 'not pinned'}, {'cold' if cold else 'warm'}\n"
-        yield "| bytes | " + " | ".join(names) + " |\n|---:|" + "---:|" * len(names)
+        yield f"\n### {ranks} ranks, {'pinned' if pinned else 'not pinned'}, {'cold' if cold else 'warm'}; " \
+              f"wait: {limits.cell(ranks, pinned, cold, 0)} us\n"
+        yield "| bytes | " + " | ".join(names) + " | copy |\n|---:|" + "---:|" * (len(names) + 1)
         for size in sorted({size for _, size in found}):
-            yield f"| {size_text(size)} | " + " | ".join(cell(found.get((name, size))) for name in names) + " |"
+            yield f"| {size_text(size)} | " + " | ".join(cell(found.get((name, size)), limits) for name in names) + \
+                  f" | {limits.cell(ranks, pinned, cold, size)} |"
 
 
-def cell(record: Record | None) -> str:
+def cell(record: Record | None, limits: Limits) -> str:
     if record is None:
         return "-"
-    mark = "`*`" if ratio(record) < least(record) else ""
+    mark = "" if ratio(record) >= least(record) else "`x`" if limits.forbids(record) else "`*`"
     return f"{record['gloo_us']:.0f} / {record['ronde_us']:.0f} = {ratio(record):.1f}{mark}"
 
 
@@ -80,7 +122,7 @@ def overhead(records: list[Record]) -> Iterator[str]:
         yield f"| {record['call']} | {record['median_us']:.2f} | {record['min_us']:.2f} |"
 
 
-PARTS = {"collectives": collectives, "training": training, "waiting": waiting, "overhead": overhead}
+PARTS = {"training": training, "waiting": waiting, "overhead": overhead}
 
 
 def page(machine: str, records: Iterable[Record]) -> str:
@@ -88,6 +130,9 @@ def page(machine: str, records: Iterable[Record]) -> str:
     lines = ["# ronde beside gloo, through torch.distributed\n",
              "Written by `./dev bench torch`; every number is measured. Processes of one machine, float32, a group of each backend "
              "in the same processes, whose calls alternate; a time is that of one call on rank 0, waited for.\n", machine]
+    compared = [record for record in kept if record["part"] == "collectives"]
+    if compared:
+        lines += collectives(compared, Limits([record for record in kept if record["part"] == "limits"]))
     for part, write in PARTS.items():
         found = [record for record in kept if record["part"] == part]
         if found:

@@ -92,6 +92,11 @@ struct ronde_wire {
     void (*close)(struct ronde_comm *comm);
     /** The slot of a schedule whose plan names none. */
     uint64_t (*default_slot_bytes)(const struct ronde_schedule *schedule, uint32_t depth);
+    /** The longest slot of a schedule whose plan names none; at least `usual`. The same on all ranks. NULL: as long. */
+    uint64_t (*most_slot_bytes)(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                                uint32_t depth, uint64_t usual);
+    /** The most slots of a schedule whose plan names no depth; at least `usual`. NULL: as many. */
+    uint32_t (*most_depth)(const struct ronde_schedule *schedule, uint32_t usual);
     /** Gives every end of a program its memory. Collective. Errors: those of ronde_comm_load. */
     enum ronde_status (*load)(struct ronde_comm_program *program, struct ronde_error *error);
     /** Releases what load took, also after a failed load. */
@@ -225,8 +230,10 @@ struct ronde_comm_program {
     void *driver;                      /**< its own */
     struct ronde_device_slots *device; /**< the driver's, where it has some; else NULL */
     uint64_t id;                       /**< the same on all ranks */
-    uint64_t slot_bytes;
-    uint32_t depth;
+    uint64_t slot_bytes;               /**< the most of a launch */
+    uint64_t usual_slot_bytes; /**< of launches that name none and whose blocks are no longer */
+    uint32_t depth;            /**< the most of a launch */
+    uint32_t usual_depth;      /**< of launches that name none and do not fit into the most */
     struct ronde_peer *peers;
     uint32_t peer_count;
     struct ronde_peer **peer_of; /**< by end; NULL where it only pads a cache line, or is this rank's own */

@@ -150,18 +150,33 @@ static enum ronde_status check_plan(const struct ronde_comm *comm,
     return RONDE_OK;
 }
 
+/* Length and number of slots: what the plan says, or what launches usually have and the most that pays. */
+static void settle_slots(struct ronde_comm_program *program, const struct ronde_schedule *schedule,
+                         const struct ronde_comm_plan *plan)
+{
+    const struct ronde_comm *comm = program->comm;
+    const struct ronde_wire *wire = comm->wire;
+    const struct ronde_launch none = {.depth = plan->depth};
+    const bool is_open = plan->depth == 0 && plan->slot_bytes == 0;
+    const uint32_t depth = ronde_launch_depth(schedule, &none);
+    const uint64_t bytes =
+        plan->slot_bytes ? plan->slot_bytes : wire->default_slot_bytes(schedule, depth);
+    program->usual_depth = depth;
+    program->usual_slot_bytes = bytes;
+    program->depth = is_open && wire->most_depth ? wire->most_depth(schedule, depth) : depth;
+    program->slot_bytes = is_open && wire->most_slot_bytes
+                              ? wire->most_slot_bytes(comm, schedule, depth, bytes)
+                              : bytes;
+}
+
 /* The steps of loading, in which all ranks take part even where one of them has failed. */
 static enum ronde_status load_steps(struct ronde_comm_program *program,
                                     const struct ronde_schedule *schedule,
                                     const struct ronde_comm_plan *plan, struct ronde_error *error)
 {
     struct ronde_comm *comm = program->comm;
-    const struct ronde_launch none = {.depth = plan->depth};
     program->id = comm->loads++;
-    program->depth = ronde_launch_depth(schedule, &none);
-    program->slot_bytes = plan->slot_bytes
-                              ? plan->slot_bytes
-                              : comm->wire->default_slot_bytes(schedule, program->depth);
+    settle_slots(program, schedule, plan);
     enum ronde_status status = check_loads(program, schedule, error);
     if (status != RONDE_OK)
         return status;
@@ -201,5 +216,5 @@ enum ronde_status ronde_comm_load(struct ronde_comm *comm, const struct ronde_sc
 
 uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program)
 {
-    return program->slot_bytes;
+    return program->usual_slot_bytes;
 }

@@ -97,14 +97,37 @@ static bool overwrites(const struct ronde_loaded *loaded)
     return false;
 }
 
+/*
+ * Slots of a launch that leaves their number open: all there are where they hold its messages, so that a rank that only
+ * sends need not wait for those that receive; else the usual few, which stay in the caches. The same on all ranks.
+ */
+static uint32_t open_depth(const struct ronde_comm_program *program,
+                           const struct ronde_launch *launch)
+{
+    const uint64_t pieces = ronde_piece_count(program->loaded->schedule, launch->count,
+                                              ronde_dtype_bytes(launch->dtype), launch->slot_bytes);
+    return pieces > program->usual_depth && pieces <= program->depth ? program->depth
+                                                                     : program->usual_depth;
+}
+
+/* The slot of a launch that leaves it open: blocks that are longer than the usual one have the longest. The same on all ranks. */
+static uint64_t open_slot_bytes(const struct ronde_comm_program *program,
+                                const struct ronde_launch *launch)
+{
+    const uint64_t usual = program->usual_slot_bytes;
+    return launch->count > usual / ronde_dtype_bytes(launch->dtype) ? program->slot_bytes : usual;
+}
+
 /* A launch with everything filled in, or why it cannot be. */
 static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                                        struct ronde_launch *launch, struct ronde_habits *habits,
                                        struct ronde_error *error)
 {
     const struct ronde_comm *comm = program->comm;
-    launch->slot_bytes = launch->slot_bytes ? launch->slot_bytes : program->slot_bytes;
-    launch->depth = launch->depth ? launch->depth : program->depth;
+    const bool has_open_slots = launch->slot_bytes == 0;
+    const bool has_open_depth = launch->depth == 0;
+    launch->slot_bytes = has_open_slots ? program->usual_slot_bytes : launch->slot_bytes;
+    launch->depth = has_open_depth ? program->usual_depth : launch->depth;
     if (launch->slot_bytes > program->slot_bytes || launch->depth > program->depth)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
@@ -112,6 +135,10 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
                           (unsigned long long)program->slot_bytes, program->depth);
     enum ronde_status status =
         ronde_launch_check_rank(program->loaded->schedule, launch, comm->rank, error);
+    if (status == RONDE_OK && has_open_slots)
+        launch->slot_bytes = open_slot_bytes(program, launch);
+    if (status == RONDE_OK && has_open_depth)
+        launch->depth = open_depth(program, launch);
     if (status == RONDE_OK)
         status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
     /* Oversubscribed, a reader may not be scheduled for long: a short run had better not wait for it at its end either. */
@@ -216,6 +243,7 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
         loaded->frame.slot_stride = program->slot_stride;
         loaded->frame.depth = program->slot_count;
     }
+    ronde_send_copies_undo(program);
     enum ronde_status status = settle_launch(program, &launch, &habits, error);
     if (status == RONDE_OK)
         status = ronde_loaded_prepare(loaded, &launch, &habits, error);
@@ -310,6 +338,8 @@ static bool may_poll(const struct ronde_lane *lane)
 {
     const struct ronde_comm_program *program = lane->task->frame->driver;
     const struct ronde_program *steps = lane->task->view.program;
+    if (lane->task->frame->copies_sends && !ronde_send_copies_may_copy(program, lane))
+        return false;
     return program->sources_left == 0 || program->has_eager ||
            lane->piece == lane->task->frame->piece_count ||
            ronde_act_receive(&steps->steps[lane->step]) == RONDE_NONE;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* A row is longer than a connection has eager slots. */
-enum { RANKS = 4, MOST = 20000, ROW = 40, MORE_RUNS = 60 };
+enum { RANKS = 4, MOST = 20000, LONGEST = 1200000, ROW = 40, LONG_ROW = 4, MORE_RUNS = 60 };
 
 /* Runs that ranks may be ahead, with eager messages and with send copies, and hops from rank 0 to the last of a binomial tree. */
 enum { EAGER_AHEAD = 15, COPIES_AHEAD = 6, HOPS = 2 };
@@ -72,7 +72,7 @@ struct broadcast {
     struct ronde_schedule *schedule;
     struct ronde_comm_program *program;
     uint32_t root;
-    float data[MOST];
+    float data[LONGEST];
     void *in[TEAM_MAX];
     void *out[TEAM_MAX];
 };
@@ -141,6 +141,41 @@ static enum ronde_status broadcast_rows(const struct team_member *member, struct
     close_broadcast(&broadcasts[1]);
     ronde_comm_destroy(comm);
     return status;
+}
+
+/*
+ * Longer ones: as many messages as there are slots, more, and again fewer, between short ones. Oversubscribed, those of
+ * direct and binomial are held piece by piece.
+ */
+static enum ronde_status broadcast_long(const struct team_member *member, struct ronde_error *error)
+{
+    static const uint64_t counts[] = {100000, 300000, LONGEST, 300001, COPIED, LONGEST, 100000};
+    static struct broadcast broadcast;
+    const struct part *part = member->self;
+    struct ronde_comm *comm = NULL;
+    float value = 0;
+    enum ronde_status status = join(member, part, &comm, error);
+    if (status == RONDE_OK)
+        status = open_broadcast(&broadcast, comm, part->algorithm, 1, error);
+    for (uint32_t row = 0; row < sizeof counts / sizeof counts[0]; row++)
+        for (uint32_t k = 0; k < LONG_ROW && status == RONDE_OK; k++, value += 1.0f) {
+            if (k % RANKS == member->join.rank)
+                fall_behind();
+            status = broadcast_once(member, &broadcast, counts[row], value, error);
+        }
+    close_broadcast(&broadcast);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void long_broadcasts_arrive_whole(void)
+{
+    static const char *const algorithms[] = {"direct", "binomial"};
+    for (uint32_t k = 0; k < 2 * sizeof algorithms / sizeof algorithms[0]; k++) {
+        const struct part part = {.algorithm = algorithms[k / 2], .is_oversubscribed = k % 2 != 0};
+        CU_ASSERT_FATAL(team_run(RANKS, broadcast_long, &part, results));
+        team_expect(results, RANKS, RONDE_OK);
+    }
 }
 
 static void broadcast_rows_of_all(bool is_oversubscribed)
@@ -314,6 +349,7 @@ int main(void)
         {"rows_of_broadcasts_stay_apart", rows_of_broadcasts_stay_apart},
         {"rows_of_broadcasts_of_oversubscribed_ranks_stay_apart",
          rows_of_broadcasts_of_oversubscribed_ranks_stay_apart},
+        {"long_broadcasts_arrive_whole", long_broadcasts_arrive_whole},
         {"few_ranks_have_many_eager_slots", few_ranks_have_many_eager_slots},
         {"rows_of_sums_at_one_root_are_each_their_own", rows_of_sums_at_one_root_are_each_their_own},
         {"a_rank_that_dies_behind_the_others_is_named", a_rank_that_dies_behind_the_others_is_named},

@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-#define AREA_BYTES ((uint64_t)1 << 19)
-#define RUN_BYTES (AREA_BYTES / RONDE_SEND_COPY_RUNS)
+#define AREA_BYTES ((uint64_t)1 << 22)
+#define RUN_BYTES ((uint64_t)1 << 16)
+#define SLOT_BYTES ((uint64_t)1 << 16)
 
 /* One rank of a schedule, as in a process of its own. */
 struct fixture {
@@ -184,6 +185,7 @@ static void areas_are_there_where_they_pay(void)
 /* A prepared run of so many pieces with slots of so many bytes. */
 static void prepare(struct fixture *fixture, uint64_t pieces, uint64_t stride)
 {
+    ronde_send_copies_undo(&fixture->program);
     fixture->program.loaded->frame.piece_count = pieces;
     fixture->program.loaded->frame.slot_stride = stride;
 }
@@ -213,6 +215,110 @@ static void a_launch_has_copies_where_they_fit(void)
         (void)ronde_send_copies_choose(&fixture.program, &launch);
         CU_ASSERT_EQUAL(fixture.program.loaded->frame.copies_sends, rows[k].fits);
     }
+    end(&fixture);
+}
+
+/* The area of a rank, with few ranks and with many. */
+static void many_ranks_have_smaller_areas(void)
+{
+    static const struct {
+        uint32_t ranks;
+        uint64_t bytes;
+    } rows[] = {{2, AREA_BYTES},
+                {16, AREA_BYTES},
+                {32, AREA_BYTES / 2},
+                {128, AREA_BYTES / 8},
+                {1000, AREA_BYTES / 8}};
+    struct fixture fixture;
+    if (!begin(&fixture, RONDE_BROADCAST, "direct", 4, 0))
+        return;
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        fixture.comm.ranks = rows[k].ranks;
+        CU_ASSERT_EQUAL(ronde_send_copies_bytes(&fixture.comm, fixture.schedule),
+                        rows[k].ranks * rows[k].bytes);
+    }
+    end(&fixture);
+}
+
+/* What is longer has copies of its last pieces if several ranks read them, and nothing else is better. */
+static void a_longer_launch_holds_pieces_that_are_shared(void)
+{
+    static const struct {
+        const char *algorithm;
+        uint64_t stride;
+        uint32_t rank, depth, no_pull, pieces;
+    } rows[] = {
+        {"direct", SLOT_BYTES, 0, 8, 0, 8},       {"direct", SLOT_BYTES, 0, 64, 0, 64},
+        {"direct", SLOT_BYTES, 0, 200, 0, 64},    {"direct", 4 * SLOT_BYTES, 0, 64, 0, 16},
+        {"direct", 16 * SLOT_BYTES, 0, 64, 0, 4}, {"direct", 17 * SLOT_BYTES, 0, 64, 0, 0},
+        {"direct", UINT64_MAX, 0, 64, 0, 0},      {"direct", SLOT_BYTES, 0, 64, 1, 0},
+        {"direct", SLOT_BYTES, 1, 64, 0, 0},      {"binomial", SLOT_BYTES, 0, 8, 0, 8},
+        {"chain", SLOT_BYTES, 0, 8, 0, 0},
+    };
+    const struct ronde_launch launch = {.count = 1};
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        struct fixture fixture;
+        if (!begin(&fixture, RONDE_BROADCAST, rows[k].algorithm, 4, rows[k].rank))
+            return;
+        struct ronde_frame *frame = &fixture.program.loaded->frame;
+        prepare(&fixture, 100, rows[k].stride);
+        frame->depth = rows[k].depth;
+        frame->no_pull = rows[k].no_pull;
+        const bool is_other = ronde_send_copies_choose(&fixture.program, &launch);
+        CU_ASSERT_EQUAL(fixture.program.send_copies.pieces, rows[k].pieces);
+        CU_ASSERT(is_other == frame->copies_sends);
+        if (rows[k].rank == 0)
+            CU_ASSERT_EQUAL(frame->copies_sends, rows[k].pieces > 0);
+        /* The same launch again finds the frame as this one did. */
+        ronde_send_copies_undo(&fixture.program);
+        CU_ASSERT_EQUAL(frame->no_pull, rows[k].no_pull);
+        CU_ASSERT_FALSE(ronde_send_copies_choose(&fixture.program, &launch));
+        CU_ASSERT_EQUAL(fixture.program.send_copies.pieces, rows[k].pieces);
+        end(&fixture);
+    }
+}
+
+/* A copy is made once every reader has consumed the piece in whose place it goes, and each on its own. */
+static void a_copy_waits_for_all_readers_of_its_place(void)
+{
+    enum { PIECES = 8, SENT = 20 };
+    const struct ronde_launch launch = {.count = 1};
+    uint64_t freed[3] = {0};
+    struct fixture fixture;
+    if (!begin(&fixture, RONDE_BROADCAST, "direct", 4, 0))
+        return;
+    struct ronde_loaded *loaded = fixture.program.loaded;
+    const struct ronde_program *program = loaded->tasks[0].view.program;
+    struct ronde_lane *lane = &loaded->lanes[0];
+    prepare(&fixture, 100, SLOT_BYTES);
+    loaded->frame.depth = PIECES;
+    (void)ronde_send_copies_choose(&fixture.program, &launch);
+    CU_ASSERT_EQUAL_FATAL(lane->end - lane->first, 3);
+    lane->step = lane->first;
+    lane->piece = SENT;
+    for (uint32_t k = 0; k < 3; k++) {
+        struct ronde_end *to = &loaded->tasks[0].ends[program->steps[lane->first + k].send];
+        to->theirs = &freed[k];
+        to->count = SENT;
+    }
+    for (uint32_t late = 0; late < 3; late++) {
+        for (uint32_t k = 0; k < 3; k++)
+            freed[k] = k == late ? SENT - PIECES : SENT;
+        for (uint32_t k = 0; k < 3; k++)
+            loaded->tasks[0].ends[program->steps[lane->first + k].send].seen = 0;
+        CU_ASSERT_FALSE(ronde_send_copies_may_copy(&fixture.program, lane));
+        freed[late]++;
+        CU_ASSERT_TRUE(ronde_send_copies_may_copy(&fixture.program, lane));
+    }
+    /* Those that only offer the copy wait for their own slots, as ever. */
+    freed[0] = 0;
+    loaded->tasks[0].ends[program->steps[lane->first].send].seen = 0;
+    CU_ASSERT_FALSE(ronde_send_copies_may_copy(&fixture.program, lane));
+    lane->step++;
+    CU_ASSERT_TRUE(ronde_send_copies_may_copy(&fixture.program, lane));
+    lane->step = lane->first;
+    lane->piece = loaded->frame.piece_count;
+    CU_ASSERT_TRUE(ronde_send_copies_may_copy(&fixture.program, lane));
     end(&fixture);
 }
 
@@ -258,6 +364,7 @@ static void another_size_is_told_and_the_same_is_not(void)
         return;
     prepare(&fixture, 1, 64);
     CU_ASSERT_TRUE(ronde_send_copies_choose(&fixture.program, &launch));
+    prepare(&fixture, 1, 64);
     CU_ASSERT_FALSE(ronde_send_copies_choose(&fixture.program, &launch));
     prepare(&fixture, 2, 64);
     CU_ASSERT_TRUE(ronde_send_copies_choose(&fixture.program, &launch));
@@ -294,12 +401,16 @@ static void without_memory_it_is_an_error(void)
     if (!begin(&fixture, RONDE_SCATTER, "direct", 4, 0))
         return;
     ronde_send_copies_close(&fixture.program);
-    heap.refuse_at = 0;
     fixture.comm.mem = &mem;
-    CU_ASSERT_EQUAL(ronde_send_copies_open(&fixture.program, fixture.areas, &error),
-                    RONDE_NO_MEMORY);
-    CU_ASSERT_STRING_EQUAL(error.message, "no memory for the copies of 1 tasks");
-    CU_ASSERT_PTR_NULL(fixture.program.send_copies.areas);
+    for (size_t at = 0; at < 2; at++) {
+        heap.refuse_at = heap.requests + at;
+        error.status = RONDE_OK;
+        CU_ASSERT_EQUAL(ronde_send_copies_open(&fixture.program, fixture.areas, &error),
+                        RONDE_NO_MEMORY);
+        CU_ASSERT_STRING_EQUAL(error.message, "no memory for the copies of 1 tasks");
+        CU_ASSERT_PTR_NULL(fixture.program.send_copies.areas);
+        ronde_send_copies_close(&fixture.program);
+    }
     end(&fixture);
     CU_ASSERT_EQUAL(heap.live_blocks, 0);
 }
@@ -312,6 +423,10 @@ int main(void)
         {"every_copy_that_is_used_was_made_before", every_copy_that_is_used_was_made_before},
         {"areas_are_there_where_they_pay", areas_are_there_where_they_pay},
         {"a_launch_has_copies_where_they_fit", a_launch_has_copies_where_they_fit},
+        {"many_ranks_have_smaller_areas", many_ranks_have_smaller_areas},
+        {"a_longer_launch_holds_pieces_that_are_shared",
+         a_longer_launch_holds_pieces_that_are_shared},
+        {"a_copy_waits_for_all_readers_of_its_place", a_copy_waits_for_all_readers_of_its_place},
         {"a_launch_that_moves_data_otherwise_has_none", a_launch_that_moves_data_otherwise_has_none},
         {"another_size_is_told_and_the_same_is_not", another_size_is_told_and_the_same_is_not},
         {"runs_take_the_memory_in_turns", runs_take_the_memory_in_turns},

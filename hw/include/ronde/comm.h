@@ -182,7 +182,7 @@ ronde_comm_load(struct ronde_comm *comm, const struct ronde_schedule *schedule,
                 const struct ronde_comm_plan *plan, struct ronde_comm_program **out_program,
                 struct ronde_error *error);
 
-/** Slot of launches that name none, bytes. */
+/** Slot of launches that name none, bytes; longer blocks of which each is read once have longer ones. */
 RONDE_API uint64_t ronde_comm_slot_bytes(const struct ronde_comm_program *program);
 
 /** Releases a program: not collective. One that is running ends the communicator, as ronde_comm_abort does. NULL is allowed. */
