@@ -207,6 +207,7 @@ static enum ronde_status pack_joint(struct making *making, struct ronde_synthesi
                                           .most_height = request->most_height,
                                           .progress = &request->progress};
     struct ronde_packing joint = {.trees = 0};
+    out->is_joint = false;
     if (request->collective != RONDE_ALL_REDUCE || request->is_in_series || request->trees > 0 ||
         isinf(out->GBps) || out->bound.certain_GBps * JOINT_SHARE <= out->GBps)
         return RONDE_OK;
