@@ -2,6 +2,7 @@
 #include "ronde/synthesize.h"
 
 #include "emit.h"
+#include "existing.h"
 #include "joint.h"
 #include "timing.h"
 
@@ -306,6 +307,28 @@ static const struct trial {
 } trials[] = {{0, 0, false}, {1, 1, false}, {2, 1, false}, {3, 1, false}, {4, 1, false},
               {6, 1, false}, {2, 0, true},  {3, 0, true},  {4, 0, true}};
 
+/* An algorithm of the registry takes the place of trees that are slower. */
+static enum ronde_status
+keep_faster(const struct ronde_platform *platform, const struct ronde_synthesis_request *request,
+            const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
+            struct ronde_synthesis *out, struct ronde_error *error)
+{
+    struct ronde_existing existing;
+    ronde_synthesis_say(&request->progress, "pricing the algorithms there are", 0, 0);
+    const enum ronde_status status = ronde_existing_find(platform, request, mem, &existing, error);
+    if (status != RONDE_OK || !existing.schedule)
+        return status;
+    if (existing.time_ns < out->time_ns) {
+        struct ronde_schedule *trees = *out_schedule;
+        *out_schedule = existing.schedule;
+        existing.schedule = trees;
+        out->algorithm = existing.algorithm;
+        out->algorithm_ns = existing.time_ns;
+    }
+    ronde_schedule_destroy(existing.schedule);
+    return RONDE_OK;
+}
+
 /* Makes schedules of several heights and keeps the one that is predicted to be fastest. */
 static enum ronde_status synthesize_for_size(const struct ronde_platform *platform,
                                              const struct ronde_synthesis_request *request,
@@ -336,6 +359,9 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
         }
         ronde_schedule_destroy(schedule);
     }
+    if (status == RONDE_OK && !request->is_of_trees && request->trees == 0 &&
+        request->connections == 0)
+        status = keep_faster(platform, request, mem, out_schedule, out, error);
     if (status != RONDE_OK) {
         ronde_schedule_destroy(*out_schedule);
         *out_schedule = NULL;
