@@ -9,6 +9,7 @@
 #include "view.h"
 
 #include "ronde/pieces.h"
+#include "ronde/synthesize.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -198,7 +199,10 @@ static enum ronde_status open_algorithm(struct session *session, const char *alg
     if (!session->has_scenario)
         session->share =
             ronde_bound_share_find(session->platform, &request, session->placed.host_of);
-    session->cuts_by_size = session->forecast.load.slot_bytes == 0 && !session->has_scenario &&
+    /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
+    const bool may_cut =
+        !session->has_scenario || strcmp(session->schedule->algorithm, RONDE_SYNTHESIZED) == 0;
+    session->cuts_by_size = session->forecast.load.slot_bytes == 0 && may_cut &&
                             !ronde_is_auto(session->options) &&
                             ronde_schedule_is_pipelined(session->schedule);
     status = ronde_sim_check_engine(session->platform, session->options->engine,

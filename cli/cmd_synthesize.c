@@ -54,6 +54,9 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
                    ronde_cell_us(ronde_bound_ns(bound, (double)bytes)).text);
     ronde_note("at most %u messages in a row, %u connections into a rank", made->height,
                made->connections);
+    if (made->algorithm)
+        ronde_note("%s is faster, %s us: the schedule is that one, not trees", made->algorithm,
+                   ronde_cell_us(made->algorithm_ns).text);
 }
 
 /* When the line was last written, and what it said was being done. */

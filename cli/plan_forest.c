@@ -88,7 +88,8 @@ enum ronde_status ronde_plan_forest_print(const struct ronde_plan *plan, struct 
         const struct ronde_synthesis_request request = {.collective = asked->collective,
                                                         .ranks = asked->ranks,
                                                         .root = asked->root,
-                                                        .bytes = row->bytes > 0 ? row->bytes : 1};
+                                                        .bytes = row->bytes > 0 ? row->bytes : 1,
+                                                        .is_of_trees = true};
         struct ronde_synthesis made;
         struct ronde_schedule *schedule = NULL;
         status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, error);

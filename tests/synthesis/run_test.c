@@ -23,6 +23,7 @@ static const char *const machines[] = {
     "--topo mi300x -N 8 --connections 14",
     "--topo fat-tree-2to1-64 -N 10 --trees 2 --degrade up0=0.5",
     "--topo dgx-h100 -N 7 --for 64K",
+    "--topo dgx-h100 -N 8 --degrade n0g0_v=0.5",
 };
 #define MACHINES (sizeof machines / sizeof *machines)
 
@@ -160,6 +161,20 @@ static void results_show_their_share_of_the_bound(void)
     expect("plan all_gather --topo crossbar-64 -N 8 -b 1G -e 1G --json", "\"bound_share\": 0.99");
 }
 
+static void a_slow_rank_is_a_leaf_of_all_reduce(void)
+{
+    expect("synthesize all_reduce --topo dgx-h100 -N 8 --degrade n0g0_v=0.5 -o " SCHEDULE,
+           "of any root, up and down at once: 225 GB/s");
+}
+
+static void small_sizes_keep_what_is_faster_than_trees(void)
+{
+    expect("synthesize all_reduce --topo dgx-h100 -N 8 --for 64 -o " SCHEDULE,
+           "direct_one_step is faster");
+    expect("synthesize all_reduce --topo dgx-h100 -N 8 --for 64 --trees 1 -o " SCHEDULE,
+           "2 messages in a row");
+}
+
 static void a_dead_link_is_planned_around(void)
 {
     expect("bound all_gather --topo " POD " -b 1G -e 1G --degrade n0g0-leaf0_UP=0",
@@ -180,6 +195,8 @@ int main(void)
         {"a_picture_has_every_rank", a_picture_has_every_rank},
         {"plans_weigh_what_is_made_for_each_size", plans_weigh_what_is_made_for_each_size},
         {"results_show_their_share_of_the_bound", results_show_their_share_of_the_bound},
+        {"a_slow_rank_is_a_leaf_of_all_reduce", a_slow_rank_is_a_leaf_of_all_reduce},
+        {"small_sizes_keep_what_is_faster_than_trees", small_sizes_keep_what_is_faster_than_trees},
         {"a_dead_link_is_planned_around", a_dead_link_is_planned_around},
     };
     return suite_run_with_components("run", cases, sizeof cases / sizeof *cases);

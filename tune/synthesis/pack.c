@@ -21,6 +21,8 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 /* Numbers of trees that are tried, the most promising first; where cuts tell less, more of them, and each for a shorter time. */
 #define TRIES 4u
 #define TRIES_OF_JOINT 24u
+/* What one try must gain on those before. */
+#define GAIN 1.01
 #define STEPS_OF_JOINT 8u
 
 static bool has_all_roots(const struct ronde_pack_task *task)
@@ -141,6 +143,40 @@ static double share_of(const struct packing *packing, const struct ronde_packing
     return isinf(rate_GBps) || found->time <= 0 ? 1 : found->trees / found->time / rate_GBps;
 }
 
+/* Steps of a search for so many trees. */
+static uint64_t steps_of(const struct ronde_pack_task *task, uint32_t count)
+{
+    const uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
+    return task->most_height > 0 ? usual / STEPS_OF_LOW
+           : task->arrivals > 0  ? usual / STEPS_OF_JOINT
+                                 : usual;
+}
+
+static enum ronde_status no_memory(const struct packing *packing, uint32_t count,
+                                   struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
+                      packing->task->ways->ranks);
+}
+
+/* A forest of so many trees, grown with limits for a time. */
+static enum ronde_status grow(struct packing *packing, struct ronde_packing *found,
+                              struct ronde_balance *balance, double time, struct ronde_error *error)
+{
+    const struct ronde_pack_task *task = packing->task;
+    const uint32_t count = list_roots(packing, found->trees);
+    if (!ronde_forest_create(&found->forest, task->ways, packing->roots, count, packing->pool) ||
+        !ronde_balance_create(balance, &found->forest, packing->pool))
+        return no_memory(packing, count, error);
+    balance->progress = task->progress;
+    if (task->most_height > 0)
+        balance->most_depth = task->most_height;
+    ronde_balance_aim(balance, time);
+    if (!ronde_balance_grow(balance))
+        return ronde_fail(error, RONDE_BAD_INPUT, "some rank cannot be reached from another");
+    return RONDE_OK;
+}
+
 /* Balances to the least time that succeeds; the trees of a level that failed are where the next begins. */
 static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
                                     struct ronde_error *error)
@@ -148,28 +184,16 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     const struct ronde_pack_task *task = packing->task;
     struct ronde_packing found = {.trees = trees};
     struct ronde_balance balance;
-    const uint32_t count = list_roots(packing, trees);
-    const uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
-    const uint64_t steps = task->most_height > 0 ? usual / STEPS_OF_LOW
-                           : task->arrivals > 0  ? usual / STEPS_OF_JOINT
-                                                 : usual;
     found.bound_time = bound_of(task, trees, packing->entering);
-    if (!ronde_forest_create(&found.forest, task->ways, packing->roots, count, packing->pool) ||
-        !ronde_balance_create(&balance, &found.forest, packing->pool))
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
-                          task->ways->ranks);
-    balance.progress = task->progress;
-    if (task->most_height > 0)
-        balance.most_depth = task->most_height;
-    ronde_balance_aim(&balance, found.bound_time);
-    if (!ronde_balance_grow(&balance))
-        return ronde_fail(error, RONDE_BAD_INPUT, "some rank cannot be reached from another");
+    const enum ronde_status status = grow(packing, &found, &balance, found.bound_time, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint64_t steps = steps_of(task, found.forest.tree_count);
     for (size_t level = 0; level < SLACK_COUNT; level++) {
         ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
         const bool is_balanced = ronde_balance_search(&balance, steps);
         if (!ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
-            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u trees of %u ranks", count,
-                              task->ways->ranks);
+            return no_memory(packing, found.forest.tree_count, error);
         if (is_balanced)
             break;
     }
@@ -177,6 +201,43 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     if (packing->best.trees == 0 || share_of(packing, &found) > share_of(packing, &packing->best))
         packing->best = found;
     return RONDE_OK;
+}
+
+/* Packs to a time that is better than that of the best so far, in one search; whether there are such trees. */
+static enum ronde_status beat(struct packing *packing, uint32_t trees, bool *out_is_better,
+                              struct ronde_error *error)
+{
+    const struct ronde_pack_task *task = packing->task;
+    struct ronde_packing found = {.trees = trees};
+    struct ronde_balance balance;
+    *out_is_better = false;
+    found.bound_time = bound_of(task, trees, packing->entering);
+    const double wanted = trees / (share_of(packing, &packing->best) * GAIN * task->rate_GBps);
+    const double time = fmax(found.bound_time, wanted);
+    const enum ronde_status status = grow(packing, &found, &balance, time, error);
+    if (status != RONDE_OK)
+        return status;
+    const bool is_balanced = ronde_balance_search(&balance, steps_of(task, found.forest.tree_count));
+    if (is_balanced && !ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
+        return no_memory(packing, found.forest.tree_count, error);
+    found.time = ronde_forest_time(&found.forest);
+    *out_is_better = is_balanced && share_of(packing, &found) > share_of(packing, &packing->best);
+    if (*out_is_better)
+        packing->best = found;
+    return RONDE_OK;
+}
+
+/* One number of trees: as good as it gets or, where others have been tried and each try is short, better than these. */
+static enum ronde_status try_trees(struct packing *packing, uint32_t trees,
+                                   struct ronde_error *error)
+{
+    bool is_better = true;
+    enum ronde_status status = RONDE_OK;
+    if (packing->task->arrivals == 0 || packing->best.trees == 0)
+        return pack_trees(packing, trees, error);
+    while (status == RONDE_OK && is_better)
+        status = beat(packing, trees, &is_better, error);
+    return status;
 }
 
 /* The share of the bound that so many trees allow, and 0 for a number that was tried. */
@@ -222,7 +283,7 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_in
             if (trees == 0)
                 break;
             is_tried[trees] = true;
-            status = pack_trees(&packing, trees, error);
+            status = try_trees(&packing, trees, error);
             if (status == RONDE_OK && packing.best.trees == trees &&
                 packing.best.time <= packing.best.bound_time * (1 + NEARLY))
                 break;

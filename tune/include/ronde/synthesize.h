@@ -36,9 +36,11 @@ struct ronde_synthesis_request {
     uint32_t most_height; /**< messages from a root to the farthest rank, as far as links allow; 0 = any number */
     /**
      * Bytes that it is for, as nccl-tests counts them; 0 = large ones. Trees of several heights are made and replayed, and
-     * the fastest at this size is kept: low ones for what is small, balanced ones for what is large.
+     * the fastest at this size is kept: low ones for what is small, balanced ones for what is large. Where trees and connections
+     * are not given, the best algorithm of the registry is kept if it is faster still.
      */
     uint64_t bytes;
+    bool is_of_trees; /**< trees alone, also where an algorithm of the registry is faster at `bytes` */
     bool is_in_series; /**< all_reduce: reduce_scatter, then all_gather, also where other trees carry more */
     struct ronde_synthesis_progress progress; /**< told what is being done */
 };
@@ -56,7 +58,10 @@ struct ronde_synthesis {
     double GBps;       /**< by what the busiest link carries, of large blocks */
     uint32_t height; /**< messages from a root to the farthest rank, at most; both halves of all_reduce */
     uint32_t connections; /**< that a rank receives by, at most */
-    double time_ns;       /**< predicted for request->bytes; 0 where none were given */
+    double time_ns;       /**< of trees, predicted for request->bytes; 0 where none were given */
+    /** The algorithm of the registry that the schedule is of, since it is faster than trees; NULL = it is of trees. */
+    const char *algorithm;
+    double algorithm_ns; /**< what that is predicted to take */
 };
 
 /**

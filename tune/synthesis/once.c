@@ -1,0 +1,287 @@
+/* One schedule for one machine. See once.h. */
+#include "once.h"
+
+#include "emit.h"
+#include "joint.h"
+
+#include <math.h>
+
+/* Trees of a root at most by default, and edges of all trees: what connections and proofs stay quick with. */
+#define MOST_TREES 16u
+#define MOST_EDGES 200000u
+
+/* A share of the bound that turned trees must reach where others may be looked for. */
+#define GOOD_SHARE 0.99
+
+/* What trees that data runs up and down at once reach of what links allow, next to those of two halves in series. */
+#define JOINT_SHARE 0.95
+/* Ranks from which on halves in series need hundreds of connections each, where ranks are unequal. */
+#define MANY_RANKS 48u
+
+/* What a synthesis holds. */
+struct making {
+    const struct ronde_synthesis_request *request;
+    struct ronde_index_pool *pool;
+    struct ronde_wiring wiring;
+    struct ronde_graph graph;
+    const struct ronde_wiring_symmetry *symmetry; /* trees of rank 0 alone are packed; NULL = of all */
+    struct ronde_packing up;
+    struct ronde_packing down;
+    struct ronde_packing joint; /* for all_reduce, where it is the better one */
+};
+
+static bool is_rooted(const struct ronde_synthesis_request *request)
+{
+    return ronde_collective_traits(request->collective)->has_root;
+}
+
+/* How many trees a root may have. */
+static uint32_t most_trees(const struct making *making)
+{
+    const uint64_t n = making->request->ranks;
+    const uint64_t roots = is_rooted(making->request) || making->symmetry ? 1 : n;
+    uint64_t most = MOST_TREES;
+    while (most > 1 && most * roots * n > MOST_EDGES)
+        most--;
+    return (uint32_t)most;
+}
+
+/* Packs trees along the links, or against them. */
+static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
+                              struct ronde_packing *out_packing, struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    struct ronde_ways *ways = ronde_pool_new(making->pool, 1, sizeof *ways);
+    struct ronde_graph_cut cut;
+    enum ronde_status status = RONDE_NO_MEMORY;
+    if (is_up)
+        ronde_graph_reverse(&making->graph);
+    if (ways && ronde_ways_make(&making->wiring, is_up, making->pool, ways) &&
+        (!making->symmetry || ronde_symmetry_turn(making->symmetry, making->pool, ways)) &&
+        ronde_cut_create(&making->graph, making->pool, &cut) &&
+        (is_rooted(request) ? ronde_cut_broadcast(&making->graph, request->root, making->pool, &cut)
+                            : ronde_cut_all_gather(&making->graph, making->pool, &cut))) {
+        const bool is_free = cut.capacity >= making->graph.free;
+        const struct ronde_pack_task task = {.graph = &making->graph,
+                                             .ways = ways,
+                                             .root = is_rooted(request) ? request->root : RONDE_NONE,
+                                             .symmetry = making->symmetry,
+                                             .cut = &cut,
+                                             .rate_GBps = is_free ? INFINITY
+                                                                  : (double)cut.capacity /
+                                                                        (double)cut.blocks *
+                                                                        making->graph.unit_GBps,
+                                             .trees = trees,
+                                             .most_trees = most_trees(making),
+                                             .most_height = request->most_height,
+                                             .progress = &request->progress};
+        status = ronde_pack(&task, making->pool, out_packing, error);
+    } else {
+        status =
+            ronde_fail(error, RONDE_NO_MEMORY, "no memory for trees of %u ranks", request->ranks);
+    }
+    if (is_up)
+        ronde_graph_reverse(&making->graph);
+    return status;
+}
+
+/* algbw of a packing whose trees take `time` units. */
+static double rate_of(const struct making *making, const struct ronde_packing *packing, double time)
+{
+    const uint32_t blocks = is_rooted(making->request) ? 1 : making->request->ranks;
+    return time > 0 ? blocks * packing->trees / time : INFINITY;
+}
+
+static double in_series(double a, double b)
+{
+    return isinf(a) ? b : isinf(b) ? a : 1 / (1 / a + 1 / b);
+}
+
+/* The packings of one number of trees, or of whatever number serves; what they come to goes to `out`. */
+static enum ronde_status pack_both(struct making *making, uint32_t trees,
+                                   struct ronde_synthesis *out, struct ronde_error *error)
+{
+    const enum ronde_collective collective = making->request->collective;
+    const bool goes_up = ronde_collective_traits(collective)->reduces;
+    const bool goes_down = collective == RONDE_ALL_REDUCE || !goes_up;
+    enum ronde_status status = RONDE_OK;
+    out->GBps = out->trees_GBps = INFINITY;
+    if (goes_up) {
+        status = pack(making, true, trees, &making->up, error);
+        if (status != RONDE_OK)
+            return status;
+        out->trees = making->up.trees;
+        out->GBps = rate_of(making, &making->up, making->up.time);
+        out->trees_GBps = rate_of(making, &making->up, making->up.bound_time);
+    }
+    if (!goes_down)
+        return status;
+    status = pack(making, false, trees, &making->down, error);
+    if (status != RONDE_OK)
+        return status;
+    out->trees = making->down.trees;
+    out->GBps = in_series(out->GBps, rate_of(making, &making->down, making->down.time));
+    out->trees_GBps =
+        in_series(out->trees_GBps, rate_of(making, &making->down, making->down.bound_time));
+    return status;
+}
+
+static uint32_t common_multiple(uint32_t a, uint32_t b)
+{
+    uint32_t multiple = a;
+    while (multiple % b != 0)
+        multiple += a;
+    return multiple;
+}
+
+/*
+ * Chunks of one half of all_reduce are those of the other, so both have as many trees. Where each would like another
+ * number, both are tried, and their common multiple.
+ */
+static enum ronde_status pack_all(struct making *making, struct ronde_synthesis *out,
+                                  struct ronde_error *error)
+{
+    const struct making none = *making;
+    enum ronde_status status = pack_both(making, making->request->trees, out, error);
+    const uint32_t up = making->up.trees, down = making->down.trees;
+    if (status != RONDE_OK || up == down || up == 0 || down == 0)
+        return status;
+    const uint32_t counts[] = {up, down, common_multiple(up, down)};
+    struct making best = none;
+    double best_GBps = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct making trial = none;
+        struct ronde_synthesis made = *out;
+        if (counts[i] > most_trees(making))
+            continue;
+        status = pack_both(&trial, counts[i], &made, error);
+        if (status != RONDE_OK)
+            return status;
+        if (made.GBps <= best_GBps)
+            continue;
+        best = trial;
+        best_GBps = made.GBps;
+        *out = made;
+    }
+    *making = best;
+    return status;
+}
+
+/*
+ * Whether trees that data runs up and down at once are better than halves in series at some rate: if they carry so much more
+ * that they are faster although each piece waits for the one before at the roots, or as much, but by few connections where
+ * others need thousands.
+ */
+static bool is_joint_better(const struct making *making, double joint_GBps, double series_GBps)
+{
+    const bool saves_connections = making->request->ranks >= MANY_RANKS && !making->symmetry;
+    return joint_GBps * (saves_connections ? 1 : JOINT_SHARE) > series_GBps;
+}
+
+/* Packs such trees, and keeps them if they are better than anything in series. */
+static enum ronde_status pack_joint(struct making *making, struct ronde_synthesis *out,
+                                    struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    const struct ronde_joint_task task = {.graph = &making->graph,
+                                          .rate_GBps = out->bound.certain_GBps,
+                                          .most_height = request->most_height,
+                                          .progress = &request->progress};
+    struct ronde_packing joint = {.trees = 0};
+    if (request->collective != RONDE_ALL_REDUCE || request->is_in_series || request->trees > 0 ||
+        isinf(out->bound.GBps) || !is_joint_better(making, out->bound.certain_GBps, out->bound.GBps))
+        return RONDE_OK;
+    const enum ronde_status status = ronde_joint_pack(&task, making->pool, &joint, error);
+    if (status ==
+        RONDE_BAD_INPUT) /* some link is open one way only, which one half at a time may not need */
+        return RONDE_OK;
+    const double joint_GBps = joint.time > 0 ? joint.trees / joint.time : 0;
+    if (status != RONDE_OK || !is_joint_better(making, joint_GBps, out->bound.GBps))
+        return status;
+    making->joint = joint;
+    making->symmetry = NULL;
+    out->is_joint = true;
+    out->trees = joint.trees;
+    out->GBps = joint_GBps;
+    out->trees_GBps = joint.trees / joint.bound_time;
+    return RONDE_OK;
+}
+
+/* Turned trees where the machine allows it; others where these are not good enough, or it does not. */
+static enum ronde_status pack_best(struct making *making, struct ronde_synthesis *out,
+                                   struct ronde_error *error)
+{
+    struct making plain = *making;
+    struct ronde_synthesis plain_out = *out;
+    struct ronde_wiring_symmetry *symmetry = ronde_pool_new(making->pool, 1, sizeof *symmetry);
+    ronde_synthesis_say(&making->request->progress, "looking for symmetries", 0, 0);
+    if (!symmetry || (!is_rooted(making->request) &&
+                      !ronde_symmetry_find(&making->wiring, making->pool, symmetry)))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the symmetry of %u ranks",
+                          making->request->ranks);
+    if (symmetry->digits > 0)
+        making->symmetry = symmetry;
+    enum ronde_status status = pack_joint(making, out, error);
+    if (status != RONDE_OK || out->is_joint)
+        return status;
+    status = pack_all(making, out, error);
+    if (!making->symmetry)
+        return status;
+    const uint64_t n = making->request->ranks;
+    if (status != RONDE_OK || isinf(out->GBps) || out->GBps >= GOOD_SHARE * out->bound.GBps ||
+        n * n > MOST_EDGES)
+        return status;
+    status = pack_all(&plain, &plain_out, error);
+    if (status == RONDE_OK && plain_out.GBps > out->GBps) {
+        *making = plain;
+        *out = plain_out;
+    }
+    return status;
+}
+
+static enum ronde_status make(struct making *making, const struct ronde_platform *platform,
+                              struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
+                              struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    struct ronde_emitted emitted = {0};
+    out->is_joint = false;
+    ronde_synthesis_say(&request->progress, "finding routes", 0, 0);
+    enum ronde_status status =
+        ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error);
+    if (status == RONDE_OK)
+        status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
+    if (status == RONDE_OK)
+        status = pack_best(making, out, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_packing *up = out->is_joint ? &making->joint : &making->up;
+    const struct ronde_packing *down = out->is_joint ? &making->joint : &making->down;
+    const struct ronde_emission emission = {.collective = request->collective,
+                                            .ranks = request->ranks,
+                                            .root = request->root,
+                                            .trees = out->trees,
+                                            .symmetry = making->symmetry,
+                                            .is_joint = out->is_joint,
+                                            .up = up->trees > 0 ? &up->forest : NULL,
+                                            .down = down->trees > 0 ? &down->forest : NULL,
+                                            .connections = request->connections};
+    ronde_synthesis_say(&request->progress, "proving the schedule", 0, 0);
+    status = ronde_emit(&emission, making->pool, out_schedule, &emitted, error);
+    out->height = emitted.height;
+    out->connections = emitted.connections;
+    return status;
+}
+
+enum ronde_status ronde_synthesis_once(const struct ronde_platform *platform,
+                                       const struct ronde_synthesis_request *request,
+                                       const struct ronde_mem *mem,
+                                       struct ronde_schedule **out_schedule,
+                                       struct ronde_synthesis *out, struct ronde_error *error)
+{
+    struct ronde_index_pool pool = {.mem = mem};
+    struct making making = {.request = request, .pool = &pool};
+    const enum ronde_status status = make(&making, platform, out_schedule, out, error);
+    ronde_pool_clear(&pool);
+    return status;
+}
