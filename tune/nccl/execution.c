@@ -44,9 +44,10 @@ static const double most_nvls_chunk_bytes = 131072;
  */
 static double ahead_bytes(const struct ronde_nccl_setting *setting)
 {
+    static const double ahead[] = {16 * 32768, 8 * 32768};
     return setting->protocol == RONDE_NCCL_SIMPLE
                ? 8 * slot_bytes[RONDE_NCCL_SIMPLE] * setting->channels
-               : 8 * slot_bytes[RONDE_NCCL_LL];
+               : ahead[setting->protocol];
 }
 
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
