@@ -39,14 +39,24 @@ static const double least_chunk_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 32768
 static const double most_nvls_chunk_bytes = 131072;
 
 /**
- * What a chain's sender may be ahead of its receiver: eight slots, of every channel by Simple. By LL and LL128 fewer bytes are
- * ahead, as broadcasts of 64 KiB over 16 nodes show, which take 3 times as long as over 2.
+ * What a chain's sender may be ahead of its receiver: eight slots, by Simple inside a node of every channel. By LL and LL128
+ * fewer bytes are ahead, as broadcasts of 64 KiB over 16 nodes show, which take 3 times as long as over 2.
  */
 static double ahead_bytes(const struct ronde_nccl_setting *setting)
 {
-    return setting->protocol == RONDE_NCCL_SIMPLE
-               ? 8 * slot_bytes[RONDE_NCCL_SIMPLE] * setting->channels
-               : 8 * slot_bytes[RONDE_NCCL_LL];
+    static const double ahead[] = {16 * 32768, 8 * 32768, 8 * 524288};
+    return setting->protocol == RONDE_NCCL_SIMPLE && setting->call->nodes == 1
+               ? ahead[RONDE_NCCL_SIMPLE] * setting->channels
+               : ahead[setting->protocol];
+}
+
+/** Latency of a chain of so many us that the next call does not hide: by Simple one hop at least, which wakes the other side. */
+static double chain_latency_us(const struct ronde_nccl_setting *setting, double hops_us)
+{
+    const double hop_us =
+        setting->call->nodes > 1 ? ronde_nccl_between_us(setting, 0, 1) : setting->hop_us;
+    const double shown_us = hops_us * fmin(1, setting->bytes / ahead_bytes(setting));
+    return setting->protocol == RONDE_NCCL_SIMPLE ? fmax(hop_us, shown_us) : shown_us;
 }
 
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
@@ -61,8 +71,8 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
                         across * ronde_nccl_between_us(setting, 0, 1);
     if (is_chain)
-        return ronde_nccl_overlapped(hops * fmin(1, setting->bytes / ahead_bytes(setting)),
-                                     setting->bytes / 1e3 / rate, setting->overlap);
+        return ronde_nccl_overlapped(chain_latency_us(setting, hops), setting->bytes / 1e3 / rate,
+                                     setting->overlap);
     return ronde_nccl_overlapped(hops, setting->bytes * steps / n / 1e3 / rate, setting->overlap);
 }
 
@@ -185,22 +195,28 @@ static double nvls_chunk(const struct ronde_nccl_setting *setting)
 static double nvls_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_call *call = setting->call;
-    const double n = call->ranks, g = setting->g;
-    const double latency = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us) +
-                           2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0, 1);
-    double rate = setting->machine->nvlink_GBps *
-                  ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
-                  setting->constants->links / (1 + 1 / g);
+    const double n = call->ranks, g = setting->g,
+                 base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us);
+    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0, 1);
+    const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_nvls_tree);
+    const double inside = setting->machine->nvlink_GBps *
+                          ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
+                          setting->constants->links / (1 + 1 / g);
     if (call->collective != RONDE_ALL_REDUCE)
-        rate = fmin(setting->inside_GBps, setting->between_GBps) * n / (n - 1);
-    else if (call->nodes == 1)
-        return latency + setting->bytes / 1e3 / rate +
-               setting->bytes / nvls_chunk(setting) *
-                   ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
-    else
-        rate = fmin(rate, setting->between_GBps * (call->nodes == 2 ? 1 : .5));
-    return ronde_nccl_overlapped(latency, setting->bytes / 1e3 / rate,
-                                 ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_nvls_tree));
+        return ronde_nccl_overlapped(latency,
+                                     setting->bytes / 1e3 /
+                                         (fmin(setting->inside_GBps, setting->between_GBps) * n /
+                                          (n - 1)),
+                                     exponent);
+    const double one_us = base + setting->bytes / 1e3 / inside +
+                          setting->bytes / nvls_chunk(setting) *
+                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
+    if (call->nodes == 1)
+        return one_us;
+    /* Each node has a node's work to do. */
+    const double between = setting->between_GBps * (call->nodes == 2 ? 1 : .5);
+    return fmax(one_us, ronde_nccl_overlapped(latency, setting->bytes / 1e3 / fmin(inside, between),
+                                              exponent));
 }
 
 double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,

@@ -279,8 +279,10 @@ static bool has_kernel(const struct query *query, struct ronde_nccl_choice choic
 /** What NCCL_PROTO switches on. */
 static bool is_disabled(const struct query *query, struct ronde_nccl_choice choice)
 {
+    /* RCCL has LL128 behind RCCL_LL128_FORCE_ENABLE. */
     return choice.protocol == RONDE_NCCL_LL128 &&
-           (query->graph.kind == PCI || (query->call->nodes > 1 && query->machine->behind_bridge));
+           (query->graph.kind == PCI || query->machine->generation <= RONDE_NCCL_CDNA3 ||
+            (query->call->nodes > 1 && query->machine->behind_bridge));
 }
 
 /** Of a call on one machine or several, racks being machines. */
