@@ -55,19 +55,17 @@ static struct ronde_nccl_constants made(void)
 }
 
 /** 300 GB/s count as 240, 12 channels of 20; four NICs of 25 GB/s as 96. */
-static const struct ronde_nccl_machine switched = {"switched",
-                                                   RONDE_NCCL_AMPERE,
-                                                   RONDE_NCCL_SWITCH,
-                                                   RONDE_NCCL_INFINIBAND,
-                                                   RONDE_NCCL_INTEL,
-                                                   8,
-                                                   1,
-                                                   4,
-                                                   300,
-                                                   32,
-                                                   25,
-                                                   false,
-                                                   false};
+static const struct ronde_nccl_machine switched = {.name = "switched",
+                                                   .generation = RONDE_NCCL_AMPERE,
+                                                   .link = RONDE_NCCL_SWITCH,
+                                                   .fabric = RONDE_NCCL_INFINIBAND,
+                                                   .cpu = RONDE_NCCL_INTEL,
+                                                   .gpus = 8,
+                                                   .sockets = 1,
+                                                   .nics = 4,
+                                                   .nvlink_GBps = 300,
+                                                   .pcie_GBps = 32,
+                                                   .nic_GBps = 25};
 
 /** A row: a call, and latency and bandwidth of its formula; bandwidth 0 = NCCL does not run it. */
 struct row {
