@@ -21,19 +21,17 @@ struct made {
 static const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
 
 /** Ampere of a switch with two NICs. */
-static const struct ronde_nccl_machine machine = {"made",
-                                                  RONDE_NCCL_AMPERE,
-                                                  RONDE_NCCL_SWITCH,
-                                                  RONDE_NCCL_INFINIBAND,
-                                                  RONDE_NCCL_INTEL,
-                                                  8,
-                                                  1,
-                                                  8,
-                                                  300,
-                                                  32,
-                                                  25,
-                                                  false,
-                                                  false};
+static const struct ronde_nccl_machine machine = {.name = "made",
+                                                  .generation = RONDE_NCCL_AMPERE,
+                                                  .link = RONDE_NCCL_SWITCH,
+                                                  .fabric = RONDE_NCCL_INFINIBAND,
+                                                  .cpu = RONDE_NCCL_INTEL,
+                                                  .gpus = 8,
+                                                  .sockets = 1,
+                                                  .nics = 8,
+                                                  .nvlink_GBps = 300,
+                                                  .pcie_GBps = 32,
+                                                  .nic_GBps = 25};
 
 static void start(struct made *made, uint32_t systems)
 {
