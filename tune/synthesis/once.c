@@ -174,7 +174,7 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
  */
 static bool is_joint_better(const struct making *making, double joint_GBps, double series_GBps)
 {
-    const bool saves_connections = making->request->ranks >= MANY_RANKS && !making->symmetry;
+    const bool saves_connections = making->request->ranks >= MANY_RANKS;
     return joint_GBps * (saves_connections ? 1 : JOINT_SHARE) > series_GBps;
 }
 
@@ -188,8 +188,10 @@ static enum ronde_status pack_joint(struct making *making, struct ronde_synthesi
                                           .most_height = request->most_height,
                                           .progress = &request->progress};
     struct ronde_packing joint = {.trees = 0};
+    /* Where ranks look alike, halves in series load all links alike. */
     if (request->collective != RONDE_ALL_REDUCE || request->is_in_series || request->trees > 0 ||
-        isinf(out->bound.GBps) || !is_joint_better(making, out->bound.certain_GBps, out->bound.GBps))
+        making->symmetry || isinf(out->bound.GBps) ||
+        !is_joint_better(making, out->bound.certain_GBps, out->bound.GBps))
         return RONDE_OK;
     const enum ronde_status status = ronde_joint_pack(&task, making->pool, &joint, error);
     if (status ==
@@ -199,7 +201,6 @@ static enum ronde_status pack_joint(struct making *making, struct ronde_synthesi
     if (status != RONDE_OK || !is_joint_better(making, joint_GBps, out->bound.GBps))
         return status;
     making->joint = joint;
-    making->symmetry = NULL;
     out->is_joint = true;
     out->trees = joint.trees;
     out->GBps = joint_GBps;

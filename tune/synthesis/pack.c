@@ -21,6 +21,7 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 /* Numbers of trees that are tried, the most promising first; where cuts tell less, more of them, and each for a shorter time. */
 #define TRIES 4u
 #define TRIES_OF_JOINT 24u
+#define RANKS_OF_TRIES 256u
 /* What one try must gain on those before. */
 #define GAIN 1.01
 #define STEPS_OF_JOINT 8u
@@ -265,7 +266,8 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_in
                              struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;
-    const uint32_t tries = task->arrivals > 0 ? TRIES_OF_JOINT : TRIES;
+    const uint32_t tries =
+        task->arrivals > 0 && task->ways->ranks <= RANKS_OF_TRIES ? TRIES_OF_JOINT : TRIES;
     struct packing packing = {.task = task, .pool = pool};
     packing.entering = ronde_pool_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
                                       sizeof *packing.entering);
