@@ -1,8 +1,8 @@
 /**
  * How long NCCL's algorithms take on a machine.
  *
- *   l, L     latency of a hop inside a node and between nodes, by protocol; Tree's between nodes is tree_hop_ratio times
- *            that of a ring, since a node waits for two children
+ *   l, L     latency of a hop inside a node and between nodes, by protocol; Tree's between more than two nodes has
+ *            tree_second_child_hops l besides, since a node waits for two children
  *   B        bytes per time: the least of a GPU's link, the node's NICs, and what the channels in use carry (setting.c)
  *   launch   of one kernel; before 2.14 also launch_us_per_channel for each channel, and one process that launches on n GPUs
  *            in turn needs n launch_us_per_gpu a call (nccl-tests does not wait between calls)
@@ -171,9 +171,13 @@ static double tree_us(const struct ronde_nccl_setting *setting)
         rate = fmin(fmin(rate, tree_cap_GBps(setting)),
                     setting->between_GBps * (nodes == 2 ? 1 : .5) *
                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_net_efficiency));
-    const double ratio = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_hop_ratio);
+    /* On two nodes nobody has two children. */
+    const double second =
+        nodes == 2 ? 0
+                   : setting->hop_us *
+                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_second_child_hops);
     const double latency =
-        2 * (inner * setting->hop_us + levels * ronde_nccl_between_us(setting, chunk, ratio));
+        2 * (inner * setting->hop_us + levels * (ronde_nccl_between_us(setting, chunk, 1) + second));
     const double fill = 2 * (inner * hop + levels * stage / setting->between_GBps);
     return ronde_nccl_overlapped(latency + fill, fmax(0, setting->bytes / 1e3 - passed) / rate,
                                  setting->overlap);
