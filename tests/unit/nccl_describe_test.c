@@ -171,6 +171,22 @@ static void rates_and_counts_are_found_in_words(void)
          1,
          12.5,
          RONDE_NCCL_ETHERNET},
+        {{"NVIDIA H100 80GB HBM3", "NVSwitch 8 GPU", "8x ConnectX-7 400Gb/s", "", 8},
+         RONDE_NCCL_SWITCH,
+         450,
+         63,
+         8,
+         8,
+         50,
+         RONDE_NCCL_INFINIBAND},
+        {{"NVIDIA A100-SXM4-80GB", "", "Omni-Path", "", 8},
+         RONDE_NCCL_SWITCH,
+         300,
+         31.5,
+         8,
+         8,
+         12.5,
+         RONDE_NCCL_INFINIBAND},
         /* The sum of a node's NICs. */
         {{"A100-SXM4-40GB", "NVLink3 NVSwitch 8 GPU", "EFA 400Gb/s", "", 8},
          RONDE_NCCL_SWITCH,
@@ -207,6 +223,15 @@ static void rates_and_counts_are_found_in_words(void)
         CU_ASSERT_DOUBLE_EQUAL(got.nic_GBps, rows[r].nic_GBps, 1e-9);
         CU_ASSERT_EQUAL(got.fabric, rows[r].fabric);
     }
+}
+
+/* A superchip's processor joins GPU and NIC without a slot between. */
+static void bridges_are_those_of_slots(void)
+{
+    const struct ronde_nccl_words_of superchip = {"GH200 480GB", "1 GPU per node", "NDR200", "", 1};
+    const struct ronde_nccl_words_of slot = {"A100-PCIE-40GB", "PCIe4 x16", "HDR", "", 1};
+    CU_ASSERT(!understood(superchip).behind_bridge);
+    CU_ASSERT(understood(slot).behind_bridge);
 }
 
 static void what_is_not_known_is_refused(void)
@@ -254,6 +279,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"words_come_to_what_descriptions_say", words_come_to_what_descriptions_say},
         {"rates_and_counts_are_found_in_words", rates_and_counts_are_found_in_words},
+        {"bridges_are_those_of_slots", bridges_are_those_of_slots},
         {"what_is_not_known_is_refused", what_is_not_known_is_refused},
         {"any_text_is_survived", any_text_is_survived},
     };

@@ -101,6 +101,13 @@ static const struct network {
     {"SOCKET", RONDE_NCCL_ETHERNET, 0},
     {"GVNIC", RONDE_NCCL_ETHERNET, 0},
     {"ENA ", RONDE_NCCL_ETHERNET, 0},
+    /* Where a NIC is named and not what it speaks: verbs. */
+    {"OMNI-PATH", RONDE_NCCL_INFINIBAND, 12.5},
+    {"OPA ", RONDE_NCCL_INFINIBAND, 12.5},
+    {"CONNECTX", RONDE_NCCL_INFINIBAND, 0},
+    {"BLUEFIELD", RONDE_NCCL_INFINIBAND, 0},
+    {"MLX5", RONDE_NCCL_INFINIBAND, 0},
+    {"RDMA", RONDE_NCCL_ROCE, 0},
 };
 
 /** A text in capitals, cut to what is looked at. */
@@ -159,10 +166,21 @@ static uint32_t count_of(const char *text, const char *const *words, size_t word
     return 0;
 }
 
-static enum ronde_nccl_link link_of(const char *inside, const struct part *part, uint32_t gpus)
+/** Whether words name links between GPUs, or a board that has them. */
+static bool names_links(const char *gpu, const char *inside)
 {
-    const bool is_named =
-        has(inside, "NVLINK") || has(inside, "XGMI") || has(inside, "INFINITY FABRIC");
+    static const char *const words[] = {"NVLINK",          "NVSWITCH", "XGMI",
+                                        "INFINITY FABRIC", "HGX",      "DGX"};
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
+        if (has(inside, words[w]))
+            return true;
+    return has(gpu, "SXM") && !has(inside, "PCIE");
+}
+
+static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const struct part *part,
+                                    uint32_t gpus)
+{
+    const bool is_named = names_links(gpu, inside);
     if (has(inside, "NO NVLINK") || !is_named || !(part->nvlink_GBps > 0))
         return RONDE_NCCL_PCIE;
     /* Chiplets have links of several widths to some others; what leaves a chiplet in all is what counts. */
@@ -182,12 +200,13 @@ static enum ronde_nccl_link link_of(const char *inside, const struct part *part,
 }
 
 /** "18x26.56GB/s" and "900GB/s per GPU" are of a GPU; what is said per link or per pair of GPUs is the data sheet's. */
-static void set_links(const char *inside, const struct part *part, struct ronde_nccl_machine *out)
+static void set_links(const char *gpu, const char *inside, const struct part *part,
+                      struct ronde_nccl_machine *out)
 {
     double count = 1;
     const double said = rate_of(inside, "GB/S", &count) * count;
     const bool is_of_gpu = said > 0 && !has(inside, "PER LINK") && !has(inside, "PER PAIR");
-    out->link = link_of(inside, part, out->gpus);
+    out->link = link_of(gpu, inside, part, out->gpus);
     if (out->link != RONDE_NCCL_PCIE)
         out->nvlink_GBps = is_of_gpu ? said : part->nvlink_GBps;
     out->pcie_GBps = has(inside, "PCIE3") || has(inside, "GEN3")   ? 15.75
@@ -269,8 +288,9 @@ static enum ronde_status set_network(const char *between, bool is_in_bytes,
         if (!(out->nic_GBps > 0))
             break;
         /* Slots of processors, without switches between GPU and NIC: PCIe servers, and blades with Slingshot. */
-        out->behind_bridge = out->link == RONDE_NCCL_PCIE || out->link == RONDE_NCCL_PAIRS ||
-                             (out->fabric == RONDE_NCCL_SLINGSHOT && out->cpu != RONDE_NCCL_ARM);
+        out->behind_bridge = out->cpu != RONDE_NCCL_ARM &&
+                             (out->link == RONDE_NCCL_PCIE || out->link == RONDE_NCCL_PAIRS ||
+                              out->fabric == RONDE_NCCL_SLINGSHOT);
         return RONDE_OK;
     }
     return ronde_fail(error, RONDE_BAD_INPUT, "\"%.100s\" names no fabric and rate that are known",
@@ -344,6 +364,6 @@ enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *
     out->sockets = is_superchip(gpu) ? out->gpus : has(between, "SLINGSHOT") ? 1 : 2;
     out->is_one_process =
         has(notes, "1 PROCESS") || has(notes, "ONE PROCESS") || has(notes, "SINGLE PROCESS");
-    set_links(inside, part, out);
+    set_links(gpu, inside, part, out);
     return set_network(between, said->between && has(said->between, "GB/s"), out, error);
 }

@@ -1,8 +1,8 @@
 /**
  * How long NCCL's algorithms take on a machine.
  *
- *   l, L     latency of a hop inside a node and between nodes, by protocol; Tree's between nodes is tree_hop_ratio times
- *            that of a ring, since a node waits for two children
+ *   l, L     latency of a hop inside a node and between nodes, by protocol; Tree's between more than two nodes has
+ *            tree_second_child_hops l besides, since a node waits for two children
  *   B        bytes per time: the least of a GPU's link, the node's NICs, and what the channels in use carry (setting.c)
  *   launch   of one kernel; before 2.14 also launch_us_per_channel for each channel, and one process that launches on n GPUs
  *            in turn needs n launch_us_per_gpu a call (nccl-tests does not wait between calls)
@@ -54,7 +54,7 @@ static double ahead_bytes(const struct ronde_nccl_setting *setting)
 static double chain_latency_us(const struct ronde_nccl_setting *setting, double hops_us)
 {
     const double hop_us =
-        setting->call->nodes > 1 ? ronde_nccl_between_us(setting, 0, 1) : setting->hop_us;
+        setting->call->nodes > 1 ? ronde_nccl_between_us(setting, 0) : setting->hop_us;
     const double shown_us = hops_us * fmin(1, setting->bytes / ahead_bytes(setting));
     return setting->protocol == RONDE_NCCL_SIMPLE ? fmax(hop_us, shown_us) : shown_us;
 }
@@ -69,7 +69,7 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const double across = laps * (call->nodes - 1);
     const bool is_chain = !(steps > 0);
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
-                        across * ronde_nccl_between_us(setting, 0, 1);
+                        across * ronde_nccl_between_us(setting, 0);
     if (is_chain)
         return ronde_nccl_overlapped(chain_latency_us(setting, hops), setting->bytes / 1e3 / rate,
                                      setting->overlap);
@@ -171,9 +171,13 @@ static double tree_us(const struct ronde_nccl_setting *setting)
         rate = fmin(fmin(rate, tree_cap_GBps(setting)),
                     setting->between_GBps * (nodes == 2 ? 1 : .5) *
                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_net_efficiency));
-    const double ratio = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_hop_ratio);
+    /* On two nodes nobody has two children. */
+    const double second =
+        nodes == 2 ? 0
+                   : setting->hop_us *
+                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_second_child_hops);
     const double latency =
-        2 * (inner * setting->hop_us + levels * ronde_nccl_between_us(setting, chunk, ratio));
+        2 * (inner * setting->hop_us + levels * (ronde_nccl_between_us(setting, chunk) + second));
     const double fill = 2 * (inner * hop + levels * stage / setting->between_GBps);
     return ronde_nccl_overlapped(latency + fill, fmax(0, setting->bytes / 1e3 - passed) / rate,
                                  setting->overlap);
@@ -197,7 +201,7 @@ static double nvls_us(const struct ronde_nccl_setting *setting)
     const struct ronde_nccl_call *call = setting->call;
     const double n = call->ranks, g = setting->g,
                  base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us);
-    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0, 1);
+    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
     const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_nvls_tree);
     const double inside = setting->machine->nvlink_GBps *
                           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *

@@ -215,9 +215,8 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double works = each * messages->peers;
     const double rate = rate_of(setting, messages, fmin(most, works));
     const double batches = ceil(works / most / batch);
-    const double hop = messages->is_across
-                           ? ronde_nccl_between_us(setting, messages->bytes / each, 1)
-                           : setting->hop_us;
+    const double hop = messages->is_across ? ronde_nccl_between_us(setting, messages->bytes / each)
+                                           : setting->hop_us;
     const double handling =
         messages->is_across
             ? messages->peers * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_message_us)

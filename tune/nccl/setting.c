@@ -199,12 +199,11 @@ static double hop_us(const struct ronde_nccl_setting *setting)
     return hop * setting->constants->inside;
 }
 
-double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes,
-                             double ratio)
+double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes)
 {
     if (setting->call->nodes == 1)
         return 0;
-    double latency = of_fabric(setting, setting->protocol) * ratio;
+    double latency = of_fabric(setting, setting->protocol);
     if (setting->protocol == RONDE_NCCL_LL &&
         message_bytes * ronde_nccl_wire[RONDE_NCCL_LL] >= rendezvous_bytes)
         latency += of_fabric(setting, RENDEZVOUS);

@@ -41,9 +41,8 @@ double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting);
 /** A channel's rate between nodes; sockets have one of their own, beyond which none goes. */
 double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps);
 
-/** A hop between nodes with a message of so many bytes of data; `ratio` times that of a ring. */
-double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes,
-                             double ratio);
+/** A hop between nodes with a message of so many bytes of data. */
+double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes);
 
 /** NVLink of a GPU towards those of its node, plain bytes. */
 double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting);

@@ -68,7 +68,7 @@
     X(p2p_net_efficiency)                                                                          \
     X(p2p_message_us)                                                                              \
     X(tree_net_efficiency)                                                                         \
-    X(tree_hop_ratio)                                                                              \
+    X(tree_second_child_hops)                                                                      \
     X(tree_nvlink_efficiency)                                                                      \
     X(tree_one_way_efficiency)                                                                     \
     X(tree_pcie_efficiency)                                                                        \
