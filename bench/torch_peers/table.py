@@ -32,10 +32,13 @@ MOVED: dict[str, Callable[[int], float]] = {"all_gather": lambda ranks: 1, "all_
 
 
 class Limits:
-    """What no backend goes below: measured, see limits.py."""
+    """What no backend goes below: measured, see limits.py. Of ranks that are pinned and not, what takes less."""
 
     def __init__(self, records: list[Record]) -> None:
-        self._found = {(r["ranks"], r["pinned"], r["cold"], r["bytes"]): float(r["limit_us"]) for r in records}
+        self._found: dict[tuple[int, bool, int], float] = {}
+        for record in records:
+            key = record["ranks"], record["cold"], record["bytes"]
+            self._found[key] = min(float(record["limit_us"]), self._found.get(key, float("inf")))
 
     def waiting(self, record: Record) -> float:
         """Ranks that only wait for one another; the root of a broadcast waits for none."""
@@ -47,7 +50,7 @@ class Limits:
         return share(record["ranks"]) * self._at(record, record["bytes"]) if share else 0.0
 
     def _at(self, record: Record, size: int) -> float:
-        return self._found.get((record["ranks"], record["pinned"], record["cold"], size), 0.0)
+        return self._found.get((record["ranks"], record["cold"], size), 0.0)
 
     def least(self, record: Record) -> float:
         return max(self.waiting(record), self.copying(record))
@@ -56,8 +59,8 @@ class Limits:
         """Whether the target itself is below the limit."""
         return record["gloo_us"] / least(record) < self.least(record)
 
-    def cell(self, ranks: int, pinned: bool, cold: bool, size: int) -> str:
-        found = self._found.get((ranks, pinned, cold, size))
+    def cell(self, ranks: int, cold: bool, size: int) -> str:
+        found = self._found.get((ranks, cold, size))
         return "-" if found is None else f"{found:.0f}"
 
 
@@ -71,17 +74,18 @@ def collectives(records: list[Record], limits: Limits) -> Iterator[str]:
           "The limit is measured beside, in turns with gloo as well. \"wait\": ranks that only wait for one another in memory " \
           "they share; with more ranks than processors they compute in turns, and the first waits for the last, whatever it " \
           "calls. \"copy\": all ranks copy that many bytes of their own by libc's memcpy and wait for one another, which is what " \
-          "all_gather and all_to_all_single must write; of a broadcast it is the receivers' share."
+          "all_gather and all_to_all_single must write; of a broadcast it is the receivers' share. Both were measured pinned and " \
+          "not; the less counts."
     cases = list(dict.fromkeys((r["ranks"], r["pinned"], r["cold"]) for r in records))
     names = list(dict.fromkeys(r["collective"] for r in records))
     for ranks, pinned, cold in cases:
         found = {(r["collective"], r["bytes"]): r for r in records if (r["ranks"], r["pinned"], r["cold"]) == (ranks, pinned, cold)}
         yield f"\n### {ranks} ranks, {'pinned' if pinned else 'not pinned'}, {'cold' if cold else 'warm'}; " \
-              f"wait: {limits.cell(ranks, pinned, cold, 0)} us\n"
+              f"wait: {limits.cell(ranks, cold, 0)} us\n"
         yield "| bytes | " + " | ".join(names) + " | copy |\n|---:|" + "---:|" * (len(names) + 1)
         for size in sorted({size for _, size in found}):
             yield f"| {size_text(size)} | " + " | ".join(cell(found.get((name, size)), limits) for name in names) + \
-                  f" | {limits.cell(ranks, pinned, cold, size)} |"
+                  f" | {limits.cell(ranks, cold, size)} |"
 
 
 def cell(record: Record | None, limits: Limits) -> str:

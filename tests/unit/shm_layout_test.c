@@ -3,6 +3,7 @@
  * same place, and no two connections to places that overlap, for every algorithm.
  */
 #include "hw/shm/layout.h"
+#include "hw/shm/slots.h"
 #include "ronde/schedules.h"
 #include "support/suite.h"
 
@@ -236,6 +237,51 @@ static void a_region_grows_with_slots_and_depth(void)
     ronde_schedule_destroy(schedule);
 }
 
+/* Long slots where each byte is sent once, straight from the input; many where some ranks only send. */
+static void slots_are_long_or_many_where_that_pays(void)
+{
+    enum { USUAL_DEPTH = 8, MANY = 64 };
+    const uint64_t usual = 65536, longest = 1 << 20;
+    static const struct {
+        enum ronde_collective collective;
+        const char *algorithm;
+        uint32_t ranks;
+        bool is_long, has_many;
+    } rows[] = {
+        {RONDE_ALL_TO_ALL, "direct", 2, true, false},
+        {RONDE_ALL_TO_ALL, "pairwise", 4, true, false},
+        {RONDE_ALL_TO_ALL, "direct", 8, false, false}, /* 56 connections of 8 MiB are too many */
+        {RONDE_ALL_TO_ALL, "bruck", 4, false, false},
+        {RONDE_ALL_GATHER, "direct", 2, true, false},
+        {RONDE_ALL_GATHER, "direct", 4, false, false},
+        {RONDE_ALL_REDUCE, "ring", 4, false, false},
+        {RONDE_REDUCE, "binomial", 4, false, false},
+        {RONDE_BROADCAST, "direct", 4, false, true},
+        {RONDE_BROADCAST, "direct", 64, false, false},
+        {RONDE_SCATTER, "direct", 4, false, true},
+        {RONDE_GATHER, "direct", 4, false, true},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        const struct ronde_compile_request request = {.collective = rows[k].collective,
+                                                      .algorithm = rows[k].algorithm,
+                                                      .ranks = rows[k].ranks};
+        struct ronde_schedule *schedule = NULL;
+        struct ronde_error error = {0};
+        CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
+                              RONDE_OK);
+        const uint64_t bytes = ronde_shm_most_slot_bytes(schedule, USUAL_DEPTH, usual);
+        const uint32_t depth = ronde_shm_most_depth(schedule, USUAL_DEPTH);
+        CU_ASSERT_EQUAL(bytes, rows[k].is_long ? longest : usual);
+        CU_ASSERT_EQUAL(depth, rows[k].has_many ? MANY : USUAL_DEPTH);
+        if ((bytes > usual) != rows[k].is_long || (depth > USUAL_DEPTH) != rows[k].has_many)
+            suite_note("%s %s on %u ranks", ronde_collective_text(rows[k].collective),
+                       rows[k].algorithm, rows[k].ranks);
+        CU_ASSERT_EQUAL(ronde_shm_most_slot_bytes(schedule, USUAL_DEPTH, 2 * longest), 2 * longest);
+        CU_ASSERT_EQUAL(ronde_shm_most_depth(schedule, 2 * MANY), 2 * MANY);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -245,6 +291,7 @@ int main(void)
         {"connections_between_hosts_have_no_place", connections_between_hosts_have_no_place},
         {"eager_slots_never_fall_as_depth_rises", eager_slots_never_fall_as_depth_rises},
         {"a_region_grows_with_slots_and_depth", a_region_grows_with_slots_and_depth},
+        {"slots_are_long_or_many_where_that_pays", slots_are_long_or_many_where_that_pays},
     };
     return suite_run("shm_layout", cases, sizeof cases / sizeof cases[0]);
 }
