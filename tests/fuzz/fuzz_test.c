@@ -1,6 +1,6 @@
 /**
  * The fuzz targets on what is known: golden texts, refused ones, shipped platforms, the corpus that fuzzing found, and
- * a few hundred changed copies of each. Needs no fuzzing engine; ./dev fuzz searches on.
+ * a hundred changed copies of each. Needs no fuzzing engine; ./dev fuzz searches on.
  */
 #include "fuzz/target.h"
 
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 
 /* Changed copies of each file: most where a sanitizer watches. */
-#define COPIES (strlen(RONDE_SANITIZE) > 0 ? 200u : 50u)
+#define COPIES (strlen(RONDE_SANITIZE) > 0 ? 100u : 50u)
 
 /* Room that a changed copy may grow by. */
 #define GROWTH 1024u

@@ -9,6 +9,9 @@
 
 /* A share of the bound that more trees are not worth. */
 #define NEARLY 0.003
+/* A share of it that is enough on many ranks: few trees are packed in a hundredth of the time of many that reach all. */
+#define ENOUGH 0.995
+#define MANY_RANKS 48u
 /* What a packing may miss of what so few trees allow, level by level. */
 static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
                                 0.16, 0.32,  0.64,  1.28, 3,    8};
@@ -144,13 +147,14 @@ static double share_of(const struct packing *packing, const struct ronde_packing
     return isinf(rate_GBps) || found->time <= 0 ? 1 : found->trees / found->time / rate_GBps;
 }
 
-/* Steps of a search for so many trees. */
+/* Steps of a search for so many trees. A tree of height 1 is a star, in which no edge can be moved. */
 static uint64_t steps_of(const struct ronde_pack_task *task, uint32_t count)
 {
     const uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
-    return task->most_height > 0 ? usual / STEPS_OF_LOW
-           : task->arrivals > 0  ? usual / STEPS_OF_JOINT
-                                 : usual;
+    return task->most_height == 1  ? 0
+           : task->most_height > 0 ? usual / STEPS_OF_LOW
+           : task->arrivals > 0    ? usual / STEPS_OF_JOINT
+                                   : usual;
 }
 
 static enum ronde_status no_memory(const struct packing *packing, uint32_t count,
@@ -249,15 +253,16 @@ static double promise(struct packing *packing, uint32_t trees, const bool *is_tr
     return trees / packing->task->rate_GBps / bound_of(packing->task, trees, packing->entering);
 }
 
-/* The least number of trees, among those not tried, that allows nearly as much as the best of them; 0 without any. */
+/* The least number of trees, among those not tried, that allows enough, or nearly as much as the best; 0 without any. */
 static uint32_t most_promising(struct packing *packing, const bool *is_tried)
 {
     const uint32_t most = packing->task->most_trees;
+    const double enough = packing->task->ways->ranks < MANY_RANKS ? 1 : ENOUGH;
     double best = 0;
     for (uint32_t k = 1; k <= most; k++)
         best = fmax(best, promise(packing, k, is_tried));
     for (uint32_t k = 1; best > 0 && k <= most; k++)
-        if (promise(packing, k, is_tried) >= best - NEARLY)
+        if (promise(packing, k, is_tried) >= fmin(best - NEARLY, enough))
             return k;
     return 0;
 }
