@@ -10,6 +10,9 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# A static library of ours may become part of a shared one of the user's; and static, shared and Python's builds compile to
+# the same objects, which ccache then compiles once.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 add_library(ronde_flags INTERFACE)
 # Bit-identical results on every backend rest on one rounding per operation: no contraction into fused multiply-add.
@@ -45,6 +48,8 @@ function(ronde_add_library name)
     message(FATAL_ERROR "${name}/ has no source files")
   endif()
   add_library(ronde_${name} ${ARG_SOURCES})
+  # No -Dronde_x_EXPORTS, which nothing asks and shared builds alone would have.
+  set_target_properties(ronde_${name} PROPERTIES DEFINE_SYMBOL "")
   add_library(ronde::${name} ALIAS ronde_${name})
   target_include_directories(ronde_${name}
     PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${name}/include>"

@@ -12,7 +12,6 @@ if(RONDE_LIBRARY)
   if(BUILD_SHARED_LIBS)
     message(FATAL_ERROR "libronde is made of static libraries: leave out RONDE_LIBRARY=ON or BUILD_SHARED_LIBS=ON")
   endif()
-  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 endif()
 
 # It exports what the headers declare and no more, and calls its own functions whatever else the process has loaded: the
