@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line stands for all: the number says how many there are. */
-void ronde_import_note(struct ronde_import *import, enum ronde_remark remark, uint32_t line)
-{
-    if (import->remark_counts[remark]++ == 0)
-        import->remark_lines[remark] = line;
-}
-
 /* Until its reader sets a rate nothing limits the path to the parent. */
 enum ronde_status ronde_import_add_place(struct ronde_import *import, enum ronde_place_kind kind,
                                          uint32_t parent, uint32_t line, uint32_t *out_place)

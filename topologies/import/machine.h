@@ -161,6 +161,9 @@ const struct ronde_label *ronde_import_label(const struct ronde_import *import, 
 uint32_t ronde_import_path(const struct ronde_import *import, uint32_t gpu, uint32_t place,
                            uint32_t *out_edges);
 
+/** Whether both directions have the same rate, or no limit. */
+bool ronde_import_is_symmetric(const struct ronde_import_edge *edge);
+
 /** Links a platform file needs for an edge: one where both directions are equal, none without a limit. */
 uint32_t ronde_import_links(const struct ronde_import_edge *edge);
 

@@ -25,6 +25,13 @@ static const char *const texts[RONDE_REMARK_COUNT] = {
     [RONDE_REMARK_SILENT_PCIE] = "GPUs whose PCI speed hwloc could not see, not limited: %u",
 };
 
+/* The first line stands for all: the number says how many there are. */
+void ronde_import_note(struct ronde_import *import, enum ronde_remark remark, uint32_t line)
+{
+    if (import->remark_counts[remark]++ == 0)
+        import->remark_lines[remark] = line;
+}
+
 bool ronde_import_remark(const struct ronde_import *import, uint32_t index, char *out_line,
                          size_t bytes)
 {

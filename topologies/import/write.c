@@ -26,20 +26,6 @@ const char *ronde_fabric_name(enum ronde_fabric fabric)
     return (unsigned)fabric < RONDE_FABRIC_COUNT ? fabric_names[fabric] : "?";
 }
 
-/* Written so that two infinities are equal. */
-static bool is_symmetric(const struct ronde_import_edge *edge)
-{
-    return !(edge->GBps[0] < edge->GBps[1]) && !(edge->GBps[0] > edge->GBps[1]);
-}
-
-uint32_t ronde_import_links(const struct ronde_import_edge *edge)
-{
-    uint32_t links = 0;
-    for (uint32_t way = 0; way < 2; way++)
-        links += isfinite(edge->GBps[way]) && edge->GBps[way] > 0 ? 1 : 0;
-    return is_symmetric(edge) && links == 2 ? 1 : links;
-}
-
 /* Links into a tree are called after the lower end, those into the crossbar after the other one, the rest after both. */
 static void put_link_name(const struct writer *writer, const struct ronde_import_edge *edge,
                           uint32_t way)
@@ -47,9 +33,9 @@ static void put_link_name(const struct writer *writer, const struct ronde_import
     const struct ronde_import_place *from = RONDE_PLACE(writer->import, edge->ends[way]);
     const struct ronde_import_place *to = RONDE_PLACE(writer->import, edge->ends[1 - way]);
     fprintf(writer->file, "%s%s-", writer->prefix, edge->word);
-    if (is_symmetric(edge) && from->kind == RONDE_PLACE_NVSWITCH)
+    if (ronde_import_is_symmetric(edge) && from->kind == RONDE_PLACE_NVSWITCH)
         fputs(to->name, writer->file);
-    else if (is_symmetric(edge) &&
+    else if (ronde_import_is_symmetric(edge) &&
              (to->kind == RONDE_PLACE_NVSWITCH || strcmp(edge->word, "pcie") == 0))
         fputs(from->name, writer->file);
     else
@@ -60,13 +46,15 @@ static void put_link_name(const struct writer *writer, const struct ronde_import
 static void put_link(const struct writer *writer, const struct ronde_import_edge *edge)
 {
     for (uint32_t way = 0; way < 2; way++) {
-        if (!isfinite(edge->GBps[way]) || edge->GBps[way] <= 0 || (way == 1 && is_symmetric(edge)))
+        if (!isfinite(edge->GBps[way]) || edge->GBps[way] <= 0 ||
+            (way == 1 && ronde_import_is_symmetric(edge)))
             continue;
         fputs("    <link id=\"", writer->file);
         put_link_name(writer, edge, way);
         fprintf(writer->file,
                 "\" bandwidth=\"%.15gGBps\" latency=\"%gns\" sharing_policy=\"%s\"/>\n",
-                edge->GBps[way], edge->latency_ns, is_symmetric(edge) ? "SPLITDUPLEX" : "SHARED");
+                edge->GBps[way], edge->latency_ns,
+                ronde_import_is_symmetric(edge) ? "SPLITDUPLEX" : "SHARED");
     }
 }
 
@@ -92,9 +80,10 @@ static void put_hop(const struct writer *writer, uint32_t index, uint32_t way)
     if (!isfinite(edge->GBps[way]))
         return;
     fputs("<link_ctn id=\"", writer->file);
-    put_link_name(writer, edge, is_symmetric(edge) ? 0 : way);
-    fputs(is_symmetric(edge) ? (way == 0 ? "\" direction=\"UP\"/>" : "\" direction=\"DOWN\"/>")
-                             : "\"/>",
+    put_link_name(writer, edge, ronde_import_is_symmetric(edge) ? 0 : way);
+    fputs(ronde_import_is_symmetric(edge)
+              ? (way == 0 ? "\" direction=\"UP\"/>" : "\" direction=\"DOWN\"/>")
+              : "\"/>",
           writer->file);
 }
 
@@ -147,7 +136,7 @@ static bool has_symmetric_edges(const struct ronde_import *import, uint32_t gpu,
     uint32_t edges[RONDE_MAX_PLACES];
     const uint32_t count = ronde_import_path(import, gpu, place, edges);
     for (uint32_t i = 0; i < count; i++)
-        if (!is_symmetric(RONDE_EDGE(import, edges[i])))
+        if (!ronde_import_is_symmetric(RONDE_EDGE(import, edges[i])))
             return false;
     return true;
 }

@@ -53,6 +53,13 @@ enum ronde_status ronde_reader_added(struct ronde_xml_reader *reader, enum ronde
 /** Line of a node. */
 uint32_t ronde_reader_line(const xmlNode *node);
 
+/** Whether a word stands in a list separated by spaces. */
+bool ronde_reader_lists(const char *words, const char *word);
+
+/** Checks that every attribute of a node is known, and every required one there. Errors: BAD_INPUT. */
+enum ronde_status ronde_reader_attributes(struct ronde_xml_reader *reader, xmlNode *node,
+                                          const struct ronde_element *element);
+
 /** Reads the children of a node by a table of `count` rows. */
 enum ronde_status ronde_reader_walk(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone,
                                     const struct ronde_element *table, size_t count);
@@ -78,7 +85,7 @@ enum ronde_status ronde_reader_choice(struct ronde_xml_reader *reader, xmlNode *
 enum ronde_status ronde_reader_new_point(struct ronde_xml_reader *reader, const xmlNode *node,
                                          const char *name);
 
-/** How flows share a link; order of the words in zone.c. */
+/** How flows share a link; order of the words in values.c. */
 enum ronde_link_sharing {
     RONDE_SHARING_DEFAULT,
     RONDE_SHARING_SHARED,
