@@ -48,6 +48,14 @@ RONDE_MUST_CHECK enum ronde_status ronde_compile_default(const struct ronde_comp
                                                          struct ronde_schedule **out_schedule,
                                                          struct ronde_error *error);
 
+/**
+ * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.
+ * Errors: theirs.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_schedule_file_or_compiled(const struct ronde_options *options,
+                                struct ronde_schedule **out_schedule, struct ronde_error *error);
+
 /** Reads the platform of --topo. Errors: BAD_ARGUMENT when it was not given; as ronde_platform_read. */
 RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_options *options,
                                                        struct ronde_platform **out_platform,

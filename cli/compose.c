@@ -293,14 +293,3 @@ enum ronde_status ronde_composition_show(const struct ronde_composition *composi
     fputc('\n', show->file);
     return status;
 }
-
-uint32_t ronde_show_ranks(const struct ronde_show *show)
-{
-    return show->ranks ? show->ranks : RONDE_TOUR_RANKS;
-}
-
-void ronde_show_verdict(struct ronde_show *show, const char *what, bool is_right)
-{
-    fprintf(show->file, "  %s: %s\n", what, is_right ? "right" : "WRONG");
-    show->wrong += !is_right;
-}

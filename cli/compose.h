@@ -22,12 +22,6 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_composition_show(const struct ronde_composition *composition, struct ronde_show *show,
                        struct ronde_error *error);
 
-/** Ranks of a show's compositions. */
-uint32_t ronde_show_ranks(const struct ronde_show *show);
-
-/** Prints how a composition came out, and counts it where it is wrong. */
-void ronde_show_verdict(struct ronde_show *show, const char *what, bool is_right);
-
 /** compose_steps.c: all_reduce from send_recv alone, in a ring. */
 enum ronde_status ronde_compose_ring(struct ronde_show *show, struct ronde_error *error);
 /** compose_steps.c: all_reduce as reduce_scatter, then all_gather. */

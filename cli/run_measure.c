@@ -4,21 +4,6 @@
 #include "ronde/hw.h"
 #include "ronde/warmup.h"
 
-const struct ronde_mem *ronde_run_memory(const struct ronde_run_session *session)
-{
-    return session->options->has_user_buffers ? ronde_mem_default() : ronde_comm_mem(session->comm);
-}
-
-bool ronde_run_has_registered(const struct ronde_run_session *session)
-{
-    return session->comm && ronde_run_memory(session) != ronde_mem_default();
-}
-
-bool ronde_run_is_unbound(const struct ronde_run_session *session)
-{
-    return session->options->is_unbound && session->target.machine.devices == 0;
-}
-
 void ronde_run_note_slot(struct ronde_run_session *session)
 {
     if (session->comm)
@@ -121,11 +106,6 @@ static enum ronde_status run_placement(struct ronde_run_session *session, bool i
     *out_record = record;
     return ronde_sink_is_table(&session->sink) ? RONDE_OK
                                                : ronde_sink_record(&session->sink, &record, error);
-}
-
-bool ronde_run_is_checked(const struct ronde_run_session *session)
-{
-    return session->options->check && ronde_target_moves_data(&session->target);
 }
 
 enum ronde_status ronde_run_size(struct ronde_run_session *session, uint64_t count,

@@ -50,17 +50,6 @@ ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl
     return status;
 }
 
-enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *options,
-                                                  struct ronde_schedule **out_schedule,
-                                                  struct ronde_error *error)
-{
-    struct ronde_compile_request request;
-    if (ronde_is_schedule_file(options))
-        return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
-    const enum ronde_status status = ronde_single_request(options, &request, error);
-    return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
-}
-
 enum ronde_status ronde_schedule_text_write(const struct ronde_options *options, char *text,
                                             size_t bytes, struct ronde_error *error)
 {

@@ -23,14 +23,6 @@ ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl
                          struct ronde_error *error);
 
 /**
- * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.
- * Errors: theirs.
- */
-RONDE_MUST_CHECK enum ronde_status
-ronde_schedule_file_or_compiled(const struct ronde_options *options,
-                                struct ronde_schedule **out_schedule, struct ronde_error *error);
-
-/**
  * Writes a printed schedule where --output says, and frees it. Called last, so that a refused request leaves an existing file
  * alone. Errors: IO; DEVICE.
  */

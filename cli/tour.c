@@ -193,3 +193,14 @@ enum ronde_status ronde_tour(struct ronde_show *show, enum ronde_collective only
                             ronde_collective_text(only), show->ranks);
     return status;
 }
+
+uint32_t ronde_show_ranks(const struct ronde_show *show)
+{
+    return show->ranks ? show->ranks : RONDE_TOUR_RANKS;
+}
+
+void ronde_show_verdict(struct ronde_show *show, const char *what, bool is_right)
+{
+    fprintf(show->file, "  %s: %s\n", what, is_right ? "right" : "WRONG");
+    show->wrong += !is_right;
+}

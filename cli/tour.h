@@ -28,4 +28,10 @@ struct ronde_show {
 RONDE_MUST_CHECK enum ronde_status ronde_tour(struct ronde_show *show, enum ronde_collective only,
                                               struct ronde_error *error);
 
+/** Ranks of a show's compositions. */
+uint32_t ronde_show_ranks(const struct ronde_show *show);
+
+/** Prints how a composition came out, and counts it where it is wrong. */
+void ronde_show_verdict(struct ronde_show *show, const char *what, bool is_right);
+
 #endif

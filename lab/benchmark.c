@@ -172,16 +172,6 @@ enum ronde_status ronde_benchmark_run(struct ronde_benchmark *benchmark, double 
     return status;
 }
 
-bool ronde_benchmark_is_specification(const struct ronde_benchmark *benchmark)
-{
-    return benchmark->target->backend == &ronde_backend_host;
-}
-
-bool ronde_benchmark_has_placement(const struct ronde_benchmark *benchmark, bool in_place)
-{
-    return ronde_schedule_has_form(benchmark->schedule, in_place);
-}
-
 enum ronde_status ronde_benchmark_check(struct ronde_benchmark *benchmark,
                                         struct ronde_memory *memory, uint64_t count,
                                         uint64_t *out_wrong, struct ronde_error *error)

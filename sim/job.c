@@ -3,67 +3,10 @@
 #include "check.h"
 #include "symmetric.h"
 
-#include "ronde/split.h"
-
-#include <inttypes.h>
 #include <string.h>
-
-uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
-{
-    const struct ronde_schedule *schedule = job->schedule;
-    const struct ronde_load *load = job->load;
-    uint64_t steps = 0;
-    for (uint32_t p = 0; p < schedule->ranks; p++)
-        steps += schedule->programs[schedule->program_of ? schedule->program_of[p] : 0].step_count;
-    const uint64_t pieces =
-        load->slot_bytes == 0 ? 1
-                              : ronde_piece_count(schedule, load->count,
-                                                  ronde_dtype_bytes(load->dtype), load->slot_bytes);
-    return steps * schedule->channel_count * pieces;
-}
 
 /* Flows that `auto` watches on the quotient before it tries to fold: a second or two. */
 #define MOST_WATCHED (UINT64_C(1) << 28)
-
-bool ronde_sim_job_is_refusal(enum ronde_status status)
-{
-    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
-}
-
-double ronde_sim_job_within(const struct ronde_sim_options *options, double patience_s)
-{
-    return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s
-                                                                           : patience_s;
-}
-
-/* The graph, unless it is too large. A data type that does not exist has no bytes to count: the graph refuses it. */
-enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error)
-{
-    const struct ronde_sim_job *job = run->job;
-    if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT && ronde_sim_job_steps(job) > run->most_ops)
-        return ronde_fail(
-            error, RONDE_UNSUPPORTED,
-            "%s on %u ranks has %" PRIu64
-            " steps, and a graph is made of up to %u: larger pieces (--slot) make fewer",
-            job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job), run->most_ops);
-    return ronde_dag_create(job->schedule, job->load, job->params, run->mem, &run->dag, error);
-}
-
-enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double patience_s,
-                                     struct ronde_error *error)
-{
-    struct ronde_sim_options hurried = *run->options;
-    const struct ronde_schedule *schedule = run->job->schedule;
-    if (run->has_folded || schedule->symmetry == RONDE_SYMMETRY_NONE ||
-        (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
-        ronde_sim_is_simgrid_quick(ronde_sim_job_steps(run->job), schedule->ranks))
-        return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
-                          schedule->algorithm, schedule->ranks);
-    run->has_folded = true;
-    if (patience_s > 0)
-        hurried.time_limit_s = ronde_sim_job_within(run->options, patience_s);
-    return ronde_sim_folded(run->job, &hurried, run->mem, run->result, error);
-}
 
 static enum ronde_status run_simgrid(struct ronde_sim_job_state *run)
 {
