@@ -1,6 +1,6 @@
 /* The step graph of a job, whole or folded. */
-#include "job.h"
 #include "check.h"
+#include "job.h"
 
 #include <inttypes.h>
 
