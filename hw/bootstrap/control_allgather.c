@@ -11,39 +11,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* More than any allgather of this library, less than a corrupt length would ask for. */
-#define MAX_ALLGATHER_BYTES (1u << 26)
-
-void ronde_inbox_clear(const struct ronde_control_channel *control, struct ronde_inbox *inbox)
-{
-    ronde_mem_free(control->mem, inbox->data, inbox->bytes, 1);
-    *inbox = (struct ronde_inbox){0};
-}
-
 /* A failure here is broadcast to all ranks. */
 static enum ronde_status fail_all(struct ronde_control_channel *control,
                                   const struct ronde_error *why, struct ronde_error *error)
 {
     return ronde_control_settle(control, why, control->poll_count, error);
-}
-
-enum ronde_status ronde_inbox_fill(struct ronde_control_channel *control, uint32_t entry,
-                                   uint32_t bytes, struct ronde_error *error)
-{
-    struct ronde_inbox *inbox = control->inboxes ? &control->inboxes[entry] : NULL;
-    struct ronde_error why = {0};
-    if (!inbox || inbox->is_full || bytes > MAX_ALLGATHER_BYTES / control->ranks)
-        return ronde_control_refuse(control, entry, error);
-    inbox->data = ronde_mem_new(control->mem, bytes, 1);
-    if (!inbox->data) {
-        (void)ronde_fail(&why, RONDE_NO_MEMORY, "no memory for %u bytes of rank %u", bytes, entry);
-        return fail_all(control, &why, error);
-    }
-    inbox->bytes = bytes;
-    inbox->is_full = true;
-    return ronde_frame_read(control->polls[entry].fd, inbox->data, bytes) == RONDE_OK
-               ? RONDE_OK
-               : ronde_control_lost(control, entry, error);
 }
 
 /* Whether the awaited bytes have arrived: at rank 0 one rank's part, elsewhere the result. */
@@ -157,7 +129,7 @@ enum ronde_status ronde_control_allgather(struct ronde_control_channel *control,
                                           size_t bytes, void *out_all, struct ronde_error *error)
 {
     const double deadline_ns = ronde_clock_ns() + (double)control->timeout_ns;
-    if (bytes > MAX_ALLGATHER_BYTES / control->ranks)
+    if (bytes > RONDE_MAX_ALLGATHER_BYTES / control->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%zu bytes of each of %u ranks are too many",
                           bytes, control->ranks);
     control->is_gathering = true;

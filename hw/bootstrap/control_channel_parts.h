@@ -1,6 +1,7 @@
 /**
- * Internals of the control channel: connecting (rendezvous.c), frames and alarms (control_channel.c), allgather
- * (control_allgather.c), who stalls a run (stall_diagnosis.c).
+ * Internals of the control channel: frames (control_frame.c), the failure of a communicator (control_failure.c), parts that
+ * have arrived early (control_inbox.c), waiting (control_poll.c), who stalls a run (stall_diagnosis.c), allgather
+ * (control_allgather.c), connecting (rendezvous.c), opening and closing (control_channel.c).
  */
 #ifndef RONDE_HW_BOOTSTRAP_CONTROL_CHANNEL_PARTS_H
 #define RONDE_HW_BOOTSTRAP_CONTROL_CHANNEL_PARTS_H
@@ -39,6 +40,9 @@ struct ronde_timeout_notice {
     uint64_t limit_ns;
     struct ronde_report report;
 };
+
+/** More than any allgather of this library, less than a corrupt length would ask for. */
+#define RONDE_MAX_ALLGATHER_BYTES (1u << 26)
 
 /** Rank 0's buffer for one rank's part of an allgather. */
 struct ronde_inbox {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* Address record of a new communicator: what its rank 0 sends the others. */
@@ -83,16 +82,6 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
         return status;
     }
     *out_comm = comm;
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES], struct ronde_error *error)
-{
-    uint64_t number[2];
-    if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
-        return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
-    snprintf(token, RONDE_TOKEN_BYTES, "%016llx%016llx", (unsigned long long)number[0],
-             (unsigned long long)number[1]);
     return RONDE_OK;
 }
 
@@ -329,61 +318,4 @@ enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm)
 const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm)
 {
     return comm->wire->memory ? comm->wire->memory(comm) : comm->mem;
-}
-
-enum ronde_status ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes,
-                                       void *out_all, struct ronde_error *error)
-{
-    ronde_comm_enter(comm);
-    const enum ronde_status status =
-        ronde_control_allgather(comm->control, mine, bytes, out_all, error);
-    ronde_comm_leave(comm);
-    return status;
-}
-
-enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status status,
-                                   struct ronde_error *error)
-{
-    /* A rank's error is sent whole, so that all ranks return the same text. */
-    struct ronde_error mine = {.status = status};
-    if (status == RONDE_OK && comm->ranks == 1)
-        return RONDE_OK;
-    if (status != RONDE_OK)
-        snprintf(mine.message, sizeof mine.message, "%s", error ? error->message : "it failed");
-    struct ronde_error *all = ronde_mem_new(comm->mem, comm->ranks, sizeof *all);
-    if (!all) {
-        ronde_control_abort(comm->control);
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
-    }
-    enum ronde_status verdict =
-        ronde_control_allgather(comm->control, &mine, sizeof mine, all, error);
-    for (uint32_t rank = 0; rank < comm->ranks && verdict == RONDE_OK; rank++)
-        if (all[rank].status != RONDE_OK)
-            verdict =
-                ronde_fail(error, all[rank].status, "rank %u: %.480s", rank, all[rank].message);
-    ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
-    return status != RONDE_OK ? status : verdict;
-}
-
-void ronde_comm_abort(struct ronde_comm *comm)
-{
-    if (comm)
-        ronde_control_abort(comm->control);
-}
-
-bool ronde_transport_available(enum ronde_transport transport, const char **out_reason)
-{
-    const bool needs_ucx = transport == RONDE_TRANSPORT_UCX || transport == RONDE_TRANSPORT_HYBRID;
-    *out_reason = needs_ucx ? ronde_wire_ucx_missing : NULL;
-    return !*out_reason;
-}
-
-const char *ronde_transport_text(enum ronde_transport transport)
-{
-    static const char *const texts[] = {
-#define TRANSPORT_TEXT(name, text) text,
-        RONDE_TRANSPORT_LIST(TRANSPORT_TEXT)
-#undef TRANSPORT_TEXT
-    };
-    return (unsigned)transport < RONDE_TRANSPORT_COUNT ? texts[transport] : "?";
 }

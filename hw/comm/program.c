@@ -163,15 +163,6 @@ static void fill_handshake(struct ronde_comm_program *program, const struct rond
     program->handshake_digest = ronde_handshake_digest(handshake);
 }
 
-/* Done only periodically, as it takes longer than a short run: balancing processors, polling the control channel. */
-enum ronde_status ronde_comm_check(struct ronde_comm *comm, double now_ns, struct ronde_error *error)
-{
-    comm->checked_ns = now_ns;
-    if (comm->wire->cpu_balance)
-        comm->wire->cpu_balance(comm, now_ns);
-    return ronde_control_check(comm->control, error);
-}
-
 /* A failure already recorded; the control channel is polled for more only periodically. */
 static enum ronde_status check_failure(struct ronde_comm *comm, double now_ns,
                                        struct ronde_error *error)
