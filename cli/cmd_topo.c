@@ -14,8 +14,10 @@ static const struct ronde_command verbs[] = {
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
      "Kinds are listed by `ronde topo generate` alone.\n",
      " nodes gpus levels shape oversubscription fabric output ", 2, false, ronde_topo_generate},
-    {"topo import", "[FILE]", "a dump of NCCL, RCCL or hwloc, or this machine, as a platform file",
+    {"topo import", "[FILE]",
+     "a dump of NCCL, RCCL or hwloc, a description, or this machine, as a platform file",
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
+     "  ronde topo import H100-cluster01 --nodes 10 -o cluster.xml\n"
      "  ronde topo import live -o machine.xml\n",
      " nodes fabric nic-GBps nvlink-GBps memory-GBps output ", 1, false, ronde_topo_import},
     {"topo check", "FILE", "reads a platform file as every command does and says what is there",

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file, or the name of a shipped description. */
-static void find_machine(const char *text, char *out_path, size_t bytes)
+void ronde_find_nccl_machine(const char *text, char *out_path, size_t bytes)
 {
     char folder[RONDE_PATH_BYTES];
     snprintf(out_path, bytes, "%s", text);
@@ -34,6 +33,19 @@ static bool is_platform(const char *path)
     return dot && strcasecmp(dot, ".xml") == 0;
 }
 
+bool ronde_is_nccl_machine(const char *path)
+{
+    char text[256];
+    if (is_platform(path))
+        return false;
+    FILE *file = fopen(path, "r");
+    const bool has_line = file && fgets(text, sizeof text, file);
+    if (file)
+        (void)fclose(file);
+    const char *at = has_line ? text + strspn(text, " \t\r\n") : "<";
+    return *at == '#' || (*at >= 'a' && *at <= 'z');
+}
+
 static enum ronde_status read_platform(const char *path, struct ronde_nccl_machine *out,
                                        struct ronde_error *error)
 {
@@ -53,7 +65,7 @@ enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--topo with a machine's description is missing "
                           "(topologies/published/README.md)");
-    find_machine(options->topo, path, sizeof path);
+    ronde_find_nccl_machine(options->topo, path, sizeof path);
     if (access(path, R_OK) != 0)
         ronde_find_topology(options->topo, path, sizeof path);
     return is_platform(path) ? read_platform(path, out, error)

@@ -6,6 +6,12 @@
 
 #include "ronde/published.h"
 
+/** The path of a description: the text itself where that is a file, else that of the shipped one of this name. */
+void ronde_find_nccl_machine(const char *text, char *out_path, size_t bytes);
+
+/** Whether a file that can be read may be a description: not called .xml, and it begins with a comment or a word. */
+bool ronde_is_nccl_machine(const char *path);
+
 /**
  * Reads the machine of --topo: a description (topologies/published/README.md), the name of a shipped one, or a platform
  * file. Errors: BAD_ARGUMENT without --topo; as ronde_nccl_machine_read; as ronde_nccl_machine_of_platform.

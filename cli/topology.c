@@ -1,5 +1,6 @@
 /* Machines by name. See topology.h. */
 #include "topology.h"
+#include "nccl_machine.h"
 
 #include "ronde/data_files.h"
 
@@ -55,5 +56,10 @@ enum ronde_status ronde_topology_open(const char *text, struct ronde_platform **
     /* What has a slash is a path, and the system knows best what is wrong with it. */
     if (ronde_topologies_available(&reason) && !strchr(text, '/') && access(path, F_OK) != 0)
         return fail_name(text, error);
+    if (ronde_is_nccl_machine(path))
+        return ronde_fail(error, RONDE_BAD_INPUT,
+                          "%s describes a machine, for --style nccl and doctor; a platform file is "
+                          "made of it by `ronde topo import %s --nodes N -o machine.xml`",
+                          path, text);
     return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }

@@ -268,6 +268,23 @@ static void rows_are_for_show_and_check(void)
     said_expect("topo check crossbar-64 --csv", 0, "path,name,description,hosts,");
 }
 
+/* A description becomes a platform file, by its name or path, and is none itself. */
+static void descriptions_become_platforms(void)
+{
+    if (!can_read())
+        return;
+    said_expect(
+        "topo import H100-cluster01 --nodes 2 --fabric rail", 0,
+        "<prop id=\"ronde.description\" value=\"16 GPUs in 2 nodes on a rail, imported\"/>");
+    said_expect("topo import H100-cluster01", 0,
+                "description of H100-cluster01; nominal bandwidths");
+    said_expect("topo import B300-8 --nodes 2", 2, "B300-8: 2 nodes, but a node has no NIC");
+    said_expect("topo import H100-cluster01 --nic-GBps 12", 2, "a description has its rates in it");
+    said_expect("sim all_reduce -a ring --topo \"" RONDE_SOURCE_DIR
+                "/topologies/published/B300-8.txt\" -b 1K -e 1K",
+                2, "a platform file is made of it by `ronde topo import");
+}
+
 /* The name of a file is any bytes; JSON is not. */
 static void names_that_are_not_utf8_are_shown(void)
 {
@@ -378,6 +395,7 @@ static const struct suite_case cases[] = {
     {"verbs_and_their_arguments_are_checked", verbs_and_their_arguments_are_checked},
     {"names_that_are_not_utf8_are_shown", names_that_are_not_utf8_are_shown},
     {"rows_are_for_show_and_check", rows_are_for_show_and_check},
+    {"descriptions_become_platforms", descriptions_become_platforms},
     {"scattering_a_ring_over_an_oversubscribed_tree_costs_double",
      scattering_a_ring_over_an_oversubscribed_tree_costs_double},
     {"orders_found_on_a_rail_pod_use_every_network_card",

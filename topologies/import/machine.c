@@ -7,6 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Before anything is read. */
+static enum ronde_status check_request(const struct ronde_import_request *request,
+                                       struct ronde_error *error)
+{
+    const double rates[] = {request->nic_GBps, request->nvlink_GBps, request->memory_GBps};
+    if (request->nodes == 0 || request->nodes > RONDE_MAX_RANKS / RONDE_MAX_GPUS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes, expected 1 to %u", request->nodes,
+                          RONDE_MAX_RANKS / RONDE_MAX_GPUS);
+    if ((unsigned)request->fabric >= RONDE_FABRIC_COUNT)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "fabric number %d", (int)request->fabric);
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (!(rates[i] >= 0 && rates[i] <= 1e9))
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "a rate of %g GB/s, expected 0 to 1e9",
+                              rates[i]);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_import_open(const struct ronde_import_request *request,
+                                    const struct ronde_mem *mem, struct ronde_import **out_import,
+                                    struct ronde_error *error)
+{
+    const enum ronde_status status = check_request(request, error);
+    if (status != RONDE_OK)
+        return status;
+    struct ronde_import *import = ronde_mem_new(mem, 1, sizeof *import);
+    if (!import)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an import");
+    import->mem = mem;
+    import->request = *request;
+    import->nvswitch = RONDE_NONE;
+    *out_import = import;
+    return RONDE_OK;
+}
+
 /* Until its reader sets a rate nothing limits the path to the parent. */
 enum ronde_status ronde_import_add_place(struct ronde_import *import, enum ronde_place_kind kind,
                                          uint32_t parent, uint32_t line, uint32_t *out_place)

@@ -1,6 +1,6 @@
 /**
  * What an importer reads into: places (processors, PCI switches, GPUs, NICs) and the edges between them. The readers
- * (nccl_*.c, hwloc_*.c) fill it in; machine.c names the parts, paths.c finds the paths and write.c writes the platform
+ * (nccl_*.c, hwloc_*.c, described.c) fill it in; machine.c names the parts, paths.c finds the paths and write.c writes the platform
  * file.
  */
 #ifndef RONDE_TOPOLOGIES_IMPORT_MACHINE_H
@@ -118,6 +118,11 @@ struct ronde_import {
 #define RONDE_PLACE(import, index) RONDE_AT((import)->places, struct ronde_import_place, index)
 /** The edge of an index. */
 #define RONDE_EDGE(import, index) RONDE_AT((import)->edges, struct ronde_import_edge, index)
+
+/** An empty machine for a request, which it checks. Owner: the caller. Errors: BAD_ARGUMENT, NO_MEMORY. */
+enum ronde_status ronde_import_open(const struct ronde_import_request *request,
+                                    const struct ronde_mem *mem, struct ronde_import **out_import,
+                                    struct ronde_error *error);
 
 /** Records that something was assumed at a line. */
 void ronde_import_note(struct ronde_import *import, enum ronde_remark remark, uint32_t line);

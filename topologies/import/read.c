@@ -46,23 +46,6 @@ static enum ronde_status open_document(struct ronde_import_reader *reader, xmlDo
     return status;
 }
 
-/* Before anything is read. */
-static enum ronde_status check_request(const struct ronde_import_request *request,
-                                       struct ronde_error *error)
-{
-    const double rates[] = {request->nic_GBps, request->nvlink_GBps, request->memory_GBps};
-    if (request->nodes == 0 || request->nodes > RONDE_MAX_RANKS / RONDE_MAX_GPUS)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes, expected 1 to %u", request->nodes,
-                          RONDE_MAX_RANKS / RONDE_MAX_GPUS);
-    if ((unsigned)request->fabric >= RONDE_FABRIC_COUNT)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "fabric number %d", (int)request->fabric);
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
-        if (!(rates[i] >= 0 && rates[i] <= 1e9))
-            return ronde_fail(error, RONDE_BAD_ARGUMENT, "a rate of %g GB/s, expected 0 to 1e9",
-                              rates[i]);
-    return RONDE_OK;
-}
-
 /* A machine without a file still needs a name in messages. */
 static enum ronde_status fill(struct ronde_import *import, struct ronde_error *error)
 {
@@ -81,16 +64,11 @@ enum ronde_status ronde_import_read(const struct ronde_import_request *request,
                                     const struct ronde_mem *mem, struct ronde_import **out_import,
                                     struct ronde_error *error)
 {
+    struct ronde_import *import = NULL;
     *out_import = NULL;
-    enum ronde_status status = check_request(request, error);
+    enum ronde_status status = ronde_import_open(request, mem, &import, error);
     if (status != RONDE_OK)
         return status;
-    struct ronde_import *import = ronde_mem_new(mem, 1, sizeof *import);
-    if (!import)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an import");
-    import->mem = mem;
-    import->request = *request;
-    import->nvswitch = RONDE_NONE;
     status = fill(import, error);
     if (status == RONDE_OK)
         *out_import = import;

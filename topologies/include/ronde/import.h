@@ -43,9 +43,33 @@ struct ronde_import_request {
     double memory_GBps;       /**< memory shared by the cores of a machine without GPUs */
 };
 
+/** What joins the GPUs of a described node. */
+enum ronde_node_link {
+    RONDE_NODE_SWITCH, /**< NVSwitches: one crossbar */
+    RONDE_NODE_MESH,   /**< links from each GPU to each other */
+    RONDE_NODE_PAIRS,  /**< bridges between GPUs 0 and 1, 2 and 3, ...; PCIe between pairs */
+    RONDE_NODE_CUBE, /**< eight GPUs as in DGX-1 with V100: six links each, one or two to four of the others */
+    RONDE_NODE_CUBE_4, /**< the same with P100: four links each, one to each of these */
+    RONDE_NODE_PCIE    /**< PCIe alone */
+};
+
+/** A node as its operator describes it. Rates are those of one direction. */
+struct ronde_node_description {
+    const char *name;          /**< of the machine */
+    uint32_t gpus;             /**< spread over sockets in order, 1 to 256 */
+    uint32_t sockets;          /**< at least 1; more than GPUs are left out */
+    enum ronde_node_link link; /**< joins the GPUs */
+    double nvlink_GBps;        /**< of a GPU, all its links together; not used for PCIE */
+    double pcie_GBps;          /**< of a GPU's slot */
+    double socket_GBps;        /**< between two sockets */
+    uint32_t nics; /**< spread over GPUs in order; several of a GPU are one with their rates' sum; 0 = one node only */
+    double nic_GBps; /**< of each */
+    bool is_bridged; /**< GPUs and NICs meet in the host bridge, else in a PCIe switch for each NIC */
+};
+
 /** What was found in one node, and how much was written. */
 struct ronde_import_summary {
-    const char *kind;  /**< "NCCL topology", "RCCL topology", "hwloc topology", "this machine" */
+    const char *kind; /**< "NCCL topology", "RCCL topology", "hwloc topology", "this machine", "description" */
     uint32_t gpus;     /**< of a node; 0 = the ranks are its cores */
     uint32_t cores;    /**< hwloc only: of a node */
     uint32_t cpus;     /**< sockets or NUMA domains with something below them */
@@ -67,6 +91,16 @@ struct ronde_import;
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_import_read(const struct ronde_import_request *request, const struct ronde_mem *mem,
                   struct ronde_import **out_import, struct ronde_error *error);
+
+/**
+ * The same of a description, of which nodes and fabric of the request say how many there are and what joins them; its other
+ * fields are not used. `description` need not outlive the call. Errors: BAD_ARGUMENT (no such node, several nodes without
+ * NICs); as ronde_import_read. Needs no libxml2.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_import_describe(const struct ronde_node_description *description,
+                      const struct ronde_import_request *request, const struct ronde_mem *mem,
+                      struct ronde_import **out_import, struct ronde_error *error);
 
 /** Frees an import; NULL is allowed. */
 RONDE_API void ronde_import_destroy(struct ronde_import *import);

@@ -1,0 +1,23 @@
+/** Machines of NCCL's model as nodes of platform files. */
+#ifndef RONDE_NCCL_NODE_H
+#define RONDE_NCCL_NODE_H
+
+#include "ronde/import.h"
+#include "ronde/nccl_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The node of a described machine, for ronde_import_describe: nominal rates, as the description has them. A rack that NVLink
+ * joins is one node. `constants` have what a slot carries where the machine does not say; the result's name is the machine's.
+ */
+RONDE_API struct ronde_node_description
+ronde_nccl_node_of_machine(const struct ronde_nccl_machine *machine,
+                           const struct ronde_nccl_constants *constants);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/** Nodes of machines of NCCL's model, for platform files. See nccl_node.h. */
+#include "ronde/nccl_node.h"
+
+#include "inside.h"
+
+/** Between two sockets, one direction, as NCCL has it (src/graph/topo.h: SKL_QPI_BW, SRP_QPI_BW, AMD_BW, ARM_BW). */
+static double socket_GBps(const struct ronde_nccl_machine *machine)
+{
+    if (machine->cpu == RONDE_NCCL_AMD)
+        return 16;
+    if (machine->cpu == RONDE_NCCL_ARM)
+        return 6;
+    return machine->generation >= RONDE_NCCL_HOPPER ? 22 : 10;
+}
+
+/** Eight Pascals or Voltas with links to each other are DGX-1's hybrid cube. */
+static enum ronde_node_link link_of(const struct ronde_nccl_machine *machine)
+{
+    const bool is_cube = machine->link == RONDE_NCCL_MESH && machine->gpus == 8;
+    if (is_cube && machine->generation == RONDE_NCCL_VOLTA)
+        return RONDE_NODE_CUBE;
+    if (is_cube && machine->generation == RONDE_NCCL_PASCAL)
+        return RONDE_NODE_CUBE_4;
+    switch (machine->link) {
+    case RONDE_NCCL_SWITCH:
+        return RONDE_NODE_SWITCH;
+    case RONDE_NCCL_MESH:
+        return RONDE_NODE_MESH;
+    case RONDE_NCCL_PAIRS:
+        return RONDE_NODE_PAIRS;
+    case RONDE_NCCL_PCIE:
+    case RONDE_NCCL_LINK_COUNT:
+        break;
+    }
+    return RONDE_NODE_PCIE;
+}
+
+struct ronde_node_description ronde_nccl_node_of_machine(const struct ronde_nccl_machine *machine,
+                                                         const struct ronde_nccl_constants *constants)
+{
+    const uint32_t joined = machine->nvlink_nodes > 1 ? machine->nvlink_nodes : 1;
+    return (struct ronde_node_description){.name = machine->name,
+                                           .gpus = machine->gpus * joined,
+                                           .sockets = (machine->sockets > 0 ? machine->sockets : 1) *
+                                                      joined,
+                                           .link = link_of(machine),
+                                           .nvlink_GBps = machine->nvlink_GBps,
+                                           .pcie_GBps = ronde_nccl_slot_GBps(constants, machine),
+                                           .socket_GBps = socket_GBps(machine),
+                                           .nics = machine->nics * joined,
+                                           .nic_GBps = machine->nic_GBps,
+                                           .is_bridged = machine->behind_bridge};
+}
