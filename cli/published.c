@@ -127,8 +127,12 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
             status = ronde_published_print_rows(&view, s, error);
     }
     ronde_progress_end();
-    if (status == RONDE_OK && is_table && (!session->is_markdown || mode == NOMINAL))
+    if (status == RONDE_OK && !is_table)
+        return ronde_published_print_refused(&view, error);
+    if (status == RONDE_OK && (!session->is_markdown || mode == NOMINAL))
         status = ronde_published_print_crossovers(&view, error);
+    if (status == RONDE_OK && (!session->is_markdown || mode == NOMINAL))
+        ronde_published_print_whys(&view);
     return status;
 }
 

@@ -62,6 +62,7 @@ void published_state(struct ronde_published_row *row, bool is_modelled, bool is_
 {
     row->state = is_faulty                                       ? RONDE_PUBLISHED_FAULTY
                  : !is_modelled                                  ? RONDE_PUBLISHED_NOT_MODELLED
+                 : !(row->measured_us > 0)                       ? RONDE_PUBLISHED_UNMEASURED
                  : row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES ? RONDE_PUBLISHED_SMALL
                                                                  : RONDE_PUBLISHED_PREDICTED;
 }
@@ -171,5 +172,7 @@ enum ronde_status ronde_published_read(const char *path, const char *folder, con
 void ronde_published_close(struct ronde_published *published)
 {
     ronde_mem_free(published->mem, published->rows, published->capacity, sizeof *published->rows);
+    ronde_mem_free(published->mem, published->whys, published->why_capacity,
+                   sizeof *published->whys);
     *published = (struct ronde_published){.mem = published->mem};
 }

@@ -365,9 +365,9 @@ static void constants_are_found_from_their_starts(void)
 
 static void states_have_texts(void)
 {
-    static const char *const texts[] = {
-        "predicted", "fitted", "faulty", "below 1 KiB", "not modelled", "no machine description",
-        "?"};
+    static const char *const texts[] = {"predicted",    "fitted",       "faulty",
+                                        "below 1 KiB",  "not modelled", "no machine description",
+                                        "not measured", "refused",      "?"};
     for (unsigned state = 0; state < sizeof texts / sizeof texts[0]; state++)
         CU_ASSERT_STRING_EQUAL(ronde_published_state_text((enum ronde_published_state)state),
                                texts[state]);
