@@ -209,6 +209,8 @@ static void print_machines(const struct session *session)
             fprintf(file, ", %u NICs of %g GB/s %s%s", machine->nics, machine->nic_GBps,
                     ronde_nccl_fabric_text(machine->fabric),
                     machine->behind_bridge ? " behind the host bridge" : "");
+        else if (system->said.between[0] != '\0')
+            fprintf(file, ", one node: network \"%s\" not understood", system->said.between);
         fprintf(file, "%s\n", machine->is_one_process ? ", one process" : "");
     }
     fprintf(file, "#\n");

@@ -109,7 +109,7 @@ static enum ronde_status read_machines(const char *folder, struct ronde_publishe
     return RONDE_OK;
 }
 
-/** Machines by the words of a table; a system whose words are not understood has none. */
+/** Machines by the words of a table; a system whose GPU is not understood has none. */
 static void understand_machines(struct ronde_published *to)
 {
     for (uint32_t s = 0; s < to->system_count; s++) {
@@ -121,8 +121,10 @@ static void understand_machines(struct ronde_published *to)
                                                   .notes = said->notes,
                                                   .gpus = said->gpus};
         struct ronde_error ignored = {.status = RONDE_OK};
-        system->is_described =
-            ronde_nccl_machine_of_words(&words, &system->machine, &ignored) == RONDE_OK;
+        /* Without a known network there is one node still. */
+        const enum ronde_status status =
+            ronde_nccl_machine_of_words(&words, &system->machine, &ignored);
+        system->is_described = status == RONDE_OK || system->machine.gpus > 0;
         memcpy(system->machine.name, system->name, sizeof system->name);
     }
 }

@@ -170,7 +170,7 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
     if (setting->g == 1)
         return filled_channels(setting, lone_channels(machine));
     if (machine->link == RONDE_NCCL_MESH)
-        channels = fmax(2, floor(all * (setting->g - 1) / (machine->gpus - 1)));
+        channels = fmax(2, floor(all * ronde_nccl_mesh_share(machine, setting->g) + 1e-9));
     else if (machine->link == RONDE_NCCL_PAIRS)
         channels = setting->g > 2 ? 8 : 4;
     else if (machine->link == RONDE_NCCL_PCIE)

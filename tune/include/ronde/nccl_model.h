@@ -150,7 +150,8 @@ struct ronde_nccl_words_of {
 
 /**
  * A machine from such words, by data sheets of the parts they name; its name is left empty. Errors: BAD_INPUT where GPU or
- * fabric is not known.
+ * fabric is not known; where only the fabric is not, `out` is the machine without NICs, which one node of it needs none of,
+ * else it has no GPUs.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *said, struct ronde_nccl_machine *out,
