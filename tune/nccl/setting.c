@@ -124,24 +124,18 @@ double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
     return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
 }
 
-/** Through NICs and proxies, data. LL passes through host memory, where a processor's proxies look for its flags. */
+/** Through NICs and proxies, data. */
 static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
 {
-    const struct ronde_nccl_machine *machine = setting->machine;
-    double proxy =
+    const bool is_socket = setting->machine->fabric == RONDE_NCCL_ETHERNET;
+    const double share = setting->protocol == RONDE_NCCL_LL128 ? of_fabric(setting, LL128_SHARE) : 1;
+    const double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
-    if (machine->fabric == RONDE_NCCL_ETHERNET)
-        ratio = 1;
-    const double proxies = setting->channels * ronde_nccl_proxied(setting, proxy);
     if (setting->protocol == RONDE_NCCL_LL)
-        return ronde_nccl_slower(
-            ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
-            fmin(proxies, fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
-                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
-    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * (setting->protocol == RONDE_NCCL_LL128
-                                                                  ? of_fabric(setting, LL128_SHARE)
-                                                                  : 1),
-                             proxies * ratio);
+        return ronde_nccl_net_lines_GBps(setting);
+    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * share,
+                             setting->channels * ronde_nccl_proxied(setting, proxy) *
+                                 (is_socket ? 1 : ratio));
 }
 
 /** Channels of a search on one NIC, which NCCL doubles for the second tree. */

@@ -61,6 +61,7 @@
     X(net_channel_ll_GBps)                                                                         \
     X(net_channel_ll128_GBps)                                                                      \
     X(net_channel_simple_GBps)                                                                     \
+    X(net_message_us)                                                                              \
     X(socket_ll_GBps)                                                                              \
     X(p2p_channel_GBps)                                                                            \
     X(p2p_host_channel_GBps)                                                                       \
@@ -76,6 +77,7 @@
     X(overlap_inside_ll128)                                                                        \
     X(overlap_nvlink_simple)                                                                       \
     X(overlap_pcie_simple)                                                                         \
+    X(overlap_net_ring_ll)                                                                         \
     X(overlap_net_ll)                                                                              \
     X(overlap_net_ll128)                                                                           \
     X(overlap_net_simple)                                                                          \
