@@ -420,6 +420,38 @@ static void rings_by_ll_take_the_longer_of_path_and_messages(void)
     CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096 + 31 * 10, 1);
 }
 
+/* Two bridged pairs: a ring goes over PCIe on 2 of 4 hops, a chain on 1 of 3, up and down; two GPUs of a pair never do. */
+static void hops_between_bridges_are_counted(void)
+{
+    static const struct {
+        enum ronde_nccl_algorithm algorithm;
+        uint32_t ranks;
+        double hops_us;
+    } rows[] = {{RONDE_NCCL_RING, 4, 6 * (9 + 3) / 2.},
+                {RONDE_NCCL_TREE, 4, 2 * (9 + 2 * 3)},
+                {RONDE_NCCL_RING, 2, 2 * 3},
+                {RONDE_NCCL_TREE, 2, 2 * 3}};
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.link = RONDE_NCCL_PAIRS;
+    machine.gpus = 4;
+    machine.pcie_GBps = 1e6;
+    machine.nvlink_GBps = 1e6;
+    made.all[RONDE_NCCL_COMMON_pcie_pairs_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_tree_nvlink_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_share].value = 1;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_us].value = 9;
+    made.all[RONDE_NCCL_COMMON_bridge_ll_us].value = 3;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 1e3;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, rows[r].ranks, 1, 229, 1024};
+        const struct ronde_nccl_choice choice = {rows[r].algorithm, RONDE_NCCL_LL};
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, choice),
+                               5 + rows[r].hops_us, .1);
+    }
+}
+
 /* Packets of PCIe leave LL and LL128 less than their flags do; NVLink's do not. */
 static void pcie_leaves_ll_less(void)
 {
@@ -512,6 +544,7 @@ int main(void)
         {"ll_between_nodes_goes_through_proxies", ll_between_nodes_goes_through_proxies},
         {"rings_by_ll_take_the_longer_of_path_and_messages",
          rings_by_ll_take_the_longer_of_path_and_messages},
+        {"hops_between_bridges_are_counted", hops_between_bridges_are_counted},
         {"pcie_leaves_ll_less", pcie_leaves_ll_less},
         {"the_shorter_of_two_times_hides", the_shorter_of_two_times_hides},
         {"versions_follow_dates", versions_follow_dates},

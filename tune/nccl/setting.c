@@ -176,18 +176,28 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
                                     : channels;
 }
 
+/** Of the hops between bridged pairs those that go over PCIe: one in two of a ring, one less than bridges of a chain. */
+static double pcie_hops_share(const struct ronde_nccl_setting *setting, bool is_tree)
+{
+    const double g = setting->g;
+    return is_tree ? (g / 2 - 1) / (g - 1) : .5;
+}
+
 /** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
-static double hop_us(const struct ronde_nccl_setting *setting)
+static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
     const double nvlink =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol);
     const double pcie =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
+    const double bridge =
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_ll_us + setting->protocol);
     double hop = pcie;
-    if (ronde_nccl_is_pairs(setting))
-        hop = (nvlink + pcie) / 2;
-    else if (setting->machine->link == RONDE_NCCL_PAIRS)
-        hop = nvlink;
+    if (ronde_nccl_is_pairs(setting)) {
+        const double share = pcie_hops_share(setting, is_tree);
+        hop = share * pcie + (1 - share) * bridge;
+    } else if (setting->machine->link == RONDE_NCCL_PAIRS)
+        hop = bridge;
     else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
         hop = nvlink * ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
     return hop * setting->constants->inside;
@@ -258,7 +268,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     if (call->version > 0 && call->version < LAUNCH_AT_ONCE)
         setting.launch_us += setting.channels *
                              ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);
-    setting.hop_us = hop_us(&setting);
+    setting.hop_us = hop_us(&setting, choice.algorithm == RONDE_NCCL_TREE);
     setting.overlap = overlap(&setting);
     return setting;
 }
