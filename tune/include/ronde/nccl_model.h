@@ -220,6 +220,15 @@ RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *cons
                                          struct ronde_nccl_choice choice);
 
 /**
+ * Bytes of a message on one channel between two of so many GPUs of a node up to which LL is faster than Simple: where what its
+ * flags take of the channel's rate outweighs the latency that it saves. Infinite where its rate is no less. This is of NCCL's
+ * kernels; docs/choosing.md says what it has to do with ours.
+ */
+RONDE_API double ronde_nccl_lines_up_to_bytes(const struct ronde_nccl_constants *constants,
+                                              const struct ronde_nccl_machine *machine,
+                                              uint32_t gpus);
+
+/**
  * The fastest of what NCCL_ALGO and NCCL_PROTO can make NCCL run, by execution; returns its time, us. The call must have
  * passed ronde_nccl_call_check.
  */
