@@ -39,8 +39,12 @@ static void choose(struct ronde_published *published, struct ronde_published_row
         row->state = RONDE_PUBLISHED_NOT_DESCRIBED;
         return;
     }
-    const double us =
-        ronde_nccl_choose(constants, &system->machine, &row->call, row->wish, &row->choice);
+    double us = ronde_nccl_choose(constants, &system->machine, &row->call, row->wish, &row->choice);
+    if (!isfinite(us) && row->choice.algorithm != RONDE_NCCL_POINT) {
+        /* Whatever was wished, a run that came to its end ran something: every call has a ring. */
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
+        us = ronde_nccl_choose(constants, &system->machine, &row->call, ring, &row->choice);
+    }
     row->nccl_us = isfinite(us) ? us : 0;
 }
 
