@@ -127,8 +127,12 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
             status = ronde_published_print_rows(&view, s, error);
     }
     ronde_progress_end();
-    if (status == RONDE_OK && is_table && (!session->is_markdown || mode == NOMINAL))
+    if (status == RONDE_OK && !is_table)
+        return ronde_published_print_refused(&view, error);
+    if (status == RONDE_OK && (!session->is_markdown || mode == NOMINAL))
         status = ronde_published_print_crossovers(&view, error);
+    if (status == RONDE_OK && (!session->is_markdown || mode == NOMINAL))
+        ronde_published_print_whys(&view);
     return status;
 }
 
@@ -205,6 +209,8 @@ static void print_machines(const struct session *session)
             fprintf(file, ", %u NICs of %g GB/s %s%s", machine->nics, machine->nic_GBps,
                     ronde_nccl_fabric_text(machine->fabric),
                     machine->behind_bridge ? " behind the host bridge" : "");
+        else if (system->said.between[0] != '\0')
+            fprintf(file, ", one node: network \"%s\" not understood", system->said.between);
         fprintf(file, "%s\n", machine->is_one_process ? ", one process" : "");
     }
     fprintf(file, "#\n");

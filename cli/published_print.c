@@ -17,7 +17,7 @@ static double error_of(double us, const struct ronde_published_row *row)
 
 static double or_none(double us, const struct ronde_published_row *row)
 {
-    return row->state <= RONDE_PUBLISHED_FITTED && us > 0 ? us : NAN;
+    return ronde_published_is_predicted(row) && us > 0 ? us : NAN;
 }
 
 /* The fastest of the forced algorithms; NULL where fewer than two were. */
@@ -26,18 +26,21 @@ static const char *winner_text(double margin, enum ronde_nccl_algorithm winner)
     return margin > 0 ? ronde_nccl_algorithm_text(winner) : NULL;
 }
 
-/* A row as a record. */
+/* A row as a record; one that was refused has a line and a reason. */
 static enum ronde_status print_row(const struct ronde_published_view *view,
-                                   const struct ronde_published_row *row, struct ronde_error *error)
+                                   const struct ronde_published_row *row, const char *why,
+                                   struct ronde_error *error)
 {
-    const bool is_predicted = row->state <= RONDE_PUBLISHED_FITTED;
+    const bool is_refused = row->state == RONDE_PUBLISHED_REFUSED;
+    const bool is_predicted = ronde_published_is_predicted(row);
+    const bool is_measured = row->measured_us > 0;
     const double rate_GBps = (double)row->call.bytes / 1e3 * ronde_published_bus_factor(&row->call);
     const struct ronde_field fields[] = {
         ronde_field_text("mode", view->mode->title),
-        ronde_field_text("system", view->published->systems[row->system].name),
+        ronde_field_text("system", is_refused ? NULL : view->published->systems[row->system].name),
         ronde_field_integer("line", row->line),
         ronde_field_text("state", ronde_published_state_text(row->state)),
-        ronde_field_text("collective", row->state == RONDE_PUBLISHED_NOT_MODELLED
+        ronde_field_text("collective", is_refused || row->state == RONDE_PUBLISHED_NOT_MODELLED
                                            ? NULL
                                            : ronde_collective_text(row->call.collective)),
         ronde_field_integer("ranks", row->call.ranks),
@@ -50,18 +53,20 @@ static enum ronde_status print_row(const struct ronde_published_view *view,
                          is_predicted ? ronde_nccl_algorithm_text(row->choice.algorithm) : NULL),
         ronde_field_text("protocol",
                          is_predicted ? ronde_nccl_protocol_text(row->choice.protocol) : NULL),
-        ronde_field_real("measured_us", row->measured_us),
+        ronde_field_real("measured_us", is_measured ? row->measured_us : NAN),
         ronde_field_real("predicted_us", or_none(row->predicted_us, row)),
         ronde_field_real("closed_form_us", or_none(row->closed_form_us, row)),
         ronde_field_real("nccl_us", or_none(row->nccl_us, row)),
         ronde_field_real("error", error_of(row->predicted_us, row)),
         ronde_field_real("closed_form_error", error_of(row->closed_form_us, row)),
         ronde_field_real("nccl_error", error_of(row->nccl_us, row)),
-        ronde_field_real("busbw_GBps", is_predicted ? rate_GBps / row->measured_us : NAN),
+        ronde_field_real("busbw_GBps",
+                         is_predicted && is_measured ? rate_GBps / row->measured_us : NAN),
         ronde_field_real("predicted_busbw_GBps", is_predicted ? rate_GBps / row->predicted_us : NAN),
         ronde_field_text("winner", winner_text(row->margin, row->winner)),
         ronde_field_text("predicted_winner", winner_text(row->margin, row->predicted_winner)),
-        ronde_field_real("margin", row->margin > 0 ? row->margin : NAN)};
+        ronde_field_real("margin", row->margin > 0 ? row->margin : NAN),
+        ronde_field_text("why", why)};
     const struct ronde_row record = {fields, sizeof fields / sizeof fields[0]};
     return ronde_sink_row(view->sink, &record, error);
 }
@@ -70,10 +75,57 @@ enum ronde_status ronde_published_print_rows(const struct ronde_published_view *
                                              uint32_t system, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (size_t r = 0; status == RONDE_OK && r < view->published->count; r++)
-        if (view->published->rows[r].system == system)
-            status = print_row(view, &view->published->rows[r], error);
+    for (size_t r = 0; status == RONDE_OK && r < view->published->count; r++) {
+        const struct ronde_published_row *row = &view->published->rows[r];
+        struct ronde_error room;
+        if (row->system != system)
+            continue;
+        const char *why = ronde_published_why_of(view->published, row, &room);
+        status = print_row(view, row, *why != '\0' ? why : NULL, error);
+    }
     return status;
+}
+
+enum ronde_status ronde_published_print_refused(const struct ronde_published_view *view,
+                                                struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t w = 0; status == RONDE_OK && w < view->published->why_count; w++) {
+        const struct ronde_published_why *why = &view->published->whys[w];
+        const struct ronde_published_row row = {.line = why->line, .state = RONDE_PUBLISHED_REFUSED};
+        if (why->is_refused)
+            status = print_row(view, &row, why->text, error);
+    }
+    return status;
+}
+
+void ronde_published_print_whys(const struct ronde_published_view *view)
+{
+    struct ronde_published_whys whys;
+    FILE *file = view->sink->file;
+    ronde_published_whys_of(view->published, &whys);
+    if (whys.count == 0)
+        return;
+    fputs(view->is_markdown ? "\n### Rows that are not predicted, and words that are not "
+                              "understood\n\n| rows | lines | why |\n|---|---|---|\n"
+                            : "#\n# not predicted, or not understood\n",
+          file);
+    for (uint32_t w = 0; w < whys.count; w++) {
+        const struct ronde_published_why_group *group = &whys.group[w];
+        if (view->is_markdown)
+            fprintf(file, "| %zu | %u to %u | %s |\n", group->rows, group->first_line,
+                    group->last_line, group->text);
+        else if (group->rows == 1)
+            fprintf(file, "#   %s:%u: %s\n", view->path, group->first_line, group->text);
+        else
+            fprintf(file, "#   %s:%u: %s; %zu rows, the last in line %u\n", view->path,
+                    group->first_line, group->text, group->rows, group->last_line);
+    }
+    if (whys.more > 0)
+        fprintf(file,
+                view->is_markdown ? "| %zu | | for other reasons |\n"
+                                  : "#   %zu rows for other reasons: --json has each\n",
+                whys.more);
 }
 
 static const struct ronde_column columns[] = {
@@ -122,9 +174,9 @@ void ronde_published_print_score(const struct ronde_published_view *view, const 
         ronde_cell_integer(predicted),
         ronde_cell_integer(score->count[RONDE_PUBLISHED_FITTED]),
         ronde_cell_integer(score->count[RONDE_PUBLISHED_FAULTY]),
-        ronde_cell_integer(score->count[RONDE_PUBLISHED_SMALL] +
-                           score->count[RONDE_PUBLISHED_NOT_MODELLED] +
-                           score->count[RONDE_PUBLISHED_NOT_DESCRIBED]),
+        ronde_cell_integer(
+            score->count[RONDE_PUBLISHED_SMALL] + score->count[RONDE_PUBLISHED_NOT_MODELLED] +
+            score->count[RONDE_PUBLISHED_NOT_DESCRIBED] + score->count[RONDE_PUBLISHED_UNMEASURED]),
         percent(score->median, predicted > 0),
         percent(score->p90, predicted > 0),
         percent(score->closed_form_median, predicted > 0 && score->closed_form_median > 0),

@@ -34,6 +34,13 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_published_print_rows(const struct ronde_published_view *view, uint32_t system,
                            struct ronde_error *error);
 
+/** Every row that was refused as a record: its line, and why. Errors: as ronde_sink_row. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_published_print_refused(const struct ronde_published_view *view, struct ronde_error *error);
+
+/** Rows that are not predicted and words that are not understood, by reason; nothing where there are none. */
+void ronde_published_print_whys(const struct ronde_published_view *view);
+
 /** Where the fastest algorithm changes with the size, by system; nothing where no system has two. Errors: NO_MEMORY. */
 RONDE_MUST_CHECK enum ronde_status
 ronde_published_print_crossovers(const struct ronde_published_view *view, struct ronde_error *error);

@@ -25,6 +25,9 @@ static const double farthest = 6;
 /** Bytes up to which a call's time is latency for the most part. */
 static const uint64_t most_latency_bytes = 65536;
 
+/** Times as slow as the starts say, on the whole, from which on a system is another machine than its description's. */
+static const double most_off = 1.6;
+
 static const double first_step = .2, last_step = .01;
 static const unsigned passes_per_step = 8;
 
@@ -84,6 +87,27 @@ double ronde_published_falls(const struct ronde_published *published, uint32_t s
     return steps > 0 ? (double)falls / (double)steps : 0;
 }
 
+/**
+ * Whether a system is so much slower than the model's starts have it that its description is of another machine: what it says
+ * of H100-cluster00, where eight NICs may be one, no constant of other machines should learn.
+ */
+static bool is_another_machine(const struct fit *fit, uint32_t system)
+{
+    double off = 0;
+    size_t rows = 0;
+    for (size_t r = 0; r < fit->published->count; r++) {
+        const struct ronde_published_row *row = &fit->published->rows[r];
+        if (row->system != system || !counts(fit, row))
+            continue;
+        off += log(row->measured_us /
+                   ronde_nccl_execution_us(fit->constants, &fit->published->systems[system].machine,
+                                           &row->call, row->choice));
+        rows++;
+    }
+    return rows > 0 && off / (double)rows > log(most_off);
+}
+
+/** Constants are those of the starts, where those of all systems are fitted. */
 static void weigh(struct fit *fit)
 {
     size_t rows[RONDE_PUBLISHED_MAX_SYSTEMS] = {0};
@@ -92,7 +116,8 @@ static void weigh(struct fit *fit)
     for (uint32_t s = 0; s < fit->published->system_count; s++)
         fit->weight[s] = rows[s] > 0 ? 1 / (double)rows[s] : 0;
     for (uint32_t s = 0; fit->only == UINT32_MAX && s < fit->published->system_count; s++)
-        if (ronde_published_falls(fit->published, s) > RONDE_PUBLISHED_MOST_FALLS)
+        if (ronde_published_falls(fit->published, s) > RONDE_PUBLISHED_MOST_FALLS ||
+            is_another_machine(fit, s))
             fit->weight[s] = 0;
 }
 

@@ -62,6 +62,7 @@ void published_state(struct ronde_published_row *row, bool is_modelled, bool is_
 {
     row->state = is_faulty                                       ? RONDE_PUBLISHED_FAULTY
                  : !is_modelled                                  ? RONDE_PUBLISHED_NOT_MODELLED
+                 : !(row->measured_us > 0)                       ? RONDE_PUBLISHED_UNMEASURED
                  : row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES ? RONDE_PUBLISHED_SMALL
                                                                  : RONDE_PUBLISHED_PREDICTED;
 }
@@ -108,7 +109,7 @@ static enum ronde_status read_machines(const char *folder, struct ronde_publishe
     return RONDE_OK;
 }
 
-/** Machines by the words of a table; a system whose words are not understood has none. */
+/** Machines by the words of a table; a system whose GPU is not understood has none. */
 static void understand_machines(struct ronde_published *to)
 {
     for (uint32_t s = 0; s < to->system_count; s++) {
@@ -120,8 +121,10 @@ static void understand_machines(struct ronde_published *to)
                                                   .notes = said->notes,
                                                   .gpus = said->gpus};
         struct ronde_error ignored = {.status = RONDE_OK};
-        system->is_described =
-            ronde_nccl_machine_of_words(&words, &system->machine, &ignored) == RONDE_OK;
+        /* Without a known network there is one node still. */
+        const enum ronde_status status =
+            ronde_nccl_machine_of_words(&words, &system->machine, &ignored);
+        system->is_described = status == RONDE_OK || system->machine.gpus > 0;
         memcpy(system->machine.name, system->name, sizeof system->name);
     }
 }
@@ -171,5 +174,7 @@ enum ronde_status ronde_published_read(const char *path, const char *folder, con
 void ronde_published_close(struct ronde_published *published)
 {
     ronde_mem_free(published->mem, published->rows, published->capacity, sizeof *published->rows);
+    ronde_mem_free(published->mem, published->whys, published->why_capacity,
+                   sizeof *published->whys);
     *published = (struct ronde_published){.mem = published->mem};
 }

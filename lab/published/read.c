@@ -1,256 +1,228 @@
 /** Published measurements from CSV. See published.h. */
+#include "csv.h"
 #include "reader.h"
+#include "table_words.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/** Longest line, its newline and NUL included; cells of a line. */
-#define LINE_BYTES 4096
-#define MAX_CELLS 64u
+#include <strings.h>
 
 /** Published rates are rounded, and recomputed from rounded times. */
 static const double rate_tolerance = .03;
 
-/** Columns that are needed. */
+/** GPUs that one node may have at most. */
+static const uint32_t most_gpus_of_a_node = 16;
+
+/** Columns; those from ALGORITHM on may be missing. */
 enum column {
     SYSTEM,
     COLLECTIVE,
+    GPUS,
+    BYTES,
     ALGORITHM,
     PROTOCOL,
-    GPUS,
     NODES,
-    BYTES,
     TIME,
     RATE,
+    BUS_RATE,
     VERSION,
     NOTES,
-    DATE, /**< this and the rest may be missing */
+    DATE,
     GPU,
     INSIDE,
     BETWEEN,
+    IN_PLACE,
     COLUMN_COUNT
 };
 
-static const char *const column_names[COLUMN_COUNT] = {
-    "system", "collective", "algorithm", "protocol",           "gpus",
-    "nodes",  "bytes",      "time_us",   "algbw_GBps",         "nccl_version",
-    "notes",  "date",       "gpu",       "interconnect_intra", "interconnect_inter"};
+static const char *const column_names[COLUMN_COUNT] = {"system",
+                                                       "collective",
+                                                       "gpus",
+                                                       "bytes",
+                                                       "algorithm",
+                                                       "protocol",
+                                                       "nodes",
+                                                       "time_us",
+                                                       "algbw_GBps",
+                                                       "busbw_GBps",
+                                                       "nccl_version",
+                                                       "notes",
+                                                       "date",
+                                                       "gpu",
+                                                       "interconnect_intra",
+                                                       "interconnect_inter",
+                                                       "inplace"};
 
 /** Where a column that may be missing is not there. */
 #define NOWHERE UINT32_MAX
 
-/** A file that is read. */
+/** A table that is read. */
 struct reader {
-    const char *path;
-    const char *only; /**< the one system that is kept, or NULL */
-    FILE *file;
-    uint32_t line;
-    char text[LINE_BYTES];
-    char *cells[MAX_CELLS]; /**< of the line, unquoted */
-    uint32_t cell_count;
+    struct csv csv;
+    const char *only;          /**< the one system that is kept, or NULL */
     uint32_t at[COLUMN_COUNT]; /**< cell of a column */
-    uint32_t in_place; /**< cell of the column that says so; MAX_CELLS where there is none */
     struct ronde_published *to;
 };
 
-RONDE_FORMAT(3, 4)
-static enum ronde_status refuse(const struct reader *reader, struct ronde_error *error,
-                                const char *format, ...)
+static enum ronde_status read_header(struct reader *reader, struct ronde_error *error)
 {
-    char what[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return ronde_fail_at(error, RONDE_BAD_INPUT, reader->line, "%s:%u: %s", reader->path,
-                         reader->line, what);
-}
-
-/** Takes one cell off a line, unquoting it in place (RFC 4180); NULL where a quote is not closed. */
-static char *take_cell(char **rest, bool *out_is_last)
-{
-    char *from = *rest, *cell = from, *to = from;
-    const bool is_quoted = *from == '"';
-    if (is_quoted)
-        from++;
-    for (;; from++) {
-        if (is_quoted && from[0] == '"' && from[1] == '"')
-            from++;
-        else if (is_quoted && *from == '"')
-            break;
-        else if (*from == '\0' || (!is_quoted && *from == ','))
-            break;
-        *to++ = *from;
-    }
-    if (is_quoted && *from++ != '"')
-        return NULL;
-    *out_is_last = *from == '\0';
-    *rest = from + 1;
-    if (*from != '\0' && *from != ',')
-        return NULL;
-    *to = '\0';
-    return cell;
-}
-
-static enum ronde_status cut_cells(struct reader *reader, struct ronde_error *error)
-{
-    char *rest = reader->text;
-    bool is_last = false;
-    reader->text[strcspn(reader->text, "\r\n")] = '\0';
-    for (reader->cell_count = 0; !is_last; reader->cell_count++) {
-        if (reader->cell_count == MAX_CELLS)
-            return refuse(reader, error, "more than %u columns", MAX_CELLS);
-        reader->cells[reader->cell_count] = take_cell(&rest, &is_last);
-        if (!reader->cells[reader->cell_count])
-            return refuse(reader, error, "a quote in column %u is not closed before its comma",
-                          reader->cell_count + 1);
+    const struct csv *csv = &reader->csv;
+    for (unsigned c = 0; c < COLUMN_COUNT; c++) {
+        uint32_t at = 0;
+        while (at < csv->cell_count && strcmp(csv->cells[at], column_names[c]) != 0)
+            at++;
+        if (at == csv->cell_count && c < ALGORITHM)
+            return csv_refuse(csv, error, "no column %s", column_names[c]);
+        for (uint32_t other = at + 1; other < csv->cell_count; other++)
+            if (strcmp(csv->cells[other], column_names[c]) == 0)
+                return csv_refuse(csv, error, "columns %u and %u are both %s", at + 1, other + 1,
+                                  column_names[c]);
+        reader->at[c] = at < csv->cell_count ? at : NOWHERE;
     }
     return RONDE_OK;
 }
 
-static enum ronde_status read_header(struct reader *reader, struct ronde_error *error)
-{
-    const enum ronde_status status = cut_cells(reader, error);
-    for (unsigned c = 0; status == RONDE_OK && c < COLUMN_COUNT; c++) {
-        uint32_t at = 0;
-        while (at < reader->cell_count && strcmp(reader->cells[at], column_names[c]) != 0)
-            at++;
-        if (at == reader->cell_count && c < DATE)
-            return refuse(reader, error, "no column %s", column_names[c]);
-        for (uint32_t other = at + 1; other < reader->cell_count; other++)
-            if (strcmp(reader->cells[other], column_names[c]) == 0)
-                return refuse(reader, error, "columns %u and %u are both %s", at + 1, other + 1,
-                              column_names[c]);
-        reader->at[c] = at < reader->cell_count ? at : NOWHERE;
-    }
-    for (reader->in_place = 0; reader->in_place < reader->cell_count; reader->in_place++)
-        if (strcmp(reader->cells[reader->in_place], "inplace") == 0)
-            break;
-    if (reader->in_place == reader->cell_count)
-        reader->in_place = MAX_CELLS;
-    return status;
-}
-
+/** A row's cell; "" where it has none. */
 static const char *cell(const struct reader *reader, enum column column)
 {
-    return reader->cells[reader->at[column]];
+    const uint32_t at = reader->at[column];
+    return at < reader->csv.cell_count ? reader->csv.cells[at] : "";
 }
 
 static enum ronde_status whole(const struct reader *reader, enum column column, uint64_t most,
                                uint64_t *out, struct ronde_error *error)
 {
     const char *text = cell(reader, column);
-    char *end = NULL;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || *out == 0 || *out > most)
-        return refuse(reader, error, "%s \"%.40s\" is not a whole number from 1 to %llu",
-                      column_names[column], text, (unsigned long long)most);
+    if (!table_whole(text, out) || *out == 0 || *out > most)
+        return csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a whole number from 1 to %llu",
+                          column_names[column], text, (unsigned long long)most);
     return RONDE_OK;
 }
 
+/** A number; 0 where nothing is written. A rate may be printed as 0, by rounding. */
 static enum ronde_status positive(const struct reader *reader, enum column column, double *out,
                                   struct ronde_error *error)
 {
     const char *text = cell(reader, column);
     char *end = NULL;
+    *out = 0;
+    if (*text == '\0')
+        return RONDE_OK;
     *out = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(*out) || *out <= 0)
-        return refuse(reader, error, "%s \"%.40s\" is not a number above 0", column_names[column],
-                      text);
+    if (end == text || *end != '\0' || !isfinite(*out) || *out < 0 || (*out <= 0 && column == TIME))
+        return csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a number above 0",
+                          column_names[column], text);
     return RONDE_OK;
 }
 
-/** The forced algorithm and protocol. Returns false for one that NCCL does not have (MSCCL-*). */
-static bool take_wish(const struct reader *reader, struct ronde_nccl_choice *out)
+/** A remark on a row that is taken all the same. */
+RONDE_FORMAT(3, 4)
+static enum ronde_status remark(const struct reader *reader, struct ronde_error *error,
+                                const char *format, ...)
 {
-    unsigned a = 0, p = 0;
-    while (a < RONDE_NCCL_ALGORITHM_COUNT &&
-           strcmp(cell(reader, ALGORITHM),
-                  ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a)) != 0)
-        a++;
-    while (p < RONDE_NCCL_PROTOCOL_COUNT &&
-           strcmp(cell(reader, PROTOCOL), ronde_nccl_protocol_text((enum ronde_nccl_protocol)p)) != 0)
-        p++;
-    *out = (struct ronde_nccl_choice){(enum ronde_nccl_algorithm)a, (enum ronde_nccl_protocol)p};
-    return (a < RONDE_NCCL_ALGORITHM_COUNT || strcmp(cell(reader, ALGORITHM), "auto") == 0) &&
-           (p < RONDE_NCCL_PROTOCOL_COUNT || strcmp(cell(reader, PROTOCOL), "auto") == 0);
+    char text[RONDE_PUBLISHED_WHY_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return published_note(reader->to, reader->csv.line, false, text, error);
 }
 
-/** One or two digits of a version; false where there are none or more. */
-static bool take_digits(const char **text, uint32_t *out)
+/** What is forced and what is called; says so where the model has none of it. */
+static enum ronde_status take_words(const struct reader *reader, struct ronde_published_row *row,
+                                    bool *out_is_modelled, struct ronde_error *error)
 {
-    const size_t digits = strspn(*text, "0123456789");
-    *out = 0;
-    for (size_t i = 0; i < digits && i < 2; i++)
-        *out = *out * 10 + (uint32_t)((*text)[i] - '0');
-    *text += digits;
-    return digits == 1 || digits == 2;
+    const bool has_algorithm = table_algorithm(cell(reader, ALGORITHM), &row->wish.algorithm);
+    const bool has_protocol = table_protocol(cell(reader, PROTOCOL), &row->wish.protocol);
+    const bool is_known = table_collective(cell(reader, COLLECTIVE), &row->call.collective);
+    *out_is_modelled =
+        has_algorithm && has_protocol && is_known && ronde_nccl_models(row->call.collective);
+    if (!is_known || !ronde_nccl_models(row->call.collective))
+        return remark(reader, error, "collective \"%.40s\" is not %s", cell(reader, COLLECTIVE),
+                      is_known ? "modelled" : "known");
+    if (!has_algorithm)
+        return remark(reader, error, "algorithm \"%.40s\" is none that is modelled",
+                      cell(reader, ALGORITHM));
+    return has_protocol ? RONDE_OK
+                        : remark(reader, error, "protocol \"%.40s\" is none of NCCL's",
+                                 cell(reader, PROTOCOL));
 }
 
 /** The version that is to be expected at the row's date, YYYY or YYYY-MM...; 0 without one. */
 static uint32_t version_by_date(const struct reader *reader)
 {
     unsigned year = 0, month = 0;
-    if (reader->at[DATE] == NOWHERE || sscanf(cell(reader, DATE), "%4u-%2u", &year, &month) < 1 ||
-        year < 2000)
+    if (sscanf(cell(reader, DATE), "%4u-%2u", &year, &month) < 1 || year < 2000)
         return 0;
     return ronde_nccl_version_at(year, month > 0 && month <= 12 ? month : 7);
 }
 
-/** "2.29.2", "2.29.2+cuda13.1" and "RCCL 2.22.3" as 229, 229 and 222; what its date says where it is not stated. */
+/** What is stated, or what the date says; a statement that is not understood is remarked on. */
 static enum ronde_status take_version(const struct reader *reader, uint32_t *out,
                                       struct ronde_error *error)
 {
-    uint32_t major = 0, minor = 0;
-    const char *at = cell(reader, VERSION);
-    *out = version_by_date(reader);
-    if (*at == '\0')
+    const char *text = cell(reader, VERSION);
+    if (table_version(text, out))
         return RONDE_OK;
-    if (strncmp(at, "NCCL ", 5) == 0 || strncmp(at, "RCCL ", 5) == 0)
-        at += 5;
-    if (!take_digits(&at, &major) || *at++ != '.' || !take_digits(&at, &minor) ||
-        (*at != '\0' && !strchr(".+- ", *at)))
-        return refuse(reader, error, "nccl_version \"%.40s\" is not MAJOR.MINOR.PATCH",
-                      cell(reader, VERSION));
-    *out = 100 * major + minor;
+    *out = version_by_date(reader);
+    return *text == '\0'
+               ? RONDE_OK
+               : remark(reader, error, "nccl_version \"%.40s\" is not understood: taken as %s",
+                        text, *out > 0 ? "that of its date" : "new");
+}
+
+/** Measured time: as it stands, or by a rate; 0 where a row has neither. */
+static enum ronde_status take_time(const struct reader *reader, struct ronde_published_row *row,
+                                   struct ronde_error *error)
+{
+    double rate = 0, bus_rate = 0;
+    const double bytes = (double)row->call.bytes;
+    enum ronde_status status = positive(reader, TIME, &row->measured_us, error);
+    if (status == RONDE_OK)
+        status = positive(reader, RATE, &rate, error);
+    if (status == RONDE_OK)
+        status = positive(reader, BUS_RATE, &bus_rate, error);
+    if (status != RONDE_OK)
+        return status;
+    if (row->measured_us > 0) {
+        const double expected = bytes / row->measured_us / 1e3;
+        const double rounding = fmax(rate_tolerance * expected, table_rounding(cell(reader, RATE)));
+        if (*cell(reader, RATE) != '\0' && fabs(rate - expected) > rounding)
+            return csv_refuse(
+                &reader->csv, error,
+                "algbw_GBps %g contradicts time_us %g of %llu bytes, which are %.4g GB/s", rate,
+                row->measured_us, (unsigned long long)row->call.bytes, expected);
+        return RONDE_OK;
+    }
+    const double factor = ronde_published_bus_factor(&row->call);
+    row->measured_us = rate > 0                     ? bytes / 1e3 / rate
+                       : bus_rate > 0 && factor > 0 ? bytes / 1e3 / bus_rate * factor
+                                                    : 0;
     return RONDE_OK;
 }
 
-/** Numbers of a row, and whether they agree with one another. */
+/** Numbers of a row, and whether they agree with one another. A row without nodes lies on as few as its ranks fit on. */
 static enum ronde_status take_numbers(const struct reader *reader, struct ronde_published_row *row,
                                       struct ronde_error *error)
 {
     uint64_t gpus = 0, nodes = 0;
-    double rate = 0;
     enum ronde_status status = whole(reader, GPUS, 1u << 20, &gpus, error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK && *cell(reader, NODES) != '\0')
         status = whole(reader, NODES, gpus, &nodes, error);
     if (status == RONDE_OK)
         status = whole(reader, BYTES, (uint64_t)1 << 50, &row->call.bytes, error);
-    if (status == RONDE_OK)
-        status = positive(reader, TIME, &row->measured_us, error);
-    if (status == RONDE_OK)
-        status = positive(reader, RATE, &rate, error);
-    if (status == RONDE_OK)
-        status = take_version(reader, &row->call.version, error);
     if (status != RONDE_OK)
         return status;
     row->call.ranks = (uint32_t)gpus;
     row->call.nodes = (uint32_t)nodes;
-    if (gpus % nodes != 0)
-        return refuse(reader, error, "%u gpus are not equally many on %u nodes", row->call.ranks,
-                      row->call.nodes);
-    const double expected = (double)row->call.bytes / row->measured_us / 1e3;
-    if (fabs(rate / expected - 1) > rate_tolerance)
-        return refuse(reader, error,
-                      "algbw_GBps %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
-                      rate, row->measured_us, (unsigned long long)row->call.bytes, expected);
-    return RONDE_OK;
+    if (nodes > 0 && gpus % nodes != 0)
+        return csv_refuse(&reader->csv, error, "%u gpus are not equally many on %u nodes",
+                          row->call.ranks, row->call.nodes);
+    status = take_time(reader, row, error);
+    return status == RONDE_OK ? take_version(reader, &row->call.version, error) : status;
 }
 
 /** The longest that rows of a system say; any of them may leave something out. */
@@ -263,67 +235,97 @@ static void keep_longer(char *kept, size_t bytes, const char *said)
 static void keep_said(const struct reader *reader, const struct ronde_published_row *row)
 {
     struct ronde_published_said *said = &reader->to->systems[row->system].said;
-    const uint32_t gpus = row->call.ranks / row->call.nodes;
+    const uint32_t nodes = row->call.nodes > 0 ? row->call.nodes : 1;
+    const uint32_t gpus = row->call.ranks / nodes;
     char *const kept[] = {said->gpu, said->inside, said->between};
     for (unsigned c = GPU; c <= BETWEEN; c++)
-        if (reader->at[c] != NOWHERE)
-            keep_longer(kept[c - GPU], sizeof said->gpu, cell(reader, (enum column)c));
+        keep_longer(kept[c - GPU], sizeof said->gpu, cell(reader, (enum column)c));
     keep_longer(said->notes, sizeof said->notes, cell(reader, NOTES));
-    said->gpus = gpus > said->gpus ? gpus : said->gpus;
+    /* Where no nodes are stated, more ranks than a node has say nothing. */
+    if (row->call.nodes > 0 || gpus <= most_gpus_of_a_node)
+        said->gpus = gpus > said->gpus ? gpus : said->gpus;
+}
+
+static bool says_yes(const char *text)
+{
+    return strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0 || strcasecmp(text, "yes") == 0;
 }
 
 static enum ronde_status read_row(struct reader *reader, struct ronde_error *error)
 {
+    const struct csv *csv = &reader->csv;
     struct ronde_published *to = reader->to;
-    struct ronde_published_row row = {.line = reader->line};
-    enum ronde_status status = cut_cells(reader, error);
-    for (unsigned c = 0; status == RONDE_OK && c < COLUMN_COUNT; c++)
-        if (reader->at[c] != NOWHERE && reader->at[c] >= reader->cell_count)
-            return refuse(reader, error, "%u columns, and no %s", reader->cell_count,
-                          column_names[c]);
+    struct ronde_published_row row = {.line = csv->line};
+    bool is_modelled = false;
+    for (unsigned c = 0; c < COLUMN_COUNT; c++)
+        if (reader->at[c] != NOWHERE && reader->at[c] >= csv->cell_count)
+            return csv_refuse(csv, error, "%u columns, and no %s", csv->cell_count, column_names[c]);
+    if (reader->only && strcmp(reader->only, cell(reader, SYSTEM)) != 0)
+        return RONDE_OK;
+    enum ronde_status status = take_words(reader, &row, &is_modelled, error);
     if (status == RONDE_OK)
         status = take_numbers(reader, &row, error);
-    if (status != RONDE_OK || (reader->only && strcmp(reader->only, cell(reader, SYSTEM)) != 0))
-        return status;
-    status =
-        published_system(to, reader->path, reader->line, cell(reader, SYSTEM), &row.system, error);
+    if (status == RONDE_OK)
+        status =
+            published_system(to, csv->path, csv->line, cell(reader, SYSTEM), &row.system, error);
     if (status != RONDE_OK)
         return status;
     keep_said(reader, &row);
-    const bool is_modelled =
-        take_wish(reader, &row.wish) &&
-        ronde_collective_parse(cell(reader, COLLECTIVE), &row.call.collective) &&
-        ronde_nccl_models(row.call.collective);
-    row.is_in_place =
-        reader->in_place < reader->cell_count && strcmp(reader->cells[reader->in_place], "1") == 0;
+    row.is_in_place = says_yes(cell(reader, IN_PLACE));
     published_state(&row, is_modelled, strncmp(cell(reader, NOTES), "FAULTY", 6) == 0);
     return published_add(to, &row, error);
 }
 
-static enum ronde_status read_lines(struct reader *reader, struct ronde_error *error)
+/** Keeps what is wrong with a line, without its place, and goes on; the first of all is kept as a whole. */
+static enum ronde_status leave_out(struct reader *reader, const struct ronde_error *wrong,
+                                   struct ronde_error *first, struct ronde_error *error)
+{
+    const size_t place = (size_t)snprintf(NULL, 0, "%s:%u: ", reader->csv.path, wrong->line);
+    if (wrong->status != RONDE_BAD_INPUT) {
+        *error = *wrong;
+        return wrong->status;
+    }
+    if (first->status == RONDE_OK)
+        *first = *wrong;
+    return published_note(reader->to, wrong->line, true,
+                          place < strlen(wrong->message) ? wrong->message + place : wrong->message,
+                          error);
+}
+
+static enum ronde_status read_rows(struct reader *reader, struct ronde_error *first,
+                                   struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && fgets(reader->text, sizeof reader->text, reader->file)) {
-        reader->line++;
-        /* Without a newline it is the last line, or too long, or a zero byte hides the rest of it. */
-        if (!strchr(reader->text, '\n') && !feof(reader->file))
-            return refuse(reader, error, "longer than %u bytes, or has a zero byte", LINE_BYTES - 2);
-        if (reader->line == 1)
-            status = read_header(reader, error);
-        else if (reader->text[strspn(reader->text, " \t\r\n")] != '\0')
-            status = read_row(reader, error);
+    for (bool is_end = false; status == RONDE_OK;) {
+        struct ronde_error wrong = {.status = RONDE_OK};
+        status = csv_next(&reader->csv, &is_end, &wrong);
+        if (is_end && status == RONDE_OK)
+            break;
+        if (status == RONDE_OK)
+            status = read_row(reader, &wrong);
+        if (status != RONDE_OK)
+            status = leave_out(reader, &wrong, first, error);
     }
-    if (status == RONDE_OK && ferror(reader->file))
-        return ronde_fail(error, RONDE_IO, "%s: cannot be read", reader->path);
-    if (status == RONDE_OK && reader->to->count == 0)
-        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no row%s%s", reader->path,
-                          reader->only ? " of system " : "", reader->only ? reader->only : "");
     return status;
 }
 
 enum ronde_status published_read_table(const struct ronde_published_request *request, FILE *file,
                                        struct ronde_published *out, struct ronde_error *error)
 {
-    struct reader reader = {.path = request->path, .only = request->system, .file = file, .to = out};
-    return read_lines(&reader, error);
+    struct reader reader = {.csv = {.path = request->path, .file = file},
+                            .only = request->system,
+                            .to = out};
+    struct ronde_error first = {.status = RONDE_OK};
+    bool is_end = false;
+    enum ronde_status status = csv_next(&reader.csv, &is_end, error);
+    if (status == RONDE_OK && !is_end)
+        status = read_header(&reader, error);
+    if (status == RONDE_OK && !is_end)
+        status = read_rows(&reader, &first, error);
+    if (status != RONDE_OK || out->count > 0)
+        return status;
+    if (first.status != RONDE_OK)
+        return ronde_fail_at(error, first.status, first.line, "%s", first.message);
+    return ronde_fail(error, RONDE_BAD_INPUT, "%s: no row%s%s", request->path,
+                      request->system ? " of system " : "", request->system ? request->system : "");
 }

@@ -21,6 +21,11 @@ RONDE_MUST_CHECK enum ronde_status published_read_json(const struct ronde_publis
                                                        FILE *file, struct ronde_published *out,
                                                        struct ronde_error *error);
 
+/** Keeps a remark on a line; lines ascend. Errors: NO_MEMORY. */
+RONDE_MUST_CHECK enum ronde_status published_note(struct ronde_published *to, uint32_t line,
+                                                  bool is_refused, const char *text,
+                                                  struct ronde_error *error);
+
 /** The index of a system, which joins where it is new. Errors: BAD_INPUT. */
 RONDE_MUST_CHECK enum ronde_status published_system(struct ronde_published *to, const char *path,
                                                     uint32_t line, const char *name, uint32_t *out,

@@ -28,10 +28,10 @@ static void choose(struct ronde_published *published, struct ronde_published_row
     const struct ronde_published_system *system = &published->systems[row->system];
     struct ronde_error ignored = {0};
     if (row->state == RONDE_PUBLISHED_NOT_DESCRIBED)
-        row->state = RONDE_PUBLISHED_PREDICTED;
-    if (row->state != RONDE_PUBLISHED_PREDICTED)
+        row->state = row->measured_us > 0 ? RONDE_PUBLISHED_PREDICTED : RONDE_PUBLISHED_UNMEASURED;
+    if (row->state != RONDE_PUBLISHED_PREDICTED && row->state != RONDE_PUBLISHED_UNMEASURED)
         return;
-    /* A log without hosts: as few nodes as the ranks fit on. */
+    /* A log without hosts, a table without nodes: as few nodes as the ranks fit on. */
     if (row->call.nodes == 0 && system->is_described)
         row->call.nodes = (row->call.ranks - 1) / system->machine.gpus + 1;
     if (!system->is_described ||
@@ -39,8 +39,12 @@ static void choose(struct ronde_published *published, struct ronde_published_row
         row->state = RONDE_PUBLISHED_NOT_DESCRIBED;
         return;
     }
-    const double us =
-        ronde_nccl_choose(constants, &system->machine, &row->call, row->wish, &row->choice);
+    double us = ronde_nccl_choose(constants, &system->machine, &row->call, row->wish, &row->choice);
+    if (!isfinite(us) && row->choice.algorithm != RONDE_NCCL_POINT) {
+        /* Whatever was wished, a run that came to its end ran something: every call has a ring. */
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
+        us = ronde_nccl_choose(constants, &system->machine, &row->call, ring, &row->choice);
+    }
     row->nccl_us = isfinite(us) ? us : 0;
 }
 
@@ -67,7 +71,7 @@ void ronde_published_predict(struct ronde_published *published, uint32_t system,
 {
     for (size_t r = 0; r < published->count; r++) {
         struct ronde_published_row *row = &published->rows[r];
-        if (row->system != system || row->state > RONDE_PUBLISHED_FITTED)
+        if (row->system != system || !ronde_published_is_predicted(row))
             continue;
         const struct ronde_nccl_machine *machine = &published->systems[system].machine;
         row->predicted_us = ronde_nccl_execution_us(constants, machine, &row->call, row->choice);

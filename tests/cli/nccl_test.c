@@ -171,6 +171,31 @@ static void tables_describe_their_machines(void)
     remove(TABLE);
 }
 
+/* What is wrong with a row leaves the others predicted, and is said with its line; records have it row by row. */
+static void faulty_rows_leave_the_others(void)
+{
+    write_table("A6000-NV-4,4,1,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
+                "A6000-NV-4,4,3,2.27.5,all_reduce,Ring,LL,1024,11.67,0.08775,\n"
+                "A6000-NV-4,4,1,2.27.5,allreducev,auto,auto,1024,11.67,0.08775,\n"
+                "A6000-NV-4,8,1,2.27.5,all_reduce,auto,auto,1024,11.67,0.08775,\n"
+                "A6000-NV-4,4,1,latest,all_reduce,auto,auto,2048,,,\n");
+    said_expect("validate --published " TABLE, 0, "A6000-NV-4          1       0       0       3");
+    said_expect("validate --published " TABLE, 0,
+                "nccl_test.csv:3: 4 gpus are not equally many on 3 nodes");
+    said_expect("validate --published " TABLE, 0,
+                "nccl_test.csv:4: collective \"allreducev\" is not known");
+    said_expect("validate --published " TABLE, 0, "nccl_test.csv:5: A6000-NV-4 has 4 GPUs a node");
+    said_expect("validate --published " TABLE, 0, "nccl_test.csv:6: nccl_version \"latest\" is not");
+    said_expect("validate --published " TABLE " --json", 0,
+                "\"state\": \"not measured\", \"collective\": \"all_reduce\"");
+    said_expect("validate --published " TABLE " --json", 0,
+                "\"why\": \"4 gpus are not equally many on 3 nodes\"");
+    said_expect("validate --published " TABLE " --markdown", 0, "| 1 | 3 to 3 | 4 gpus are not");
+    said_expect("validate --published " TABLE " --fit smallest", 0,
+                "A6000-NV-4          0       1       0       3");
+    remove(TABLE);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -180,6 +205,7 @@ int main(void)
         {"tables_describe_their_machines", tables_describe_their_machines},
         {"style_nccl_refuses_what_it_cannot", style_nccl_refuses_what_it_cannot},
         {"published_tables_are_scored_in_named_modes", published_tables_are_scored_in_named_modes},
+        {"faulty_rows_leave_the_others", faulty_rows_leave_the_others},
         {"logs_are_published_as_well", logs_are_published_as_well},
         {"crossovers_are_between_sizes", crossovers_are_between_sizes},
         {"pictures_are_drawn_per_system", pictures_are_drawn_per_system},

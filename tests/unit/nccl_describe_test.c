@@ -204,6 +204,52 @@ static void rates_and_counts_are_found_in_words(void)
          8,
          50,
          RONDE_NCCL_INFINIBAND},
+        /* Both directions together, and a mesh's links to one other GPU. */
+        {{"NVIDIA A800-SXM4-80GB", "NVLink 400GB/s", "4x200G RoCE", "", 8},
+         RONDE_NCCL_SWITCH,
+         200,
+         31.5,
+         8,
+         4,
+         25,
+         RONDE_NCCL_ROCE},
+        {{"A100 custom 64GB SXM", "NVLink 3.0 200GB/s", "2x dual-port HDR100", "", 4},
+         RONDE_NCCL_MESH,
+         300,
+         31.5,
+         4,
+         4,
+         12.5,
+         RONDE_NCCL_INFINIBAND},
+        {{"B200", "NVSwitch 1800GB/s", "", "", 8}, RONDE_NCCL_SWITCH, 900, 63, 8, 0, 0, 0},
+        /* A rate without a fabric's name. */
+        {{"MI300X", "xGMI", "8x400Gb/s", "", 8}, RONDE_NCCL_MESH, 448, 63, 8, 8, 50, RONDE_NCCL_ROCE},
+        {{"L4", "PCIe 4.0 x8", "25 Gbps", "", 4},
+         RONDE_NCCL_PCIE,
+         0,
+         15.75,
+         4,
+         1,
+         3.125,
+         RONDE_NCCL_ETHERNET},
+        /* A package of two chiplets has one NIC. */
+        {{"MI250X", "Infinity Fabric", "Slingshot-11", "", 8},
+         RONDE_NCCL_SWITCH,
+         150,
+         31.5,
+         8,
+         4,
+         25,
+         RONDE_NCCL_SLINGSHOT},
+        {{"Tesla V100-SXM3-32GB", "NVLink (DGX-2)", "8x EDR", "", 16},
+         RONDE_NCCL_SWITCH,
+         150,
+         15.75,
+         16,
+         8,
+         12.5,
+         RONDE_NCCL_INFINIBAND},
+        {{"TITAN RTX", "NVLink bridge", "", "", 2}, RONDE_NCCL_PAIRS, 50, 15.75, 2, 0, 0, 0},
         {{"H100", "NVLink NVSwitch 8 GPU", "GPUDirect-TCPXO 200Gb/s x8", "", 8},
          RONDE_NCCL_SWITCH,
          450,
@@ -232,6 +278,52 @@ static void bridges_are_those_of_slots(void)
     const struct ronde_nccl_words_of slot = {"A100-PCIE-40GB", "PCIe4 x16", "HDR", "", 1};
     CU_ASSERT(!understood(superchip).behind_bridge);
     CU_ASSERT(understood(slot).behind_bridge);
+}
+
+/* NICs that hang on packages of GPUs do not go through the processor; those of processors do. */
+static void nics_of_packages_have_no_bridge(void)
+{
+    const struct ronde_nccl_words_of package = {"MI250X", "xGMI", "4x Slingshot-11", "", 8};
+    const struct ronde_nccl_words_of processor = {"A100-SXM4", "NVLink", "2x Slingshot-11", "", 4};
+    CU_ASSERT(!understood(package).behind_bridge);
+    CU_ASSERT(understood(processor).behind_bridge);
+}
+
+static void processors_are_as_said_or_as_usual(void)
+{
+    static const struct {
+        struct ronde_nccl_words_of said;
+        enum ronde_nccl_vendor cpu;
+        bool is_one_process;
+    } rows[] = {
+        {{"A100", "NVSwitch, AMD EPYC 7742", "8x HDR", "", 8}, RONDE_NCCL_AMD, false},
+        {{"A100", "NVSwitch", "4x EFA 100Gb/s", "", 8}, RONDE_NCCL_INTEL, false},
+        {{"H100", "NVSwitch", "32x EFA 100Gb/s", "", 8}, RONDE_NCCL_AMD, false},
+        {{"H100", "NVSwitch", "8x NDR", "EPYC Genoa, -g 1", 8}, RONDE_NCCL_AMD, false},
+        {{"L4", "PCIe4", "", "Xeon; -g 4", 4}, RONDE_NCCL_INTEL, true},
+        {{"H100", "NVLink, Grace", "", "one process", 1}, RONDE_NCCL_ARM, true},
+        {{"GH200", "NVLink", "NDR", "", 1}, RONDE_NCCL_ARM, false},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_machine got = understood(rows[r].said);
+        CU_ASSERT_EQUAL(got.cpu, rows[r].cpu);
+        CU_ASSERT_EQUAL(got.is_one_process, rows[r].is_one_process);
+    }
+}
+
+/* One node needs no network. */
+static void unknown_networks_leave_one_node(void)
+{
+    const struct ronde_nccl_words_of said = {"H100", "NVSwitch", "carrier pigeons", "", 8};
+    struct ronde_nccl_machine machine;
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_EQUAL(ronde_nccl_machine_of_words(&said, &machine, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(machine.gpus, 8);
+    CU_ASSERT_EQUAL(machine.nics, 0);
+    const struct ronde_nccl_words_of unknown = {"Gaudi 3", "mesh", "", "", 8};
+    error = (struct ronde_error){.status = RONDE_OK};
+    CU_ASSERT_EQUAL(ronde_nccl_machine_of_words(&unknown, &machine, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(machine.gpus, 0);
 }
 
 static void what_is_not_known_is_refused(void)
@@ -280,6 +372,9 @@ int main(void)
         {"words_come_to_what_descriptions_say", words_come_to_what_descriptions_say},
         {"rates_and_counts_are_found_in_words", rates_and_counts_are_found_in_words},
         {"bridges_are_those_of_slots", bridges_are_those_of_slots},
+        {"nics_of_packages_have_no_bridge", nics_of_packages_have_no_bridge},
+        {"processors_are_as_said_or_as_usual", processors_are_as_said_or_as_usual},
+        {"unknown_networks_leave_one_node", unknown_networks_leave_one_node},
         {"what_is_not_known_is_refused", what_is_not_known_is_refused},
         {"any_text_is_survived", any_text_is_survived},
     };

@@ -357,32 +357,98 @@ static void hosts_take_their_time(void)
     CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us, 1e-9);
 }
 
-/* 4 nodes of 8 on 2 sockets: LL by 8 proxies of 1 GB/s each, 5 GB/s a socket, NICs out of the way; then by 1 of 8 GPUs. */
+/** 4 nodes of 8 on 2 sockets, whose NICs and links are out of the way; LL before 2.18, which opens more channels on such NICs. */
+static double lines_us(struct ronde_nccl_constants *made, uint32_t g, uint64_t bytes)
+{
+    struct ronde_nccl_machine machine = made_machine;
+    const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4 * g, 4, 217, bytes};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_LL};
+    machine.nics = 8;
+    machine.nic_GBps = 1e5;
+    machine.sockets = 2;
+    machine.nvlink_GBps = 1e6;
+    machine.pcie_GBps = 1e6;
+    made->all[RONDE_NCCL_COMMON_slot_efficiency].value = 1;
+    made->all[RONDE_NCCL_COMMON_infiniband_efficiency].value = 1;
+    made->all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e5;
+    set_of(made, RONDE_NCCL_OF_channels, 8);
+    return ronde_nccl_execution_us(made, &machine, &call, ring);
+}
+
+/* LL by 8 channels of 1 GB/s each, 5 GB/s a socket; then by 1 of 8 GPUs, which has 2 channels. */
 static void ll_between_nodes_goes_through_proxies(void)
 {
     static const struct {
         uint32_t g;
-        double proxy, socket, GBps;
+        double channel, socket, GBps;
     } rows[] = {{8, 1, 5, 8}, {8, 1, 2, 4}, {1, 1, 5, 2}, {1, 10, 5, 5}, {4, 10, 5, 5}};
     struct ronde_nccl_constants made = made_up();
-    struct ronde_nccl_machine machine = made_machine;
-    machine.nics = 8;
-    machine.nic_GBps = 1e5;
-    machine.sockets = 2;
-    made.all[RONDE_NCCL_COMMON_infiniband_efficiency].value = 1;
-    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e5;
-    machine.nvlink_GBps = 1e6;
-    set_of(&made, RONDE_NCCL_OF_channels, 8);
+    made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 100;
+    made.all[RONDE_NCCL_COMMON_net_message_us].value = 0;
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        /* Before 2.18, which opens more channels on such NICs. */
-        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4 * rows[r].g, 4, 217, 256 * MIB};
-        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_LL};
-        const double n = call.ranks;
-        made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = rows[r].proxy;
+        const double n = 4. * rows[r].g, bytes = 256. * MIB;
+        made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = rows[r].channel;
         made.all[RONDE_NCCL_COMMON_socket_ll_GBps].value = rows[r].socket;
-        const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
-        CU_ASSERT_DOUBLE_EQUAL(us, 5 + (double)call.bytes * (n - 1) / n / 1e3 / rows[r].GBps,
-                               1e-4 * us);
+        const double us = lines_us(&made, rows[r].g, 256 * MIB);
+        CU_ASSERT(isfinite(us));
+        CU_ASSERT_DOUBLE_EQUAL(us, 5 + bytes * (n - 1) / n / 1e3 / rows[r].GBps, 1e-3 * us);
+    }
+}
+
+/*
+ * 32 ranks, 31 steps, 3 of them between nodes, 256 KiB: blocks of 8 KiB by 2 channels. Nothing is in the way of a block: 3 times a
+ * channel's 4 KiB by its rate. Where messages cost a node 10 us each, 2 channels take 31 times 20 us; the longer counts.
+ */
+static void rings_by_ll_take_the_longer_of_path_and_messages(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 100;
+    made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = .5;
+    made.all[RONDE_NCCL_COMMON_socket_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_net_message_us].value = 0;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 2;
+    made.all[RONDE_NCCL_COMMON_infiniband_ll_us].value = 10;
+    /* A hop inside is twice 2 us (hop_ratio). */
+    const double hops = 28 * 4 + 3 * 10;
+    /* The two channels' own 31 blocks of 4 KiB are longer than that of one block. */
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 8.192, 1);
+    made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = 10;
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096, 1);
+    made.all[RONDE_NCCL_COMMON_net_message_us].value = 10;
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 20, 1);
+    made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 1;
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096 + 31 * 20, 1);
+}
+
+/* Two bridged pairs: a ring goes over PCIe on 2 of 4 hops, a chain on 1 of 3, up and down; two GPUs of a pair never do. */
+static void hops_between_bridges_are_counted(void)
+{
+    static const struct {
+        enum ronde_nccl_algorithm algorithm;
+        uint32_t ranks;
+        double hops_us;
+    } rows[] = {{RONDE_NCCL_RING, 4, 6 * (9 + 3) / 2.},
+                {RONDE_NCCL_TREE, 4, 2 * (9 + 2 * 3)},
+                {RONDE_NCCL_RING, 2, 2 * 3},
+                {RONDE_NCCL_TREE, 2, 2 * 3}};
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.link = RONDE_NCCL_PAIRS;
+    machine.gpus = 4;
+    machine.pcie_GBps = 1e6;
+    machine.nvlink_GBps = 1e6;
+    made.all[RONDE_NCCL_COMMON_pcie_pairs_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_tree_nvlink_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_share].value = 1;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_us].value = 9;
+    made.all[RONDE_NCCL_COMMON_bridge_ll_us].value = 3;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 1e3;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, rows[r].ranks, 1, 229, 1024};
+        const struct ronde_nccl_choice choice = {rows[r].algorithm, RONDE_NCCL_LL};
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, choice),
+                               5 + rows[r].hops_us, .1);
     }
 }
 
@@ -476,6 +542,9 @@ int main(void)
         {"values_are_those_by_hand", values_are_those_by_hand},
         {"hosts_take_their_time", hosts_take_their_time},
         {"ll_between_nodes_goes_through_proxies", ll_between_nodes_goes_through_proxies},
+        {"rings_by_ll_take_the_longer_of_path_and_messages",
+         rings_by_ll_take_the_longer_of_path_and_messages},
+        {"hops_between_bridges_are_counted", hops_between_bridges_are_counted},
         {"pcie_leaves_ll_less", pcie_leaves_ll_less},
         {"the_shorter_of_two_times_hides", the_shorter_of_two_times_hides},
         {"versions_follow_dates", versions_follow_dates},

@@ -65,6 +65,44 @@ static void every_line_is_taken_into_its_field(void)
     CU_ASSERT(machine.is_one_process);
 }
 
+/* A machine in its operator's words; lines of values go before what words come to. */
+static void words_stand_for_what_no_line_says(void)
+{
+    struct ronde_nccl_machine machine;
+    struct ronde_error error;
+    CU_ASSERT_EQUAL_FATAL(read_text("name x\ngpu NVIDIA H100 80GB HBM3\ninside NVLink4 NVSwitch 8 "
+                                    "GPU # a board\nbetween 8x 400Gb/s NDR\nnotes one process\n",
+                                    &machine, &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_HOPPER);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_SWITCH);
+    CU_ASSERT_EQUAL(machine.gpus, 8);
+    CU_ASSERT_EQUAL(machine.nvlink_GBps, 450);
+    CU_ASSERT_EQUAL(machine.nics, 8);
+    CU_ASSERT_EQUAL(machine.nic_GBps, 50);
+    CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_INFINIBAND);
+    CU_ASSERT_EQUAL(machine.sockets, 2);
+    CU_ASSERT(machine.is_one_process);
+    CU_ASSERT_EQUAL_FATAL(read_text("name x\ngpus 4\nnics 2\nnic_GBps 25\nfabric roce\ncpu amd\n"
+                                    "sockets 1\nnic_path bridge\nprocesses per_gpu\n"
+                                    "nvlink_GBps 200\npcie_GBps 16\nlink mesh\n"
+                                    "gpu A100-SXM4\nbetween 8x HDR\nnotes one process\n",
+                                    &machine, &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_AMPERE);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
+    CU_ASSERT_EQUAL(machine.gpus, 4);
+    CU_ASSERT_EQUAL(machine.nvlink_GBps, 200);
+    CU_ASSERT_EQUAL(machine.pcie_GBps, 16);
+    CU_ASSERT_EQUAL(machine.nics, 2);
+    CU_ASSERT_EQUAL(machine.nic_GBps, 25);
+    CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_ROCE);
+    CU_ASSERT_EQUAL(machine.cpu, RONDE_NCCL_AMD);
+    CU_ASSERT_EQUAL(machine.sockets, 1);
+    CU_ASSERT(machine.behind_bridge);
+    CU_ASSERT_FALSE(machine.is_one_process);
+}
+
 static void what_is_left_out_has_its_default(void)
 {
     struct ronde_nccl_machine machine;
@@ -299,6 +337,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"every_line_is_taken_into_its_field", every_line_is_taken_into_its_field},
+        {"words_stand_for_what_no_line_says", words_stand_for_what_no_line_says},
         {"what_is_left_out_has_its_default", what_is_left_out_has_its_default},
         {"words_are_their_enumerators", words_are_their_enumerators},
         {"counts_are_whole_and_within_bounds", counts_are_whole_and_within_bounds},

@@ -38,6 +38,12 @@ static const struct machine_said dgx1 = {"DGX-1",
 static const struct machine_said p3 = {"p3.16xlarge",
                                        {"Tesla V100-SXM2-16GB", "NVLink2 mesh 8 GPU", "25Gb/s TCP",
                                         "", 8}};
+static const struct machine_said leonardo = {"Leonardo",
+                                             {"A100 custom 64GB SXM", "NVLink3 4-GPU mesh",
+                                              "2x dual-port HDR100", "", 4}};
+static const struct machine_said ndv4 = {"ND A100 v4",
+                                         {"NVIDIA A100-SXM4-40GB", "NVSwitch 8 GPU", "8x HDR", "",
+                                          8}};
 static const struct machine_said p4d = {"p4d.24xlarge",
                                         {"NVIDIA A100-SXM4-40GB", "NVLink3 NVSwitch 8 GPU",
                                          "4x EFA 100Gb/s", "", 8}};
@@ -104,7 +110,12 @@ static const struct {
 } plateaus[] = {
     {&dgx1, RONDE_ALL_REDUCE, 8, 1, GIB, 100, 140},
     {&dgx1, RONDE_ALL_REDUCE, 32, 4, GIB, 36, 49},
+    /* Four GPUs of a hybrid cube: 4 of 6 links of 25 GB/s stay among them; two: one link. */
+    {&dgx1, RONDE_ALL_REDUCE, 4, 1, GIB, 60, 100},
+    {&dgx1, RONDE_ALL_REDUCE, 2, 1, GIB, 15, 25},
     {&p3, RONDE_ALL_REDUCE, 16, 2, GIB, 2, 5.5},
+    {&leonardo, RONDE_ALL_REDUCE, 64, 16, 8 * GIB, 40, 50},
+    {&ndv4, RONDE_ALL_REDUCE, 128, 16, 8 * GIB, 160, 200},
     {&p3, RONDE_ALL_GATHER, 32, 4, GIB, 2, 3.1},
     /* github.com/NVIDIA/nccl/issues/527: 231 GB/s on one node, 57 on two. */
     {&p4d, RONDE_ALL_REDUCE, 8, 1, GIB, 210, 250},
@@ -118,7 +129,7 @@ static const struct {
     {&mi300x, RONDE_ALL_REDUCE, 8, 1, GIB, 290, 340},
     {&mi300x, RONDE_ALL_GATHER, 8, 1, GIB, 280, 335},
     {&mi300x, RONDE_ALL_REDUCE, 16, 2, 8 * GIB, 290, 390},
-    {&mi250x, RONDE_ALL_REDUCE, 32, 4, GIB, 60, 96},
+    {&mi250x, RONDE_ALL_REDUCE, 32, 4, GIB, 75, 100},
     /* github.com/coreweave/nccl-tests/pull/43: 586, 681, 839, 835 GB/s. */
     {&nvl72, RONDE_ALL_REDUCE, 72, 18, GIB / 2, 500, 680},
     {&nvl72, RONDE_ALL_REDUCE, 72, 18, GIB, 580, 780},
@@ -161,6 +172,8 @@ static const struct {
 } floors[] = {
     {&dgx1, 8, 1, 10, 30},
     {&p3, 16, 2, 50, 250},
+    {&leonardo, 8, 2, 15, 40},
+    {&ndv4, 128, 16, 40, 120},
     {&p4d, 16, 2, 40, 120},
     {&a3, 16, 2, 40, 120},
     {&h200, 8, 1, 8, 25},

@@ -144,6 +144,9 @@ static void reading_fails_cleanly(void)
                                    "algbw_GBps,nccl_version,notes,gpu,interconnect_intra\n");
     for (unsigned r = 0; r < 100; r++)
         used += (size_t)snprintf(text + used, sizeof text - used,
+                                 r % 3 == 0 ? "faulty,all_reduce,,,8,3,64,5,,,,,\n" : "");
+    for (unsigned r = 0; r < 100; r++)
+        used += (size_t)snprintf(text + used, sizeof text - used,
                                  "s%u,all_reduce,auto,auto,8,1,1048576,50,20.97,2.29.2,,NVIDIA "
                                  "A100,NVLink3 NVSwitch 8 GPU\n",
                                  r % 7);

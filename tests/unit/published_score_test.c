@@ -363,11 +363,67 @@ static void constants_are_found_from_their_starts(void)
     CU_ASSERT(fabs(fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value / .76 - 1) < .03);
 }
 
+/* NCCL has trees for all_reduce alone, and NVLS where there is a switch: other calls that were to run by them ran as rings. */
+static void wishes_that_cannot_be_met_are_rings(void)
+{
+    static const struct {
+        enum ronde_collective collective;
+        enum ronde_nccl_algorithm wish, choice;
+    } rows[] = {{RONDE_ALL_REDUCE, RONDE_NCCL_TREE, RONDE_NCCL_TREE},
+                {RONDE_BROADCAST, RONDE_NCCL_TREE, RONDE_NCCL_RING},
+                {RONDE_ALL_GATHER, RONDE_NCCL_NVLS_TREE, RONDE_NCCL_RING},
+                {RONDE_ALL_REDUCE, RONDE_NCCL_NVLS, RONDE_NCCL_RING}};
+    const struct ronde_nccl_constants constants = shipped();
+    static struct made made;
+    start(&made, 1);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_published_row *row = add(&made, 0, 8, 1, 1 << 20, 100);
+        row->call.collective = rows[r].collective;
+        row->wish = (struct ronde_nccl_choice){rows[r].wish, RONDE_NCCL_SIMPLE};
+    }
+    ronde_published_choose(&made.table, &constants);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        CU_ASSERT_EQUAL(made.rows[r].choice.algorithm, rows[r].choice);
+        CU_ASSERT_EQUAL(made.rows[r].choice.protocol, RONDE_NCCL_SIMPLE);
+        CU_ASSERT_EQUAL(made.rows[r].wish.algorithm, rows[r].wish);
+        CU_ASSERT(made.rows[r].nccl_us > 0);
+    }
+}
+
+/* A system that takes 2.5 times as long as its description lets it is another machine: nothing is learnt from it. */
+static void other_machines_teach_nothing(void)
+{
+    const size_t launch = of_ampere(RONDE_NCCL_OF_launch_us);
+    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    static struct made made;
+    start(&made, 2);
+    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
+        fitted.all[i].start = 0;
+    fitted.all[launch].start = truth.all[launch].value;
+    fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].start =
+        truth.all[RONDE_NCCL_COMMON_nvlink_efficiency].value;
+    add_made(&made, &truth, 0, 8, 1, 1024);
+    add_made(&made, &truth, 1, 8, 1, 1024);
+    for (size_t r = 0; r < made.table.count; r++)
+        made.rows[r].measured_us *= made.rows[r].system == 1 ? 2.5 : 1;
+    ronde_published_fit_constants(&made.table, UINT32_MAX, &fitted);
+    CU_ASSERT_EQUAL(fitted.all[launch].value, truth.all[launch].value);
+    CU_ASSERT_EQUAL(fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value,
+                    truth.all[RONDE_NCCL_COMMON_nvlink_efficiency].value);
+    /* At 1.5 times it counts. */
+    for (size_t r = 0; r < made.table.count; r++)
+        made.rows[r].measured_us *= made.rows[r].system == 1 ? .6 : 1;
+    ronde_published_fit_constants(&made.table, UINT32_MAX, &fitted);
+    CU_ASSERT(fitted.all[launch].value > 1.02 * truth.all[launch].value ||
+              fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value <
+                  .98 * truth.all[RONDE_NCCL_COMMON_nvlink_efficiency].value);
+}
+
 static void states_have_texts(void)
 {
-    static const char *const texts[] = {
-        "predicted", "fitted", "faulty", "below 1 KiB", "not modelled", "no machine description",
-        "?"};
+    static const char *const texts[] = {"predicted",    "fitted",       "faulty",
+                                        "below 1 KiB",  "not modelled", "no machine description",
+                                        "not measured", "refused",      "?"};
     for (unsigned state = 0; state < sizeof texts / sizeof texts[0]; state++)
         CU_ASSERT_STRING_EQUAL(ronde_published_state_text((enum ronde_published_state)state),
                                texts[state]);
@@ -386,6 +442,8 @@ int main(void)
         {"a_system_is_fitted_to_its_smallest", a_system_is_fitted_to_its_smallest},
         {"a_fit_changes_what_rows_speak_of", a_fit_changes_what_rows_speak_of},
         {"constants_are_found_from_their_starts", constants_are_found_from_their_starts},
+        {"wishes_that_cannot_be_met_are_rings", wishes_that_cannot_be_met_are_rings},
+        {"other_machines_teach_nothing", other_machines_teach_nothing},
         {"states_have_texts", states_have_texts},
     };
     return suite_run("published_score", cases, sizeof cases / sizeof cases[0]);

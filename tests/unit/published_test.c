@@ -95,7 +95,6 @@ static void malformed_tables_are_refused_with_their_line(void)
         {HEAD "s,8,1,,all_reduce,auto,auto,64,-5,0.0128,,\n", 2, "time_us \"-5\""},
         {HEAD "s,8,1,,all_reduce,auto,auto,64,nan,0.0128,,\n", 2, "time_us \"nan\""},
         {HEAD "s,8,1,,all_reduce,auto,auto,64,5,0.0228,,\n", 2, "contradicts"},
-        {HEAD "s,8,1,two,all_reduce,auto,auto,64,5,0.0128,,\n", 2, "nccl_version"},
         {HEAD "../s,8,1,,all_reduce,auto,auto,64,5,0.0128,,\n", 2, "no name of a system"},
         {HEAD "s,8,1,,all_reduce,auto,auto,64,5,0.0128,\"x,\n", 2, "not closed"},
     };

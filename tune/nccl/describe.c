@@ -1,10 +1,10 @@
 /**
  * Machines from what their operators write of them: "NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU", "4x HDR IB 200Gb/s".
  *
- * A part's data sheet gives what the words leave out. Words that are not known leave a machine undescribed: nothing is
- * guessed but what is usual, which is said below where it is.
+ * A part's data sheet (parts.c) gives what the words leave out. A GPU that is not known leaves a machine undescribed, a
+ * network that is not known leaves one node of it: nothing is guessed but what is usual, which is said below where it is.
  */
-#include "ronde/nccl_model.h"
+#include "parts.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -15,100 +15,6 @@
 
 /** Bytes of a text that is looked at. */
 #define TEXT_BYTES 256
-
-/** Parts by a word of their name, more special ones first: NVLink and PCIe of a GPU, one direction, by data sheet. */
-static const struct part {
-    const char *word;
-    enum ronde_nccl_generation generation;
-    double nvlink_GBps, pcie_GBps;
-} parts[] = {
-    {"MI355", RONDE_NCCL_CDNA3, 538, 63},
-    {"MI350", RONDE_NCCL_CDNA3, 538, 63},
-    {"MI325", RONDE_NCCL_CDNA3, 448, 63},
-    {"MI300A", RONDE_NCCL_CDNA3, 384, 63},
-    {"MI300", RONDE_NCCL_CDNA3, 448, 63},
-    /* A chiplet is a device: three links of 50 GB/s leave its package. */
-    {"MI250", RONDE_NCCL_CDNA2, 150, 31.5},
-    {"MI210", RONDE_NCCL_CDNA2, 150, 31.5},
-    {"MI100", RONDE_NCCL_CDNA2, 138, 31.5},
-    {"GB300", RONDE_NCCL_BLACKWELL, 900, 126},
-    {"GB200", RONDE_NCCL_BLACKWELL, 900, 63},
-    {"B300", RONDE_NCCL_BLACKWELL, 900, 126},
-    {"B200", RONDE_NCCL_BLACKWELL, 900, 63},
-    {"B100", RONDE_NCCL_BLACKWELL, 900, 63},
-    {"GB10", RONDE_NCCL_BLACKWELL, 0, 31.5},
-    {"RTX 50", RONDE_NCCL_BLACKWELL, 0, 63},
-    {"5090", RONDE_NCCL_BLACKWELL, 0, 63},
-    {"PRO 6000", RONDE_NCCL_BLACKWELL, 0, 63},
-    {"GH200", RONDE_NCCL_HOPPER, 450, 63},
-    {"H200", RONDE_NCCL_HOPPER, 450, 63},
-    {"H100 NVL", RONDE_NCCL_HOPPER, 300, 63},
-    {"H100 PCIE", RONDE_NCCL_HOPPER, 300, 63},
-    {"H100-PCIE", RONDE_NCCL_HOPPER, 300, 63},
-    {"H100", RONDE_NCCL_HOPPER, 450, 63},
-    {"H800", RONDE_NCCL_HOPPER, 200, 63},
-    {"H20", RONDE_NCCL_HOPPER, 450, 63},
-    {"L40", RONDE_NCCL_ADA, 0, 31.5},
-    {"L4", RONDE_NCCL_ADA, 0, 31.5},
-    {"L20", RONDE_NCCL_ADA, 0, 31.5},
-    {"RTX 40", RONDE_NCCL_ADA, 0, 31.5},
-    {"4090", RONDE_NCCL_ADA, 0, 31.5},
-    {"6000 ADA", RONDE_NCCL_ADA, 0, 31.5},
-    {"A100", RONDE_NCCL_AMPERE, 300, 31.5},
-    {"A800", RONDE_NCCL_AMPERE, 200, 31.5},
-    {"A30", RONDE_NCCL_AMPERE, 100, 31.5},
-    {"A6000", RONDE_NCCL_AMPERE_RTX, 56, 31.5},
-    {"A5000", RONDE_NCCL_AMPERE_RTX, 56, 31.5},
-    {"A40", RONDE_NCCL_AMPERE_RTX, 56, 31.5},
-    {"A4500", RONDE_NCCL_AMPERE_RTX, 56, 31.5},
-    {"A16", RONDE_NCCL_AMPERE_RTX, 0, 31.5},
-    {"A10", RONDE_NCCL_AMPERE_RTX, 0, 31.5},
-    {"3090", RONDE_NCCL_AMPERE_RTX, 56, 31.5},
-    {"RTX 30", RONDE_NCCL_AMPERE_RTX, 0, 31.5},
-    {"V100", RONDE_NCCL_VOLTA, 150, 15.75},
-    {"P100", RONDE_NCCL_PASCAL, 80, 15.75},
-    /* Turing is Volta in NCCL's tables (tuning.cc). */
-    {"T4", RONDE_NCCL_VOLTA, 0, 15.75},
-    {"2080", RONDE_NCCL_VOLTA, 50, 15.75},
-    {"RTX 8000", RONDE_NCCL_VOLTA, 50, 15.75},
-    {"RTX 6000", RONDE_NCCL_VOLTA, 50, 15.75},
-};
-
-/** Fabrics by a word, and the rate of a NIC that the word stands for, GB/s; 0 = a number says it. */
-static const struct network {
-    const char *word;
-    enum ronde_nccl_fabric fabric;
-    double nic_GBps;
-} networks[] = {
-    {"ROCE", RONDE_NCCL_ROCE, 0},
-    {"SLINGSHOT", RONDE_NCCL_SLINGSHOT, 25},
-    {"EFA", RONDE_NCCL_EFA, 12.5},
-    /* GPUs' memory by a plugin over Ethernet, too. */
-    {"TCPX", RONDE_NCCL_EFA, 25},
-    {"FASTRAK", RONDE_NCCL_EFA, 25},
-    {"XDR", RONDE_NCCL_INFINIBAND, 100},
-    {"NDR200", RONDE_NCCL_INFINIBAND, 25},
-    {"NDR", RONDE_NCCL_INFINIBAND, 50},
-    {"HDR100", RONDE_NCCL_INFINIBAND, 12.5},
-    {"HDR", RONDE_NCCL_INFINIBAND, 25},
-    {"EDR", RONDE_NCCL_INFINIBAND, 12.5},
-    {"FDR", RONDE_NCCL_INFINIBAND, 6.8},
-    {"INFINIBAND", RONDE_NCCL_INFINIBAND, 0},
-    {"IB ", RONDE_NCCL_INFINIBAND, 0},
-    {"ETHERNET", RONDE_NCCL_ETHERNET, 0},
-    {"GBE", RONDE_NCCL_ETHERNET, 0},
-    {"TCP", RONDE_NCCL_ETHERNET, 0},
-    {"SOCKET", RONDE_NCCL_ETHERNET, 0},
-    {"GVNIC", RONDE_NCCL_ETHERNET, 0},
-    {"ENA ", RONDE_NCCL_ETHERNET, 0},
-    /* Where a NIC is named and not what it speaks: verbs. */
-    {"OMNI-PATH", RONDE_NCCL_INFINIBAND, 12.5},
-    {"OPA ", RONDE_NCCL_INFINIBAND, 12.5},
-    {"CONNECTX", RONDE_NCCL_INFINIBAND, 0},
-    {"BLUEFIELD", RONDE_NCCL_INFINIBAND, 0},
-    {"MLX5", RONDE_NCCL_INFINIBAND, 0},
-    {"RDMA", RONDE_NCCL_ROCE, 0},
-};
 
 /** A text in capitals, cut to what is looked at. */
 static void capitals(const char *text, char out[TEXT_BYTES])
@@ -122,6 +28,15 @@ static void capitals(const char *text, char out[TEXT_BYTES])
 static bool has(const char *text, const char *word)
 {
     return strstr(text, word) != NULL;
+}
+
+/** Whether any of some words is there; the last is NULL. */
+static bool has_any(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (has(text, *words))
+            return true;
+    return false;
 }
 
 /** Where the number that ends at `end` begins. */
@@ -166,20 +81,21 @@ static uint32_t count_of(const char *text, const char *const *words, size_t word
     return 0;
 }
 
-/** Whether words name links between GPUs, or a board that has them. */
+/** Whether words name links between GPUs, or a board or rack that has them. */
 static bool names_links(const char *gpu, const char *inside)
 {
-    static const char *const words[] = {"NVLINK",          "NVSWITCH", "XGMI",
-                                        "INFINITY FABRIC", "HGX",      "DGX"};
-    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
-        if (has(inside, words[w]))
-            return true;
-    return has(gpu, "SXM") && !has(inside, "PCIE");
+    static const char *const words[] = {"NVLINK", "NVSWITCH", "XGMI",  "INFINITY FABRIC",
+                                        "HGX",    "DGX",      "NVL32", "NVL36",
+                                        "NVL72",  "CUBE",     NULL};
+    return has_any(inside, words) || (has(gpu, "SXM") && !has(inside, "PCIE"));
 }
 
-static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const struct part *part,
-                                    uint32_t gpus)
+static enum ronde_nccl_link link_of(const char *gpu, const char *inside,
+                                    const struct ronde_nccl_part *part, uint32_t gpus)
 {
+    static const char *const pairs[] = {"PAIR", "BRIDGE", NULL};
+    static const char *const switches[] = {"SWITCH", "NVL32", "NVL36", "NVL72", "DGX-2", NULL};
+    static const char *const meshes[] = {"MESH", "ALL-TO-ALL", NULL};
     const bool is_named = names_links(gpu, inside);
     if (has(inside, "NO NVLINK") || !is_named || !(part->nvlink_GBps > 0))
         return RONDE_NCCL_PCIE;
@@ -188,33 +104,59 @@ static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const s
         return part->generation == RONDE_NCCL_CDNA2 ? RONDE_NCCL_SWITCH : RONDE_NCCL_MESH;
     if (has(inside, "PAIR") && !has(inside, "PER PAIR"))
         return RONDE_NCCL_PAIRS;
-    /* Blackwells have no links to each other, with or without the word. */
-    if (has(inside, "SWITCH") || part->generation == RONDE_NCCL_BLACKWELL)
+    /* Blackwells have no links to each other, with or without the word; nor has anything more than eight. */
+    if (has_any(inside, switches) || part->generation == RONDE_NCCL_BLACKWELL || gpus > 8)
         return RONDE_NCCL_SWITCH;
-    if (has(inside, "MESH") || has(inside, "ALL-TO-ALL"))
+    if (has_any(inside, meshes))
         return RONDE_NCCL_MESH;
-    if (has(inside, "BRIDGE"))
+    if (has_any(inside, pairs) && !has(inside, "PER PAIR"))
         return RONDE_NCCL_PAIRS;
     /* HGX boards: NVSwitch on eight GPUs from Ampere on, links to each other on fewer. */
     return gpus > 4 && part->generation >= RONDE_NCCL_AMPERE ? RONDE_NCCL_SWITCH : RONDE_NCCL_MESH;
 }
 
+/** How far a rate may be off a data sheet's and still be it, by rounding or by counting headers. */
+static const double sheet_tolerance = .2;
+
+/**
+ * What is said of a GPU's links, which may be what the data sheet has, the same for both directions together, or for the
+ * links to one of the other GPUs of a mesh; else it is as it stands, unless no such part can have it.
+ */
+static double nvlink_as_said(double said_GBps, double sheet_GBps, double peers)
+{
+    const double as[] = {said_GBps, said_GBps / 2, said_GBps * peers, said_GBps * peers / 2};
+    for (size_t i = 0; i < sizeof as / sizeof as[0]; i++)
+        if (fabs(as[i] / sheet_GBps - 1) < sheet_tolerance)
+            return i == 0 ? said_GBps : sheet_GBps;
+    return said_GBps > sheet_GBps ? said_GBps / 2 : said_GBps;
+}
+
+/** PCIe of a GPU's slot as words say, "PCIe4", "Gen 4", "PCIe 4.0"; the part's where they do not. */
+static double slot_as_said(const char *inside, const struct ronde_nccl_part *part)
+{
+    static const char *const third[] = {"PCIE3", "GEN3", "PCIE 3", "GEN 3", NULL};
+    static const char *const fourth[] = {"PCIE4", "GEN4", "PCIE 4", "GEN 4", NULL};
+    static const char *const fifth[] = {"PCIE5", "GEN5", "PCIE 5", "GEN 5", NULL};
+    const double whole = has_any(inside, third)    ? 15.75
+                         : has_any(inside, fourth) ? 31.5
+                         : has_any(inside, fifth)  ? 63
+                                                   : part->pcie_GBps;
+    return has(inside, " X8") ? whole / 2 : has(inside, " X4") ? whole / 4 : whole;
+}
+
 /** "18x26.56GB/s" and "900GB/s per GPU" are of a GPU; what is said per link or per pair of GPUs is the data sheet's. */
-static void set_links(const char *gpu, const char *inside, const struct part *part,
+static void set_links(const char *gpu, const char *inside, const struct ronde_nccl_part *part,
                       struct ronde_nccl_machine *out)
 {
     double count = 1;
     const double said = rate_of(inside, "GB/S", &count) * count;
     const bool is_of_gpu = said > 0 && !has(inside, "PER LINK") && !has(inside, "PER PAIR");
     out->link = link_of(gpu, inside, part, out->gpus);
+    const double peers = out->link == RONDE_NCCL_MESH && out->gpus > 1 ? out->gpus - 1. : 1;
     if (out->link != RONDE_NCCL_PCIE)
-        out->nvlink_GBps = is_of_gpu ? said : part->nvlink_GBps;
-    out->pcie_GBps = has(inside, "PCIE3") || has(inside, "GEN3")   ? 15.75
-                     : has(inside, "PCIE4") || has(inside, "GEN4") ? 31.5
-                     : has(inside, "PCIE5") || has(inside, "GEN5") ? 63
-                                                                   : part->pcie_GBps;
-    if (has(inside, " X8"))
-        out->pcie_GBps /= 2;
+        out->nvlink_GBps =
+            is_of_gpu ? nvlink_as_said(said, part->nvlink_GBps, peers) : part->nvlink_GBps;
+    out->pcie_GBps = slot_as_said(inside, part);
 }
 
 /** The first rate of a NIC that is there, GB/s; in capitals "Gb/s" and "GB/s" look alike. */
@@ -230,15 +172,20 @@ static double nic_rate_of(const char *between, bool is_in_bytes)
     return 0;
 }
 
-/** NICs where no count is there: one for each GPU as boards with NVSwitch and blades with Slingshot have, else one. */
+/**
+ * NICs where no count is there: one for each GPU as boards with NVSwitch and blades with Slingshot have, for each package
+ * of two chiplets, else one.
+ */
 static uint32_t usual_nics(const struct ronde_nccl_machine *machine)
 {
     const bool is_board =
         machine->link <= RONDE_NCCL_MESH &&
         (machine->generation <= RONDE_NCCL_CDNA3 || machine->generation >= RONDE_NCCL_AMPERE);
-    if (machine->fabric == RONDE_NCCL_ETHERNET)
+    if (machine->fabric == RONDE_NCCL_ETHERNET ||
+        !(is_board || machine->fabric == RONDE_NCCL_SLINGSHOT))
         return 1;
-    return is_board || machine->fabric == RONDE_NCCL_SLINGSHOT ? machine->gpus : 1;
+    return machine->generation == RONDE_NCCL_CDNA2 && machine->gpus > 1 ? machine->gpus / 2
+                                                                        : machine->gpus;
 }
 
 /** NICs as "8x", "8 rails", "x8", "one per GPU" say; 0 where nothing does. */
@@ -252,6 +199,9 @@ static uint32_t count_nics(const char *between, uint32_t gpus)
     const long behind = at ? strtol(at + 2, NULL, 10) : 0;
     if (behind > 0 && behind <= 64)
         count = (uint32_t)behind;
+    /* "2x dual-port HDR100": a port is a NIC to NCCL. */
+    if ((has(between, "DUAL-PORT") || has(between, "DUAL PORT")) && count > 0)
+        count *= 2;
     if (has(between, "PER GPU") || has(between, "/GPU"))
         count = gpus * (count > 0 && count <= 8 ? count : 1);
     return count <= 1024 ? count : 1024;
@@ -272,6 +222,22 @@ static void set_nics(double said_GBps, double of_word_GBps, uint32_t count,
         out->nic_GBps /= out->nics;
 }
 
+/** The fabric of a rate without a name: several fast lines are there for GPUs' memory, one slow line is a socket. */
+static const struct ronde_nccl_network unnamed_fast = {"", RONDE_NCCL_ROCE, 0},
+                                       unnamed_slow = {"", RONDE_NCCL_ETHERNET, 0};
+
+/** A line this fast, GB/s, is taken for one that GPUs' memory goes through directly. */
+static const double fast_GBps = 12.5;
+
+/** Whether GPU and NIC meet in the processor: PCIe servers, and blades with Slingshot unless NICs hang on packages of GPUs. */
+static bool is_behind_bridge(const struct ronde_nccl_machine *machine)
+{
+    if (machine->cpu == RONDE_NCCL_ARM)
+        return false;
+    return machine->link == RONDE_NCCL_PCIE || machine->link == RONDE_NCCL_PAIRS ||
+           (machine->fabric == RONDE_NCCL_SLINGSHOT && machine->generation > RONDE_NCCL_CDNA3);
+}
+
 static enum ronde_status set_network(const char *between, bool is_in_bytes,
                                      struct ronde_nccl_machine *out, struct ronde_error *error)
 {
@@ -279,18 +245,15 @@ static enum ronde_status set_network(const char *between, bool is_in_bytes,
     if (*between == '\0')
         return RONDE_OK;
     snprintf(padded, sizeof padded, "%s ", between);
-    for (size_t n = 0; n < sizeof networks / sizeof networks[0]; n++) {
-        if (!has(padded, networks[n].word))
-            continue;
-        const double said = nic_rate_of(padded, is_in_bytes);
-        out->fabric = networks[n].fabric;
-        set_nics(said, networks[n].nic_GBps, count_nics(padded, out->gpus), out);
-        if (!(out->nic_GBps > 0))
-            break;
-        /* Slots of processors, without switches between GPU and NIC: PCIe servers, and blades with Slingshot. */
-        out->behind_bridge = out->cpu != RONDE_NCCL_ARM &&
-                             (out->link == RONDE_NCCL_PCIE || out->link == RONDE_NCCL_PAIRS ||
-                              out->fabric == RONDE_NCCL_SLINGSHOT);
+    const struct ronde_nccl_network *network = ronde_nccl_network_of(padded);
+    const double said = nic_rate_of(padded, is_in_bytes);
+    const uint32_t count = count_nics(padded, out->gpus);
+    if (!network && said > 0)
+        network = said >= fast_GBps ? &unnamed_fast : &unnamed_slow;
+    if (network && (said > 0 || network->nic_GBps > 0)) {
+        out->fabric = network->fabric;
+        set_nics(said, network->nic_GBps, count, out);
+        out->behind_bridge = is_behind_bridge(out);
         return RONDE_OK;
     }
     return ronde_fail(error, RONDE_BAD_INPUT, "\"%.100s\" names no fabric and rate that are known",
@@ -308,6 +271,7 @@ static uint32_t rack_of(const char *gpu, const char *inside)
 {
     static const char *const gpus[] = {"GPU"};
     const char *const texts[] = {gpu, inside};
+    /* "H100 NVL" is a board, "NVL32" a rack. */
     for (size_t t = 0; t < 2; t++) {
         const char *at = strstr(texts[t], "NVL");
         for (; at && !isdigit((unsigned char)at[3]); at = strstr(at + 3, "NVL")) {
@@ -333,12 +297,39 @@ static void set_gpus(const char *gpu, const char *inside, uint32_t said,
     out->nvlink_nodes = rack / out->gpus;
 }
 
-static const struct part *part_of(const char *gpu)
+/** Processors as words say, else those of most servers with such parts. */
+static enum ronde_nccl_vendor cpu_of(const char *gpu, const char *inside, const char *between,
+                                     const char *notes, const struct ronde_nccl_part *part)
 {
-    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
-        if (has(gpu, parts[p].word))
-            return &parts[p];
-    return NULL;
+    static const char *const amd[] = {"EPYC", "ROME", "MILAN", "GENOA", "TURIN", "AMD CPU", NULL};
+    static const char *const intel[] = {"XEON",    "INTEL",   "ICE LAKE", "SAPPHIRE",
+                                        "EMERALD", "SKYLAKE", "CASCADE",  NULL};
+    static const char *const arm[] = {"GRACE", "ARM64", "AARCH64", "NEOVERSE", NULL};
+    const char *const texts[] = {inside, between, notes};
+    if (is_superchip(gpu))
+        return RONDE_NCCL_ARM;
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+        if (has_any(texts[t], amd))
+            return RONDE_NCCL_AMD;
+        if (has_any(texts[t], intel))
+            return RONDE_NCCL_INTEL;
+        if (has_any(texts[t], arm))
+            return RONDE_NCCL_ARM;
+    }
+    /* Servers of AWS have Intel's processors before Hopper. */
+    return has(between, "SLINGSHOT") || part->generation <= RONDE_NCCL_CDNA3 ||
+                   (has(between, "EFA") && part->generation >= RONDE_NCCL_HOPPER)
+               ? RONDE_NCCL_AMD
+               : RONDE_NCCL_INTEL;
+}
+
+/** Whether one process launches on all GPUs: "1 process", and nccl-tests' "-g 8". */
+static bool is_one_process(const char *notes)
+{
+    static const char *const words[] = {"1 PROCESS", "ONE PROCESS", "SINGLE PROCESS",
+                                        "SINGLE-PROCESS", NULL};
+    const char *option = strstr(notes, "-G ");
+    return has_any(notes, words) || (option && strtol(option + 3, NULL, 10) > 1);
 }
 
 enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *said,
@@ -350,20 +341,16 @@ enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *
     capitals(said->inside, inside);
     capitals(said->between, between);
     capitals(said->notes, notes);
-    const struct part *part = part_of(gpu);
+    const struct ronde_nccl_part *part = ronde_nccl_part_of(gpu);
     *out = (struct ronde_nccl_machine){.sockets = 2};
     if (!part)
         return ronde_fail(error, RONDE_BAD_INPUT, "\"%.100s\" is no GPU whose constants are known",
                           said->gpu ? said->gpu : "");
     out->generation = part->generation;
     set_gpus(gpu, inside, said->gpus, out);
-    /* Servers of AWS have Intel's processors before Hopper. */
-    const bool is_amd = has(between, "SLINGSHOT") || part->generation <= RONDE_NCCL_CDNA3 ||
-                        (has(between, "EFA") && part->generation >= RONDE_NCCL_HOPPER);
-    out->cpu = is_superchip(gpu) ? RONDE_NCCL_ARM : is_amd ? RONDE_NCCL_AMD : RONDE_NCCL_INTEL;
+    out->cpu = cpu_of(gpu, inside, between, notes, part);
     out->sockets = is_superchip(gpu) ? out->gpus : has(between, "SLINGSHOT") ? 1 : 2;
-    out->is_one_process =
-        has(notes, "1 PROCESS") || has(notes, "ONE PROCESS") || has(notes, "SINGLE PROCESS");
+    out->is_one_process = is_one_process(notes);
     set_links(gpu, inside, part, out);
     return set_network(between, said->between && has(said->between, "GB/s"), out, error);
 }

@@ -8,7 +8,7 @@
  *            in turn needs n launch_us_per_gpu a call (nccl-tests does not wait between calls)
  *   (+)      of latencies and transfers one hides behind the other in part: ronde_nccl_overlapped, exponents in common.txt
  *
- *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B)
+ *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B); by LL between nodes net_lines.c
  *   chain           launch + hops min(1, bytes / ahead) (+) bytes / B          (broadcast, reduce: calls overlap as long
  *                   as a message fits into what a sender may be ahead: 8 slots of a connection)
  *   Tree            launch + 2 ((g-1) l + log2(N) L) + fill (+) (bytes - chunk) / (B/2)
@@ -73,6 +73,8 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     if (is_chain)
         return ronde_nccl_overlapped(chain_latency_us(setting, hops), setting->bytes / 1e3 / rate,
                                      setting->overlap);
+    if (call->nodes > 1 && setting->protocol == RONDE_NCCL_LL)
+        return ronde_nccl_net_ring_us(setting, hops, steps, across);
     return ronde_nccl_overlapped(hops, setting->bytes * steps / n / 1e3 / rate, setting->overlap);
 }
 

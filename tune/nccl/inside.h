@@ -45,11 +45,25 @@ static inline bool ronde_nccl_has_nvlink(const struct ronde_nccl_machine *machin
                      (machine->link == RONDE_NCCL_PAIRS && g == 2));
 }
 
+/**
+ * Share of a GPU's links that go to g - 1 others of its mesh. Eight Voltas or Pascals are no mesh of equals but a hybrid
+ * cube (DGX-1): of six links four, of four three, stay within a board's four GPUs, one or two go to a neighbour.
+ */
+static inline double ronde_nccl_mesh_share(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    static const double volta[] = {1, 2, 4, 4, 4, 4, 6}, pascal[] = {1, 2, 3, 3, 3, 3, 4};
+    const bool is_volta = machine->generation == RONDE_NCCL_VOLTA;
+    if (machine->gpus == 8 && g >= 2 && g <= 8 &&
+        (is_volta || machine->generation == RONDE_NCCL_PASCAL))
+        return is_volta ? volta[g - 2] / 6 : pascal[g - 2] / 4;
+    return machine->gpus > 1 ? (g - 1) / (machine->gpus - 1.) : 1;
+}
+
 /** NVLink of a GPU towards g - 1 others, GB/s: a mesh has but the links to those. */
 static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
 {
-    return machine->link == RONDE_NCCL_MESH && machine->gpus > 1
-               ? machine->nvlink_GBps * (g - 1) / (machine->gpus - 1)
+    return machine->link == RONDE_NCCL_MESH
+               ? machine->nvlink_GBps * ronde_nccl_mesh_share(machine, g)
                : machine->nvlink_GBps;
 }
 

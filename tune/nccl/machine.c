@@ -2,6 +2,7 @@
 #include "names.h"
 #include "words.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /** What a line may say. */
@@ -20,22 +21,40 @@ enum key {
     FABRIC,
     NIC_PATH,
     PROCESSES,
+    GPU, /**< from here on in the operator's words */
+    INSIDE,
+    BETWEEN,
+    NOTES,
     KEY_COUNT
 };
 
 static const char *const keys[KEY_COUNT] = {"name",         "generation",  "gpus",      "link",
                                             "nvlink_nodes", "nvlink_GBps", "pcie_GBps", "cpu",
                                             "sockets",      "nics",        "nic_GBps",  "fabric",
-                                            "nic_path",     "processes"};
+                                            "nic_path",     "processes",   "gpu",       "inside",
+                                            "between",      "notes"};
 
 static const char *const nic_paths[] = {"switch", "bridge"};
 static const char *const processes[] = {"per_gpu", "one"};
+
+/** Bytes of a line of words, NUL included. */
+#define SAID_BYTES 256
 
 /** A description that is read. */
 struct reading {
     struct ronde_nccl_machine *to;
     bool has[KEY_COUNT];
+    char said[KEY_COUNT - GPU][SAID_BYTES]; /**< by key */
 };
+
+/** The words of a line, a blank between. */
+static void join(const struct ronde_nccl_words *words, char out[SAID_BYTES])
+{
+    size_t used = 0;
+    for (uint32_t w = 1; w < words->count && used < SAID_BYTES; w++)
+        used += (size_t)snprintf(out + used, SAID_BYTES - used, "%s%s", w > 1 ? " " : "",
+                                 words->word[w]);
+}
 
 static enum ronde_status take_name(const struct ronde_nccl_words *words, char *out,
                                    struct ronde_error *error)
@@ -128,12 +147,60 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
             continue;
         if (reading->has[k])
             return ronde_nccl_words_refuse(words, error, "is there twice");
-        if (words->count != 2)
+        if (words->count < 2 || (words->count != 2 && k < GPU))
             return ronde_nccl_words_refuse(words, error, "is to have one value");
         reading->has[k] = true;
+        if (k >= GPU) {
+            join(words, reading->said[k - GPU]);
+            return RONDE_OK;
+        }
         return take_value(words, (enum key)k, reading->to, error);
     }
     return ronde_nccl_words_refuse(words, error, "no such line of a machine's description");
+}
+
+/** What no line says, from what the words come to. */
+static void fill(struct reading *reading, const struct ronde_nccl_machine *from)
+{
+    struct ronde_nccl_machine *to = reading->to;
+    const bool *has = reading->has;
+    to->generation = has[GENERATION] ? to->generation : from->generation;
+    to->link = has[LINK] ? to->link : from->link;
+    to->nvlink_nodes = has[NVLINK_NODES] ? to->nvlink_nodes : from->nvlink_nodes;
+    to->nvlink_GBps = has[NVLINK] ? to->nvlink_GBps : from->nvlink_GBps;
+    to->pcie_GBps = has[PCIE] ? to->pcie_GBps : from->pcie_GBps;
+    to->cpu = has[CPU] ? to->cpu : from->cpu;
+    to->sockets = has[SOCKETS] ? to->sockets : from->sockets;
+    to->nics = has[NICS] ? to->nics : from->nics;
+    to->nic_GBps = has[NIC_RATE] ? to->nic_GBps : from->nic_GBps;
+    to->fabric = has[FABRIC] ? to->fabric : from->fabric;
+    to->behind_bridge = has[NIC_PATH] ? to->behind_bridge : from->behind_bridge;
+    to->is_one_process = has[PROCESSES] ? to->is_one_process : from->is_one_process;
+}
+
+/** What lines of words come to, where there are any; lines of values go before them. */
+static enum ronde_status understand(struct reading *reading, const char *path,
+                                    struct ronde_error *error)
+{
+    struct ronde_nccl_machine of_words;
+    struct ronde_error why = {.status = RONDE_OK};
+    const struct ronde_nccl_words_of words = {.gpu = reading->said[GPU - GPU],
+                                              .inside = reading->said[INSIDE - GPU],
+                                              .between = reading->said[BETWEEN - GPU],
+                                              .notes = reading->said[NOTES - GPU],
+                                              .gpus = reading->to->gpus};
+    if (!reading->has[GPU])
+        return RONDE_OK;
+    if (ronde_nccl_machine_of_words(&words, &of_words, &why) != RONDE_OK)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: %s", path, why.message);
+    if (!reading->has[GPUS] && of_words.gpus > 1)
+        reading->to->gpus = of_words.gpus;
+    reading->has[GPUS] = reading->has[GPUS] || of_words.gpus > 1;
+    fill(reading, &of_words);
+    static const enum key told[] = {GENERATION, LINK, NVLINK, PCIE, NIC_RATE, FABRIC};
+    for (size_t k = 0; k < sizeof told / sizeof told[0]; k++)
+        reading->has[told[k]] = true;
+    return RONDE_OK;
 }
 
 /** What cannot be left out given the rest. */
@@ -162,6 +229,8 @@ enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_ma
     const enum ronde_status status = ronde_nccl_words_read(path, take, &reading, error);
     if (status != RONDE_OK)
         return status;
+    if (understand(&reading, path, error) != RONDE_OK)
+        return RONDE_BAD_INPUT;
     const char *what = missing(&reading);
     if (what)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s", path, what);

@@ -124,24 +124,18 @@ double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
     return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
 }
 
-/** Through NICs and proxies, data. LL passes through host memory, where a processor's proxies look for its flags. */
+/** Through NICs and proxies, data. */
 static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
 {
-    const struct ronde_nccl_machine *machine = setting->machine;
-    double proxy =
+    const bool is_socket = setting->machine->fabric == RONDE_NCCL_ETHERNET;
+    const double share = setting->protocol == RONDE_NCCL_LL128 ? of_fabric(setting, LL128_SHARE) : 1;
+    const double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
-    if (machine->fabric == RONDE_NCCL_ETHERNET)
-        ratio = 1;
-    const double proxies = setting->channels * ronde_nccl_proxied(setting, proxy);
     if (setting->protocol == RONDE_NCCL_LL)
-        return ronde_nccl_slower(
-            ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL],
-            fmin(proxies, fmax(1, (double)machine->sockets * setting->g / machine->gpus) *
-                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)));
-    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * (setting->protocol == RONDE_NCCL_LL128
-                                                                  ? of_fabric(setting, LL128_SHARE)
-                                                                  : 1),
-                             proxies * ratio);
+        return ronde_nccl_net_lines_GBps(setting);
+    return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * share,
+                             setting->channels * ronde_nccl_proxied(setting, proxy) *
+                                 (is_socket ? 1 : ratio));
 }
 
 /** Channels of a search on one NIC, which NCCL doubles for the second tree. */
@@ -170,7 +164,7 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
     if (setting->g == 1)
         return filled_channels(setting, lone_channels(machine));
     if (machine->link == RONDE_NCCL_MESH)
-        channels = fmax(2, floor(all * (setting->g - 1) / (machine->gpus - 1)));
+        channels = fmax(2, floor(all * ronde_nccl_mesh_share(machine, setting->g) + 1e-9));
     else if (machine->link == RONDE_NCCL_PAIRS)
         channels = setting->g > 2 ? 8 : 4;
     else if (machine->link == RONDE_NCCL_PCIE)
@@ -182,18 +176,28 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
                                     : channels;
 }
 
+/** Of the hops between bridged pairs those that go over PCIe: one in two of a ring, one less than bridges of a chain. */
+static double pcie_hops_share(const struct ronde_nccl_setting *setting, bool is_tree)
+{
+    const double g = setting->g;
+    return is_tree ? (g / 2 - 1) / (g - 1) : .5;
+}
+
 /** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
-static double hop_us(const struct ronde_nccl_setting *setting)
+static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
     const double nvlink =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol);
     const double pcie =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
+    const double bridge =
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_ll_us + setting->protocol);
     double hop = pcie;
-    if (ronde_nccl_is_pairs(setting))
-        hop = (nvlink + pcie) / 2;
-    else if (setting->machine->link == RONDE_NCCL_PAIRS)
-        hop = nvlink;
+    if (ronde_nccl_is_pairs(setting)) {
+        const double share = pcie_hops_share(setting, is_tree);
+        hop = share * pcie + (1 - share) * bridge;
+    } else if (setting->machine->link == RONDE_NCCL_PAIRS)
+        hop = bridge;
     else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
         hop = nvlink * ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
     return hop * setting->constants->inside;
@@ -264,7 +268,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     if (call->version > 0 && call->version < LAUNCH_AT_ONCE)
         setting.launch_us += setting.channels *
                              ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);
-    setting.hop_us = hop_us(&setting);
+    setting.hop_us = hop_us(&setting, choice.algorithm == RONDE_NCCL_TREE);
     setting.overlap = overlap(&setting);
     return setting;
 }

@@ -72,6 +72,13 @@ double ronde_nccl_overlapped(double a, double b, double exponent);
 /** Two limits of one rate: the slower, and a little less where they are close. */
 double ronde_nccl_slower(double a, double b);
 
+/** What LL brings out of a node, data. Formulas of LL between nodes: net_lines.c. */
+double ronde_nccl_net_lines_GBps(const struct ronde_nccl_setting *setting);
+
+/** A ring by LL through several nodes without its launch: `steps` hops of hops_us in all, `across` of them between nodes. */
+double ronde_nccl_net_ring_us(const struct ronde_nccl_setting *setting, double hops_us,
+                              double steps, double across);
+
 /** A call of sends and receives without its launch. Formulas: point.c. */
 double ronde_nccl_point_us(const struct ronde_nccl_setting *setting);
 

@@ -13,6 +13,9 @@
 /** Longest line, its newline and NUL included. */
 #define LINE_BYTES 512
 
+/** What some editors put before the first line (UTF-8). */
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
 enum ronde_status ronde_nccl_words_refuse(const struct ronde_nccl_words *words,
                                           struct ronde_error *error, const char *format, ...)
 {
@@ -83,7 +86,8 @@ static enum ronde_status read_lines(FILE *file, const char *path, ronde_nccl_tak
             return ronde_nccl_words_refuse(&words, error, "longer than %u bytes, or has a zero byte",
                                            (unsigned)sizeof text - 2);
         text[strcspn(text, "#")] = '\0';
-        status = cut(text, &words, error);
+        const bool is_marked = words.line == 1 && strncmp(text, byte_order_mark, 3) == 0;
+        status = cut(is_marked ? text + 3 : text, &words, error);
         if (status == RONDE_OK && words.count > 0)
             status = take(self, &words, error);
     }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /** Words of a line at most, its name included. */
-#define RONDE_NCCL_MAX_WORDS 8u
+#define RONDE_NCCL_MAX_WORDS 24u
 
 /** A line that is read. */
 struct ronde_nccl_words {

@@ -3,9 +3,11 @@
  *
  * They come as tables or as logs of nccl-tests (nccl_log.h); the content of a file says which.
  *
- * A table is CSV with the columns system, collective, algorithm, protocol, gpus, nodes, bytes, time_us, algbw_GBps,
- * nccl_version and notes; others are ignored. What is malformed or contradicts itself is refused with its line. A row whose
- * notes begin with FAULTY is reported, and neither fitted nor counted.
+ * A table is CSV with the columns system, collective, gpus and bytes, and, where it has them, algorithm, protocol, nodes,
+ * time_us, algbw_GBps, busbw_GBps, nccl_version, notes and others; what is unknown is ignored. A row that is malformed or
+ * contradicts itself is left out and kept as a remark with its line; only a table without any other row is refused. A row
+ * without time and rate is predicted and compared with nothing. A row whose notes begin with FAULTY is reported, and
+ * neither fitted nor counted.
  */
 #ifndef RONDE_PUBLISHED_H
 #define RONDE_PUBLISHED_H
@@ -31,7 +33,9 @@ extern "C" {
     X(FAULTY, "faulty")                                                                            \
     X(SMALL, "below 1 KiB")                                                                        \
     X(NOT_MODELLED, "not modelled")                                                                \
-    X(NOT_DESCRIBED, "no machine description")
+    X(NOT_DESCRIBED, "no machine description")                                                     \
+    X(UNMEASURED, "not measured")                                                                  \
+    X(REFUSED, "refused")
 
 enum ronde_published_state {
 #define RONDE_ENUMERATOR(name, text) RONDE_PUBLISHED_##name,
@@ -49,9 +53,9 @@ struct ronde_published_row {
     struct ronde_nccl_call call;
     struct ronde_nccl_choice wish;   /**< what was forced */
     struct ronde_nccl_choice choice; /**< what NCCL's formula takes of it */
-    double measured_us;
-    double predicted_us;   /**< 0 = none */
-    double nccl_us;        /**< NCCL's own formula; 0 = it has none */
+    double measured_us;              /**< 0 = the table does not say */
+    double predicted_us;             /**< 0 = none */
+    double nccl_us;                  /**< NCCL's own formula; 0 = it has none */
     double closed_form_us; /**< the library's closed form at data-sheet rates; 0 = it has none */
     enum ronde_nccl_algorithm
         winner; /**< fastest of those forced at this point; the count = fewer than two were */
@@ -80,6 +84,16 @@ struct ronde_published_system {
     struct ronde_nccl_machine machine;
 };
 
+/** Bytes of a remark on a row, NUL included. */
+#define RONDE_PUBLISHED_WHY_BYTES 192
+
+/** Why a row of a table is not predicted, or what in it was not understood. */
+struct ronde_published_why {
+    uint32_t line;
+    bool is_refused; /**< there is no such row below; false: it is there, and this is a remark on it */
+    char text[RONDE_PUBLISHED_WHY_BYTES];
+};
+
 /** A table that was read. */
 struct ronde_published {
     struct ronde_published_row *rows;
@@ -87,6 +101,9 @@ struct ronde_published {
     size_t capacity;
     struct ronde_published_system systems[RONDE_PUBLISHED_MAX_SYSTEMS];
     uint32_t system_count;
+    struct ronde_published_why *whys; /**< in the order of lines */
+    size_t why_count;
+    size_t why_capacity;
     struct ronde_log_facts log; /**< what a log says beside its rows */
     const struct ronde_mem *mem;
 };
@@ -195,6 +212,38 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_crossovers(const struct ronde_published *published, uint32_t system,
                            size_t capacity, struct ronde_published_crossover *out,
                            size_t *out_count, struct ronde_error *error);
+
+/** Whether a row has a prediction once ronde_published_predict was called. */
+static inline bool ronde_published_is_predicted(const struct ronde_published_row *row)
+{
+    return row->state <= RONDE_PUBLISHED_FITTED || row->state == RONDE_PUBLISHED_UNMEASURED;
+}
+
+/** Why a row is not predicted, or what was not understood in it; "" where nothing is to be said. `room` is room for it. */
+RONDE_API const char *ronde_published_why_of(const struct ronde_published *published,
+                                             const struct ronde_published_row *row,
+                                             struct ronde_error *room);
+
+/** Different remarks that are told apart. */
+#define RONDE_PUBLISHED_MAX_WHYS 24u
+
+/** Rows of one remark. */
+struct ronde_published_why_group {
+    uint32_t first_line, last_line;
+    size_t rows;
+    char text[RONDE_PUBLISHED_WHY_BYTES];
+};
+
+/** All remarks on a table, and what its machines cannot do. */
+struct ronde_published_whys {
+    struct ronde_published_why_group group[RONDE_PUBLISHED_MAX_WHYS];
+    uint32_t count;
+    size_t more; /**< rows of further remarks */
+};
+
+/** Gathers them, after ronde_published_choose. */
+RONDE_API void ronde_published_whys_of(const struct ronde_published *published,
+                                       struct ronde_published_whys *out);
 
 /** Text of a state. */
 RONDE_API const char *ronde_published_state_text(enum ronde_published_state state);

@@ -21,6 +21,9 @@
     X(pcie_ll_us)                                                                                  \
     X(pcie_ll128_us)                                                                               \
     X(pcie_simple_us)                                                                              \
+    X(bridge_ll_us)                                                                                \
+    X(bridge_ll128_us)                                                                             \
+    X(bridge_simple_us)                                                                            \
     X(infiniband_ll_us)                                                                            \
     X(infiniband_ll128_us)                                                                         \
     X(infiniband_simple_us)                                                                        \
@@ -61,6 +64,7 @@
     X(net_channel_ll_GBps)                                                                         \
     X(net_channel_ll128_GBps)                                                                      \
     X(net_channel_simple_GBps)                                                                     \
+    X(net_message_us)                                                                              \
     X(socket_ll_GBps)                                                                              \
     X(p2p_channel_GBps)                                                                            \
     X(p2p_host_channel_GBps)                                                                       \
@@ -76,6 +80,7 @@
     X(overlap_inside_ll128)                                                                        \
     X(overlap_nvlink_simple)                                                                       \
     X(overlap_pcie_simple)                                                                         \
+    X(overlap_net_ring_ll)                                                                         \
     X(overlap_net_ll)                                                                              \
     X(overlap_net_ll128)                                                                           \
     X(overlap_net_simple)                                                                          \

@@ -150,7 +150,8 @@ struct ronde_nccl_words_of {
 
 /**
  * A machine from such words, by data sheets of the parts they name; its name is left empty. Errors: BAD_INPUT where GPU or
- * fabric is not known.
+ * fabric is not known; where only the fabric is not, `out` is the machine without NICs, which one node of it needs none of,
+ * else it has no GPUs.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *said, struct ronde_nccl_machine *out,
@@ -217,6 +218,15 @@ RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *cons
                                          const struct ronde_nccl_machine *machine,
                                          const struct ronde_nccl_call *call,
                                          struct ronde_nccl_choice choice);
+
+/**
+ * Bytes of a message on one channel between two of so many GPUs of a node up to which LL is faster than Simple: where what its
+ * flags take of the channel's rate outweighs the latency that it saves. Infinite where its rate is no less. This is of NCCL's
+ * kernels; docs/choosing.md says what it has to do with ours.
+ */
+RONDE_API double ronde_nccl_lines_up_to_bytes(const struct ronde_nccl_constants *constants,
+                                              const struct ronde_nccl_machine *machine,
+                                              uint32_t gpus);
 
 /**
  * The fastest of what NCCL_ALGO and NCCL_PROTO can make NCCL run, by execution; returns its time, us. The call must have

@@ -1,0 +1,99 @@
+/** Lines of comma-separated cells. See csv.h. */
+#include "csv.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/** What some programs put before the first column (UTF-8). */
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+enum ronde_status csv_refuse(const struct csv *csv, struct ronde_error *error, const char *format,
+                             ...)
+{
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return ronde_fail_at(error, RONDE_BAD_INPUT, csv->line, "%s:%u: %s", csv->path, csv->line, what);
+}
+
+/** Cuts blanks off both ends of a cell. */
+static char *trim(char *cell)
+{
+    cell += strspn(cell, " \t");
+    size_t bytes = strlen(cell);
+    while (bytes > 0 && strchr(" \t", cell[bytes - 1]))
+        bytes--;
+    cell[bytes] = '\0';
+    return cell;
+}
+
+/** Takes one cell off a line, unquoting it in place; NULL where a quote is not closed. */
+static char *take_cell(char **rest, bool *out_is_last)
+{
+    char *from = *rest, *cell = from, *to = from;
+    const bool is_quoted = *from == '"';
+    if (is_quoted)
+        from++;
+    for (;; from++) {
+        if (is_quoted && from[0] == '"' && from[1] == '"')
+            from++;
+        else if (is_quoted && *from == '"')
+            break;
+        else if (*from == '\0' || (!is_quoted && *from == ','))
+            break;
+        *to++ = *from;
+    }
+    if (is_quoted && *from++ != '"')
+        return NULL;
+    *out_is_last = *from == '\0';
+    *rest = from + 1;
+    if (*from != '\0' && *from != ',')
+        return NULL;
+    *to = '\0';
+    return is_quoted ? cell : trim(cell);
+}
+
+static enum ronde_status cut_cells(struct csv *csv, char *rest, struct ronde_error *error)
+{
+    bool is_last = false;
+    for (csv->cell_count = 0; !is_last; csv->cell_count++) {
+        if (csv->cell_count == CSV_MAX_CELLS)
+            return csv_refuse(csv, error, "more than %u columns", CSV_MAX_CELLS);
+        csv->cells[csv->cell_count] = take_cell(&rest, &is_last);
+        if (!csv->cells[csv->cell_count])
+            return csv_refuse(csv, error, "a quote in column %u is not closed before its comma",
+                              csv->cell_count + 1);
+    }
+    return RONDE_OK;
+}
+
+/** Goes on behind a line that did not fit, or whose rest a zero byte hides. */
+static enum ronde_status skip_line(struct csv *csv, struct ronde_error *error)
+{
+    const size_t seen = strlen(csv->text);
+    if (seen + 1 == sizeof csv->text)
+        for (int byte = fgetc(csv->file); byte != '\n' && byte != EOF; byte = fgetc(csv->file)) {
+        }
+    return csv_refuse(csv, error, "longer than %u bytes, or has a zero byte", CSV_LINE_BYTES - 2);
+}
+
+enum ronde_status csv_next(struct csv *csv, bool *out_is_end, struct ronde_error *error)
+{
+    *out_is_end = false;
+    while (fgets(csv->text, sizeof csv->text, csv->file)) {
+        char *text = csv->text;
+        csv->line++;
+        if (csv->line == 1 && strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0)
+            text += strlen(byte_order_mark);
+        if (!strchr(text, '\n') && !feof(csv->file))
+            return skip_line(csv, error);
+        text[strcspn(text, "\r\n")] = '\0';
+        if (text[strspn(text, " \t")] != '\0')
+            return cut_cells(csv, text, error);
+    }
+    *out_is_end = true;
+    return ferror(csv->file) ? ronde_fail(error, RONDE_IO, "%s: cannot be read", csv->path)
+                             : RONDE_OK;
+}
