@@ -123,11 +123,12 @@ static void turn_to(struct walk *walk, struct speaker *speaker, enum nccl_line k
         *last = channel;
 }
 
-/* Behind those that were named. */
+/* Behind those that were named; where one was, the first of each process is that one. */
 static void number_unnamed(struct walk *walk, uint32_t *io_communicator)
 {
+    const uint32_t first = walk->identities.count > 1 ? walk->identities.count : 0;
     if (*io_communicator >= UNNAMED)
-        *io_communicator = walk->identities.count + *io_communicator - UNNAMED;
+        *io_communicator = first + *io_communicator - UNNAMED;
     if (*io_communicator >= walk->log->communicators)
         walk->log->communicators = *io_communicator + 1;
 }
