@@ -188,6 +188,26 @@ static void faults_are_found_where_they_are(void)
     }
 }
 
+/* What follows from data that came in other pieces than were expected, and any other fault of values, is behind that. */
+static void messages_that_do_not_match_come_first(void)
+{
+    if (is_missing())
+        return;
+    char *text = read_data("ring-all_reduce.xml");
+    char *wrong = change(text, "<step", "srcoff=\"0\"", "srcoff=\"1\"");
+    char *unmatched =
+        change(wrong, "s=\"4\" type=\"r\" srcbuf=\"i\" srcoff=\"1\"", "cnt=\"1\"", "cnt=\"2\"");
+    struct outcome outcome = read_text(unmatched, "f");
+    CU_ASSERT_EQUAL(outcome.status, RONDE_REJECTED);
+    CU_ASSERT_STRING_EQUAL(outcome.error.message,
+                           "f:27: unmatched: rank 2 lane 0 step 4: expects a "
+                           "message of 2 chunks, gets 1");
+    ronde_schedule_destroy(outcome.schedule);
+    free(unmatched);
+    free(wrong);
+    free(text);
+}
+
 /* --- what is no such file -------------------------------------------------------------------- */
 
 #define ALGO "<algo name=\"n\" proto=\"Simple\" nchunksperloop=\"2\" ngpus=\"1\" coll=\"allreduce\""
@@ -432,6 +452,7 @@ int main(void)
         {"files_mean_what_they_say", files_mean_what_they_say},
         {"files_run_to_the_same_bits", files_run_to_the_same_bits},
         {"faults_are_found_where_they_are", faults_are_found_where_they_are},
+        {"messages_that_do_not_match_come_first", messages_that_do_not_match_come_first},
         {"malformed_files_are_refused_with_their_line", malformed_files_are_refused_with_their_line},
         {"xml_is_told_from_text", xml_is_told_from_text},
         {"any_name_will_do", any_name_will_do},
