@@ -167,7 +167,7 @@ static void faults_are_found_where_they_are(void)
          NULL},
         {"chain-broadcast.xml", "id=\"2\"", "dstbuf=\"o\"", "dstbuf=\"i\"",
          RONDE_FINDING_WRONG_VALUE, NULL},
-        {"chain-broadcast.xml", "id=\"2\"", "type=\"r\"", "type=\"rrc\"", RONDE_FINDING_WRONG_VALUE,
+        {"chain-broadcast.xml", "id=\"0\"", "type=\"r\"", "type=\"rrc\"", RONDE_FINDING_WRONG_VALUE,
          NULL},
         {"copytag-all_gather.xml", "<copy", "i_off=\"0\"", "i_off=\"1\"", RONDE_FINDING_BOUNDS,
          "f:2: bounds: rank 0: copy of i[1] to o[0]"},
