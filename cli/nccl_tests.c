@@ -83,10 +83,13 @@ static bool find_collective(const char *program, enum ronde_collective *out)
     return false;
 }
 
+/* By the end of the name: nccl-tests has programs for what is no collective here. */
 bool ronde_is_nccl_tests(const char *program)
 {
-    enum ronde_collective unused;
-    return find_collective(program, &unused);
+    static const char end[] = "_perf";
+    const char *name = base_of(program);
+    const size_t length = strlen(name);
+    return length >= sizeof end && strcmp(name + length + 1 - sizeof end, end) == 0;
 }
 
 /* What was given of the options that are decided when all are known. */
@@ -220,7 +223,12 @@ enum ronde_status ronde_nccl_tests_translate(int argc, char **argv, struct ronde
     enum ronde_status status = RONDE_OK;
     *out = (struct ronde_nccl_tests){0};
     *out_is_help = false;
-    (void)find_collective(argv[0], &collective);
+    if (!find_collective(argv[0], &collective))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s: there is no such test; there are all_reduce_perf, all_gather_perf, "
+                          "reduce_scatter_perf, broadcast_perf, reduce_perf, alltoall_perf, "
+                          "gather_perf, scatter_perf and sendrecv_perf",
+                          base_of(argv[0]));
     fill_tables(letters, names);
     push(out, "run", NULL);
     push(out, ronde_collective_text(collective), NULL);

@@ -39,10 +39,10 @@ static void append(char words[RONDE_WORDS_BYTES], const char *word)
     strcat(words, word);
 }
 
-/* The words of a list with commas. */
+/* The words of a list with commas or bars. */
 static void append_list(char words[RONDE_WORDS_BYTES], char *list)
 {
-    for (char *word = strtok(list, ", "); word; word = strtok(NULL, ", "))
+    for (char *word = strtok(list, ", |"); word; word = strtok(NULL, ", |"))
         append(words, word);
 }
 
@@ -109,7 +109,10 @@ static void append_known(const struct ronde_command *command, const char *name,
         append(words, command->is_bench ? "nccl-tests" : "nccl");
     if (strcmp(name, "to") == 0)
         append(words, strcmp(command->name, "plan") == 0 ? "nccl-tuner"
-                                                         : "ronde msccl mscclpp nccl-graph");
+                      : strcmp(command->name, "workload") == 0
+                          ? "goal chakra"
+                          : "ronde msccl mscclpp nccl-graph goal "
+                            "chakra");
 }
 
 void ronde_option_words(const struct ronde_command *command, const char *name, bool has_value,
@@ -129,11 +132,15 @@ void ronde_option_words(const struct ronde_command *command, const char *name, b
 
 void ronde_argument_words(const struct ronde_command *command, char out_words[RONDE_WORDS_BYTES])
 {
+    char choice[RONDE_WORDS_BYTES] = "";
     out_words[0] = '\0';
-    if (strstr(command->arguments, "COLLECTIVE"))
+    if (strcmp(command->name, "synthesize") == 0)
+        append(out_words, "all_gather reduce_scatter all_reduce broadcast reduce");
+    else if (strstr(command->arguments, "COLLECTIVE"))
         append_collectives(out_words);
-    if (strncmp(command->arguments, "bash", 4) == 0)
-        append(out_words, "bash zsh fish");
-    if (strncmp(command->arguments, "show", 4) == 0)
-        append(out_words, "show generate import check");
+    /* Words in small letters are meant as they stand: "show|generate|import". */
+    (void)snprintf(choice, sizeof choice, "%.*s", (int)strcspn(command->arguments, " "),
+                   command->arguments);
+    if (choice[0] >= 'a' && choice[0] <= 'z')
+        append_list(out_words, choice);
 }

@@ -216,7 +216,7 @@ static void check_step(const struct inspection *inspection, uint32_t step)
     }
     const enum ronde_collective collective = inspection->schedule->collective;
     if (ronde_step_reduces(op) && !ronde_collective_traits(collective)->reduces)
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
+        ronde_find(inspection->proof, RONDE_FINDING_WRONG_VALUE, at(inspection, step),
                    "%s reduces, which %s does not", ronde_step_op_text(op),
                    ronde_collective_text(collective));
     if (ronde_step_reads_source(op))

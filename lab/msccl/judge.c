@@ -164,6 +164,63 @@ static void list_ends(const struct msccl_algo *algo, struct end *ends, uint32_t 
     *out_count = count;
 }
 
+/* The next step that sends, or receives, from `s` on; step_count behind the last. */
+static uint32_t next_message(const struct msccl_algo *algo, const struct msccl_tb *tb, bool is_send,
+                             uint32_t s)
+{
+    for (; s < tb->step_count; s++) {
+        const struct msccl_op_row *row = &msccl_ops[msccl_step_at(algo, tb, s)->op];
+        if (is_send ? row->sends : row->receives)
+            break;
+    }
+    return s;
+}
+
+/* Messages pair up in program order, and have the same number of chunks at both ends. How many there are is proved. */
+static void judge_messages(const struct msccl_algo *algo, const struct end *sender,
+                           const struct end *receiver, struct ronde_proof *proof)
+{
+    const struct msccl_tb *from = msccl_tb_at(algo, msccl_gpu_at(algo, sender->src), sender->tb);
+    const struct msccl_tb *to = msccl_tb_at(algo, msccl_gpu_at(algo, sender->dst), receiver->tb);
+    uint32_t sent = next_message(algo, from, true, 0), got = next_message(algo, to, false, 0);
+    while (sent < from->step_count && got < to->step_count) {
+        const uint32_t gets = msccl_step_at(algo, from, sent)->cnt;
+        const uint32_t expects = msccl_step_at(algo, to, got)->cnt;
+        const struct ronde_finding finding = {
+            RONDE_FINDING_UNMATCHED, sender->dst, to->id, got, RONDE_NONE, ""};
+        if (gets != expects)
+            ronde_find_there(proof, &finding,
+                             "expects a message of %" PRIu32 " chunks, gets %" PRIu32, expects,
+                             gets);
+        sent = next_message(algo, from, true, sent + 1);
+        got = next_message(algo, to, false, got + 1);
+    }
+}
+
+static bool is_one_connection(const struct end *a, const struct end *b)
+{
+    return a->src == b->src && a->dst == b->dst && a->chan == b->chan;
+}
+
+/* Sorted: first those that receive, then those that send, each by connection. */
+static void judge_pairs(const struct msccl_algo *algo, const struct end *ends, uint32_t count,
+                        struct ronde_proof *proof)
+{
+    uint32_t sends = 0;
+    while (sends < count && !ends[sends].is_send)
+        sends++;
+    for (uint32_t r = 0, s = sends; r < sends && s < count;) {
+        struct end as_receiver = ends[s];
+        as_receiver.is_send = false;
+        as_receiver.tb = ends[r].tb;
+        const int order = compare_ends(&ends[r], &as_receiver);
+        if (order == 0)
+            judge_messages(algo, &ends[s], &ends[r], proof);
+        r += order <= 0;
+        s += order >= 0;
+    }
+}
+
 /* At each end one threadblock may use a connection: two would race for its messages. */
 static enum ronde_status judge_connections(const struct msccl_algo *algo, struct ronde_proof *proof,
                                            struct ronde_error *error)
@@ -183,12 +240,14 @@ static enum ronde_status judge_connections(const struct msccl_algo *algo, struct
                                               RONDE_NONE,
                                               RONDE_NONE,
                                               ""};
-        if (a->is_send == b->is_send && a->src == b->src && a->dst == b->dst && a->chan == b->chan)
+        if (a->is_send == b->is_send && is_one_connection(a, b))
             ronde_find_there(proof, &finding,
                              "connection %" PRIu32 "->%" PRIu32 " channel %" PRIu32
                              " is used by threadblock %" PRIu32 " too",
                              b->src, b->dst, b->chan, a->tb);
     }
+    if (proof->ok)
+        judge_pairs(algo, ends, count, proof);
     ronde_mem_free(algo->mem, ends, capacity, sizeof *ends);
     return RONDE_OK;
 }

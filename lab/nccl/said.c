@@ -3,9 +3,10 @@
  *
  * Every line is printed by a process, which its prefix names (host:process:thread), on behalf of a rank. A process states
  * rings, then trees, of one communicator after the other: what comes after its trees, or states a channel again, is about
- * the next.
+ * the next, unless it has named the communicator (identity.h).
  */
 #include "said.h"
+#include "identity.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,7 +26,9 @@ struct walk {
     struct nccl_log *log;
     struct ronde_list speakers; /* struct speaker */
     struct ronde_list hosts;    /* uint64_t, hashes */
-    uint64_t process;           /* of the line */
+    struct nccl_identities identities;
+    struct nccl_cursor prefix; /* of the line */
+    uint64_t process;          /* of the line */
     uint32_t line;
 };
 
@@ -39,15 +42,6 @@ static enum ronde_status fail_memory(struct walk *walk)
 {
     return ronde_fail(walk->log->error, RONDE_NO_MEMORY, "%s: no memory for the log",
                       walk->log->name);
-}
-
-/* FNV-1a. */
-static uint64_t hash_of(const char *at, const char *end)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; at < end; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    return hash;
 }
 
 /* --- who speaks ------------------------------------------------------------------------------ */
@@ -75,7 +69,7 @@ static enum ronde_status note_host(struct walk *walk, struct nccl_cursor prefix)
     unsigned colons = 0;
     while (prefix.end > prefix.at && colons < 2)
         colons += *--prefix.end == ':';
-    const uint64_t host = hash_of(prefix.at, prefix.end);
+    const uint64_t host = nccl_hash(prefix.at, prefix.end);
     const uint64_t *hosts = walk->hosts.items;
     if (prefix.at == prefix.end)
         return RONDE_OK;
@@ -101,12 +95,25 @@ static struct speaker *find_speaker(struct walk *walk, uint32_t rank)
     return added;
 }
 
-/* Which communicator the line is about: the speaker's next where its trees, or this channel, were stated before. */
+/* Communicators that nobody named are counted from here on, until all lines are read. */
+#define UNNAMED (RONDE_NONE / 2)
+
+/*
+ * Which communicator the line is about: the one that its thread named, else the speaker's next where its trees, or this
+ * channel, were stated before.
+ */
 static void turn_to(struct walk *walk, struct speaker *speaker, enum nccl_line kind,
                     uint32_t channel)
 {
     uint32_t *last = kind == NCCL_LINE_ORDER ? &speaker->last_order : &speaker->last_ring;
     const bool is_again = kind == NCCL_LINE_TREES ? false : *last != RONDE_NONE && channel <= *last;
+    const uint32_t named = nccl_identity_find(&walk->identities, &walk->prefix);
+    if (named != RONDE_NONE) {
+        speaker->communicator = named;
+        return;
+    }
+    if (speaker->communicator < UNNAMED)
+        speaker->communicator = UNNAMED;
     if (speaker->has_trees || is_again)
         *speaker = (struct speaker){speaker->process, speaker->rank, speaker->communicator + 1,
                                     RONDE_NONE,       RONDE_NONE,    false};
@@ -114,8 +121,26 @@ static void turn_to(struct walk *walk, struct speaker *speaker, enum nccl_line k
         speaker->has_trees = true;
     else
         *last = channel;
-    if (speaker->communicator >= walk->log->communicators)
-        walk->log->communicators = speaker->communicator + 1;
+}
+
+/* Behind those that were named; where one was, the first of each process is that one. */
+static void number_unnamed(struct walk *walk, uint32_t *io_communicator)
+{
+    const uint32_t first = walk->identities.count > 1 ? walk->identities.count : 0;
+    if (*io_communicator >= UNNAMED)
+        *io_communicator = first + *io_communicator - UNNAMED;
+    if (*io_communicator >= walk->log->communicators)
+        walk->log->communicators = *io_communicator + 1;
+}
+
+static void number_communicators(struct walk *walk)
+{
+    struct nccl_said *said = walk->log->said.items;
+    struct nccl_cut *cuts = walk->log->cuts.items;
+    for (uint32_t i = 0; i < walk->log->said.count; i++)
+        number_unnamed(walk, &said[i].communicator);
+    for (uint32_t i = 0; i < walk->log->cuts.count; i++)
+        number_unnamed(walk, &cuts[i].communicator);
 }
 
 /* --- statements ------------------------------------------------------------------------------ */
@@ -297,8 +322,10 @@ static enum ronde_status read_line(struct walk *walk, const char *line, const ch
         cursor.end--;
     const enum nccl_line kind = nccl_line_kind(&cursor);
     if (kind == NCCL_LINE_OTHER)
-        return RONDE_OK;
-    walk->process = hash_of(prefix.at, prefix.end);
+        return nccl_identity_note(&walk->identities, &prefix, &cursor) ? RONDE_OK
+                                                                       : fail_memory(walk);
+    walk->prefix = prefix;
+    walk->process = nccl_hash(prefix.at, prefix.end);
     const enum ronde_status status = note_host(walk, prefix);
     if (status != RONDE_OK)
         return status;
@@ -309,7 +336,7 @@ static enum ronde_status read_line(struct walk *walk, const char *line, const ch
 
 enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes)
 {
-    struct walk walk = {.log = log};
+    struct walk walk = {.log = log, .identities = {.mem = log->mem}};
     const char *const end = text + bytes;
     enum ronde_status status = RONDE_OK;
     for (const char *line = text; line < end && status == RONDE_OK;) {
@@ -318,6 +345,8 @@ enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_
         status = read_line(&walk, line, next ? next : end);
         line = next ? next + 1 : end;
     }
+    number_communicators(&walk);
+    nccl_identity_clear(&walk.identities);
     log->hosts = walk.hosts.count > 0 ? walk.hosts.count : 1;
     ronde_list_free(log->mem, &walk.speakers, sizeof(struct speaker));
     ronde_list_free(log->mem, &walk.hosts, sizeof(uint64_t));

@@ -78,6 +78,10 @@ static void bash_offers_what_fits(void)
         {"ronde check all_reduce -a recu", 4, " recursive_doubling ", "ring"},
         {"ronde sim all_reduce --engine si", 4, " simgrid ", "flat"},
         {"ronde completion b", 2, " bash ", "zsh"},
+        {"ronde workload g", 2, " gpt ", "sim"},
+        {"ronde topo gen", 2, " generate ", "show"},
+        {"ronde convert a.xml --to ch", 4, " chakra ", "goal"},
+        {"ronde synthesize all", 2, " all_gather all_reduce ", "all_to_all"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && is_here("bash"); i++) {
         char *said = offered(rows[i].words, rows[i].last);

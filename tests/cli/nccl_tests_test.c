@@ -127,6 +127,7 @@ static void links_have_the_defaults_of_nccl_tests(void)
              "     N/A");
     said_has(run_link("reduce_perf", "-b 1K -e 1K -g 2 -r -1 -n 1", 0), "float     sum       1  ");
     said_has(run_link("all_reduce_perf", "--help", 0), "-g, --ngpus");
+    said_has(run_link("hypercube_perf", "-g 2", 2), "hypercube_perf: there is no such test");
 }
 
 static void options_without_a_meaning_are_said(void)

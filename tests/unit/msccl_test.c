@@ -167,6 +167,8 @@ static void faults_are_found_where_they_are(void)
          NULL},
         {"chain-broadcast.xml", "id=\"2\"", "dstbuf=\"o\"", "dstbuf=\"i\"",
          RONDE_FINDING_WRONG_VALUE, NULL},
+        {"chain-broadcast.xml", "id=\"0\"", "type=\"r\"", "type=\"rrc\"", RONDE_FINDING_WRONG_VALUE,
+         NULL},
         {"copytag-all_gather.xml", "<copy", "i_off=\"0\"", "i_off=\"1\"", RONDE_FINDING_BOUNDS,
          "f:2: bounds: rank 0: copy of i[1] to o[0]"},
         {"copytag-all_gather.xml", "<tb", "chan=\"0\"", "chan=\"1\"", RONDE_FINDING_UNMATCHED, NULL},
@@ -186,6 +188,26 @@ static void faults_are_found_where_they_are(void)
         free(changed);
         free(text);
     }
+}
+
+/* What follows from data that came in other pieces than were expected, and any other fault of values, is behind that. */
+static void messages_that_do_not_match_come_first(void)
+{
+    if (is_missing())
+        return;
+    char *text = read_data("ring-all_reduce.xml");
+    char *wrong = change(text, "<step", "srcoff=\"0\"", "srcoff=\"1\"");
+    char *unmatched =
+        change(wrong, "s=\"4\" type=\"r\" srcbuf=\"i\" srcoff=\"1\"", "cnt=\"1\"", "cnt=\"2\"");
+    struct outcome outcome = read_text(unmatched, "f");
+    CU_ASSERT_EQUAL(outcome.status, RONDE_REJECTED);
+    CU_ASSERT_STRING_EQUAL(outcome.error.message,
+                           "f:27: unmatched: rank 2 lane 0 step 4: expects a "
+                           "message of 2 chunks, gets 1");
+    ronde_schedule_destroy(outcome.schedule);
+    free(unmatched);
+    free(wrong);
+    free(text);
 }
 
 /* --- what is no such file -------------------------------------------------------------------- */
@@ -432,6 +454,7 @@ int main(void)
         {"files_mean_what_they_say", files_mean_what_they_say},
         {"files_run_to_the_same_bits", files_run_to_the_same_bits},
         {"faults_are_found_where_they_are", faults_are_found_where_they_are},
+        {"messages_that_do_not_match_come_first", messages_that_do_not_match_come_first},
         {"malformed_files_are_refused_with_their_line", malformed_files_are_refused_with_their_line},
         {"xml_is_told_from_text", xml_is_told_from_text},
         {"any_name_will_do", any_name_will_do},

@@ -285,6 +285,56 @@ static void malformed_logs_are_refused_with_their_line(void)
     }
 }
 
+/* A process of a training job: rank of all four, then of a pair of its own, named or split off from all. */
+static void put_process(FILE *file, uint32_t rank, const char *pair_name)
+{
+    const uint32_t own = rank % 2;
+    fprintf(file,
+            "h:%u:7 [%u] NCCL INFO ncclCommInitRank comm 0xa rank %u nranks 4 cudaDev 0 busId 1 "
+            "commId 0xf00 - "
+            "Init START\n",
+            100 + rank, rank, rank);
+    fprintf(file, "h:%u:7 [%u] NCCL INFO Ring 00 : %u -> %u -> %u\n", 100 + rank, rank,
+            (rank + 3) % 4, rank, (rank + 1) % 4);
+    fprintf(file, "h:%u:8 [%u] NCCL INFO %s comm 0xb rank %u nranks 2 cudaDev 0 busId 1 ",
+            100 + rank, rank, pair_name, own);
+    if (strcmp(pair_name, "ncclCommSplit") == 0)
+        fprintf(file, "parent 0xa splitCount 1 color %u key %u- Init START\n", rank / 2, rank);
+    else
+        fprintf(file, "commId 0xb0%u - Init START\n", rank / 2);
+    fprintf(file, "h:%u:8 [%u] NCCL INFO Ring 00 : %u -> %u -> %u\n", 100 + rank, rank, 1 - own,
+            own, 1 - own);
+}
+
+/* Ranks of a pair have other numbers than among all: who they are with is in no line on rings. */
+static void communicators_are_known_by_their_names(void)
+{
+    static const char *const names[] = {"ncclCommInitRank", "ncclCommSplit"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *text = NULL;
+        size_t bytes = 0;
+        FILE *file = open_memstream(&text, &bytes);
+        CU_ASSERT_FATAL(file != NULL);
+        for (uint32_t rank = 0; rank < 4; rank++)
+            put_process(file, rank, names[i]);
+        fclose(file);
+        for (uint32_t wanted = 2; wanted <= 4; wanted += 2) {
+            struct ronde_nccl_graph *graph = NULL;
+            struct ronde_error error = {0};
+            CU_ASSERT_EQUAL(ronde_nccl_graph_parse(text, bytes, "f", wanted, ronde_mem_default(),
+                                                   &graph, &error),
+                            RONDE_OK);
+            if (!graph)
+                suite_note("%s", error.message);
+            CU_ASSERT_FATAL(graph != NULL);
+            CU_ASSERT_EQUAL(graph->ranks, wanted);
+            CU_ASSERT_EQUAL(graph->communicators, 3);
+            ronde_nccl_graph_destroy(graph);
+        }
+        free(text);
+    }
+}
+
 /* A process makes one communicator after the other: of 4 ranks, then of 2. */
 static void communicators_are_told_apart(void)
 {
@@ -331,7 +381,9 @@ static enum ronde_status read_once(const void *context, const struct ronde_mem *
 
 static void running_out_of_memory_is_survived(void)
 {
-    static const char text[] = "h:1:1 [0] NCCL INFO Ring 00 : 1 -> 0 -> 1\n"
+    static const char text[] = "h:1:1 [0] NCCL INFO comm 0x1 rank 0 commId 0x2 - Init START\n"
+                               "h:1:1 [0] NCCL INFO Ring 00 : 1 -> 0 -> 1\n"
+                               "h:2:2 [1] NCCL INFO comm 0x1 rank 1 commId 0x2 - Init START\n"
                                "h:1:1 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n"
                                "h:2:1 [0] NCCL INFO Ring 00 : 0 -> 1 -> 0\n"
                                "h:2:1 [0] NCCL INFO Trees [0] -1/-1/-1->1->0\n";
@@ -352,6 +404,7 @@ int main(void)
         {"every_age_of_nccl_is_understood", every_age_of_nccl_is_understood},
         {"malformed_logs_are_refused_with_their_line", malformed_logs_are_refused_with_their_line},
         {"communicators_are_told_apart", communicators_are_told_apart},
+        {"communicators_are_known_by_their_names", communicators_are_known_by_their_names},
         {"running_out_of_memory_is_survived", running_out_of_memory_is_survived},
     };
     return suite_run("nccl_graph", cases, sizeof cases / sizeof cases[0]);

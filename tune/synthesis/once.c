@@ -9,6 +9,9 @@
 /* Trees of a root at most by default, and edges of all trees: what connections and proofs stay quick with. */
 #define MOST_TREES 16u
 #define MOST_EDGES 200000u
+/* More where those miss the bound, while they have few edges: of few ranks, which need no more lanes by it than many. */
+#define SPARE_TREES 96u
+#define SPARE_EDGES 20000u
 
 /* A share of the bound that turned trees must reach where others may be looked for. */
 #define GOOD_SHARE 0.99
@@ -35,15 +38,27 @@ static bool is_rooted(const struct ronde_synthesis_request *request)
     return ronde_collective_traits(request->collective)->has_root;
 }
 
-/* How many trees a root may have. */
-static uint32_t most_trees(const struct making *making)
+/* Trees of each root, up to `most`, that have `edges` edges together. */
+static uint32_t trees_with(const struct making *making, uint32_t most, uint64_t edges)
 {
     const uint64_t n = making->request->ranks;
     const uint64_t roots = is_rooted(making->request) || making->symmetry ? 1 : n;
-    uint64_t most = MOST_TREES;
-    while (most > 1 && most * roots * n > MOST_EDGES)
-        most--;
-    return (uint32_t)most;
+    const uint64_t fit = edges / (roots * n);
+    return fit >= most ? most : fit > 1 ? (uint32_t)fit : 1;
+}
+
+/* How many trees a root has by preference. */
+static uint32_t usual_trees(const struct making *making)
+{
+    return trees_with(making, MOST_TREES, MOST_EDGES);
+}
+
+/* How many trees a root may have. */
+static uint32_t most_trees(const struct making *making)
+{
+    const uint32_t usual = usual_trees(making);
+    const uint32_t spare = trees_with(making, SPARE_TREES, SPARE_EDGES);
+    return spare > usual ? spare : usual;
 }
 
 /* Packs trees along the links, or against them. */
@@ -72,6 +87,7 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
                                                                         (double)cut.blocks *
                                                                         making->graph.unit_GBps,
                                              .trees = trees,
+                                             .usual_trees = usual_trees(making),
                                              .most_trees = most_trees(making),
                                              .most_height = request->most_height,
                                              .progress = &request->progress};

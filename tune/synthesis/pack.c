@@ -128,6 +128,7 @@ struct packing {
     struct ronde_index_pool *pool;
     double *entering; /* room for `fits` */
     uint32_t *roots;  /* room for the roots of trees */
+    bool *none_tried; /* false for every number of trees */
     struct ronde_packing best;
 };
 
@@ -253,14 +254,27 @@ static double promise(struct packing *packing, uint32_t trees, const bool *is_tr
     return trees / packing->task->rate_GBps / bound_of(packing->task, trees, packing->entering);
 }
 
-/* The least number of trees, among those not tried, that allows enough, or nearly as much as the best; 0 without any. */
-static uint32_t most_promising(struct packing *packing, const bool *is_tried)
+static double best_promise(struct packing *packing, uint32_t most, const bool *is_tried)
 {
-    const uint32_t most = packing->task->most_trees;
-    const double enough = packing->task->ways->ranks < MANY_RANKS ? 1 : ENOUGH;
     double best = 0;
     for (uint32_t k = 1; k <= most; k++)
         best = fmax(best, promise(packing, k, is_tried));
+    return best;
+}
+
+/*
+ * The least number of trees, among those not tried, that allows enough, or nearly as much as the best; 0 without any. More
+ * than usual only where the usual ones, tried or not, allow less than enough, and then only as many as that takes.
+ */
+static uint32_t most_promising(struct packing *packing, const bool *is_tried)
+{
+    const struct ronde_pack_task *task = packing->task;
+    const uint32_t usual = task->usual_trees > 0 ? task->usual_trees : task->most_trees;
+    const bool is_short =
+        task->most_trees > usual && best_promise(packing, usual, packing->none_tried) < ENOUGH;
+    const uint32_t most = is_short ? task->most_trees : usual;
+    const double enough = is_short || task->ways->ranks >= MANY_RANKS ? ENOUGH : 1;
+    const double best = best_promise(packing, most, is_tried);
     for (uint32_t k = 1; best > 0 && k <= most; k++)
         if (promise(packing, k, is_tried) >= fmin(best - NEARLY, enough))
             return k;
@@ -277,8 +291,9 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_in
     packing.entering = ronde_pool_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
                                       sizeof *packing.entering);
     packing.roots = ronde_pool_new(pool, (size_t)root_count(task) * most, sizeof *packing.roots);
+    packing.none_tried = ronde_pool_new(pool, (size_t)most + 1, sizeof(bool));
     bool *is_tried = ronde_pool_new(pool, (size_t)most + 1, sizeof *is_tried);
-    if (!packing.entering || !packing.roots || !is_tried)
+    if (!packing.entering || !packing.roots || !packing.none_tried || !is_tried)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for trees of %u ranks",
                           task->ways->ranks);
     enum ronde_status status = RONDE_OK;

@@ -20,7 +20,8 @@ struct ronde_pack_task {
     double rate_GBps;                  /**< of the data of a root, by that cut */
     uint32_t arrivals; /**< messages of a tree in all, where that may limit them; 0 = it does not */
     uint32_t trees;    /**< for each root; 0 = as few as serve */
-    uint32_t most_trees;  /**< for each root at most, where `trees` is 0 */
+    uint32_t usual_trees; /**< for each root by preference, where `trees` is 0; 0 = most_trees */
+    uint32_t most_trees;  /**< for each root at most: where the usual ones allow less than ENOUGH */
     uint32_t most_height; /**< of a tree, as far as links allow; 0 = any */
     const struct ronde_synthesis_progress *progress; /**< told what is being done; NULL = nobody */
 };
