@@ -118,7 +118,7 @@ static const struct ronde_command commands[] = {
      "  ronde validate --published nccl.csv --system Alps-GH200 --fit smallest\n",
      WHAT SWEEP
      "op iters warmup_iters slot depth timeout backend rig topo plot records from published "
-     "system auto-topo fit markdown wide" PRINT,
+     "system auto-topo replay fit markdown wide" PRINT,
      1, false, ronde_cmd_validate},
     {"doctor", "LOG [COLLECTIVE]",
      "whether nccl-tests' numbers are what the hardware should give, and what may be wrong",

@@ -163,6 +163,9 @@ static const struct argp_option all_options[] = {
      "with --published: only this system, or whose a log is; --topo describes the one there is, or "
      "is a folder of descriptions",
      3},
+    {"replay", KEY_REPLAY, NULL, 0,
+     "with --published: replay rings and trees of large calls on the links of their machines, too",
+     3},
     {"fit", KEY_FIT, "MODE", 0,
      "with --published: nominal (default), smallest, leave-one-out; constants prints those fitted "
      "to all, spread how far off leave-one-out is",

@@ -35,6 +35,7 @@ enum key {
     KEY_WORLD_SIZE,
     KEY_MARKDOWN,
     KEY_AUTO_TOPO,
+    KEY_REPLAY,
     KEY_VERBOSE,
     KEY_NODES,
     KEY_GPUS,

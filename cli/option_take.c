@@ -227,6 +227,7 @@ static const struct plain plains[] = {
     SWITCH(KEY_EXPAND, expand),
     SWITCH(KEY_MARKDOWN, markdown),
     SWITCH(KEY_AUTO_TOPO, auto_topo),
+    SWITCH(KEY_REPLAY, replay),
     SWITCH(KEY_VERBOSE, verbose),
     SWITCH(KEY_NATIVE_LATENCY, native_latency),
     SWITCH(KEY_WHY, why),

@@ -92,6 +92,7 @@ struct ronde_options {
     bool expand;                            /**< --expand */
     bool markdown;                          /**< --markdown */
     bool auto_topo;                         /**< --auto-topo */
+    bool replay;                            /**< --replay */
     bool verbose;                           /**< --verbose */
     const char *operation;                  /**< --operation; NULL = not given */
     uint32_t world_size;                    /**< --world-size; 0 = not given */

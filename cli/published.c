@@ -120,7 +120,10 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
         struct ronde_published_score score;
         ronde_progress("%s: %s", modes[mode].name, session->published.systems[s].name);
         predict(session, mode, s);
-        status = ronde_published_score_of(&session->published, s, &score, error);
+        if (session->options->replay)
+            status = ronde_published_replay(&session->published, s, &session->fitted, error);
+        if (status == RONDE_OK)
+            status = ronde_published_score_of(&session->published, s, &score, error);
         if (status == RONDE_OK && is_table)
             ronde_published_print_score(&view, session->published.systems[s].name, &score);
         if (status == RONDE_OK && !is_table)

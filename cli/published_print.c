@@ -57,9 +57,11 @@ static enum ronde_status print_row(const struct ronde_published_view *view,
         ronde_field_real("predicted_us", or_none(row->predicted_us, row)),
         ronde_field_real("closed_form_us", or_none(row->closed_form_us, row)),
         ronde_field_real("nccl_us", or_none(row->nccl_us, row)),
+        ronde_field_real("replayed_us", or_none(row->replayed_us, row)),
         ronde_field_real("error", error_of(row->predicted_us, row)),
         ronde_field_real("closed_form_error", error_of(row->closed_form_us, row)),
         ronde_field_real("nccl_error", error_of(row->nccl_us, row)),
+        ronde_field_real("replayed_error", error_of(row->replayed_us, row)),
         ronde_field_real("busbw_GBps",
                          is_predicted && is_measured ? rate_GBps / row->measured_us : NAN),
         ronde_field_real("predicted_busbw_GBps", is_predicted ? rate_GBps / row->predicted_us : NAN),
@@ -132,7 +134,8 @@ static const struct ronde_column columns[] = {
     {"system", "", 24},        {"predicted", "(rows)", 9},      {"fitted", "(rows)", 6},
     {"faulty", "(rows)", 6},   {"other", "(rows)", 6},          {"median", "(error)", 8},
     {"p90", "(error)", 8},     {"closed form", "(median)", 11}, {"NCCL", "(median)", 8},
-    {"winners", "(right)", 8}, {"repeats", "(p90)", 8},         {"falls", "(noise)", 7}};
+    {"replayed", "(rows)", 8}, {"replay", "(median)", 8},       {"winners", "(right)", 8},
+    {"repeats", "(p90)", 8},   {"falls", "(noise)", 7}};
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
@@ -150,8 +153,9 @@ void ronde_published_print_head(const struct ronde_published_view *view)
     fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", view->mode->title, view->mode->says);
     fprintf(file, "| system | predicted rows | fitted | faulty | other | median | p90 | closed "
                   "form, median | "
-                  "NCCL's formula, median | winners right | repeats, p90 | falls "
-                  "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+                  "NCCL's formula, median | replayed rows | replay, median | winners right | "
+                  "repeats, p90 | falls "
+                  "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 static struct ronde_cell percent(double error, bool is_there)
@@ -181,6 +185,8 @@ void ronde_published_print_score(const struct ronde_published_view *view, const 
         percent(score->p90, predicted > 0),
         percent(score->closed_form_median, predicted > 0 && score->closed_form_median > 0),
         percent(score->nccl_median, predicted > 0 && score->nccl_median > 0),
+        ronde_cell_integer(score->replayed),
+        percent(score->replayed_median, score->replayed > 0),
         winners,
         percent(score->own_spread, score->own_spread >= 0),
         percent(score->falls, true)};

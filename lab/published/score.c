@@ -180,6 +180,9 @@ static void score_rows(const struct room *room, struct ronde_published_score *sc
     score->nccl_median = median_of(room, offsetof(struct ronde_published_row, nccl_us));
     score->closed_form_median =
         median_of(room, offsetof(struct ronde_published_row, closed_form_us));
+    score->replayed_median = median_of(room, offsetof(struct ronde_published_row, replayed_us));
+    for (size_t r = 0; r < room->count; r++)
+        score->replayed += room->rows[r]->replayed_us > 0;
     score->median = median_of(room, offsetof(struct ronde_published_row, predicted_us));
     /* Those of the predictions are sorted now. */
     score->p90 = ronde_percentile(room->errors, room->count, 90);

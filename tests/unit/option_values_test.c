@@ -222,6 +222,7 @@ static const struct {
     {"local", AT(local)},
     {"help", AT(help)},
     {"auto-topo", AT(auto_topo)},
+    {"replay", AT(replay)},
     {"sequence-parallel", AT(gpt.splits_sequence)},
 };
 

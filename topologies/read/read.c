@@ -50,17 +50,12 @@ static enum ronde_status read_document(struct ronde_xml_reader *reader, const xm
     return status == RONDE_OK ? finish(reader) : status;
 }
 
-enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
-                                      struct ronde_platform **out_platform,
-                                      struct ronde_error *error)
+/* What a document makes, which is freed. */
+static enum ronde_status read_whole(const char *path, xmlDoc *document, const struct ronde_mem *mem,
+                                    struct ronde_platform **out_platform, struct ronde_error *error)
 {
     struct ronde_xml_reader reader = {NULL, error, {0}, NULL};
-    xmlDoc *document = NULL;
-    *out_platform = NULL;
-    enum ronde_status status = ronde_document_read(path, mem, &document, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_platform_create(path, mem, &reader.platform);
+    enum ronde_status status = ronde_platform_create(path, mem, &reader.platform);
     if (status == RONDE_OK)
         status = read_document(&reader, document);
     else
@@ -71,6 +66,26 @@ enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *
     else
         ronde_platform_destroy(reader.platform);
     return status;
+}
+
+enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    xmlDoc *document = NULL;
+    *out_platform = NULL;
+    const enum ronde_status status = ronde_document_read(path, mem, &document, error);
+    return status == RONDE_OK ? read_whole(path, document, mem, out_platform, error) : status;
+}
+
+enum ronde_status
+ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
+                     struct ronde_platform **out_platform, struct ronde_error *error)
+{
+    xmlDoc *document = NULL;
+    *out_platform = NULL;
+    const enum ronde_status status = ronde_document_parse(path, text, bytes, &document, error);
+    return status == RONDE_OK ? read_whole(path, document, mem, out_platform, error) : status;
 }
 
 bool ronde_topologies_available(const char **out_reason)

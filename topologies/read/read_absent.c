@@ -13,6 +13,14 @@ enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *
                       reason);
 }
 
+enum ronde_status
+ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
+                     struct ronde_platform **out_platform, struct ronde_error *error)
+{
+    (void)text, (void)bytes;
+    return ronde_platform_read(path, mem, out_platform, error);
+}
+
 bool ronde_topologies_available(const char **out_reason)
 {
     *out_reason = reason;

@@ -1,7 +1,9 @@
 /** Nodes of machines of NCCL's model, for platform files. See nccl_node.h. */
 #include "ronde/nccl_node.h"
 
-#include "inside.h"
+#include "setting.h"
+
+#include <math.h>
 
 /** Between two sockets, one direction, as NCCL has it (src/graph/topo.h: SKL_QPI_BW, SRP_QPI_BW, AMD_BW, ARM_BW). */
 static double socket_GBps(const struct ronde_nccl_machine *machine)
@@ -50,4 +52,44 @@ struct ronde_node_description ronde_nccl_node_of_machine(const struct ronde_nccl
                                            .nics = machine->nics * joined,
                                            .nic_GBps = machine->nic_GBps,
                                            .is_bridged = machine->behind_bridge};
+}
+
+/** A slot that GPUs send to each other through, both ways at once. */
+static double reached_slot_GBps(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->pcie_GBps * setting->constants->links *
+           ronde_nccl_common_of(setting, ronde_nccl_is_pairs(setting)
+                                             ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
+                                             : RONDE_NCCL_COMMON_pcie_efficiency);
+}
+
+struct ronde_node_description ronde_nccl_reached_node(const struct ronde_nccl_machine *machine,
+                                                      const struct ronde_nccl_constants *constants,
+                                                      const struct ronde_nccl_call *call)
+{
+    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    const struct ronde_nccl_setting setting =
+        ronde_nccl_setting_of(constants, &joined.machine, &joined.call, ring);
+    const uint32_t g = setting.g;
+    const bool has_nvlink = ronde_nccl_has_nvlink(&joined.machine, g);
+    struct ronde_node_description node = ronde_nccl_node_of_machine(&joined.machine, constants);
+    const uint32_t gpus = node.gpus;
+    node.name = machine->name;
+    node.gpus = g;
+    node.sockets = node.sockets * g > gpus ? node.sockets * g / gpus : 1;
+    if (g != gpus && (node.link == RONDE_NODE_CUBE || node.link == RONDE_NODE_CUBE_4))
+        node.link = RONDE_NODE_MESH;
+    if (g > 1 && node.link != RONDE_NODE_PCIE)
+        node.nvlink_GBps = ronde_nccl_reached_nvlink_GBps(&setting);
+    /* What goes to NICs is theirs; a slot limits no more than that. */
+    if (g > 1 && !has_nvlink)
+        node.pcie_GBps = reached_slot_GBps(&setting);
+    node.socket_GBps = fmax(node.socket_GBps, node.pcie_GBps);
+    node.nics = joined.call.nodes > 1 ? ronde_nccl_nics(&joined.machine, g) : 0;
+    if (node.nics > 0)
+        node.nic_GBps = ronde_nccl_nics_GBps(&setting) / node.nics;
+    if (node.nics > 0 && has_nvlink)
+        node.pcie_GBps = fmax(node.pcie_GBps, node.nic_GBps * fmax(1, (double)node.nics / g));
+    return node;
 }

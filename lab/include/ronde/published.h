@@ -57,6 +57,7 @@ struct ronde_published_row {
     double predicted_us;             /**< 0 = none */
     double nccl_us;                  /**< NCCL's own formula; 0 = it has none */
     double closed_form_us; /**< the library's closed form at data-sheet rates; 0 = it has none */
+    double replayed_us;    /**< its schedule replayed on the machine's links; 0 = it was not */
     enum ronde_nccl_algorithm
         winner; /**< fastest of those forced at this point; the count = fewer than two were */
     enum ronde_nccl_algorithm predicted_winner; /**< of the same, as predicted */
@@ -130,6 +131,8 @@ struct ronde_published_score {
     double p90;                /**< nearest rank */
     double nccl_median;        /**< the same of NCCL's own formula, of rows it has a time for */
     double closed_form_median; /**< the same of the library's closed form */
+    double replayed_median;    /**< the same of replays */
+    size_t replayed;           /**< rows that were */
     double own_spread; /**< 90th percentile of |row / mean of its repeats - 1|: what its own other runs would be off by; -1 = no repeats */
     double falls;      /**< as ronde_published_falls */
     uint32_t winners; /**< points at which the measured fastest of several algorithms is the predicted one */
@@ -164,6 +167,22 @@ RONDE_API void ronde_published_choose(struct ronde_published *published,
 /** Predicts the rows of a system. */
 RONDE_API void ronde_published_predict(struct ronde_published *published, uint32_t system,
                                        const struct ronde_nccl_constants *constants);
+
+/** Calls that are replayed: from such a size on, rates decide, and not latencies, which a replay has none of the model's. */
+#define RONDE_PUBLISHED_LEAST_REPLAYED_BYTES (UINT64_C(32) << 20)
+
+/** And up to such a number of ranks. */
+#define RONDE_PUBLISHED_MOST_REPLAYED_RANKS 128u
+
+/**
+ * Replays the predicted rows of a system that ran as Ring or Tree by Simple: the schedule of that name, rings in orders that
+ * are found on the machine, one per NIC, on the node's links at the rates that they reach (ronde_nccl_reached_node). Calls of the bounds above;
+ * all_reduce, and of rings all_gather and reduce_scatter, too. Errors: NO_MEMORY; UNAVAILABLE without libxml2. What cannot
+ * be replayed in a minute is left out.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_replay(struct ronde_published *published, uint32_t system,
+                       const struct ronde_nccl_constants *constants, struct ronde_error *error);
 
 /**
  * Fits launch, latencies inside and between, and the efficiency of links (inside a node, or of NICs where the rows cross

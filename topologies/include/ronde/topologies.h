@@ -118,6 +118,11 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_read(const char *path, const struct ronde_mem *mem,
                     struct ronde_platform **out_platform, struct ronde_error *error);
 
+/** The same of a file in memory, which `path` is to be called. `text` need not outlive the call. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
+                     struct ronde_platform **out_platform, struct ronde_error *error);
+
 /** Frees a platform; NULL is allowed. */
 RONDE_API void ronde_platform_destroy(struct ronde_platform *platform);
 

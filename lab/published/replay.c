@@ -1,0 +1,204 @@
+/** Published calls as schedules, replayed on the links of their machines. See published.h. */
+#include "ronde/nccl_node.h"
+#include "ronde/pieces.h"
+#include "ronde/placement.h"
+#include "ronde/predict.h"
+#include "ronde/published.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A replay that takes longer is left out. */
+static const uint64_t patience_ns = UINT64_C(60000000000);
+
+/** A machine and a schedule on it, kept while rows ask for the same. */
+struct stage {
+    const struct ronde_mem *mem;
+    struct ronde_node_description node;
+    struct ronde_compile_request request;
+    struct ronde_platform *platform;
+    struct ronde_schedule *schedule;
+    struct ronde_placed placed;
+};
+
+static bool is_replayed(const struct ronde_published_row *row)
+{
+    const bool is_tree = row->choice.algorithm == RONDE_NCCL_TREE;
+    const bool is_ring = row->choice.algorithm == RONDE_NCCL_RING;
+    const enum ronde_collective collective = row->call.collective;
+    return row->state <= RONDE_PUBLISHED_FITTED && row->choice.protocol == RONDE_NCCL_SIMPLE &&
+           row->call.bytes >= RONDE_PUBLISHED_LEAST_REPLAYED_BYTES &&
+           row->call.ranks <= RONDE_PUBLISHED_MOST_REPLAYED_RANKS && row->call.nodes > 0 &&
+           row->call.ranks % row->call.nodes == 0 &&
+           (collective == RONDE_ALL_REDUCE
+                ? is_ring || is_tree
+                : is_ring && (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER));
+}
+
+/** Whether two rows run the same schedule on the same machine. */
+static bool is_one_schedule(const struct ronde_published_row *a, const struct ronde_published_row *b)
+{
+    return a->system == b->system && a->call.collective == b->call.collective &&
+           a->call.ranks == b->call.ranks && a->call.nodes == b->call.nodes &&
+           a->call.version == b->call.version && a->choice.algorithm == b->choice.algorithm;
+}
+
+/**
+ * Rings at once, as NCCL's search finds them: one per NIC that the node uses; in a mesh one per neighbour, and twice as
+ * many of 4 and of 6 GPUs, whose links do not fall into whole cycles (Bermond and Faber 1976). Elsewhere more share the
+ * same links.
+ */
+static uint32_t channels_of(const struct ronde_node_description *node, uint32_t nodes)
+{
+    if (nodes > 1)
+        return node->nics < node->gpus ? node->nics : node->gpus;
+    if (node->link != RONDE_NODE_MESH || node->gpus < 3)
+        return 1;
+    return (node->gpus == 4 || node->gpus == 6 ? 2 : 1) * (node->gpus - 1);
+}
+
+/** As many copies of the node as the call has. */
+static enum ronde_status open_platform(struct stage *stage, uint32_t nodes,
+                                       struct ronde_error *error)
+{
+    const struct ronde_import_request request = {.nodes = nodes, .fabric = RONDE_FABRIC_CROSSBAR};
+    struct ronde_import *import = NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum ronde_status status =
+        ronde_import_describe(&stage->node, &request, stage->mem, &import, error);
+    FILE *file = status == RONDE_OK ? open_memstream(&text, &bytes) : NULL;
+    if (status == RONDE_OK && !file)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a platform file");
+    if (file) {
+        status = ronde_import_write(import, file, error);
+        if (fclose(file) != 0 && status == RONDE_OK)
+            status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a platform file");
+    }
+    if (status == RONDE_OK)
+        status = ronde_platform_parse(stage->node.name, text, bytes, stage->mem, &stage->platform,
+                                      error);
+    free(text);
+    ronde_import_destroy(import);
+    return status;
+}
+
+static enum ronde_status open_schedule(struct stage *stage, struct ronde_error *error)
+{
+    struct ronde_schedule *laid = NULL;
+    enum ronde_status status =
+        ronde_compile(&stage->request, stage->mem, NULL, &stage->schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_placed_find(stage->platform, RONDE_PLACE_AUTO, stage->request.ranks,
+                                   &stage->placed, error);
+    if (status == RONDE_OK)
+        status = ronde_placed_lay(stage->platform, stage->schedule, &stage->placed, &laid, error);
+    if (status != RONDE_OK || !laid)
+        return status;
+    ronde_schedule_destroy(stage->schedule);
+    stage->schedule = laid;
+    stage->request.channels = stage->placed.channels;
+    stage->request.channel_orders = stage->placed.channel_orders;
+    return RONDE_OK;
+}
+
+static void close_stage(struct stage *stage)
+{
+    ronde_schedule_destroy(stage->schedule);
+    ronde_placed_free(&stage->placed);
+    ronde_platform_destroy(stage->platform);
+    *stage = (struct stage){.mem = stage->mem};
+}
+
+static enum ronde_status open_stage(struct stage *stage, const struct ronde_nccl_machine *machine,
+                                    const struct ronde_nccl_constants *constants,
+                                    const struct ronde_published_row *row, struct ronde_error *error)
+{
+    const bool is_tree = row->choice.algorithm == RONDE_NCCL_TREE;
+    stage->node = ronde_nccl_reached_node(machine, constants, &row->call);
+    const uint32_t nodes = row->call.ranks / stage->node.gpus;
+    stage->request = (struct ronde_compile_request){.collective = row->call.collective,
+                                                    .algorithm = is_tree ? "nccl_tree" : "ring",
+                                                    .ranks = row->call.ranks,
+                                                    .channels = channels_of(&stage->node, nodes)};
+    if (is_tree) {
+        stage->request.shape_count = 2;
+        stage->request.shape[0] = nodes;
+        stage->request.shape[1] = stage->node.gpus;
+    }
+    const enum ronde_status status = open_platform(stage, nodes, error);
+    return status == RONDE_OK ? open_schedule(stage, error) : status;
+}
+
+/** Elements of a block: nccl-tests' size is that of all blocks of all_gather and reduce_scatter. */
+static uint64_t count_of(const struct ronde_nccl_call *call)
+{
+    const uint64_t bytes =
+        call->collective == RONDE_ALL_REDUCE ? call->bytes : call->bytes / call->ranks;
+    return bytes / ronde_dtype_bytes(RONDE_FLOAT32);
+}
+
+static enum ronde_status replay(const struct stage *stage, const struct ronde_nccl_call *call,
+                                double *out_us, struct ronde_error *error)
+{
+    const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32,
+                                               .op = RONDE_SUM,
+                                               .timeout_ns = patience_ns};
+    struct ronde_forecast forecast =
+        ronde_forecast_of(stage->platform, stage->schedule, &stage->request, &options);
+    struct ronde_prediction prediction;
+    forecast.sim.host_of = stage->placed.host_of;
+    forecast.load.count = count_of(call);
+    if (ronde_schedule_is_pipelined(stage->schedule))
+        forecast.load.slot_bytes =
+            ronde_pipeline_slot(stage->schedule,
+                                forecast.load.count * ronde_dtype_bytes(RONDE_FLOAT32));
+    /* The machine is in no file that SimGrid could read; times are the same. */
+    const enum ronde_status status = ronde_forecast_replay(&forecast, "maxmin", &prediction, error);
+    *out_us = status == RONDE_OK ? prediction.time_ns / 1e3 : 0;
+    return status;
+}
+
+/** The same replay of a row before, or NULL. */
+static const struct ronde_published_row *find_alike(const struct ronde_published *published,
+                                                    size_t row)
+{
+    const struct ronde_published_row *self = &published->rows[row];
+    for (size_t r = row; r-- > 0;)
+        if (published->rows[r].call.bytes == self->call.bytes && is_replayed(&published->rows[r]) &&
+            is_one_schedule(&published->rows[r], self))
+            return &published->rows[r];
+    return NULL;
+}
+
+enum ronde_status ronde_published_replay(struct ronde_published *published, uint32_t system,
+                                         const struct ronde_nccl_constants *constants,
+                                         struct ronde_error *error)
+{
+    const struct ronde_published_row *last = NULL;
+    struct stage stage = {.mem = published->mem};
+    enum ronde_status status = RONDE_OK;
+    for (size_t r = 0; r < published->count && status == RONDE_OK; r++) {
+        struct ronde_published_row *row = &published->rows[r];
+        const struct ronde_published_row *alike = NULL;
+        if (row->system != system || !is_replayed(row))
+            continue;
+        if ((alike = find_alike(published, r)) != NULL) {
+            row->replayed_us = alike->replayed_us;
+            continue;
+        }
+        /* Rows of one table follow each other by size: what was made for the last one is kept. */
+        if (!stage.schedule || !is_one_schedule(row, last)) {
+            close_stage(&stage);
+            status = open_stage(&stage, &published->systems[system].machine, constants, row, error);
+        }
+        last = row;
+        if (status == RONDE_OK)
+            status = replay(&stage, &row->call, &row->replayed_us, error);
+        if (status == RONDE_TIMEOUT || status == RONDE_UNSUPPORTED)
+            status = RONDE_OK;
+    }
+    close_stage(&stage);
+    return status;
+}
