@@ -89,6 +89,18 @@ class PredictionTest(unittest.TestCase):
         with self.assertRaisesRegex(ronde.RondeError, "33"):
             ronde.simulate(ronde.compile("all_reduce", "ring", ranks=33), topology, "1M")
 
+    def test_described_machines_are_in_the_package(self) -> None:
+        cluster = ronde.Topology.from_description("H100-cluster01", nodes=2, fabric="rail")
+        self.assertEqual((cluster.hosts, cluster.name), (16, "H100-cluster01-x2"))
+        ring = ronde.compile("all_gather", "ring", ranks=16, channels=8)
+        self.assertGreater(next(iter(ronde.simulate(ring, cluster, ["1G"])))["time_ns"], 1e6)
+        with self.assertRaisesRegex(ronde.BadArgumentError, "no NIC"):
+            ronde.Topology.from_description("B300-8", nodes=2)
+        # Not those of the sources, which may be gone when the package is used.
+        data = pathlib.Path(ronde.__file__).parent / "share" / "ronde"
+        self.assertTrue((data / "machines" / "H100-cluster01.txt").is_file())
+        self.assertTrue((data / "nccl" / "common.txt").is_file())
+
     def test_plans_are_those_of_the_command(self) -> None:
         rows = ronde.plan("all_reduce", ronde.Topology.read("fat-tree-2to1-64"), ["1K", "1M"], ranks=16)
         expected = said("plan", "all_reduce", "-N", 16, "--topo", "fat-tree-2to1-64", "-b", "1K", "-e", "1M", "-f", 1024)

@@ -139,6 +139,18 @@ static void nics_are_spread_over_gpus(void)
     imported_close(&machine);
 }
 
+/** A name is a word of a file; in a platform it is an attribute. */
+static void any_name_becomes_one_of_a_platform(void)
+{
+    struct imported machine;
+    struct ronde_node_description node = eight(RONDE_NODE_SWITCH);
+    node.name = "a<b\"&c d";
+    if (!build(&node, 2, RONDE_FABRIC_CROSSBAR, &machine))
+        return;
+    CU_ASSERT_STRING_EQUAL(ronde_platform_facts(machine.platform)->name, "a_b__c_d-x2");
+    imported_close(&machine);
+}
+
 static void what_no_node_can_be_is_refused(void)
 {
     struct ronde_node_description nodes[8];
@@ -235,6 +247,7 @@ int main(void)
         {"each_joint_has_the_rates_of_its_lines", each_joint_has_the_rates_of_its_lines},
         {"a_cube_has_the_links_of_dgx_1", a_cube_has_the_links_of_dgx_1},
         {"nics_are_spread_over_gpus", nics_are_spread_over_gpus},
+        {"any_name_becomes_one_of_a_platform", any_name_becomes_one_of_a_platform},
         {"what_no_node_can_be_is_refused", what_no_node_can_be_is_refused},
         {"memory_may_end_anywhere", memory_may_end_anywhere},
         {"published_machines_become_platforms_and_come_back",

@@ -166,18 +166,6 @@ enum ronde_status ronde_import_busid(struct ronde_import_reader *reader, xmlNode
     return RONDE_OK;
 }
 
-void ronde_import_name(char *out, size_t bytes, const char *text)
-{
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-    size_t used = 0;
-    for (; text[used] != '\0' && used + 1 < bytes; used++)
-        out[used] = text[used];
-    out[used] = '\0';
-    for (size_t i = 0; i < used; i++)
-        if (!strchr(safe, out[i]))
-            out[i] = '_';
-}
-
 /* Names beyond the room are left out; rates are not. */
 void ronde_import_add_port(struct ronde_import_place *nic, const char *name, double GBps)
 {

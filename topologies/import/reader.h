@@ -55,9 +55,6 @@ enum ronde_status ronde_import_integer(struct ronde_import_reader *reader, xmlNo
 enum ronde_status ronde_import_busid(struct ronde_import_reader *reader, xmlNode *node,
                                      const char *attribute, uint32_t place);
 
-/** Copies letters, digits and what stands between them; anything else, which a platform file would escape, becomes '_'. */
-void ronde_import_name(char *out, size_t bytes, const char *text);
-
 /** Adds the name and rate of a port to a NIC. */
 void ronde_import_add_port(struct ronde_import_place *nic, const char *name, double GBps);
 

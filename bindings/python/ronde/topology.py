@@ -59,7 +59,7 @@ def _remove_link(root: ElementTree.Element, name: str) -> bool:
 
 
 class Topology:
-    """A machine. Made by `read`, `generate` and `from_nccl`."""
+    """A machine. Made by `read`, `generate`, `from_nccl` and `from_description`."""
 
     def __init__(self, handle: Any, xml: Optional[str] = None) -> None:
         self._handle = ffi.gc(handle, lib.ronde_platform_destroy)
@@ -120,6 +120,11 @@ class Topology:
         errors.check(lib.ronde_import_read(request, _MEM, out, error), error)
         imported = ffi.gc(out[0], lib.ronde_import_destroy)
         return cls.from_xml(_written(lambda file, error: lib.ronde_import_write(imported, file, error)))
+
+    @classmethod
+    def from_description(cls, machine: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "crossbar") -> Topology:
+        """A machine that is described in some lines, a file or one that ronde ships: from_description("H100-cluster01", nodes=10)."""
+        return cls.from_xml(_command.output("topo", "import", os.fspath(machine), "--nodes", nodes, "--fabric", fabric))
 
     def without(self, *links: str) -> Topology:
         """
