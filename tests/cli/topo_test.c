@@ -276,8 +276,7 @@ static void descriptions_become_platforms(void)
     said_expect(
         "topo import H100-cluster01 --nodes 2 --fabric rail", 0,
         "<prop id=\"ronde.description\" value=\"16 GPUs in 2 nodes on a rail, imported\"/>");
-    said_expect("topo import H100-cluster01", 0,
-                "description H100-cluster01; nominal bandwidths");
+    said_expect("topo import H100-cluster01", 0, "description H100-cluster01; nominal bandwidths");
     said_expect("topo import B300-8 --nodes 2", 2, "B300-8: 2 nodes, but a node has no NIC");
     said_expect("topo import H100-cluster01 --nic-GBps 12", 2, "a description has its rates in it");
     said_expect("sim all_reduce -a ring --topo \"" RONDE_SOURCE_DIR
